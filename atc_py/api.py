@@ -11,20 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Unpack
 
-from atc_py.options.choices import (
-    FixChoice,
-    PrecisionChoice,
-    RuleChoice,
-    chosen_list,
-    chosen_mode,
-    chosen_rules,
-    fix_rules,
-    input_shapes,
-    optional_path,
-    precision_options,
-    reject_unknown,
-)
 from atc_py.options.compile_options import AUTO, CheckOptions
+from atc_py.options.keywords import CheckKeywords, FixKeywords, QuantizeKeywords, RuleKeywords
+from atc_py.options.option import parse_options, reject_unknown
 from atc_py.pipeline.convert import convert as convert
 from atc_py.pipeline.running.model import Model as Model
 from atc_py.system.input_files import guarded_run
@@ -32,7 +21,6 @@ from atc_py.system.input_files import guarded_run
 if TYPE_CHECKING:
     from atc_py.check.findings import CheckReport
     from atc_py.onnx_graph.source.outline import ModelOutline
-    from atc_py.quantizing.choices import QuantizeChoice
     from atc_py.results.fixing import Fixing
     from atc_py.results.float_quantization import FloatQuantization
     from atc_py.results.quantization import Quantization
@@ -48,7 +36,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     processes: int | None = 1,
     on_stage: Callable[[str], None] | None = None,
     outlines: dict[str, ModelOutline] | None = None,
-    **precision: Unpack[PrecisionChoice],
+    **keywords: Unpack[CheckKeywords],
 ) -> CheckReport:
     """Check every node of ONNX models against the operator list, and its dtypes against kernels.
 
@@ -63,8 +51,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
             `if __name__ == "__main__"`.
         on_stage: called with the number of models that are done, where there are several.
         outlines: takes the graph of each file that can be read, by its path; reports draw it.
-        **precision: as in `convert`. Of several models, one at least must have each name that the
-            finer controls use.
+        **keywords: as in `convert`. Of several models, one must have each name that they use.
 
     Returns:
         Every finding of every model. A file that cannot be read is a model with faults.
@@ -84,11 +71,12 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     """
     from atc_py.pipeline.check import check_files
 
-    reject_unknown("check_models", precision, PrecisionChoice)
-    options = _check_options(soc, input_shape, op_specs, precision)
-    given = [models] if isinstance(models, str | os.PathLike) else models
-    paths = [Path(path) for path in given]
-    return check_files(paths, options, processes, on_stage, outlines=outlines)
+    reject_unknown("check_models", keywords, CheckKeywords)
+    options = parse_options(
+        "check_models", CheckOptions, keywords, soc=soc, input_shape=input_shape, op_specs=op_specs
+    )
+    paths = map(Path, [models] if isinstance(models, str | os.PathLike) else models)
+    return check_files(list(paths), options, processes, on_stage, outlines=outlines)
 
 
 @guarded_run()
@@ -101,7 +89,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
     quant_bias: str = AUTO,
     operator_list: str | None = None,
     strict_list: bool = False,
-    fix: RuleChoice | None = None,
+    fix: RuleKeywords | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantization:
     """Write a quantized ONNX model in another form; it quantizes nothing that is not quantized.
@@ -131,12 +119,14 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
         >>> done.output.stem, done.layers
         ('ascend', 1)
     """
-    from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
+    from atc_py.options.quantize_options import RewriteOptions
+    from atc_py.pipeline.quantize import rewrite_quantized
 
-    rules = None if fix is None else chosen_rules("quantize_model", fix)
-    listed = chosen_list(operator_list)
-    chosen = Rewriting(format, quant_bias, external_data, listed, strict_list, rules)
-    return rewrite_quantized(Path(model), output, chosen, on_stage)
+    options = parse_options(
+        "quantize_model", RewriteOptions, {}, format=format, external_data=external_data, fix=fix,
+        quant_bias=quant_bias, operator_list=operator_list, strict_list=strict_list,
+    )  # fmt: skip
+    return rewrite_quantized(Path(model), output, options, on_stage)
 
 
 @guarded_run()
@@ -150,7 +140,7 @@ def quantize(
     | Sequence[Mapping[str, npt.NDArray[np.generic]]] = (),
     format: str = "ascend",  # noqa: A002  (the option's name)
     on_stage: Callable[[str], None] | None = None,
-    **choice: Unpack[QuantizeChoice],
+    **keywords: Unpack[QuantizeKeywords],
 ) -> FloatQuantization:
     """Quantize a float ONNX model: run it over samples, and write it with its layers on int8.
 
@@ -162,8 +152,8 @@ def quantize(
             first axis, `NAME=PATH` of each input, or the arrays of each sample by input.
         format: `ascend`, the form that Ascend's toolkit takes, `qdq`, that of ONNX runtimes, or `both`.
         on_stage: called with the progress.
-        **choice: other samples, how ranges and scales are chosen, and which layers stay in floats;
-            see `QuantizeChoice`.
+        **keywords: other samples, how ranges and scales are chosen, and which layers stay in floats;
+            see `QuantizeKeywords`.
 
     Returns:
         The record: files, layers with their numbers, layers in floats with the reason.
@@ -180,12 +170,13 @@ def quantize(
         >>> done.samples
         3
     """
-    from atc_py.quantizing.choices import QuantizeChoice, float_request
+    from atc_py.quantizing.options import QuantizeOptions
     from atc_py.quantizing.quantize_float import quantize_float
 
-    reject_unknown("quantize", choice, QuantizeChoice)
+    reject_unknown("quantize", keywords, QuantizeKeywords)
     samples = (data,) if isinstance(data, str | os.PathLike) else tuple(data)
-    return quantize_float(Path(model), output, float_request(samples, format, choice), on_stage)
+    options = parse_options("quantize", QuantizeOptions, keywords, data=samples, format=format)
+    return quantize_float(Path(model), output, options, on_stage)
 
 
 @guarded_run()
@@ -196,7 +187,7 @@ def fix_model(
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
-    **choice: Unpack[FixChoice],
+    **keywords: Unpack[FixKeywords],
 ) -> Fixing:
     """Write an ONNX model in an equivalent form that the operator list takes, as far as rules can.
 
@@ -206,7 +197,7 @@ def fix_model(
         soc: as in `check_models`, and so are the next two.
         input_shape: dims for inputs.
         op_specs: folder of specifications.
-        **choice: the rules, the proof, and the options of `check_models`; see `FixChoice`.
+        **keywords: the rules, the proof, and the options of `check_models`; see `FixKeywords`.
 
     Returns:
         The record: each rewritten node with its rules and its error, and the findings that are left.
@@ -225,18 +216,11 @@ def fix_model(
         'rewrite'
     """
     from atc_py.compare.proof.fix_file import fix_file
-    from atc_py.options.fix_options import SEEDS, FixOptions
+    from atc_py.options.fix_options import FixOptions
 
-    reject_unknown("fix_model", choice, FixChoice)
-    check = _check_options(soc, input_shape, op_specs, choice)
-    options = FixOptions(
-        check=check,
-        rules=fix_rules(choice),
-        dry_run=choice.get("dry_run", False),
-        seeds=choice.get("seeds", SEEDS),
-        data=tuple(choice.get("data", ())),
-        simulate=choice.get("simulate", True),
-        external=choice.get("external_data", False),
+    reject_unknown("fix_model", keywords, FixKeywords)
+    options = parse_options(
+        "fix_model", FixOptions, keywords, soc=soc, input_shape=input_shape, op_specs=op_specs
     )
     return fix_file(Path(model), output, options)
 
@@ -273,18 +257,3 @@ def load(
         [('x', 'float32', (1, 3, 8, 8))]
     """
     return Model(Path(path), device, storage, timeout)
-
-
-def _check_options(
-    soc: str,
-    input_shape: str | Mapping[str, Sequence[int]],
-    op_specs: str | os.PathLike[str] | None,
-    precision: PrecisionChoice,
-) -> CheckOptions:
-    return CheckOptions(
-        soc=soc,
-        precision_mode=chosen_mode(precision),
-        input_shapes=input_shapes(input_shape),
-        op_specs=optional_path(op_specs),
-        precision=precision_options(precision),
-    )

@@ -27,6 +27,7 @@ from tests.derived_ais_bench import ais_bench_page
 from tests.derived_deviations import deviations_page
 from tests.derived_emulations import emulations_page
 from tests.derived_from_atc import from_atc_page
+from tests.derived_keywords import KEYWORDS, keywords_module
 from tests.derived_modules import TABLES, module_table
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
@@ -247,7 +248,8 @@ def operator_lists_page() -> Iterator[str]:
     yield (
         "`check`, `convert` and every command that compiles take a node that any list of operators takes: the "
         "lists are asked in the order of this table, and a node that none takes is reported as the list has it "
-        "that has least against it. A note says how many nodes a later list alone takes. `--list NAME`, or the "
+        "that has least against it. A note says how many nodes a later list alone takes; the offline model keeps "
+        "it, and `info`, `profile`, `compare`, `plan` and `report` say it too. `--list NAME`, or the "
         "variable `ATC_PY_LIST`, holds a model to one list; findings that another list would not make, and "
         "whose nodes compile by it, then name it (`taken by`). A list is a folder of `op_specs/`; a file of a "
         "newer list says only how it differs from the same operator's file in the list that it is `like`. An "
@@ -357,6 +359,7 @@ def main() -> None:
     texts = {DOCS / name: render(name) for name in PAGES}
     texts |= {path: module_table(path) for path in TABLES}
     texts[AIPP_PAGE] = aipp_page()
+    texts[KEYWORDS] = keywords_module()
     stale = [path for path, text in texts.items() if _old(path) != text]
     if "--write" in sys.argv[1:]:
         for path in stale:

@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from atc_py.passes.precision.implementation_tables import ATC_MODES, arithmetic
-from atc_py.passes.precision.implementations import IMPLEMENTATIONS
+from atc_py.passes.precision.implementations import ATC_MODES, IMPLEMENTATIONS, arithmetic
 from atc_py.passes.precision.mix_lists import MixList, default_list
 from atc_py.results.comparison import FLOAT16_CAP, GRIDS, ROUNDING_FACTOR
 from atc_py.target import SocFamily, operators

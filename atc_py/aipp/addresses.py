@@ -35,7 +35,7 @@ def assigned_configs(file: AippFile, inputs: Sequence[str]) -> dict[int, AippCon
                     line=place.line if place else 0,
                 ),
                 _RANK,
-                "give each input one `aipp_op`, with its own `related_input_rank`",
+                Text("give each input one `aipp_op`, with its own `related_input_rank`"),
             )
         found[at] = config
     return found
@@ -50,7 +50,7 @@ def _position(config: AippConfig, inputs: Sequence[str]) -> int:
             name=_NAME,
             name_2=repr(name),
         )
-        raise config.error(message, _NAME, f"write {known} for an ONNX model")
+        raise config.error(message, _NAME, Text("write {known} for an ONNX model", known=known))
     if at >= len(inputs):
         names = ", ".join(map(repr, inputs))
         raise config.error(
@@ -63,7 +63,7 @@ def _position(config: AippConfig, inputs: Sequence[str]) -> int:
                 names=names,
             ),
             _RANK,
-            "positions start at 0",
+            Text("positions start at 0"),
         )
     if config.integer(_EDGE):
         raise config.error(
@@ -73,7 +73,7 @@ def _position(config: AippConfig, inputs: Sequence[str]) -> int:
                 config=config[_EDGE],
             ),
             _EDGE,
-            "delete the field",
+            Text("delete the field"),
         )
     return at
 
@@ -82,8 +82,8 @@ def dims_gears_refusal(path: str) -> AtcError:
     """Build the error for AIPP beside gears of dims, which ATC refuses as E10001."""
     reason = "AIPP is not possible with --dynamic_dims"
     return BAD_OPTION.error(
-        "AIPP cannot be combined with gears of dims",
-        help="use gears of image sizes, or prepare the pictures outside the model",
+        Text("AIPP cannot be combined with gears of dims"),
+        help=Text("use gears of image sizes, or prepare the pictures outside the model"),
         atc=AtcFault("E10001", (path, "--insert_op_conf", reason)),
     )
 
@@ -95,6 +95,6 @@ def fp16_input_refusal(config: AippConfig, name: str) -> AtcError:
             "input {name} is fed as float16, but AIPP makes it a picture of bytes", name=repr(name)
         ),
         _RANK,
-        "leave the input out of --input-fp16-nodes",
+        Text("leave the input out of --input-fp16-nodes"),
         AtcFault("E10034", (name,)),
     )

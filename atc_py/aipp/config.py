@@ -82,9 +82,9 @@ class AippConfig:
 
     def error(
         self,
-        message: str,
+        message: Text,
         field: str | None = None,
-        help: str | None = None,  # noqa: A002  (the word of diagnostics)
+        help: Text | None = None,  # noqa: A002  (the word of diagnostics)
         atc: AtcFault | None = None,
     ) -> AtcError:
         """Build the error for a fault of this configuration; ATC's code is E10052 unless given."""
@@ -113,14 +113,26 @@ def config_of_fields(file: str, place: TextPlace, fields: Iterable[TextField]) -
             raise unknown_field(field.name, field.place)
         if field.fields is not None:
             raise TextFormatError(
-                f"{field.name!r} takes {row.kind.value}, found a message", field.place, field.name
+                Text(
+                    "{field} takes {kind}, found a message",
+                    field=repr(field.name),
+                    kind=row.kind.value,
+                ),
+                field.place,
+                field.name,
             )
         if field.is_list and not row.repeated:
             raise TextFormatError(
-                f"{field.name!r} takes one value, found a list", field.place, field.name
+                Text("{field} takes one value, found a list", field=repr(field.name)),
+                field.place,
+                field.name,
             )
         if field.name in given and not row.repeated:
-            raise TextFormatError(f"{field.name!r} is given a second time", field.place, field.name)
+            raise TextFormatError(
+                Text("{field} is given a second time", field=repr(field.name)),
+                field.place,
+                field.name,
+            )
         for value in field.values:
             typed = typed_value(row, value)
             twice += [field.name] if field.name in given else []
@@ -136,9 +148,10 @@ def config_of_fields(file: str, place: TextPlace, fields: Iterable[TextField]) -
 def unknown_field(name: str, place: TextPlace) -> TextFormatError:
     """Build the error for a name that no field has."""
     near = nearest(name, (row.name for row in AIPP_FIELDS), 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = Text("; did you mean {near}?", near=repr(near[0])) if near else ""
     shown = name if len(name) <= 40 else f"{name[:40]}..."  # noqa: PLR2004  (for the eye)
-    return TextFormatError(f"`aipp_op` has no field {shown!r}{hint}", place, name[:40])
+    text = Text("`aipp_op` has no field {name}{hint}", name=repr(shown), hint=hint)
+    return TextFormatError(text, place, name[:40])
 
 
 def typed_value(row: AippField, value: TextValue) -> AippValue:
@@ -153,20 +166,22 @@ def typed_value(row: AippField, value: TextValue) -> AippValue:
     if typed is None:
         shown = repr(value.text[:30]) if value.is_string else value.text[:30]
         names = _known_names(row.kind)
-        known = f", one of {', '.join(names)}" if names else ""
+        known = Text(", one of {names}", names=", ".join(names)) if names else ""
+        text = Text("{name} takes {type}{known}, found {found}")
+        values = {"type": _type_words(row.kind), "known": known, "found": shown}
         raise TextFormatError(
-            f"{row.name!r} takes {_type_words(row.kind)}{known}, found {shown}",
-            value.place,
-            row.name,
+            text.with_values(name=repr(row.name), **values), value.place, row.name
         )
     return typed
 
 
-def _type_words(kind: FieldKind) -> str:
+def _type_words(kind: FieldKind) -> Text:
     bounds = {FieldKind.INT: _SIGNED, FieldKind.UINT: _UNSIGNED}.get(kind)
     if bounds is None:
-        return {FieldKind.FLOAT: "a number", FieldKind.MODE: "a mode"}.get(kind, kind.value)
-    return f"a whole number in [{bounds[0]}, {bounds[1]}]"
+        return {FieldKind.FLOAT: Text("a number"), FieldKind.MODE: Text("a mode")}.get(
+            kind, Text(kind.value)
+        )
+    return Text("a whole number in {range}", range=f"[{bounds[0]}, {bounds[1]}]")
 
 
 def _known_names(kind: FieldKind) -> tuple[str, ...]:

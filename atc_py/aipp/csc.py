@@ -5,6 +5,7 @@ from dataclasses import replace
 from atc_py.aipp.config import AippConfig
 from atc_py.aipp.fields import BIASES, MATRIX
 from atc_py.aipp.settings import AippSettings
+from atc_py.text import Text
 
 _YUV_TO_BGR = (298, 516, 0, 298, -100, -208, 298, 0, 409)
 _RGB_TO_YUV = (66, 129, 25, -38, -74, 112, 112, -94, -18)
@@ -31,7 +32,9 @@ def completed_colors(config: AippConfig, settings: AippSettings) -> AippSettings
         return settings
     if settings.input_format == "YUV400_U8":
         raise config.error(
-            "'csc_switch' must be false for YUV400_U8: a gray picture has no colors to convert",
+            Text(
+                "'csc_switch' must be false for YUV400_U8: a gray picture has no colors to convert"
+            ),
             "csc_switch",
         )
     matrix = default_matrix(settings.input_format)

@@ -63,7 +63,12 @@ def _begin(head: re.Match[str], number: int, begin: TextPlace | None) -> TextPla
     place = TextPlace(number, head.start(1) + 1)
     if head[1] != _SECTION or begin is not None:
         raise TextFormatError(
-            f"expected one section [{_SECTION}], found another head [{head[1][:30]}]", place
+            Text(
+                "expected one section [{section}], found another head [{head}]",
+                section=_SECTION,
+                head=head[1][:30],
+            ),
+            place,
         )
     return place
 
@@ -88,7 +93,9 @@ def _add(given: dict[str, GivenField], line: str, number: int, begin: TextPlace 
     )
     typed = typed_value(row, value)
     if name in given and given[name].value != typed:
-        raise TextFormatError(f"{name!r} is given a second time, with another value", place, name)
+        raise TextFormatError(
+            Text("{name} is given a second time, with another value", name=repr(name)), place, name
+        )
     given[name] = GivenField(typed, place)
 
 
@@ -162,7 +169,7 @@ def _only(path: Path, networks: Mapping[int, NetworkInput]) -> tuple[int, Networ
                 count=len(networks),
             ),
             place=Place(str(path)),
-            help="write an `aipp_op` for each input in protobuf's text form",
+            help=Text("write an `aipp_op` for each input in protobuf's text form"),
         )
     return next(iter(networks.items()))
 
@@ -170,7 +177,9 @@ def _only(path: Path, networks: Mapping[int, NetworkInput]) -> tuple[int, Networ
 def _of_text(config: AippConfig, network: NetworkInput) -> AippSettings:
     check_values(config)
     if config["aipp_mode"] == "static":
-        raise config.error("settings of a run have `aipp_mode: dynamic`, found static", "aipp_mode")
+        raise config.error(
+            Text("settings of a run have `aipp_mode: dynamic`, found static"), "aipp_mode"
+        )
     for name in ("input_format", "src_image_size_w", "src_image_size_h"):
         if not config[name]:
             raise config.error(Text("{name} is missing: each run states it", name=repr(name)), name)
@@ -196,9 +205,9 @@ def read_picture_configs(path: Path) -> tuple[AippConfig, ...]:
             check_mode(config)
         if not config["input_format"]:
             raise config.error(
-                "'input_format' is missing",
+                Text("'input_format' is missing"),
                 "input_format",
-                "settings of dynamic AIPP come with each run; give the file that has them",
+                Text("settings of dynamic AIPP come with each run; give the file that has them"),
             )
     return configs
 
@@ -278,5 +287,5 @@ def _check_size(size: int, batch: int, most: int, file: str | None) -> None:
                 most=most,
             ),
             place=Place(file, field="src_image_size_w"),
-            help="convert the model with a larger `max_src_image_size`",
+            help=Text("convert the model with a larger `max_src_image_size`"),
         )

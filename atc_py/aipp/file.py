@@ -89,18 +89,20 @@ def parse_aipp(path: str, text: str) -> AippFile:
 def _one_config(path: str, field: TextField) -> AippConfig:
     """The configuration of an `aipp_op`."""
     if field.name == "multi_shape_op":
-        message = "`multi_shape_op` is written by ATC itself and has no meaning here"
+        message = Text("`multi_shape_op` is written by ATC itself and has no meaning here")
         raise _refusal(path, message, field.name, field.place, "E10052", message)
     if field.name != "aipp_op":
         name = field.name[:40]
-        raise TextFormatError(f"expected `aipp_op`, found {name!r}", field.place, name)
+        raise TextFormatError(
+            Text("expected `aipp_op`, found {found}", found=repr(name)), field.place, name
+        )
     if field.fields is None:
-        raise TextFormatError("`aipp_op` takes fields in braces", field.place, field.name)
+        raise TextFormatError(Text("`aipp_op` takes fields in braces"), field.place, field.name)
     return config_of_fields(path, field.place, field.fields)
 
 
 def _refusal(
-    path: str, message: str, field: str | None, place: TextPlace, code: str, argument: str
+    path: str, message: Text, field: str | None, place: TextPlace, code: str, argument: str
 ) -> AtcError:
     return BAD_AIPP.error(
         message,
@@ -126,7 +128,7 @@ def _check_value(config: AippConfig, row: AippField) -> None:
         raise config.error(
             Text("{field} {message}", field=repr(row.name), message=Text(row.refused)),
             row.name,
-            "delete the field",
+            Text("delete the field"),
         )
     if row.kind is FieldKind.FORMAT and value:
         _check_format(config, str(value))
@@ -176,17 +178,23 @@ def check_mode(config: AippConfig) -> None:
     mode = config["aipp_mode"]
     if mode == "undefined":
         raise config.error(
-            "'aipp_mode' is missing", "aipp_mode", "add `aipp_mode: static` or `dynamic`"
+            Text("'aipp_mode' is missing"),
+            "aipp_mode",
+            Text("add `aipp_mode: static` or `dynamic`"),
         )
     if mode == "dynamic" and not config["max_src_image_size"]:
         raise config.error(
-            "dynamic AIPP needs 'max_src_image_size', the most bytes that the pictures of a run "
-            "have together",
+            Text(
+                "dynamic AIPP needs 'max_src_image_size', the most bytes that the pictures of a run "
+                "have together"
+            ),
             "max_src_image_size",
-            "for YUV420SP it is batch x height x width x 3 / 2, for RGB888 x 3",
+            Text("for YUV420SP it is batch x height x width x 3 / 2, for RGB888 x 3"),
         )
     if mode == "static" and not config["input_format"]:
         known = ", ".join(row.name for row in IMAGE_FORMATS)
         raise config.error(
-            "static AIPP needs 'input_format'", "input_format", f"add one of {known}"
+            Text("static AIPP needs 'input_format'"),
+            "input_format",
+            Text("add one of {known}", known=known),
         )

@@ -75,7 +75,7 @@ def picture_settings(config: AippConfig, network: NetworkInput) -> AippSettings:
         raise config.error(
             Text("{family} does not read {name} pictures", family=network.family, name=row.name),
             "input_format",
-            f"it reads {', '.join(rules.formats)}",
+            Text("it reads {formats}", formats=", ".join(rules.formats)),
         )
     settings = _normalization(config, rules, AippSettings(input_format=row.name))
     settings = completed_colors(config, settings)
@@ -94,7 +94,7 @@ def _check_input(config: AippConfig, network: NetworkInput) -> None:
             layout=network.layout,
         )
         fault = AtcFault("E13014", (network.layout, "input_format", network.name, message))
-        raise config.error(message, "aipp_mode", "give --input-format NCHW", fault)
+        raise config.error(message, "aipp_mode", Text("give --input-format NCHW"), fault)
     if len(network.shape) != _RANK or network.layout not in _LAYOUTS:
         shape = ", ".join(map(str, network.shape))
         raise config.error(
@@ -137,7 +137,7 @@ def _normalization(config: AippConfig, rules: AippRules, settings: AippSettings)
                     value=f"{value:g}",
                 ),
                 name,
-                "put whole parts into `mean_chn`",
+                Text("put whole parts into `mean_chn`"),
             )
     return replace(
         settings,
@@ -346,18 +346,24 @@ def _check_output(config: AippConfig, network: NetworkInput, settings: AippSetti
         )
 
 
-def _size_advice(settings: AippSettings, side: str, wanted: int) -> str:
+def _size_advice(settings: AippSettings, side: str, wanted: int) -> Text:
     sides = ("left", "right") if side == "w" else ("top", "bottom")
     borders = sum(getattr(settings, f"{each}_padding_size") for each in sides)
     name = f"crop_size_{side}" if settings.crop else f"src_image_size_{side}"
-    rest = f"borders have {borders}, so " if borders else ""
-    return f"{rest}`{name}: {max(wanted - borders, 0)}` fits"
+    rest = Text("borders have {n}, so ", n=borders) if borders else ""
+    return Text(
+        "{rest}`{name}: {wanted}` fits", rest=rest, name=name, wanted=max(wanted - borders, 0)
+    )
 
 
-def _channel_advice(settings: AippSettings, wanted: int) -> str:
+def _channel_advice(settings: AippSettings, wanted: int) -> Text:
     """Return how a network's number of channels comes about."""
     if wanted == 1 and not settings.is_gray:
-        return "rows 1 and 2 of the matrix must be 0, with output biases of 0, for a gray result"
+        return Text(
+            "rows 1 and 2 of the matrix must be 0, with output biases of 0, for a gray result"
+        )
     if wanted == 3 and settings.is_gray and settings.csc_switch:  # noqa: PLR2004  (three colors)
-        return "give rows 1 and 2 of the matrix the numbers of row 0 for gray in every channel"
-    return "RGB and YUV pictures have 3 channels, YUV400_U8 and matrices of one row have 1"
+        return Text(
+            "give rows 1 and 2 of the matrix the numbers of row 0 for gray in every channel"
+        )
+    return Text("RGB and YUV pictures have 3 channels, YUV400_U8 and matrices of one row have 1")

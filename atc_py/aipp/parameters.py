@@ -256,6 +256,6 @@ def _picture_settings(
     )
 
 
-def _refusal(message: str, field: str | None = None, file: str | None = None) -> AtcError:
+def _refusal(message: Text, field: str | None = None, file: str | None = None) -> AtcError:
     """Build the error about a buffer; AscendCL refuses it at a run, so there is no code of ATC."""
     return BAD_AIPP.error(message, place=Place(file, field=field))

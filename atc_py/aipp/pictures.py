@@ -144,7 +144,7 @@ def fitted(
             width=width,
         ),
         place=Place(str(path)),
-        help="give a picture of that size, or have it resized",
+        help=Text("give a picture of that size, or have it resized"),
     )
 
 
@@ -197,7 +197,7 @@ def _check_pixels(path: Path, width: int, height: int) -> None:
                 most_pixels=_MOST_PIXELS,
             ),
             place=Place(str(path)),
-            help="save it smaller; AIPP takes 4096 x 4096 pixels at most",
+            help=Text("save it smaller; AIPP takes 4096 x 4096 pixels at most"),
         )
 
 
@@ -231,7 +231,7 @@ def resized(rgb: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
     try:
         from PIL import Image
     except ImportError:
-        raise NO_PILLOW.error("resizing needs Pillow, which is not installed") from None
+        raise NO_PILLOW.error(Text("resizing needs Pillow, which is not installed")) from None
     height, width = size
     image = Image.fromarray(rgb).resize((width, height), Image.Resampling.BILINEAR)
     return np.asarray(image, np.uint8)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from atc_py.text import Text
+
 _MOST_DEPTH = 8
 """Messages within messages; an AIPP configuration has one level."""
 
@@ -41,7 +43,7 @@ class TextPlace(NamedTuple):
 class TextFormatError(Exception):
     """The text does not follow the grammar; `place` says where, `field` within which field."""
 
-    def __init__(self, message: str, place: TextPlace, field: str | None = None) -> None:
+    def __init__(self, message: Text, place: TextPlace, field: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.place = place
@@ -109,14 +111,14 @@ def _tokens(text: str) -> Iterator[_Token]:
     yield _Token("end", "", TextPlace(line, at - start + 1))
 
 
-def _unreadable(text: str, at: int) -> str:
+def _unreadable(text: str, at: int) -> Text:
     """The reason why no token starts at that character."""
     if text[at] in "\"'":
-        return "the string has no closing quote on its line"
+        return Text("the string has no closing quote on its line")
     if text[at].isdigit() or text[at] == ".":
         found = re.match(r"[\w.]+", text[at : at + _LONGEST_SHOWN])
-        return f"{found[0] if found else text[at]!r} is not a number"
-    return f"the character {text[at]!r} does not belong here"
+        return Text("{found} is not a number", found=repr(found[0] if found else text[at]))
+    return Text("the character {found} does not belong here", found=repr(text[at]))
 
 
 class _Reader:
@@ -130,13 +132,16 @@ class _Reader:
     def fields(self, opening: _Token | None, depth: int) -> tuple[TextField, ...]:
         """The fields up to the end of a message that `opening` began, or of the text."""
         if depth > _MOST_DEPTH:
-            raise self._error(f"messages are nested more than {_MOST_DEPTH} deep")
+            raise self._error(
+                Text("messages are nested more than {most_depth} deep", most_depth=_MOST_DEPTH)
+            )
         closing = _CLOSING[opening.text] if opening else ""
         found = []
         while not self._is_mark(closing):
             if opening and self._next.kind == "end":
-                begin = f"the `{opening.text}` of line {opening.place.line}"
-                raise self._error(f"{begin} has no `{closing}`")
+                text = Text("the `{begin}` of line {line} has no `{closing}`")
+                places = {"begin": opening.text, "line": opening.place.line}
+                raise self._error(text.with_values(closing=closing, **places))
             found.append(self._one_field(depth))
             if self._is_mark(",") or self._is_mark(";"):
                 self._take()
@@ -146,7 +151,7 @@ class _Reader:
     def _one_field(self, depth: int) -> TextField:
         token = self._next
         if token.kind != "name":
-            raise self._error("expected the name of a field")
+            raise self._error(Text("expected the name of a field"))
         self._field = token.text
         self._take()
         if self._is_mark(":"):
@@ -154,7 +159,7 @@ class _Reader:
             if not self._is_opening():
                 return self._with_values(token)
         elif not self._is_opening():
-            raise self._error(f"expected `:` or `{{` after {token.text!r}")
+            raise self._error(Text("expected `:` or `{` after {text}", text=repr(token.text)))
         opening = self._next
         self._take()
         return TextField(token.text, token.place, fields=self.fields(opening, depth + 1))
@@ -168,7 +173,7 @@ class _Reader:
         while not self._is_mark("]"):
             if values:
                 if not self._is_mark(","):
-                    raise self._error("expected `,` or `]` in the list")
+                    raise self._error(Text("expected `,` or `]` in the list"))
                 self._take()
             values.append(self._value())
         self._take()
@@ -188,7 +193,7 @@ class _Reader:
             sign = "-"
             self._take()
         if self._next.kind not in {"name", "number"}:
-            raise self._error(f"expected a value for {self._field!r}")
+            raise self._error(Text("expected a value for {field}", field=repr(self._field)))
         text = sign + self._next.text
         self._take()
         return TextValue(text, token.place)
@@ -206,12 +211,13 @@ class _Reader:
         if self._next.kind != "end":
             self._next = next(self._rest)
 
-    def _error(self, wanted: str) -> TextFormatError:
+    def _error(self, wanted: Text) -> TextFormatError:
         """Build the error for a token that does not fit."""
         token = self._next
         shown = token.text[:_LONGEST_SHOWN]
-        found = "the file ends" if token.kind == "end" else f"found {shown!r}"
-        return TextFormatError(f"{wanted}, {found}", token.place, self._field)
+        found = Text(", found {observed}", observed=repr(shown))
+        message = wanted + (Text(", the file ends") if token.kind == "end" else found)
+        return TextFormatError(message, token.place, self._field)
 
 
 def _unescaped(match: re.Match[str]) -> str:

@@ -56,7 +56,7 @@ def aipp(  # noqa: PLR0913  (one parameter an option)
     PICTURE is an image file, or .npy with uint8 [height, width, 3]. The steps are computed by the
     simulated device.
     """
-    from atc_py.options.output_paths import file_output
+    from atc_py.options.output_paths import output_file
     from atc_py.options.picture_sizes import parse_size
     from atc_py.pipeline.running.aipp_preview import PreviewOptions, preview
     from atc_py.report.model.aipp_previews import preview_json, preview_tables
@@ -68,7 +68,9 @@ def aipp(  # noqa: PLR0913  (one parameter an option)
         resize=resize,
         swapped=swapped,
         as_bytes=uint8,
-        output=None if output is None else file_output(output, (config, picture), "tensor.npy"),
+        output=None
+        if output is None
+        else output_file(output, (config, picture), example="tensor.npy"),
     )
     done = preview(config, picture, options)
     if as_json:

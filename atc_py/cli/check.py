@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from typing_extensions import Unpack
 
 from atc_py.check.findings import CheckReport, Standing
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_line, print_tables, progress
 from atc_py.onnx_graph.source.outline import ModelOutline
-from atc_py.options.choices import PrecisionChoice
-from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.compile_options import CheckOptions
 from atc_py.report.check.document import CheckDocument
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import same_path
@@ -28,10 +26,9 @@ _LEVELS = ("error", "unknown", "parser", "list", "rewrite", "aicpu", "accuracy")
 
 @click.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
-@options.precision_mode(PrecisionMode, default=None)
-@options.precision_controls
-@options.SOC
-@options.INPUT_SHAPE
+@options.options_of(
+    CheckOptions, "precision_mode", "precision", "soc", "input_shape", without=("semantics", "cann")
+)
 @options.report_option(_FORMATS)
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
@@ -54,8 +51,7 @@ _LEVELS = ("error", "unknown", "parser", "list", "rewrite", "aicpu", "accuracy")
     metavar="FILE",
     help="File for the results in the structure of ATC's pre-check report.",
 )
-@options.OP_SPECS
-@options.CANN
+@options.options_of(CheckOptions, "op_specs", "cann")
 @options.MAX_MEMORY
 @options.LANG
 @click.option("-v", "--verbose", is_flag=True, help="Name every node, also in known findings.")
@@ -63,20 +59,18 @@ _LEVELS = ("error", "unknown", "parser", "list", "rewrite", "aicpu", "accuracy")
 @click.pass_context
 def check(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
+    /,
     *,
     models: tuple[str, ...],
-    soc: str,
-    input_shape: str,
     form: str | None,
     output: str | None,
     fail_on: str,
     baseline: Path | None,
     check_report: str | None,
-    op_specs: Path | None,
     lang: str,
     verbose: bool,
     as_json: bool,
-    **precision: Unpack[PrecisionChoice],
+    **checking: Any,
 ) -> None:
     """Check whether MODELs, ONNX files, can be compiled, and if not, report why.
 
@@ -98,8 +92,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     paths = model_paths(models)
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
-    given = {"soc": soc, "input_shape": input_shape, "op_specs": op_specs, **precision}
-    found, outlines = _checked(paths, given, outlined=form == "html")
+    found, outlines = _checked(paths, checking, outlined=form == "html")
     document = check_document(found, lang, known)
     limit = Standing(fail_on)
     rendered = partial(_rendered, form, document, limit, found, outlines)
@@ -134,17 +127,18 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be an output file.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
     given = {"--output": output, "--check-report": check_report}
     files = {
-        option: report_output(option, name, models)
+        option: output_file(name, models, option)
         for option, name in given.items()
         if name is not None
     }
     if len(files) > 1 and same_path(*files.values()):
         raise BAD_OPTION.error(
-            "--output and --check-report name the same file", help="give each its own file"
+            Text("--output and --check-report name the same file"),
+            help=Text("give each its own file"),
         )
     return files
 

@@ -16,7 +16,7 @@ from atc_py.cli.console import (
 )
 from atc_py.cli.gear_options import compared_gears
 from atc_py.diag import Diagnostic, ExitCode
-from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import Gears
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
@@ -30,20 +30,17 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @comparing_options.what_runs
-@options.SOC
-@options.precision_mode(PrecisionMode, default=None)
-@options.precision_controls
-@options.semantics
-@options.fix_rules
-@options.INPUT_SHAPE
-@options.AIPP
+@options.options_of(
+    CompileOptions, "soc", "precision_mode", "precision", "semantics", "cann", "fix", "input_shape",
+    "aipp",
+)  # fmt: skip
 @comparing_options.AIPP_SETTINGS
 @click.option(
     "--input-format", "--input_format", type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
     show_default=True, help="What the axes of inputs are, for AIPP.",
 )  # fmt: skip
 @compared_gears
-@options.OP_SPECS
+@options.options_of(CompileOptions, "op_specs")
 @options.MAX_MEMORY
 @options.report_option(_FORMATS, "csv has the columns of Ascend's msit first")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from atc_py.cli.option_sets import option_set
-from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
+from atc_py.cli.options import option_set, options_of
+from atc_py.cli.sample_option import SAMPLES
+from atc_py.options.compare_options import SearchOptions
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.system.path_facts import exists
 from atc_py.text import Text
@@ -56,12 +57,7 @@ comparing_targets = option_set(
         "--suggest-trials", type=click.IntRange(min=4), default=60, show_default=True,
         help="Largest number of compilations for --suggest.",
     ),
-    click.option(
-        "--suggest-samples", type=click.IntRange(min=1),
-        help="Judge each of these compilations by at most so many of the samples, at even distances; "
-        "by default by all. What is suggested is measured on all.",
-    ),
-    TRIAL_JOBS,
+    options_of(SearchOptions),
 )  # fmt: skip
 """Options on targets of the outputs and the search for nodes to keep."""
 
@@ -75,10 +71,10 @@ def report_and_suggestion(
         AtcError: BAD_OPTION where both are one file, and for what no file can be called.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
-    path = None if output is None else report_output("--output", output, [model])
-    keep = None if suggest is None else report_output("--suggest", suggest, [model])
+    path = None if output is None else output_file(output, [model], "--output")
+    keep = None if suggest is None else output_file(suggest, [model], "--suggest")
     if keep is not None and path is not None and keep.absolute() == path.absolute():
         raise BAD_OPTION.error(
             Text("--output and --suggest both name {keep}: they cannot be the same file", keep=keep)

@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 
 import click
 
-from atc_py.cli.config_file import UNCONFIGURED, Config, configured, find_config, option_key
+from atc_py.cli.config_file import (
+    UNCONFIGURED,
+    Config,
+    configured,
+    find_config,
+    is_inverse,
+    option_key,
+)
 from atc_py.cli.console import print_json, print_line, print_tables
 from atc_py.cli.options import AS_JSON
 from atc_py.text import Text
@@ -81,7 +88,8 @@ def _settings(cli: click.Group, keys: Sequence[str], found: Config | None) -> It
             value, source = given[param.name], str(found.path)
         elif not isinstance(value, str | int | float | tuple) or value in {"", ()}:
             value, source = None, "not set"  # click has a mark of its own for this, too
-        yield _Setting(" ".join(keys), key, value, source)
+        shown = value is not True if is_inverse(param) and isinstance(value, bool) else value
+        yield _Setting(" ".join(keys), key, shown, source)
 
 
 def _command_of(cli: click.Group, keys: Sequence[str]) -> click.Command:

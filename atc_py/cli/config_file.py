@@ -111,6 +111,11 @@ def option_key(param: click.Parameter) -> str:
     return "" if not longs or longs[0] in _COMMAND_LINE_ALONE else longs[0]
 
 
+def is_inverse(param: click.Parameter) -> bool:
+    """Tell whether a flag, such as --no-simulator, makes its parameter False."""
+    return isinstance(param, click.Option) and param.is_flag and param.flag_value is False
+
+
 def _tables(path: Path, *, shared: bool) -> Mapping[str, Any] | None:
     """The tables of a file; None where it is not there or not about atc-py."""
     from atc_py.system.input_files import read_text
@@ -134,7 +139,7 @@ def _tables(path: Path, *, shared: bool) -> Mapping[str, Any] | None:
     tool = document.get("tool", {})
     found = tool.get(_TABLE) if isinstance(tool, dict) else None
     if found is not None and not isinstance(found, dict):
-        raise BAD_CONFIG.error("tool.atc-py is not a table", place=Place(str(path)))
+        raise BAD_CONFIG.error(Text("tool.atc-py is not a table"), place=Place(str(path)))
     return found
 
 
@@ -201,7 +206,7 @@ def _value(
     if isinstance(param, click.Option) and param.is_flag:
         if not isinstance(value, bool):
             raise _bad_value(value, Text("true or false"), place)
-        return value
+        return value is not is_inverse(param)
     if isinstance(value, bool):
         value = "true" if value else "false"
     several = param.multiple if isinstance(param, click.Option) else False
@@ -217,7 +222,7 @@ def _value(
         for text in texts:
             param.type.convert(text, param, click.Context(command))
     except click.BadParameter as error:
-        raise BAD_CONFIG.error(error.message, place=place) from None
+        raise BAD_CONFIG.error(Text(error.message), place=place) from None
     return texts if several else texts[0]
 
 
@@ -235,7 +240,7 @@ def _bad_value(value: object, wanted: str, place: Place) -> AtcError:
     )
 
 
-def _unknown(kind: str, message: str, name: str, known: Any, place: Place) -> AtcError:
+def _unknown(kind: str, message: Text, name: str, known: Any, place: Place) -> AtcError:
     near = nearest(name.replace("_", "-"), known, 1)
     listing = Text(f"{kind}s are {{known}}", known=", ".join(sorted(known)))
     guess = Text("did you mean {near}? ", near=near[0]) if near else ""

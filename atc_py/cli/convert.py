@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from typing_extensions import Unpack
 
-from atc_py.cli import compiling_options, options
+from atc_py.cli import options
 from atc_py.cli.console import (
     print_diagnostics,
     print_error,
@@ -20,14 +19,12 @@ from atc_py.cli.console import (
     print_tables,
     progress,
 )
-from atc_py.cli.gear_options import gear_lists
 from atc_py.diag import AtcError
-from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.compile_options import CompileOptions
 from atc_py.system.one_thread import import_numpy
 from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
-    from atc_py.options.choices import ConvertChoice
     from atc_py.passes.base import Pass
     from atc_py.results.conversion import Conversion
 
@@ -62,9 +59,6 @@ def amount(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, amount=chosen, **kwargs)
 
     return _VERBOSE(_QUIET(with_amount))
-
-
-_FOLDER = click.Path()
 
 
 def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -107,36 +101,19 @@ def _names(row: type[Pass]) -> str:
     return "".join(f" {name}." for name in row.atc_names)
 
 
-@click.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(), help="Offline model to write.")
-@options.SOC
-@options.precision_mode(PrecisionMode, default=None)
-@options.precision_controls
-@options.semantics
-@options.fix_rules
-@options.INPUT_SHAPE
-@gear_lists
-@compiling_options.INPUT_FORMAT
-@options.AIPP
-@compiling_options.OUT_NODES
-@click.option(
-    "--kernels", type=_FOLDER, metavar="DIRECTORY", help="Folder for a copy of the kernel stubs."
-)
-@options.TEMPLATES
-@click.option(
-    "--dump-ir", type=_FOLDER, metavar="DIRECTORY",
-    help="Folder for the text of the graph after each stage.",
-)  # fmt: skip
-@compiling_options.pass_choices
-@click.option(
+_WHY_NOT = click.option(
     "--why-not", multiple=True, metavar="PASS",
     help="Report where PASS nearly applied, and why it did not.",
 )  # fmt: skip
-@compiling_options.memory_choices
-@options.OP_SPECS
-@options.MAX_MEMORY
-@compiling_options.VERIFY
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(), help="Offline model to write.")
+@options.options_of(
+    CompileOptions, "soc", "precision_mode", "precision", "semantics", "cann", ...,
+    after={"fusion_switch_file": _WHY_NOT, "op_specs": options.MAX_MEMORY},
+)  # fmt: skip
 @click.option(
     "--passes", is_flag=True, expose_value=False, callback=_list_passes,
     help="List the passes and stop.",
@@ -144,20 +121,16 @@ def _names(row: type[Pass]) -> str:
 @options.AS_JSON
 @amount
 @click.pass_context
-def convert(  # noqa: PLR0913  (one parameter an option)
+def convert(
     context: click.Context,
+    /,
     *,
     model: Path,
     output: str | None,
-    soc: str,
-    input_shape: str,
-    kernels: str | None,
-    templates: Path | None,
     why_not: tuple[str, ...],
-    op_specs: Path | None,
     as_json: bool,
     amount: Amount,
-    **choice: Unpack[ConvertChoice],
+    **compiling: Any,
 ) -> None:
     """Compile MODEL, an ONNX file, to an offline model.
 
@@ -170,17 +143,7 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     try:
         find_passes(why_not)
         with progress(quiet=as_json) as on_stage:
-            done = atc_py.convert(
-                model,
-                output,
-                soc=soc,
-                input_shape=input_shape,
-                kernels=kernels,
-                templates=templates,
-                op_specs=op_specs,
-                on_stage=on_stage,
-                **choice,
-            )
+            done = atc_py.convert(model, output, on_stage=on_stage, **compiling)
     except AtcError as error:
         if as_json:
             raise

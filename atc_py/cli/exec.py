@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from typing_extensions import Unpack
 
 from atc_py.cli import options
 from atc_py.cli.console import print_error, print_tables
-from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.compile_options import CompileOptions
 from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.adapters.exec.launch import Notice
-    from atc_py.options.choices import ConvertChoice
     from atc_py.results.program_run import ProgramRun
 
 
@@ -27,13 +25,10 @@ _SUFFIXES = (".json", ".html")
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
 @click.argument("command", metavar="-- PROGRAM...", nargs=-1, type=click.UNPROCESSED)
-@options.SOC
-@options.precision_mode(PrecisionMode, default=None)
-@options.precision_controls
-@options.semantics
-@options.fix_rules
-@click.option("--disable-pass", multiple=True, metavar="NAME", help="Leave out an optional pass.")
-@options.OP_SPECS
+@options.options_of(
+    CompileOptions, "soc", "precision_mode", "precision", "semantics", "cann", "fix", "disable_pass",
+    "op_specs",
+)  # fmt: skip
 @click.option("--device", default="sim", show_default=True, help="Back end that sessions run on.")
 @click.option(
     "--keep", type=click.IntRange(min=1), metavar="N",
@@ -60,10 +55,9 @@ _SUFFIXES = (".json", ".html")
 @click.pass_context
 def program(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
+    /,
     *,
     command: tuple[str, ...],
-    soc: str,
-    op_specs: Path | None,
     device: str,
     keep: int | None,
     strict: bool,
@@ -71,7 +65,7 @@ def program(  # noqa: PLR0913  (one parameter an option)
     shadow_return: str,
     reports: tuple[str, ...],
     max_memory: str | None,
-    **choice: Unpack[ConvertChoice],
+    **compiling: Any,
 ) -> None:
     """Run PROGRAM; each onnxruntime session in it and its children is the simulated NPU.
 
@@ -93,9 +87,9 @@ def program(  # noqa: PLR0913  (one parameter an option)
     from atc_py.adapters.exec.options import require_sense
     from atc_py.adapters.exec.run import run_program
 
-    require_sense(choice, soc=soc, op_specs=op_specs, device=device, max_memory=max_memory)
+    require_sense(compiling, device=device, max_memory=max_memory)
 
-    session = _session(choice, soc=soc, op_specs=op_specs, device=device, keep=keep)
+    session = _session({**compiling, "device": device, "keep": keep})
     done = run_program(
         command,
         session,
@@ -117,9 +111,9 @@ def _report_files(given: Sequence[str]) -> list[Path]:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be a report.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
-    paths = [report_output("--report", each, []) for each in given]
+    paths = [output_file(each, [], "--report") for each in given]
     for path in paths:
         if path.suffix.lower() not in _SUFFIXES:
             raise BAD_OPTION.error(
@@ -131,16 +125,18 @@ def _report_files(given: Sequence[str]) -> list[Path]:
                 help=Text("use {suffixes}", suffixes=Text(" or ").join(_SUFFIXES)),
             )
     if len({path.absolute() for path in paths}) < len(paths):
-        raise BAD_OPTION.error("--report names the same file twice", help="give each its own file")
+        raise BAD_OPTION.error(
+            Text("--report names the same file twice"), help=Text("give each its own file")
+        )
     return [path.absolute() for path in paths]
 
 
-def _session(choice: ConvertChoice, **others: Any) -> dict[str, Any]:
+def _session(keywords: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords of each session: paths do not depend on the program's folder."""
-    given = {**choice, **{name: value for name, value in others.items() if value is not None}}
     return {
         name: os.path.abspath(value) if isinstance(value, Path) else value  # noqa: PTH100
-        for name, value in given.items()
+        for name, value in keywords.items()
+        if value is not None or name not in {"op_specs", "keep"}
     }
 
 

@@ -1,16 +1,15 @@
 """`atc-py export`: write a compiled graph as an ONNX model that computes what the device computes."""
 
 from pathlib import Path
+from typing import Any
 
 import click
-from typing_extensions import Unpack
 
 from atc_py.cli import options
 from atc_py.cli.console import print_json, print_tables, progress
-from atc_py.cli.gear_options import gear_choice
-from atc_py.options.choices import PrecisionChoice
-from atc_py.options.compile_options import PrecisionMode
-from atc_py.options.gear_choice import GearChoice
+from atc_py.cli.gear_options import named_gear
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.named_gear import NamedGear
 
 
 @click.command()
@@ -24,32 +23,25 @@ from atc_py.options.gear_choice import GearChoice
     help="Write every target operator as nodes of the graph, not as a function that it calls.",
 )  # fmt: skip
 @click.option("--external-data", is_flag=True, help="Write constants to a separate file.")
-@options.SOC
-@options.precision_mode(PrecisionMode, default=None)
-@options.precision_controls
-@options.semantics
-@options.fix_rules
-@options.INPUT_SHAPE
-@options.AIPP
-@options.OP_SPECS
-@gear_choice
+@options.options_of(
+    CompileOptions, "soc", "precision_mode", "precision", "semantics", "cann", "fix", "input_shape",
+    "aipp", "op_specs",
+)  # fmt: skip
+@named_gear
 @options.MAX_MEMORY
 @options.AS_JSON
 @click.pass_context
 def export(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
+    /,
     *,
     model: Path,
     output: str | None,
     flat: bool,
     external_data: bool,
-    soc: str,
-    input_shape: str,
-    aipp: Path | None,
-    op_specs: Path | None,
-    gear: GearChoice | None,
+    gear: NamedGear | None,
     as_json: bool,
-    **precision: Unpack[PrecisionChoice],
+    **compiling: Any,
 ) -> None:
     """Write MODEL, compiled, as an ONNX model with the arithmetic of the NPU.
 
@@ -73,11 +65,7 @@ def export(  # noqa: PLR0913  (one parameter an option)
             external_data=external_data,
             on_stage=on_stage,
             gear=gear,
-            soc=soc,
-            input_shape=input_shape,
-            aipp=aipp,
-            op_specs=op_specs,
-            **precision,
+            **compiling,
         )
     if as_json:
         print_json(done.as_json())

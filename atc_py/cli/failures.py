@@ -34,7 +34,7 @@ def _report_unwritten(error: StdoutError) -> int:
     """Report that standard output could not be written, and return the exit status."""
     finding = CANNOT_WRITE.diagnostic(
         Text("cannot write standard output: {strerror}", strerror=os_reason(error)),
-        help="free space, or redirect the output elsewhere",
+        help=Text("free space, or redirect the output elsewhere"),
     )
     return _report([finding], ExitCode.FILE, as_json=False)
 
@@ -66,7 +66,7 @@ def _usage_finding(error: click.ClickException, command: str) -> Diagnostic:
     if not isinstance(message, Text):
         # click names the range where the text is no number at all.
         message = re.sub(r"(?<=is not a valid )(\w+) range\.$", r"\1.", message)
-    return BAD_OPTION.diagnostic(message, help=help_)
+    return BAD_OPTION.diagnostic(Text(message), help=help_)
 
 
 def _unexpected_status(error: Exception, *, as_json: bool) -> int:

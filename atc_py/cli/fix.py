@@ -1,9 +1,9 @@
 """`atc-py fix`: write a refused model in a form that the list takes."""
 
 from pathlib import Path
+from typing import Any
 
 import click
-from typing_extensions import Unpack
 
 from atc_py.cli import options
 from atc_py.cli.console import (
@@ -12,14 +12,16 @@ from atc_py.cli.console import (
     print_line,
     print_tables,
 )
-from atc_py.options.choices import FixChoice
-from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.fix_options import FixOptions
 from atc_py.results.fixing import Fixing
 from atc_py.system.json_text import finite
 from atc_py.text import Text
 from atc_py.text.language import spoken
 
 _FORMATS = ("text", "json", "html")
+_VERBOSE = click.option(
+    "-v", "--verbose", is_flag=True, help="Show every node, also those that are rewritten alike."
+)
 
 
 @click.command()
@@ -28,35 +30,11 @@ _FORMATS = ("text", "json", "html")
     "-o", "--output", type=click.Path(),
     help="ONNX file to write; by default NAME.fixed.onnx in the folder of MODEL.",
 )  # fmt: skip
-@options.rule_choice
-@click.option("--all", "all_findings", is_flag=True, help="Remove findings of level rewrite, too.")
-@click.option(
-    "--dry-run", is_flag=True,
-    help="Write no model; show the differences between the two graphs, node by node.",
+@options.options_of(
+    FixOptions, "rules", "dry_run", "seeds", "data", "simulate", "external_data", "precision_mode",
+    "precision", "cann", "soc", "input_shape", "op_specs",
+    without=("semantics",), after={"dry_run": _VERBOSE},
 )  # fmt: skip
-@click.option(
-    "-v", "--verbose", is_flag=True, help="Show every node, also those that are rewritten alike."
-)
-@click.option(
-    "--seeds", type=click.IntRange(min=0), default=3, show_default=True,
-    help="Random inputs on which both models run; 0 for no proof.",
-)  # fmt: skip
-@click.option(
-    "--data", multiple=True, metavar="[NAME=]FILE",
-    help="Data for an input: .npy, .npz, .pb or raw .bin, or a folder of files that are named after "
-    "inputs; the others get random data.",
-)  # fmt: skip
-@click.option(
-    "--no-simulator", "simulate", is_flag=True, flag_value=False, default=True,
-    help="Do not run the fixed model on the simulator.",
-)  # fmt: skip
-@click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
-@options.precision_mode(PrecisionMode, default=None)
-@options.precision_controls
-@options.CANN
-@options.SOC
-@options.INPUT_SHAPE
-@options.OP_SPECS
 @options.MAX_MEMORY
 @options.LANG
 @options.report_option(_FORMATS, "with --report, that of the file, by default by its suffix")
@@ -65,18 +43,16 @@ _FORMATS = ("text", "json", "html")
 @click.pass_context
 def fix(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
+    /,
     *,
     model: Path,
     output: str | None,
-    soc: str,
-    input_shape: str,
-    op_specs: Path | None,
     lang: str,
     verbose: bool,
     form: str | None,
     report: str | None,
     as_json: bool,
-    **choice: Unpack[FixChoice],
+    **fixing: Any,
 ) -> None:
     """Write MODEL, an ONNX file, in an equivalent form that the operator list takes.
 
@@ -87,14 +63,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     from atc_py import api
 
     path, form = _report_file(report, form, model, output, as_json=as_json)
-    done = api.fix_model(
-        model,
-        output,
-        soc=soc,
-        input_shape=input_shape,
-        op_specs=op_specs,
-        **choice,
-    )
+    done = api.fix_model(model, output, **fixing)
     if path is not None:
         _write(done, path, form, lang)
     if as_json or (form == "json" and path is None):
@@ -104,7 +73,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
 
         print_bytes(fixing_html(done, lang).encode("utf-8"))
     else:
-        _print(done, lang, path, dry_run=choice.get("dry_run", False), verbose=verbose)
+        _print(done, lang, path, dry_run=fixing["dry_run"], verbose=verbose)
     context.exit(0 if done.is_sound else 1)
 
 
@@ -118,11 +87,11 @@ def _report_file(
             that contradict each other.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
     if report is None:
         return None, options.report_format(form, as_json=as_json)
-    path = report_output("--report", report, [model])
+    path = output_file(report, [model], "--report")
     if output is not None and Path(output).absolute() == path.absolute():
         raise BAD_OPTION.error(
             Text("--output and --report both name {path}: they cannot be the same file", path=path)

@@ -1,4 +1,4 @@
-"""Options about gears that several commands share: lists to compile, and one to look at."""
+"""Options of commands about gears: the gear to look at, and the lists to compile."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -7,38 +7,10 @@ from typing import Any
 
 import click
 
-from atc_py.cli.option_sets import option_set
+from atc_py.cli.options import option_set, options_of
+from atc_py.options.compile_options import CompileOptions, select_gears
 
-gear_lists = option_set(
-    click.option(
-        "--batch-sizes",
-        "--dynamic_batch_size",
-        "batch_sizes",
-        default="",
-        metavar="1,2,4",
-        help="Gears: batch sizes, one graph each, for -1 on axis 0 in --input-shape.",
-    ),
-    click.option(
-        "--image-sizes",
-        "--dynamic_image_size",
-        "image_sizes",
-        default="",
-        metavar='"320,320;640,640"',
-        help="Gears: heights and widths, one graph each, for -1 in --input-shape.",
-    ),
-    click.option(
-        "--dims",
-        "--dynamic_dims",
-        "dims",
-        default="",
-        metavar='"1,16;2,32"',
-        help="Gears: numbers for every -1 in --input-shape, in its order.",
-    ),
-)
-"""Options that list gears."""
-
-
-_GEAR_CHOICES = (
+GEAR_NAMES = option_set(
     click.option(
         "--gear", "gear", type=click.IntRange(min=0), metavar="NUMBER",
         help="Position of a gear, from 0, in an offline model with gears.",
@@ -48,71 +20,63 @@ _GEAR_CHOICES = (
         "--image", "image", default="", metavar="320,320",
         help="The gear of this height and width.",
     ),
-    click.option(
-        "--dims", "dims", default="", metavar="1,16", help="The gear of these numbers for dims."
-    ),
 )  # fmt: skip
+"""Options that name a gear, but for --dims."""
+
+_LISTS = ("batch_sizes", "image_sizes", "dims")
+_DIMS = click.option(
+    "--dims", "dims", default="", metavar="1,16", help="The gear of these numbers for dims."
+)
 
 
-def gear_choice(command: Callable[..., Any]) -> Callable[..., Any]:
+def named_gear(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name one gear, which the command takes as one `gear`."""
 
     @wraps(command)
     def with_gear(
         *args: Any, gear: int | None, batch: str, image: str, dims: str, **kwargs: Any
     ) -> Any:
-        from atc_py.options.gear_choice import parse_gear_choice
         from atc_py.options.gears import GearKind
+        from atc_py.options.named_gear import parse_named_gear
 
         texts = {GearKind.BATCH: batch, GearKind.IMAGE: image, GearKind.DIMS: dims}
-        return command(*args, gear=parse_gear_choice(gear, texts), **kwargs)
+        return command(*args, gear=parse_named_gear(gear, texts), **kwargs)
 
-    return option_set(*_GEAR_CHOICES)(with_gear)
+    return option_set(GEAR_NAMES, _DIMS)(with_gear)
 
 
 def compared_gears(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that list gears, which the command takes as one `gears`."""
 
     @wraps(command)
-    def with_gears(*args: Any, batch_sizes: str, image_sizes: str, dims: str, **kwargs: Any) -> Any:
-        from atc_py.options.choices import ConvertChoice, chosen_gears
+    def with_gears(*args: Any, **kwargs: Any) -> Any:
+        lists = {name: kwargs.pop(name) for name in _LISTS}
+        gears = select_gears({**lists, "input_shape": kwargs["input_shape"]})
+        return command(*args, gears=gears, **kwargs)
 
-        lists = ConvertChoice(batch_sizes=batch_sizes, image_sizes=image_sizes, dims=dims)
-        return command(*args, gears=chosen_gears(lists, kwargs["input_shape"]), **kwargs)
-
-    return gear_lists(with_gears)
+    return options_of(CompileOptions, "gears")(with_gears)  # type: ignore[no-any-return]
 
 
 def reported_gears(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that list gears of an ONNX file, or name one of an offline model.
+    """Let a command take options that list gears, or name one, as `gears` and `gear`.
 
-    The command takes them as `gears` and `gear`. --dims lists or names, as the file demands.
+    --dims lists those of an ONNX file, or names one of an offline model.
     """
 
     @wraps(command)
-    def with_gears(
-        *args: Any, model: Path, batch: str, image: str, dims: str, **kwargs: Any
-    ) -> Any:
-        from atc_py.options.choices import ConvertChoice, chosen_gears
-        from atc_py.options.gear_choice import parse_gear_choice
+    def with_gears(*args: Any, model: Path, **kwargs: Any) -> Any:
         from atc_py.options.gears import GearKind
+        from atc_py.options.named_gear import parse_named_gear
         from atc_py.package.foreign import is_offline
 
-        form, position = kwargs["input_format"], kwargs.pop("gear")
-        listed = ConvertChoice(
-            batch_sizes=kwargs.pop("batch_sizes"),
-            image_sizes=kwargs.pop("image_sizes"),
-            dims=dims,
-            input_format=form,
-        )
-        named = {GearKind.BATCH: batch, GearKind.IMAGE: image}
+        named = {GearKind.BATCH: kwargs.pop("batch"), GearKind.IMAGE: kwargs.pop("image")}
+        gears = None
         if is_offline(model):
-            gears = None
-            named[GearKind.DIMS] = dims
+            named[GearKind.DIMS] = kwargs["dims"]
         else:
-            gears = chosen_gears(listed, kwargs["input_shape"])
-        gear = parse_gear_choice(position, named)
-        return command(*args, model=model, gears=gears, gear=gear, **kwargs)
+            gears = select_gears(kwargs)
+        gear = parse_named_gear(kwargs.pop("gear"), named)
+        others = {name: value for name, value in kwargs.items() if name not in _LISTS}
+        return command(*args, model=model, gears=gears, gear=gear, **others)
 
-    *others, _ = _GEAR_CHOICES
-    return gear_lists(option_set(*others)(with_gears))
+    return with_gears

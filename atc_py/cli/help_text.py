@@ -137,7 +137,7 @@ def _refuse_repeated(context: click.Context, args: list[str]) -> None:
 
             raise BAD_OPTION.error(
                 Text("{option} is given twice, and takes one value", option=option.opts[0]),
-                help="give it once",
+                help=Text("give it once"),
             )
         seen.add(option.name)
 

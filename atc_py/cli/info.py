@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from atc_py.cli.console import print_json, print_tables
-from atc_py.cli.gear_options import gear_choice
+from atc_py.cli.gear_options import named_gear
 from atc_py.cli.options import AS_JSON
-from atc_py.options.gear_choice import GearChoice
+from atc_py.options.named_gear import NamedGear
 from atc_py.text import Text
 
 
@@ -21,10 +21,10 @@ from atc_py.text import Text
 @click.option(
     "--layout", is_flag=True, help="Show how values are stored, and why each TransData is there."
 )
-@gear_choice
+@named_gear
 @AS_JSON
 def info(
-    *, model: Path, precision: bool, layout: bool, gear: GearChoice | None, as_json: bool
+    *, model: Path, precision: bool, layout: bool, gear: NamedGear | None, as_json: bool
 ) -> None:
     """Show what MODEL, an offline model or an ONNX file, contains.
 
@@ -62,7 +62,7 @@ def _show_onnx(model: Path, *, as_json: bool) -> None:
 
 
 def _show_offline(
-    model: Path, gear: GearChoice | None, *, precision: bool, layout: bool, as_json: bool
+    model: Path, gear: NamedGear | None, *, precision: bool, layout: bool, as_json: bool
 ) -> None:
     from atc_py.device.opening import open_verified
     from atc_py.report.model.layout import layout_json, layout_tables

@@ -7,9 +7,9 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, print_tables, progress
-from atc_py.cli.gear_options import gear_choice
-from atc_py.options.compile_options import PrecisionMode
-from atc_py.options.gear_choice import GearChoice
+from atc_py.cli.gear_options import named_gear
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.named_gear import NamedGear
 from atc_py.package.reader import OfflineModel
 from atc_py.text import Text
 
@@ -37,15 +37,13 @@ from atc_py.text import Text
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
     help="Seed of the random inputs.",
 )  # fmt: skip
-@options.SOC
-@options.precision_mode(PrecisionMode, default=None)
-@options.precision_controls
-@options.INPUT_SHAPE
-@options.AIPP
-@options.OP_SPECS
-@gear_choice
+@options.options_of(
+    CompileOptions, "soc", "precision_mode", "precision", "input_shape", "aipp", "op_specs",
+    without=("semantics", "cann"),
+)  # fmt: skip
+@named_gear
 @options.MAX_MEMORY
-@options.TEMPLATES
+@options.options_of(CompileOptions, "templates")
 @options.report_option(("text", "json"))
 @options.AS_JSON
 @click.pass_context
@@ -59,7 +57,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     sanitize: bool,
     trust: bool,
     seed: int,
-    gear: GearChoice | None,
+    gear: NamedGear | None,
     form: str | None,
     as_json: bool,
     **compiling: Any,

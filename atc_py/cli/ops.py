@@ -10,6 +10,7 @@ from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, show_help_of_bare_group
 from atc_py.cli.help_text import SpokenGroup
 from atc_py.diag import AtcError
+from atc_py.options.compile_options import CheckOptions
 
 _TWO = 2
 
@@ -26,8 +27,7 @@ def ops(context: click.Context) -> None:
 @click.option("--opset", type=click.IntRange(min=1), help="Only operators listed at this opset.")
 @click.option("--dtype", help="Only operators whose first input may have this dtype.")
 @click.option("--custom/--onnx", default=None, help="Only custom operators, or only ONNX's.")
-@options.LIST
-@options.OP_SPECS
+@options.options_of(CheckOptions, "operator_list", "op_specs")
 @options.LANG
 @options.AS_JSON
 def list_(
@@ -56,8 +56,7 @@ def list_(
 
 @ops.command()
 @click.argument("operator")
-@options.LIST
-@options.OP_SPECS
+@options.options_of(CheckOptions, "operator_list", "op_specs")
 @options.LANG
 @options.AS_JSON
 def show(
@@ -143,7 +142,7 @@ def diff(
 
 @ops.command()
 @click.argument("paths", metavar="[PATH]...", type=click.Path(path_type=Path), nargs=-1)
-@options.OP_SPECS
+@options.options_of(CheckOptions, "op_specs")
 @options.AS_JSON
 def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -> None:
     """Check the specifications in each PATH, a folder or one file, for faults.

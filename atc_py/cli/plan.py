@@ -7,8 +7,10 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
-from atc_py.cli.sample_option import SAMPLES, TRIAL_JOBS
+from atc_py.cli.sample_option import SAMPLES
 from atc_py.diag import Diagnostic
+from atc_py.options.compare_options import PlanOptions
+from atc_py.options.compile_options import CompileOptions
 from atc_py.results.plan import DtypePlan
 from atc_py.text import Text
 
@@ -31,28 +33,21 @@ _KEEP, _CUSTOM = "keep_dtype.txt", "customize_dtypes.txt"
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
     help="Seed of the random data.",
 )  # fmt: skip
-@click.option(
-    "--judge", type=click.IntRange(min=1), metavar="N",
-    help="Judge each trial by at most N of the samples, at even distances; by default by all. The "
-    "plan is verified on all.",
-)  # fmt: skip
+@options.options_of(PlanOptions, "judge")
 @click.option(
     "--trials", type=click.IntRange(min=4), default=_TRIALS, show_default=True,
     help="Largest number of compilations.",
 )  # fmt: skip
-@TRIAL_JOBS
-@click.option("--no-bfloat16", is_flag=True, help="Leave out bfloat16, where the SoC has it.")
+@options.options_of(PlanOptions, "jobs", "bfloat16")
 @click.option(
     "--int8", type=click.Path(), metavar="FILE",
     help="Allow layers on int8, which the samples calibrate, and write the mixed ONNX model to FILE if the "
     "plan has any.",
 )  # fmt: skip
-@options.SOC
-@options.precision_controls
-@options.semantics
-@options.fix_rules
-@options.INPUT_SHAPE
-@options.OP_SPECS
+@options.options_of(
+    CompileOptions, "soc", "precision_mode_v2", "precision", "semantics", "cann", "fix",
+    "input_shape", "op_specs",
+)  # fmt: skip
 @options.MAX_MEMORY
 @options.report_option(_FORMATS)
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
@@ -69,7 +64,6 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     *,
     model: Path,
     targets: tuple[str, ...],
-    no_bfloat16: bool,
     int8: str | None,
     form: str | None,
     output: str | None,
@@ -89,15 +83,15 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     """
     import atc_py
     from atc_py.compare.targets import read_targets
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
     form = options.report_format(form, as_json=as_json)
     least = read_targets(targets, "--target")
-    path = None if output is None else report_output("--output", output, [model])
-    mixed = None if int8 is None else report_output("--int8", int8, [model])
+    path = None if output is None else output_file(output, [model], "--output")
+    mixed = None if int8 is None else output_file(int8, [model], "--int8")
     with progress(quiet=form == "json", lines=True) as on_stage:
         done = atc_py.plan_model(
-            model, target=least, bfloat16=not no_bfloat16, int8=mixed,
+            model, target=least, int8=mixed,
             on_stage=on_stage, **settings,
         )  # fmt: skip
     context.exit(_finish(done, form, (path, write, mixed), as_json=as_json))
@@ -167,8 +161,10 @@ def _missed(done: DtypePlan) -> list[Diagnostic]:
         return []
     return [
         BELOW_TARGET.diagnostic(
-            "no assignment of dtypes was found that reaches the target",
-            help="set a target that the model can reach, or allow more compilations with --trials",
+            Text("no assignment of dtypes was found that reaches the target"),
+            help=Text(
+                "set a target that the model can reach, or allow more compilations with --trials"
+            ),
         )
     ]
 

@@ -9,10 +9,10 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
-from atc_py.cli.gear_options import gear_choice
+from atc_py.cli.gear_options import named_gear
 from atc_py.cost.calibration import Calibration
-from atc_py.options.compile_options import PrecisionMode
-from atc_py.options.gear_choice import GearChoice
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.named_gear import NamedGear
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.profile import Profile
 from atc_py.text import Text
@@ -30,18 +30,15 @@ _FORMATS = ("text", "json", "csv", "html")
     help="SoC to estimate for; repeat it to compare several. By default `sim`, or the SoC that an "
     "offline model is compiled for.",
 )  # fmt: skip
-@options.precision_mode(PrecisionMode, default=None)
-@options.precision_controls
-@options.semantics
-@options.fix_rules
-@options.INPUT_SHAPE
-@options.AIPP
-@options.OP_SPECS
+@options.options_of(
+    CompileOptions, "precision_mode", "precision", "semantics", "cann", "fix", "input_shape", "aipp",
+    "op_specs",
+)  # fmt: skip
 @options.MAX_MEMORY
 @options.CALIBRATE
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
 @options.FACTORS
-@gear_choice
+@named_gear
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
@@ -65,7 +62,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     form: str | None,
     output: str | None,
     trace: str | None,
-    gear: GearChoice | None,
+    gear: NamedGear | None,
     as_json: bool,
     verbose: bool,
     **compiling: Any,
@@ -112,7 +109,7 @@ def _outputs(
     calibrate: Path | None,
 ) -> tuple[Path | None, Path | None, Path | None]:
     """The files to write; no two are the same, and none is a file that is read."""
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
     if model is None and calibrate is None:
         raise click.UsageError("Missing argument 'MODEL'.")
@@ -124,7 +121,7 @@ def _outputs(
         raise click.UsageError("--trace and --output need a MODEL")
     read = [each for each in (model, calibrate) if each is not None]
     found = [
-        None if given is None else report_output(name, given, read)
+        None if given is None else output_file(given, read, name)
         for name, given in (
             ("--output", output), ("--save-factors", save_factors), ("--trace", trace)
         )

@@ -8,10 +8,21 @@ from typing import Any
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
-from atc_py.cli.options import AS_JSON, LIST, MAX_MEMORY, QUANT_BIAS, STRICT_LIST, fix_rules
-from atc_py.cli.quantize_options import CALIBRATING, SAMPLES, calibration_options
+from atc_py.cli.options import AS_JSON, MAX_MEMORY, options_of
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.option import keywords_of
+from atc_py.options.quantize_options import BOTH, RewriteOptions
+from atc_py.quantizing.options import QuantizeOptions
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.text import Text
+
+_SAMPLES = ("data", "random", "record")
+"""Keywords that say that the model is a float model."""
+
+_CALIBRATING = keywords_of(QuantizeOptions) - keywords_of(RewriteOptions) - {*_SAMPLES, "skip"} | {
+    "report"
+}
+"""Parameters that concern the calibration alone."""
 
 _SKIP_HELP = (
     "Layer that stays in floats, or OpType::T for all layers of an operator; with --fix, the rule "
@@ -21,11 +32,11 @@ _SKIP_HELP = (
 
 def _rules_or_layers(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --fix and the options that choose rules; --skip names layers where samples are given."""
-    with_rules = fix_rules(command)
+    with_rules = options_of(CompileOptions, "fix")(command)
 
     @wraps(with_rules)
     def chosen(*args: Any, skip: tuple[str, ...], **kwargs: Any) -> object:
-        if any(kwargs[name] for name in SAMPLES):
+        if any(kwargs[name] for name in _SAMPLES):
             return with_rules(*args, skip=(), layers_to_skip=skip, **kwargs)
         return with_rules(*args, skip=skip, layers_to_skip=(), **kwargs)
 
@@ -37,21 +48,22 @@ def _rules_or_layers(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@calibration_options
+@options_of(
+    QuantizeOptions,
+    without=("format", "external_data"),
+    after={"seed": options_of(CompileOptions, "input_shape")},
+)
 @click.option(
-    "--format", "form", type=click.Choice(["ascend", "qdq", "both"]), default="ascend",
-    show_default=True,
-    help="ascend: AscendQuant, layers on int8, AscendDequant, as Ascend's toolkit accepts them; "
-    "qdq: QuantizeLinear and DequantizeLinear, as ONNX runtimes use them; both, of a float model.",
+    "--report", type=click.Path(), metavar="FILE",
+    help="Write the whole report, with the histograms, to a file that ends in .html, .json or .txt.",
 )  # fmt: skip
+@options_of(QuantizeOptions, "format")
 @click.option(
     "-o", "--output", type=click.Path(),
     help="ONNX file to write; by default NAME.FORMAT.onnx in the folder of MODEL.",
 )  # fmt: skip
-@click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
-@QUANT_BIAS
-@LIST
-@STRICT_LIST
+@options_of(QuantizeOptions, "external_data")
+@options_of(CompileOptions, "quant_bias", "operator_list", "strict_list")
 @_rules_or_layers
 @MAX_MEMORY
 @AS_JSON
@@ -70,18 +82,17 @@ def quantize(context: click.Context, /, **given: Any) -> None:
     fails the command.
     """
     as_json = given.pop("as_json")
-    if any(given[name] for name in SAMPLES):
+    if any(given[name] for name in _SAMPLES):
         _quantize_float(context, given, as_json=as_json)
         return
-    _refuse(context, CALIBRATING, "{option} has no effect without --data, --random or --record")
-    if given["form"] == "both":
+    _refuse(context, _CALIBRATING, "{option} has no effect without --data, --random or --record")
+    if given["format"] == BOTH:
         raise click.UsageError("--format both has no effect without --data, --random or --record")
     _rewrite({**given}, as_json=as_json)
 
 
 def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: bool) -> None:
     import atc_py
-    from atc_py.quantizing.targets import read_target
     from atc_py.report.model.float_quantization import float_quantization_tables
 
     if given.pop("fix") is not None:
@@ -90,15 +101,11 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
         )
     _refuse(context, {"quant_bias"}, "{option} is for quantized models")
     given.pop("quant_bias")
-    if given["weights"] is None:
-        del given["weights"]
     report = _report_path(given.pop("report"), given["model"])
-    given["target"] = read_target(given["target"])
     with progress(quiet=as_json, lines=True) as on_stage:
         done = atc_py.quantize(
             given.pop("model"),
             given.pop("output"),
-            format=given.pop("form"),
             skip=given.pop("layers_to_skip"),
             **given,
             on_stage=on_stage,
@@ -118,12 +125,12 @@ def _report_path(report: str | None, model: Path) -> Path | None:
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE.
     """
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
     from atc_py.report.quantizing.formats import check_ending
 
     if report is None:
         return None
-    path = report_output("--report", report, [model])
+    path = output_file(report, [model], "--report")
     check_ending(path)
     return path
 
@@ -140,13 +147,12 @@ def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
     import atc_py
     from atc_py.report.model.quantized_files import quantization_tables
 
-    for name in (*CALIBRATING, *SAMPLES, "layers_to_skip"):
+    for name in (*_CALIBRATING, *_SAMPLES, "layers_to_skip"):
         del given[name]
     with progress(quiet=as_json) as on_stage:
         done = atc_py.quantize_model(
             given.pop("model"),
             given.pop("output"),
-            format=given.pop("form"),
             **given,
             on_stage=on_stage,
         )

@@ -6,13 +6,16 @@ from typing import Any
 
 import click
 
-from atc_py.cli import comparing_options, compiling_options, options
+from atc_py.cli import comparing_options, options
+from atc_py.cli.config_file import is_inverse
 from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
-from atc_py.cli.gear_options import reported_gears
+from atc_py.cli.gear_options import GEAR_NAMES, reported_gears
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.estimate import Fit
 from atc_py.diag import Diagnostic
-from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.compare_options import NOT_REPORTED
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.option import keywords_of
 from atc_py.results.overview import Overview
 from atc_py.text import Text
 from atc_py.text.language import spoken
@@ -29,12 +32,6 @@ _RUNNING = (
     "suggest_samples",
     "jobs",
 )
-_OF_CONVERSIONS = (
-    "input_format", "batch_sizes", "image_sizes", "out_nodes", "disable_pass", "fusion_switch_file",
-    "disable_reuse_memory", "enable_small_channel", "templates", "verify", "fix",
-)  # fmt: skip
-"""Parameters that mean nothing for an offline model, beside those that `profile` knows as such."""
-
 _NO = {"0", "false"}
 """Values of options that switch something off."""
 
@@ -52,20 +49,11 @@ _NO = {"0", "false"}
     help="SoC to compile for; repeat it to compare several. Layers are compared on the first one. By "
     "default `sim`, or the SoC that an offline model is compiled for.",
 )  # fmt: skip
-@options.precision_mode(PrecisionMode, default=None)
-@options.precision_controls
-@options.semantics
-@options.fix_rules
-@options.INPUT_SHAPE
 @reported_gears
-@compiling_options.INPUT_FORMAT
-@options.AIPP
-@compiling_options.OUT_NODES
-@compiling_options.pass_choices
-@compiling_options.memory_choices
-@compiling_options.VERIFY
-@options.TEMPLATES
-@options.OP_SPECS
+@options.options_of(
+    CompileOptions, "precision_mode", "precision", "semantics", "cann", ..., "templates", "op_specs",
+    without={"soc", *NOT_REPORTED}, after={"dims": GEAR_NAMES},
+)  # fmt: skip
 @options.MAX_MEMORY
 @comparing_options.what_runs
 @comparing_options.AIPP_SETTINGS
@@ -107,7 +95,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
     from atc_py.compare.overview import OverviewOptions, overviews_of
     from atc_py.compare.targets import read_targets
 
-    options.refuse_compiling(context, model, *_OF_CONVERSIONS)
+    options.refuse_compiling(context, model, *keywords_of(CompileOptions) - {"dims"})
     page, keep = _files(model, output, suggest)
     _refuse_together(settings, calibrate, factors, suggest, no_compare=no_compare)
     running = {name: settings.pop(name) for name in _RUNNING}
@@ -183,7 +171,7 @@ def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
         spelled = next(each for each in parameter.opts if each.startswith("--"))
         value = context.params.get(name)
         if isinstance(parameter, click.Option) and parameter.is_flag:
-            found[spelled if value else parameter.secondary_opts[0]] = ()
+            found[spelled if value or is_inverse(parameter) else parameter.secondary_opts[0]] = ()
         elif isinstance(value, bool) and isinstance(parameter.type, click.Choice):
             chosen = [each for each in parameter.type.choices if (each not in _NO) is value]
             found[spelled] = tuple(chosen[:1])

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
-from atc_py.cli.gear_options import gear_choice
+from atc_py.cli.gear_options import named_gear
 from atc_py.cli.options import AS_JSON, MAX_MEMORY
-from atc_py.options.gear_choice import GearChoice
+from atc_py.options.named_gear import NamedGear
 from atc_py.pipeline.running.model import Model
 from atc_py.text import Text
 
@@ -90,7 +90,7 @@ _FOREIGN_TIMEOUT = 600.0
     "--aipp-settings", type=click.Path(path_type=Path), metavar="FILE",
     help="Settings of dynamic AIPP: protobuf text, an [aipp_op] section, or a parameter buffer.",
 )  # fmt: skip
-@gear_choice
+@named_gear
 @MAX_MEMORY
 @AS_JSON
 @click.pass_context
@@ -109,7 +109,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     storage: str,
     timeout: float | None,
     profile: bool,
-    gear: GearChoice | None,
+    gear: NamedGear | None,
     aipp_settings: Path | None,
     as_json: bool,
 ) -> None:
@@ -178,12 +178,12 @@ def _archive(given: str, model: Path) -> Path:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be one.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.options.output_paths import report_output
+    from atc_py.options.output_paths import output_file
 
-    path = report_output("--save", given, [model])
+    path = output_file(given, [model], "--save")
     if path.suffix != ".npz":
         raise BAD_OPTION.error(
             Text("--save {given}: outputs are saved as .npz", given=given),
-            help="give a name such as outputs.npz",
+            help=Text("give a name such as outputs.npz"),
         )
     return path

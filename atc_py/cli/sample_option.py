@@ -4,13 +4,11 @@ import re
 
 import click
 
+from atc_py.options.option import MOST_JOBS, MOST_RANDOM
 from atc_py.report.escape import clipped
 from atc_py.text import Text
 
-MOST_RANDOM = 1_000_000
-"""The most random samples; more are a slip."""
-
-JOBS = click.IntRange(1, 1024)
+JOBS = click.IntRange(1, MOST_JOBS)
 """Numbers of processes."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
@@ -64,9 +62,4 @@ SAMPLES = click.option(
     help="Number of runs, each with different random data, 1 by default; or the samples: a folder with "
     "a .npy, .npz, .pb or raw file for each, or an .npz or .npy file with the samples along the first "
     "axis. May be repeated, for each input.",
-)  # fmt: skip
-
-TRIAL_JOBS = click.option(
-    "--jobs", type=JOBS, default=1, show_default=True, metavar="N",
-    help="Processes that make trial compilations at the same time; the result is the same.",
 )  # fmt: skip

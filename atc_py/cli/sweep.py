@@ -19,7 +19,12 @@ from atc_py.cli.console import (
 )
 from atc_py.cli.sample_option import JOBS, number_of_samples
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.compile_options import DEFAULT_LIST, LIST_VARIABLE, PrecisionMode
+from atc_py.options.compile_options import (
+    DEFAULT_LIST,
+    LIST_VARIABLE,
+    CompileOptions,
+    PrecisionMode,
+)
 from atc_py.results.sweep import SweepRow
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import exists
@@ -56,14 +61,12 @@ def _texts(
     default=[DEFAULT_LIST], show_default=True, show_envvar=True, callback=_texts,
     help="Operator lists that the models must keep to; may be repeated.",
 )  # fmt: skip
-@options.STRICT_LIST
-@options.fix_rules
-@options.semantics
+@options.options_of(CompileOptions, "strict_list", "fix", "semantics", "cann")
 @click.option(
     "--input-shape", "--input_shape", default="", metavar='"x:1,3,224,224;y:..."',
     help="Dims of inputs that models leave open; each model takes those of its own inputs.",
 )  # fmt: skip
-@options.OP_SPECS
+@options.options_of(CompileOptions, "op_specs")
 @click.option(
     "--compare", "samples", metavar="SAMPLES",
     help="Compare each model with its original: a number of random samples, or a folder with samples; "
@@ -188,22 +191,22 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
     """
     if not values:
         raise BAD_OPTION.error(
-            Text("{option} names no value", option=option), help="leave it out for the default"
+            Text("{option} names no value", option=option),
+            help=Text("leave it out for the default"),
         )
     return values
 
 
 def _options(given: dict[str, Any], lang: str) -> SweepOptions:
     from atc_py.adapters.sweep.inputs import SweepOptions
-    from atc_py.options.choices import input_shapes
-    from atc_py.options.compile_options import Semantics
+    from atc_py.options.input_shapes import parse_shapes
     from atc_py.system.memory_limit import parse_size
 
     samples = given["samples"]
     specs: Path | None = given["op_specs"]
     compiling: dict[str, Any] = {
         "cann": given["cann"],
-        "semantics": Semantics(given["semantics"]).value,
+        "semantics": given["semantics"],
     }
     if given["strict_list"]:
         compiling["strict_list"] = True
@@ -212,7 +215,7 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
     if specs is not None:
         compiling["op_specs"] = str(specs.absolute())
     if given["input_shape"]:
-        compiling["input_shape"] = input_shapes(given["input_shape"])
+        compiling["input_shape"] = parse_shapes(given["input_shape"])
     running = {"seed": given["seed"], "device": given["device"]}
     return SweepOptions(
         compiling=compiling,
@@ -246,7 +249,7 @@ def _samples(text: str) -> int | Path:
             "--compare {text} is neither a number of samples nor a file or folder with samples",
             text=repr(text),
         ),
-        help="give a number, such as --compare 4, or a folder",
+        help=Text("give a number, such as --compare 4, or a folder"),
     )
 
 

@@ -33,12 +33,12 @@ def no_such_command(name: str, group: str, known: Sequence[str]) -> AtcError:
     return BAD_OPTION.error(Text("No such command {name}.", name=repr(name)), help=help_)
 
 
-def unknown_option(error: click.NoSuchOption) -> str:
+def unknown_option(error: click.NoSuchOption) -> Text:
     """The message for the option, without click's own suggestions."""
     return Text("no such option: {option_name}", option_name=error.option_name)
 
 
-def unknown_option_hint(error: click.NoSuchOption) -> str:
+def unknown_option_hint(error: click.NoSuchOption) -> Text:
     """Return what to do instead: nearest options, then those of the command or of atc."""
     context = error.ctx
     path = context.command_path if context else "atc-py COMMAND"

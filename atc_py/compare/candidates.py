@@ -15,12 +15,13 @@ from atc_py.package.stored_types import TRANS_DATA
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 TYPE_LINE = "OpType::"
 NARROW = frozenset({DType.FLOAT16.value, DType.BFLOAT16.value})
 """The 16-bit floats, as a compiled model names them."""
 
-ITS_OWN_DTYPES = "in 16 bits by the model's own dtypes"
+ITS_OWN_DTYPES = Text("in 16 bits by the model's own dtypes")
 """Why a line to keep may change nothing: nodes are kept as the model has them."""
 
 _WIDE = DType.FLOAT32.value

@@ -35,13 +35,12 @@ from atc_py.compare.targets import reaches
 from atc_py.compare.trials import Trial, Trials
 from atc_py.compare.trials_ahead import TrialsAhead
 from atc_py.diag import Sink
-from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.running.feeds import odd_feeds, read_feeds
 from atc_py.pipeline.running.model import ports_of
 from atc_py.pipeline.running.samples import Samples, evenly
 from atc_py.pipeline.running.stored_array import stored_array
-from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.cann_nodes import read_newer, read_semantics
 from atc_py.results.layer import OwnError
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.results.picture_inputs import AIPP
@@ -116,7 +115,7 @@ class Recording:
 
 Array = npt.NDArray[np.generic]
 PathText = str | os.PathLike[str]
-GivenChoice = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
+GivenSamples = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
 
 
 _ROUNDS = 3
@@ -148,7 +147,7 @@ class ComparisonSession:
         package: OfflineModel,
         folder: Path,
         data: tuple[Mapping[str, Array] | Iterable[str], Path | None],
-        draws: tuple[GivenChoice, int],
+        draws: tuple[GivenSamples, int],
     ) -> None:
         """Prepare a comparison.
 
@@ -166,16 +165,16 @@ class ComparisonSession:
         self._reference = open_original(
             compilation.model,
             folder,
-            compilation.precision.get("quant_bias", AUTO),
+            compilation.options.precision.quant_bias,
             compilation.reference,
         )
-        self._reference.bound = (compilation.precision.get("fix") or {}).get("bind", {})
+        self._reference.bound = compilation.bound
         self._ports = ports_of(package.description, package.description.inputs)
         self._pictures = None
         if any(node.op == AIPP for node in package.description.nodes):
             from atc_py.compare.pictures import ComparedPictures
 
-            layout = compilation.precision.get("input_format", "NCHW")
+            layout = compilation.options.input_format.value
             self._pictures = ComparedPictures(package.description, layout)
         sink = Sink()
         if isinstance(inputs, Mapping):
@@ -299,7 +298,8 @@ class ComparisonSession:
 
     def _paired_run(self) -> LayerComparison:
         """Run the model beside its original, in step unless that was recorded."""
-        semantics = read_semantics(self._package.report, str(self._package.path))
+        report, path = self._package.report, str(self._package.path)
+        semantics, newer = read_semantics(report, path), read_newer(report, path)
         pair = Pair(
             self._reference,
             self._package,
@@ -311,7 +311,7 @@ class ComparisonSession:
         pair.on_layer = self._counted_layers()
         if self._source.count > 1:
             pair.name_of = lambda at: self._names[at]
-        return replace(pair.compared(self._runs()), warnings=self.warnings)
+        return replace(pair.compared(self._runs()), warnings=self.warnings, newer=newer)
 
     def _counted_layers(self) -> Callable[[int], None] | None:
         """Return what announces each layer of all samples as it is done; None for nobody."""
@@ -348,7 +348,7 @@ class ComparisonSession:
             else:
                 yield pictures.drawn(feeds, self._given, self._seed + at)
 
-    def _opened(self, samples: GivenChoice) -> Samples:
+    def _opened(self, samples: GivenSamples) -> Samples:
         """The samples.
 
         Raises:

@@ -1,12 +1,12 @@
 """Options of a compilation that is made again and again, with other nodes kept in float32 each time."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from atc_py.options.choices import ConvertChoice
-from atc_py.pipeline.convert import convert
+from atc_py.options.compile_options import CompileOptions
+from atc_py.pipeline.convert import compile_file
+from atc_py.system.structs import replace
 
 Lines = tuple[tuple[str, ...], tuple[str, ...]]
 """Lines of a --keep-dtype and of a --customize-dtypes file."""
@@ -14,22 +14,16 @@ Lines = tuple[tuple[str, ...], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """Options of a compilation, except the nodes to keep.
+    """A compilation, except for the nodes to keep.
 
     Attributes:
         model: the ONNX file.
-        soc: as in `convert`.
-        input_shape: as in `convert`.
-        op_specs: as in `convert`.
-        precision: as in `convert`.
+        options: the user's.
         reference: the file that runs in place of the model; None for the model itself.
     """
 
     model: Path
-    soc: str
-    input_shape: str | Mapping[str, Sequence[int]]
-    op_specs: str | os.PathLike[str] | None
-    precision: ConvertChoice
+    options: CompileOptions
     reference: Path | None = None
 
     def write(
@@ -43,15 +37,13 @@ class Compilation:
 
         They are a --keep-dtype and a --customize-dtypes file.
         """
-        precision = self.precision.copy()
-        if keep is not None:
-            precision["keep_dtype"] = keep
-        if custom is not None:
-            precision["customize_dtypes"] = custom
-        convert(
-            self.model, output, soc=self.soc, input_shape=self.input_shape,
-            op_specs=self.op_specs, on_stage=on_stage, **precision,
-        )  # fmt: skip
+        own = self.options.precision
+        precision = replace(
+            own,
+            keep_dtype=keep or own.keep_dtype,
+            customize_dtypes=custom or own.customize_dtypes,
+        )
+        compile_file(self.model, output, replace(self.options, precision=precision), on_stage)
 
     def write_with(self, output: Path, lines: Lines, folder: Path) -> None:
         """Compile to `output` with lines of a --keep-dtype and a --customize-dtypes file.
@@ -65,15 +57,20 @@ class Compilation:
             paths.append(path if rows else None)
         self.write(output, paths[0], custom=paths[1])
 
+    @property
+    def bound(self) -> Mapping[str, float]:
+        """Values of inputs that rules make constants."""
+        return {} if self.options.fix is None else self.options.fix.bind
+
     def kept_lines(self) -> tuple[str, ...]:
         """The lines of the user's own --keep-dtype file."""
-        return _lines(self.precision.get("keep_dtype"))
+        return _lines(self.options.precision.keep_dtype)
 
     def custom_lines(self) -> tuple[str, ...]:
         """The lines of the user's own --customize-dtypes file."""
-        return _lines(self.precision.get("customize_dtypes"))
+        return _lines(self.options.precision.customize_dtypes)
 
 
-def _lines(path: str | os.PathLike[str] | None) -> tuple[str, ...]:
+def _lines(path: Path | None) -> tuple[str, ...]:
     """The lines of a file; none of none."""
-    return () if path is None else tuple(Path(path).read_text(encoding="utf-8-sig").splitlines())
+    return () if path is None else tuple(path.read_text(encoding="utf-8-sig").splitlines())

@@ -63,7 +63,7 @@ class FittingSamples:
                         "no sample fits the shapes {input_shapes}",
                         input_shapes=format_input_shapes(shapes),
                     ),
-                    help="give samples of these shapes, or leave the gear out",
+                    help=Text("give samples of these shapes, or leave the gear out"),
                 )
             )
         return GivenSamples(found, inputs)

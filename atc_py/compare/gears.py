@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from atc_py.compare.comparison_session import GivenChoice
+from atc_py.compare.comparison_session import GivenSamples
 from atc_py.compare.fitting_samples import FittingSamples, NoFittingSampleError
 from atc_py.compare.model import compare_model
 from atc_py.diag import AtcError, Diagnostic, ExitCode
@@ -97,7 +97,7 @@ def compare_gears(
     return GearComparisons(found, tuple(left_out))
 
 
-def fitting_samples(samples: GivenChoice, gears: Gears) -> GivenChoice:
+def fitting_samples(samples: GivenSamples, gears: Gears) -> GivenSamples:
     """Samples of which each gear takes those that fit; random ones fit all."""
     if isinstance(samples, int | FittingSamples):
         return samples

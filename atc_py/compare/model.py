@@ -3,25 +3,21 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import Unpack
 
-from atc_py.compare.comparison_session import ComparisonSession, GivenChoice
+from atc_py.compare.comparison_session import ComparisonSession, GivenSamples
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
 from atc_py.compare.targets import check_targets
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import (
-    ConvertChoice,
-    optional_path,
-    reject_unknown,
-    shapes_and_ranges,
-)
-from atc_py.options.compare_choices import COMPILING, CompareChoice
+from atc_py.options.compare_options import SearchOptions
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.keywords import CompareKeywords
+from atc_py.options.option import optional_path, parse_options, reject_unknown
 from atc_py.options.ranges import refuse_ranges
 from atc_py.package.reader import OfflineModel, open_model
 from atc_py.results.compiled_model import CompiledModel, compiled_model
@@ -33,7 +29,6 @@ from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]
 PathText = str | os.PathLike[str]
-ShapesText = str | Mapping[str, Sequence[int]]
 
 
 _RUNTIME = 1 << 30
@@ -48,10 +43,9 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     model: str | os.PathLike[str],
     *,
     inputs: Mapping[str, Array] | Iterable[str] = (),
-    samples: GivenChoice = 1,
+    samples: GivenSamples = 1,
     seed: int = 0,
     soc: str = "sim",
-    precision_mode: str | None = None,
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
     targets: Mapping[str, float] | None = None,
@@ -63,7 +57,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     reference: str | os.PathLike[str] | None = None,
     compiled: list[CompiledModel] | None = None,
     on_stage: Callable[[str], None] | None = None,
-    **precision: Unpack[CompareChoice],
+    **keywords: Unpack[CompareKeywords],
 ) -> LayerComparison:
     """Compile an ONNX model and compare every layer with the original, run as its file says.
 
@@ -72,8 +66,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         inputs: arrays by name, or `name=file` texts, of pictures for AIPP; others get random data.
         samples: number of runs on random data, or samples as `data` of `quantize`, without `inputs`.
         seed: seed of the first sample's random data; the next ones count on from it.
-        soc: as in `convert`, and so are the next three.
-        precision_mode: any of ATC's modes.
+        soc: as in `convert`, and so are the next two.
         input_shape: dims of inputs.
         op_specs: folder of specifications.
         targets: least `cosine` and `snr` of every output; the result says whether they are met.
@@ -85,37 +78,42 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         reference: ONNX file, such as the float model of one on int8, that runs in its place.
         compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
-        **precision: ATC's finer controls, and rules that fix the model; see `CompareChoice`.
+        **keywords: ATC's finer controls, and rules that fix the model; see `CompareKeywords`.
 
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    parts = Path(model), soc, input_shape, op_specs, _choice(precision_mode, precision, input_shape)
-    data, shown = (inputs, aipp_settings, reference), (histograms, device, targets, compiled)
-    searched = suggest, suggest_trials, _judging(precision)
-    return _compared(parts, data, (samples, seed), shown, searched, on_stage)
+    reject_unknown("compare_model", keywords, CompareKeywords)
+    named = {"soc": soc, "input_shape": input_shape, "op_specs": op_specs}
+    compilation = _compilation(Path(model), {**keywords, **named}, optional_path(reference))
+    data, shown = (inputs, aipp_settings), (histograms, device, targets, compiled)
+    search = suggest, suggest_trials, parse_options("compare_model", SearchOptions, keywords)
+    return _compared(compilation, data, (samples, seed), shown, search, on_stage)
 
 
-def _judging(choice: CompareChoice) -> tuple[int | None, int]:
-    """The most samples that judge a trial, and the processes that make trials."""
-    return choice.get("suggest_samples"), choice.get("jobs", 1)
+def _compilation(
+    model: Path, keywords: Mapping[str, object], reference: Path | None
+) -> Compilation:
+    options = parse_options("compare_model", CompileOptions, keywords)
+    refuse_ranges(options.ranges, Text("a comparison runs one shape"))
+    return Compilation(model, options, reference)
 
 
 def _compared(
-    parts: tuple[Path, str, ShapesText, PathText | None, ConvertChoice],
-    data: tuple[Mapping[str, Array] | Iterable[str], PathText | None, PathText | None],
-    draws: tuple[GivenChoice, int],
+    compilation: Compilation,
+    data: tuple[Mapping[str, Array] | Iterable[str], PathText | None],
+    draws: tuple[GivenSamples, int],
     shown: tuple[bool, str, Mapping[str, float] | None, list[CompiledModel] | None],
-    search: tuple[Mapping[str, float] | None, int, tuple[int | None, int]],
+    search: tuple[Mapping[str, float] | None, int, SearchOptions],
     on_stage: Callable[[str], None] | None,
 ) -> LayerComparison:
-    """Compile and compare; the arguments are parts of a compilation and a session, and a search.
+    """Compile and compare; the arguments are those of a session, and a search.
 
     Returns every layer, up to the kernel that invalid data stopped, and what has no counterpart.
     """
-    _check_search(*search)
-    inputs, settings, reference = data
-    compilation = Compilation(*parts, optional_path(reference))
+    least, trials, judging = search
+    _check_search(least, trials)
+    inputs, settings = data
     with work_folder() as folder, open_compiled(compilation, folder, on_stage) as package:
         given = inputs, optional_path(settings)
         histograms, device, targets, kept = shown
@@ -125,27 +123,11 @@ def _compared(
         session.histograms, session.device = histograms, device
         session.targets = targets or {}
         session.on_stage = on_stage
-        return session.suggested(*search, on_stage)
+        judges = judging.suggest_samples, judging.jobs
+        return session.suggested(least, trials, judges, on_stage)
 
 
-def _choice(
-    mode: str | None, precision: Mapping[str, object], shapes: str | Mapping[str, Sequence[int]]
-) -> ConvertChoice:
-    """The mode and the finer controls; reject unknown keywords, and ranges of dims."""
-    refuse_ranges(shapes_and_ranges(shapes)[1], Text("a comparison runs one shape"))
-    reject_unknown("compare_model", precision, CompareChoice)
-    given = {name: value for name, value in precision.items() if name in COMPILING}
-    return cast("ConvertChoice", {"precision_mode": mode, **given})
-
-
-def _check_search(
-    targets: Mapping[str, float] | None, trials: int, judging: tuple[int | None, int]
-) -> None:
-    for name, count in zip(("suggest_samples", "jobs"), judging, strict=True):
-        if count is not None and count < 1:
-            raise BAD_OPTION.error(
-                Text("{name} must be 1 or more, found {count}", name=name, count=count)
-            )
+def _check_search(targets: Mapping[str, float] | None, trials: int) -> None:
     if targets is not None and trials < LEAST_TRIALS:
         raise BAD_OPTION.error(
             Text(

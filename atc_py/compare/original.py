@@ -13,15 +13,16 @@ from atc_py.diag.codes import BAD_OPTION
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
-from atc_py.options.compile_options import AUTO
-from atc_py.pipeline.quantize import Rewriting, rewrite_quantized
+from atc_py.options.compile_options import QuantBias
+from atc_py.options.quantize_options import RewriteOptions
+from atc_py.pipeline.quantize import rewrite_quantized
 from atc_py.text import Text
 
 _FORM = "qdq"
 
 
 def open_original(
-    model: Path, folder: Path, quant_bias: str = AUTO, reference: Path | None = None
+    model: Path, folder: Path, quant_bias: QuantBias | None = None, reference: Path | None = None
 ) -> ReferenceModel:
     """Open the ONNX model in the file `model`, ready to run.
 
@@ -46,7 +47,7 @@ def open_original(
     if not is_deploy_form(node.op_type for node in found.nodes):
         return found
     rewritten = folder / "original.qdq.onnx"
-    rewrite_quantized(model, rewritten, Rewriting(_FORM, quant_bias))
+    rewrite_quantized(model, rewritten, RewriteOptions(form=_FORM, quant_bias=quant_bias))
     return open_reference(rewritten).standing_for(found, _FORM)
 
 
@@ -93,5 +94,5 @@ def runnable_file(file: OnnxFile, folder: Path) -> OnnxFile:
     if not is_deploy_form(node.op_type for node in file.nodes):
         return file
     rewritten = folder / f"{file.path.stem}.{_FORM}.onnx"
-    rewrite_quantized(file.path, rewritten, Rewriting(_FORM, AUTO, external=True))
+    rewrite_quantized(file.path, rewritten, RewriteOptions(form=_FORM, external_data=True))
     return read_model(rewritten)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from atc_py.check.findings import Standing
-from atc_py.compare.comparison_session import GivenChoice
+from atc_py.compare.comparison_session import GivenSamples
 from atc_py.compare.fitting_samples import FittingSamples, NoFittingSampleError
 from atc_py.compare.gears import fitting_samples, refuse_if_none_fits
 from atc_py.compare.model import compare_model
@@ -16,12 +16,12 @@ from atc_py.cost.estimate import Fit
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.onnx_graph.source.outline import ModelOutline
-from atc_py.options.choices import chosen_mode, optional_path, precision_options, shapes_and_ranges
 from atc_py.options.compile_options import CheckOptions
-from atc_py.options.gear_choice import GearChoice
 from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import format_input_shapes
-from atc_py.options.ranges import refuse_ranges
+from atc_py.options.named_gear import NamedGear
+from atc_py.options.option import parse_options
+from atc_py.options.ranges import refuse_ranges, shapes_and_ranges
 from atc_py.package.foreign import is_offline
 from atc_py.pipeline.check import check_files
 from atc_py.pipeline.profile import profile_model
@@ -60,7 +60,7 @@ class OverviewOptions:
     fit: Fit | None = None
     calibration: Calibration | None = None
     gears: Gears | None = None
-    gear: GearChoice | None = None
+    gear: NamedGear | None = None
     compares: bool = True
     given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -93,7 +93,7 @@ def overviews_of(
     return _with_samples_left_out(found, samples)
 
 
-def _with_samples_left_out(found: list[Overview], samples: GivenChoice) -> list[Overview]:
+def _with_samples_left_out(found: list[Overview], samples: GivenSamples) -> list[Overview]:
     """Overviews of which the first one has the samples that fit no gear.
 
     Raises:
@@ -150,13 +150,9 @@ def overview_of(
 def _checked(done: Overview, options: OverviewOptions) -> Overview:
     compiling = options.compiling
     outlines: dict[str, ModelOutline] = {}
-    chosen = CheckOptions(
-        soc=options.socs[0] if options.socs else _DEFAULT_SOC,
-        precision_mode=chosen_mode(compiling),  # type: ignore[arg-type]
-        input_shapes=shapes_and_ranges(compiling.get("input_shape", ""))[0],
-        op_specs=optional_path(compiling.get("op_specs")),
-        precision=precision_options(compiling),  # type: ignore[arg-type]
-    )
+    shapes = shapes_and_ranges(compiling.get("input_shape", ""))[0]
+    soc = options.socs[0] if options.socs else _DEFAULT_SOC
+    chosen = parse_options("report", CheckOptions, compiling, soc=soc, input_shape=shapes)
     check = check_files([done.model], chosen, outlines=outlines)
     _refuse_unread(check.models[0].faults, is_read=bool(check.models[0].opsets))
     return replace(done, check=check, outline=outlines.get(str(done.model)))

@@ -59,7 +59,7 @@ class DrawnSamples:
                 Text(
                     "{count} samples of data that are all given would be the same", count=self.count
                 ),
-                help="leave --samples out, or leave an input to random data",
+                help=Text("leave --samples out, or leave an input to random data"),
             )
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
@@ -95,8 +95,8 @@ class SampleInputs:
         """
         if ports and all(port.name in given for port in ports):
             raise BAD_OPTION.error(
-                "--input gives all inputs, and leaves none for --samples",
-                help="leave --input out for the inputs that the samples hold",
+                Text("--input gives all inputs, and leaves none for --samples"),
+                help=Text("leave --input out for the inputs that the samples hold"),
             )
         settings = _whole_pictures(description)
         shown = tuple(
@@ -144,7 +144,7 @@ class GivenSamples:
                         twice=repr(twice),
                     ),
                     place=Place(label, field=Text("input {at}", at=twice)),
-                    help="take the input out of the samples, or leave --input out for it",
+                    help=Text("take the input out of the samples, or leave --input out for it"),
                 )
             if not picture_inputs(inputs.description):
                 yield label, feeds
@@ -184,7 +184,7 @@ def sample_arrays(samples: GivenFiles) -> ArraySamples | None:
     if isinstance(samples, str | os.PathLike):
         return None
     if not samples:
-        raise NO_SAMPLES.error("there are no samples", help="give one or more")
+        raise NO_SAMPLES.error(Text("there are no samples"), help=Text("give one or more"))
     arrays = [each for each in samples if not isinstance(each, str | os.PathLike)]
     return ArraySamples(arrays) if len(arrays) == len(samples) else None
 

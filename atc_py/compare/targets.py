@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import BAD_OPTION, BELOW_TARGET, DEVICE_FAILED
 from atc_py.results.layer_comparison import LayerComparison, least_text, misses_of
-from atc_py.text import Text
+from atc_py.text import COMMA, Text
 
 METRICS = ("cosine", "snr")
 """Figures of which more is better."""
@@ -43,7 +43,7 @@ def read_targets(given: Iterable[str], option: str = "--fail-under") -> dict[str
                     name=name,
                     text=repr(text),
                 ),
-                help="give each figure one number",
+                help=Text("give each figure one number"),
             )
         try:
             found[name] = float(number)
@@ -68,7 +68,7 @@ def check_targets(targets: Mapping[str, float]) -> None:
                     name=repr(name),
                     metrics=", ".join(METRICS),
                 ),
-                help='give targets such as {"cosine": 0.99}',
+                help=Text('give targets such as {"cosine": 0.99}'),
             )
         _check_range(
             name, least, Text("the target {name}={least}", name=name, least=least), f"{name}="
@@ -80,7 +80,8 @@ def _check_range(name: str, least: float, found: str, start: str) -> None:
     low, high = _RANGES[name]
     if math.isfinite(least) and low <= least <= high:
         return
-    allowed = f" from {low:g} to {high:g}" if math.isfinite(high) else ""
+    bounds = {"low": f"{low:g}", "high": f"{high:g}"}
+    allowed = Text(" from {low} to {high}", **bounds) if math.isfinite(high) else ""
     raise BAD_OPTION.error(
         Text(
             "{actual}: {name} must be a finite number{allowed}",
@@ -108,7 +109,7 @@ def targets_text(targets: Mapping[str, float]) -> str:
     """The targets in words."""
     if not targets:
         return Text("no output fails")
-    return ", ".join(
+    return COMMA.join(
         Text("{name} of every output at least {least}", name=name, least=least_text(least))
         for name, least in targets.items()
     )
@@ -123,7 +124,7 @@ def missed_targets(done: LayerComparison, targets: Mapping[str, float]) -> list[
     """
     findings = []
     if done.stopped:
-        findings.append(DEVICE_FAILED.diagnostic(done.stopped))
+        findings.append(DEVICE_FAILED.diagnostic(Text(done.stopped)))
     for miss in misses_of(done, targets):
         if done.stopped and not miss.figure:
             continue  # Said already.
@@ -147,16 +148,16 @@ def missed_by_all(done: LayerComparison) -> list[Diagnostic]:
             else Text(
                 "no set of nodes was found that reaches the target ({target})", target=found.target
             ),
-            help="set a target that the model can reach, or see which layers fail"
+            help=Text("set a target that the model can reach, or see which layers fail")
             if found.out_of_reach
-            else "allow the search more compilations with --suggest-trials",
+            else Text("allow the search more compilations with --suggest-trials"),
         )
     ]
 
 
-def _hint(done: LayerComparison) -> str:
+def _hint(done: LayerComparison) -> Text:
     if done.suggestion is not None and done.suggestion.reached:
-        return "keep the nodes of the suggestion in float32"
+        return Text("keep the nodes of the suggestion in float32")
     hint = (
         Text("try --suggest FILE")
         if done.suggestion is None

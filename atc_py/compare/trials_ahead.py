@@ -18,7 +18,6 @@ from atc_py.compare.output_recording import StoredSamples
 from atc_py.compare.paired_run import Pair
 from atc_py.cost.network import network_time
 from atc_py.diag import AtcError, Diagnostic
-from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import open_model
 from atc_py.package.schema import OmModel
 from atc_py.results.layer_comparison import LayerComparison
@@ -82,9 +81,9 @@ def run_trial(task: TrialTask) -> TrialAnswer:
             if task.faster_than is not None and seconds >= task.faster_than:
                 return TrialAnswer(package.description, seconds, None)
             reference = open_original(
-                own.model, folder, own.precision.get("quant_bias", AUTO), own.reference
+                own.model, folder, own.options.precision.quant_bias, own.reference
             )
-            reference.bound = (own.precision.get("fix") or {}).get("bind", {})
+            reference.bound = own.bound
             pair = Pair(reference, package, device=task.device)
             done = pair.compared(task.samples.opened(reference), outputs_only=True)
         return TrialAnswer(package.description, seconds, done)

@@ -208,13 +208,13 @@ def load_fit(path: Path) -> tuple[str, Fit]:
         raise BAD_FACTORS.error(
             problem,
             place=Place(str(path)),
-            help="write the file again with --calibrate FILE.csv --save-factors",
+            help=Text("write the file again with --calibrate FILE.csv --save-factors"),
         )
     factors = Factors(**{name: float(value) for name, value in document["factors"].items()})
     return document["soc"], Fit(factors, float(document["spread"]))
 
 
-def _problem(document: Any) -> str:
+def _problem(document: Any) -> Text:
     """The problem of a document, or nothing."""
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         return Text("the file must have the format {format}", format=repr(_FORMAT))
@@ -225,11 +225,11 @@ def _problem(document: Any) -> str:
             document=repr(document.get("version")),
         )
     if not isinstance(document.get("soc"), str):
-        return "the file must name the SoC"
+        return Text("the file must name the SoC")
     return _impossible(document.get("factors"), document.get("spread"))
 
 
-def _impossible(factors: Any, spread: Any) -> str:
+def _impossible(factors: Any, spread: Any) -> Text:
     """The problem with a document's figures, or nothing."""
     wanted = EXPECTED.factors.as_json()
     if not isinstance(factors, dict) or factors.keys() != wanted.keys():
@@ -248,7 +248,7 @@ def _impossible(factors: Any, spread: Any) -> str:
                 limit=limit,
                 value=repr(value),
             )
-    return ""
+    return Text("")
 
 
 def _is_figure(value: object, most: float) -> bool:

@@ -85,7 +85,7 @@ def _parsed(path: Path, text: str) -> list[Measurement]:
     except csv.Error as error:
         _refuse(path, reader.line_num, Text("the line is no CSV: {error}", error=error))
     if not rows:
-        _refuse(path, 1, "the file is empty")
+        _refuse(path, 1, Text("the file is empty"))
     head = [cell.strip().lower() for cell in rows[0][1]]
     columns = _columns(path, rows[0][0], head)
     found: list[Measurement] = []
@@ -97,7 +97,7 @@ def _parsed(path: Path, text: str) -> list[Measurement]:
         except _LineError as error:
             wrong.append(BAD_MEASUREMENTS.diagnostic(
                 error_text(error), place=Place(str(path), line=line),
-                help="correct the line, or take it out",
+                help=Text("correct the line, or take it out"),
             ))  # fmt: skip
     if wrong:
         raise AtcError(*wrong[:_SHOWN])
@@ -114,12 +114,14 @@ def _parsed(path: Path, text: str) -> list[Measurement]:
     return found
 
 
-def _refuse(path: Path, line: int, message: str) -> NoReturn:
+def _refuse(path: Path, line: int, message: Text) -> NoReturn:
     raise BAD_MEASUREMENTS.error(
         message,
         place=Place(str(path), line=line),
-        help='the columns are op, shape, dtype and time_us, e.g. `MatMulV2,"256,512;512,64",'
-        "float16,12.5`",
+        help=Text(
+            'the columns are op, shape, dtype and time_us, e.g. `MatMulV2,"256,512;512,64",'
+            "float16,12.5`"
+        ),
     )
 
 
@@ -131,7 +133,7 @@ def _columns(path: Path, line: int, head: Sequence[str]) -> dict[str, int]:
         if at is not None:
             found[name] = at
         elif name != _OPTIONAL:
-            shown = ", ".join(head) or "none"
+            shown = ", ".join(head) or Text("none")
             _refuse(
                 path,
                 line,

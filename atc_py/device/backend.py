@@ -157,6 +157,6 @@ def load_stored(backend: DeviceBackend, model: LoadedModel, storage: str) -> Dev
                 backend=repr(backend.name),
                 storage=storage,
             ),
-            help="leave --storage out, or run on the device `sim`",
+            help=Text("leave --storage out, or run on the device `sim`"),
         )
     return backend.load_exact(model)

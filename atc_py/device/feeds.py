@@ -70,7 +70,7 @@ def _has_dims(array: Any, dims: Dims) -> bool:
 def _findings(name: str, array: Any, types: Mapping[str, Wanted]) -> list[Diagnostic]:
     """The findings about the data given under `name`, at most one."""
     if name not in types:
-        known = ", ".join(types) or "none"
+        known = ", ".join(types) or Text("none")
         message = Text("the model has no input {name}", name=repr(name))
         return [
             BAD_RUN_INPUT.diagnostic(message, help=Text("its inputs are: {known}", known=known))
@@ -96,7 +96,7 @@ def _findings(name: str, array: Any, types: Mapping[str, Wanted]) -> list[Diagno
     return [BAD_RUN_INPUT.diagnostic(message, place=place, help=_help(array, wanted))]
 
 
-def _help(array: NDArray[Any] | np.generic, wanted: Wanted) -> str:
+def _help(array: NDArray[Any] | np.generic, wanted: Wanted) -> Text:
     dtype, shape = wanted
     hints = []
     if array.dtype.name != dtype.value:

@@ -57,7 +57,7 @@ class GuardedBackend:
         if not isinstance(self._backend, ExactBackend):
             raise BAD_OPTION.error(
                 Text("device {name} does not run with --storage exact", name=repr(self.name)),
-                help="leave --storage out, or run on the device `sim`",
+                help=Text("leave --storage out, or run on the device `sim`"),
             )
         with self._faults("load_exact"):
             return _Loaded(self._backend.load_exact(model), model.description)
@@ -101,7 +101,8 @@ class GuardedBackend:
         """`handle` as what `load` returned."""
         if not isinstance(handle, _Loaded):
             raise DEVICE_FAILED.error(
-                "the model is not loaded on this device", help="load it after the device was opened"
+                Text("the model is not loaded on this device"),
+                help=Text("load it after the device was opened"),
             )
         return handle
 
@@ -125,7 +126,7 @@ class GuardedBackend:
         declared = f"{wanted.dtype} {format_shape(wanted.shape)}"
         array = found.get(port.name)
         if not isinstance(array, np.ndarray):
-            what = "nothing" if array is None else type(array).__name__
+            what = Text("nothing") if array is None else type(array).__name__
             raise broken_backend(
                 self.name,
                 Text(
@@ -165,5 +166,5 @@ def broken_backend(name: str, what: str) -> AtcError:
     return DEVICE_FAILED.error(
         Text("device {name} failed: {what}", name=repr(name), what=what),
         place=Place(field=Text("device {device}", device=name)),
-        help="ask who provides the back end, or run on the device `sim`",
+        help=Text("ask who provides the back end, or run on the device `sim`"),
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from atc_py.device.sim.execution.loading import check_model
 from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.package.reader import OfflineModel, open_model
+from atc_py.text import Text
 
 
 def open_verified(path: Path) -> OfflineModel:
@@ -32,5 +33,7 @@ def open_verified(path: Path) -> OfflineModel:
 
 def _in_file(found: Diagnostic, path: Path) -> Diagnostic:
     place = replace(found.place or Place(), file=str(path))
-    help_ = found.help or "convert the ONNX model again; if that does not help, report it as a bug"
+    help_ = found.help or Text(
+        "convert the ONNX model again; if that does not help, report it as a bug"
+    )
     return replace(found, place=place, help=help_)

@@ -45,7 +45,7 @@ def find_backend(name: str) -> DeviceBackend:
                 name=repr(name),
                 targets=" and by ".join(targets),
             ),
-            help="uninstall one of the packages",
+            help=Text("uninstall one of the packages"),
         )
     return _make(EntryPoint(name, targets[0], _GROUP))
 
@@ -74,5 +74,5 @@ def _unusable(point: EntryPoint, reason: str) -> AtcError:
             point_2=point.value,
             reason=reason,
         ),
-        help="reinstall the package that provides it, or use the device `sim`",
+        help=Text("reinstall the package that provides it, or use the device `sim`"),
     )

@@ -55,7 +55,7 @@ def backend_for(name: str, timeout: float | None) -> DeviceBackend:
                 timeout_max=f"{threading.TIMEOUT_MAX:.0f}",
                 timeout=timeout,
             ),
-            help="give seconds, or 0 for any time",
+            help=Text("give seconds, or 0 for any time"),
         )
     return SupervisedBackend(name, timeout)
 
@@ -142,7 +142,7 @@ class SupervisedBackend:
 
     def _load(self, model: LoadedModel, storage: str) -> DeviceModel:
         if not isinstance(model, OfflineModel):
-            raise DEVICE_FAILED.error("only a model that was read from a file can be sent")
+            raise DEVICE_FAILED.error(Text("only a model that was read from a file can be sent"))
         path = os.path.abspath(model.path)  # noqa: PTH100  (a link stays the link that it is)
         self._ask({"ask": "load", "path": path, "storage": storage, "gear": model.gear})
         return _Sent(model.description)
@@ -159,7 +159,8 @@ class SupervisedBackend:
         process = self._process
         if process is None:
             raise DEVICE_FAILED.error(
-                Text("device {name} is not open", name=repr(self.name)), help="call open() first"
+                Text("device {name} is not open", name=repr(self.name)),
+                help=Text("call open() first"),
             )
         came: list[tuple[dict[str, Any], dict[str, NDArray[Any]]]] = []
         asking = threading.Thread(
@@ -192,7 +193,7 @@ class SupervisedBackend:
                 timeout=f"{self._timeout:g}",
             ),
             place=Place(field=Text("device {device}", device=self.name)),
-            help="give it more time with --timeout SECONDS, or any with --timeout 0",
+            help=Text("give it more time with --timeout SECONDS, or any with --timeout 0"),
         )
 
 

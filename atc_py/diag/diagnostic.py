@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from enum import Enum, IntEnum
 
-from atc_py.text import in_language
+from atc_py.text import Text, in_language, verbatim
 
 
 class Severity(Enum):
@@ -108,16 +108,17 @@ class Diagnostic:
     """
 
     code: Code
-    message: str
+    message: Text
     place: Place | None = None
-    help: str | None = None
+    help: Text | None = None
     rule: str | None = None
     atc: AtcFault | None = None
 
     def in_language(self, language: str) -> Diagnostic:
         """The finding with its message and help in that language."""
-        help_ = in_language(self.help or self.code.remedy, language)
-        return replace(self, message=in_language(self.message, language), help=help_)
+        help_ = verbatim(in_language(self.help or self.code.remedy, language))
+        message = verbatim(self.message.in_language(language))
+        return replace(self, message=message, help=help_)
 
     def as_json(self) -> dict[str, object]:
         """The finding as JSON values."""
@@ -169,10 +170,10 @@ class Code:
 
     def diagnostic(
         self,
-        message: str,
+        message: Text,
         *,
         place: Place | None = None,
-        help: str | None = None,  # noqa: A002  (the word that users read)
+        help: Text | None = None,  # noqa: A002  (the word that users read)
         rule: str | None = None,
         atc: AtcFault | None = None,
     ) -> Diagnostic:
@@ -181,10 +182,10 @@ class Code:
 
     def error(
         self,
-        message: str,
+        message: Text,
         *,
         place: Place | None = None,
-        help: str | None = None,  # noqa: A002  (the word that users read)
+        help: Text | None = None,  # noqa: A002  (the word that users read)
         rule: str | None = None,
         atc: AtcFault | None = None,
     ) -> AtcError:

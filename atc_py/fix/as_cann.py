@@ -173,7 +173,7 @@ class _Rewriter:
         try:
             results = form(site)
         except UnfitError as error:
-            raise AtcError(_no_form(node, met, str(self._file.path), error.reason.en)) from error
+            raise AtcError(_no_form(node, met, str(self._file.path), error.reason)) from error
         earlier = (self._settled.get(name, frozenset()) for name in work.outputs)
         settled = frozenset({met.row.name}).union(*earlier)
         for made in splice(writer, work, site, results):
@@ -193,7 +193,7 @@ def _may_be_followed_as_is(met: Met) -> bool:
     return met.row.undefined and met.answer.state is State.UNKNOWN
 
 
-def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnostic:
+def _no_form(node: SourceNode, met: Met, path: str, needs: Text | None = None) -> Diagnostic:
     """Report that what CANN computes of a node cannot be followed."""
     from atc_py.diag import Place
 
@@ -210,5 +210,5 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: str = "") -> Diagnost
             why=why,
         ),
         place=Place(path, node.index, node.name, node.op_type),
-        help="leave --semantics out, or rewrite the node with `atc-py fix --for cann`",
+        help=Text("leave --semantics out, or rewrite the node with `atc-py fix --for cann`"),
     )

@@ -97,5 +97,5 @@ class Fixed:
         )
         raise FIX_NOT_SETTLED.error(
             Text("rules undo each other, or never end: {rules}", rules=rules),
-            help="leave one of them out with --skip",
+            help=Text("leave one of them out with --skip"),
         )

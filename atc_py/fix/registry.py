@@ -107,5 +107,7 @@ def check_rules(names: Iterable[str]) -> None:
         hint = Text("; the nearest is {name}", name=near[0]) if near else ""
         raise BAD_OPTION.error(
             Text("no rule is called {name}{hint}", name=repr(name), hint=hint),
-            help="`atc-py fix MODEL --dry-run` names the rules that apply to a model; docs/rewrites.md, all",
+            help=Text(
+                "`atc-py fix MODEL --dry-run` names the rules that apply to a model; docs/rewrites.md, all"
+            ),
         )

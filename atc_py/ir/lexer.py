@@ -120,7 +120,7 @@ class Cursor:
             Text("expected {expected}, found {line}", expected=what, line=self.token), self.token
         )
 
-    def error(self, message: str, token: Token, help: str | None = None) -> AtcError:  # noqa: A002
+    def error(self, message: Text, token: Token, help: Text | None = None) -> AtcError:  # noqa: A002
         """An error at `token`."""
         line = self._text.count("\n", 0, token.offset) + 1
         column = token.offset - self._text.rfind("\n", 0, token.offset)

@@ -122,7 +122,7 @@ def _element(at: Cursor, dtype: DType) -> float | bool:
         raise at.error(
             Text("{token} is beyond the range of {dtype}", token=token, dtype=dtype.value),
             token,
-            "write inf",
+            Text("write inf"),
         )
     return number
 
@@ -160,7 +160,7 @@ def _number(at: Cursor) -> int | float:
     number = float(at.take().text)
     if math.isinf(number) and token.text != "-inf":
         raise at.error(
-            Text("{token} is beyond the range of a float", token=token), token, "write inf"
+            Text("{token} is beyond the range of a float", token=token), token, Text("write inf")
         )
     return number
 
@@ -169,7 +169,7 @@ def _not_a_float(at: Cursor, token: Token) -> AtcError:
     return at.error(
         Text("expected a float like the first element, found {token}", token=token),
         token,
-        f"write {token.text}.0",
+        Text("write {text}.0", text=token.text),
     )
 
 

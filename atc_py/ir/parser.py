@@ -230,7 +230,7 @@ class _Parser:
             raise at.error(
                 Text('a node called "{name}" exists already', name=name),
                 place,
-                'give one of them name="..."',
+                Text('give one of them name="..."'),
             )
         self._node_names.add(name)
         self._graph.reserve(name)
@@ -263,7 +263,7 @@ class _Parser:
             raise self._at.error(
                 Text("value {token} is defined twice", token=token),
                 token,
-                "every value has one definition",
+                Text("every value has one definition"),
             )
         self._values[value.name] = value
         self._graph.reserve(value.name)
@@ -275,7 +275,7 @@ class _Parser:
             raise self._at.error(
                 Text("value {token} is not defined", token=token),
                 token,
-                "a value is defined above its first use",
+                Text("a value is defined above its first use"),
             )
         return value
 

@@ -6,6 +6,7 @@ import msgspec
 
 from atc_py.ir.memory_plan import Home, Spot
 from atc_py.tensor.shapes import Dims
+from atc_py.text import Text
 
 
 class PlacedTensor(msgspec.Struct, frozen=True):
@@ -91,6 +92,6 @@ class Proof(msgspec.Struct, frozen=True):
         nbytes: of each tensor in the arena, by position, rounded up to the alignment.
     """
 
-    faults: tuple[tuple[int | None, str], ...]
+    faults: tuple[tuple[int | None, Text], ...]
     widest: Moment
     nbytes: dict[int, int]

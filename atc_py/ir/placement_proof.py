@@ -14,6 +14,7 @@ import msgspec
 
 from atc_py.ir.memory_plan import Home, Spot
 from atc_py.ir.placement import Moment, PlacedNode, Placement, Proof
+from atc_py.text import Text
 
 
 def prove(placement: Placement) -> Proof:
@@ -24,11 +25,11 @@ def prove(placement: Placement) -> Proof:
     in-place node that is not needed afterwards; arena and bound equal the derived ones.
     """
     if not _is_power_of_two(placement.alignment):
-        message = f"the alignment must be a power of two, found {placement.alignment}"
-        return Proof(((None, message),), Moment(0, -1, ()), {})
+        text = Text("the alignment must be a power of two, found {n}", n=placement.alignment)
+        return Proof(((None, text),), Moment(0, -1, ()), {})
     if placement.padding < 0:
-        message = f"the padding must be at least 0, found {placement.padding}"
-        return Proof(((None, message),), Moment(0, -1, ()), {})
+        text = Text("the padding must be at least 0, found {n}", n=placement.padding)
+        return Proof(((None, text),), Moment(0, -1, ()), {})
     sweep = _Sweep(placement)
     widest = sweep.widest()
     faults = (*sweep.misplaced(), *sweep.overlaps(), *sweep.missized(widest))
@@ -75,7 +76,7 @@ class _Sweep:
         self._root = list(range(len(placement.tensors)))
         self._launches: dict[int, list[PlacedNode]] = defaultdict(list)
         self._lives: dict[int, _Life] = {}
-        self._early: list[tuple[int | None, str]] = []
+        self._early: list[tuple[int | None, Text]] = []
         self._heirs: dict[int, frozenset[int]] = {}
         self._readers: dict[int, list[tuple[PlacedNode, dict[int, list[int]]]]] = {}
         for position, tensor in enumerate(placement.tensors):
@@ -112,7 +113,8 @@ class _Sweep:
             life.scopes.add(node.scope)
             if moment < life.first:
                 name = self._placement.tensors[position].name
-                self._early.append((position, f"{node.name} reads %{name} before it is computed"))
+                text = Text("{node} reads %{v} before it is computed", node=node.name, v=name)
+                self._early.append((position, text))
         for position in node.writes:
             if node.is_view and node.reads:
                 root = self._root[position] = self._root[node.reads[0]]
@@ -121,20 +123,24 @@ class _Sweep:
                 self._begin_life(position, moment)
                 self._lives[position].scopes.add(node.scope)
 
-    def misplaced(self) -> Iterator[tuple[int | None, str]]:
+    def misplaced(self) -> Iterator[tuple[int | None, Text]]:
         yield from self._early
         for position, tensor in enumerate(self._placement.tensors):
             root = self._root[position]
             life = self._lives[root]
             if root != position and tensor.spot != life.spot:
                 shown = self._placement.tensors[root].name
-                message = f"%{tensor.name} shows %{shown}, which is {_spot_text(life.spot)}"
-                yield position, f"{message}; found it {_spot_text(tensor.spot)}"
+                text = Text("%{v} shows %{shown}, which is {at}; found it {spot}")
+                places = {"at": _spot_text(life.spot), "spot": _spot_text(tensor.spot)}
+                yield position, text.with_values(v=tensor.name, shown=shown, **places)
             elif root == position and not self._may_lie(life):
                 home = self._home(life)
                 unit = self._placement.alignment
-                at = f"in the arena at a multiple of {unit}" if home is None else _spot_text(home)
-                yield position, f"%{tensor.name} must be {at}, found it {_spot_text(tensor.spot)}"
+                in_arena = Text("in the arena at a multiple of {n}", n=unit)
+                places = {"at": in_arena if home is None else _spot_text(home)}
+                text = Text("%{v} must be {at}, found it {spot}")
+                places["spot"] = _spot_text(tensor.spot)
+                yield position, text.with_values(v=tensor.name, **places)
 
     def _home(self, life: _Life) -> Home | None:
         """The required home of a tensor; None for the arena."""
@@ -154,7 +160,7 @@ class _Sweep:
             return life.spot >= 0 and life.spot % self._placement.alignment == 0
         return life.spot is Home.CHIP and len(life.scopes) == 1 and 0 not in life.scopes
 
-    def overlaps(self) -> Iterator[tuple[int | None, str]]:
+    def overlaps(self) -> Iterator[tuple[int | None, Text]]:
         """Yield tensors that are alive at once and share bytes."""
         active: list[tuple[int, int]] = []  # (offset, tensor) of live tensors, by address
         deaths: list[tuple[int, int]] = []
@@ -172,14 +178,13 @@ class _Sweep:
             active.insert(at, (life.start, life.tensor))
             heapq.heappush(deaths, (life.last, life.tensor))
 
-    def _clash(self, other: _Life, life: _Life) -> str:
+    def _clash(self, other: _Life, life: _Life) -> Text:
         """Two tensors on the same bytes."""
         first, second = (self._placement.tensors[each.tensor].name for each in (other, life))
         node = self._placement.nodes[life.first].name
-        return (
-            f"%{second} at [{life.start}, {life.end}) overlaps %{first} at "
-            f"[{other.start}, {other.end}), which is still needed at {node}"
-        )
+        text = Text("%{v} at {at} overlaps %{other} at {its}, which is still needed at {node}")
+        at, its = (f"[{each.start}, {each.end})" for each in (life, other))
+        return text.with_values(v=second, at=at, other=first, its=its, node=node)
 
     def _may_reuse(self, old: _Life, new: _Life) -> bool:
         """True if the launch making `new` may write it over `old`, its last read."""
@@ -225,14 +230,16 @@ class _Sweep:
         facts = ((each.dims, each.storage, each.itemsize) for each in (one, other))
         return len(set(facts)) == 1
 
-    def missized(self, widest: Moment) -> Iterator[tuple[int | None, str]]:
+    def missized(self, widest: Moment) -> Iterator[tuple[int | None, Text]]:
         """Yield sizes of the plan that differ from the derived ones."""
         top = max((life.end for life in self._arena), default=0)
         if self._placement.arena != top:
-            yield None, f"the arena must have {top} bytes, found {self._placement.arena}"
+            text = Text("the arena must have {n} bytes, found {found}")
+            yield None, text.with_values(n=top, found=self._placement.arena)
         if self._placement.bound != widest.nbytes:
             found = self._placement.bound
-            yield None, f"the widest moment needs {widest.nbytes} bytes, found {found}"
+            text = Text("the widest moment needs {n} bytes, found {found}")
+            yield None, text.with_values(n=widest.nbytes, found=found)
 
     def widest(self) -> Moment:
         """The moment when the most bytes are needed, the first of several.
@@ -306,16 +313,16 @@ def _moments(nodes: Sequence[PlacedNode]) -> list[int]:
     return [last.get(node.scope, position) for position, node in enumerate(nodes)]
 
 
-def _spot_text(spot: Spot) -> str:
+def _spot_text(spot: Spot) -> Text:
     if isinstance(spot, Home):
         return _PLACES[spot]
-    return f"in the arena at {spot}"
+    return Text("in the arena at {spot}", spot=spot)
 
 
 _PLACES = {
-    Home.WEIGHTS: "among the weights",
-    Home.INPUT: "in the buffer of an input",
-    Home.OUTPUT: "in the buffer of an output",
-    Home.CHIP: "in the buffers of a core",
-    Home.RUN: "in memory allocated during the run",
+    Home.WEIGHTS: Text("among the weights"),
+    Home.INPUT: Text("in the buffer of an input"),
+    Home.OUTPUT: Text("in the buffer of an output"),
+    Home.CHIP: Text("in the buffers of a core"),
+    Home.RUN: Text("in memory allocated during the run"),
 }

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from atc_py.ir.nodes import AttrValue, Node, Value
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 
 class OperandRow(Protocol):
@@ -89,7 +90,7 @@ class Signature:
         self._required = [each.name for each in row.attributes if each.default is None]
         self._counts: dict[tuple[int, int], bool] = {}
 
-    def faults(self, node: Node) -> list[str]:
+    def faults(self, node: Node) -> list[Text]:
         """The faults of a node of this operator."""
         operands = [] if self.has_operands(node) else list(self._operand_faults(node))
         return operands + self._attribute_faults(node)
@@ -108,35 +109,37 @@ class Signature:
             known = self._counts[counts] = not any(self._operand_faults(node))
         return known
 
-    def _operand_faults(self, node: Node) -> Iterator[str]:
+    def _operand_faults(self, node: Node) -> Iterator[Text]:
         """Yield the faults in the number of operands of `node` and in absent inputs."""
         row = self.row
-        yield from _check_side("input", node.inputs, row.inputs, row.input_at)
-        yield from _check_side("output", node.outputs, row.outputs, row.output_at)
+        yield from _check_side(Text("input"), node.inputs, row.inputs, row.input_at)
+        yield from _check_side(Text("output"), node.outputs, row.outputs, row.output_at)
 
-    def _attribute_faults(self, node: Node) -> list[str]:
+    def _attribute_faults(self, node: Node) -> list[Text]:
         """The faults in the attributes of `node`."""
         found, given = [], node.attributes
         for name, value in given.items():
             attribute = self._attributes.get(name)
             if attribute is None:
-                allowed = ", ".join(self._attributes) or "none"
-                found.append(f"{node.op} has no attribute {name}; it has {allowed}")
+                allowed = ", ".join(self._attributes) or Text("none")
+                text = Text("{op} has no attribute {name}; it has {known}")
+                found.append(text.with_values(op=node.op, name=name, known=allowed))
             elif not ATTRIBUTE_TYPES[attribute.type](value):
-                message = f"attribute {name} must be of type {attribute.type}, found {value!r}"
-                found.append(message)
+                text = Text("attribute {name} must be of type {type}, found {value}")
+                found.append(text.with_values(name=name, type=attribute.type, value=repr(value)))
         missing = [name for name in self._required if name not in given]
-        return found + [f"attribute {name} must be given" for name in missing]
+        return found + [Text("attribute {name} must be given", name=name) for name in missing]
 
 
 def _check_side(
-    side: str,
+    side: Text,
     values: Sequence[Value | None],
     operands: Sequence[OperandRow],
     operand_at: Callable[[int], OperandRow | None],
-) -> Iterator[str]:
+) -> Iterator[Text]:
     if values and operand_at(len(values) - 1) is None:
-        yield f"at most {len(operands)} {side}s are allowed, found {len(values)}"
+        text = Text("at most {n} {side}s are allowed, found {found}")
+        yield text.with_values(n=len(operands), side=side, found=len(values))
     length = max(len(values), len(operands))
     if len(values) == length and None not in values:
         return
@@ -144,7 +147,8 @@ def _check_side(
         operand = operand_at(position)
         value = values[position] if position < len(values) else None
         if operand is not None and not operand.optional and value is None:
-            yield f"{side} {position} ({operand.name}) is absent and not optional"
+            text = Text("{side} {n} ({name}) is absent and not optional")
+            yield text.with_values(side=side, n=position, name=operand.name)
 
 
 def _is_int(value: object) -> bool:

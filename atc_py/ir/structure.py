@@ -9,10 +9,11 @@ from typing import TypeAlias, TypeVar
 
 from atc_py.ir.graph import Graph
 from atc_py.ir.nodes import Node, Value
+from atc_py.text import Text
 
 _Item = TypeVar("_Item")
 
-Finding: TypeAlias = "tuple[Node | None, str]"
+Finding: TypeAlias = "tuple[Node | None, Text]"
 """The node at fault, None for the graph as a whole, and a sentence about it."""
 
 
@@ -57,33 +58,38 @@ def _has_own_names(graph: Graph, values: Collection[Value]) -> bool:
 def check_names(graph: Graph) -> Iterator[Finding]:
     """Yield names that two values or two nodes share, and nodes that occur twice in the graph."""
     for node in _repeated_items(graph.nodes):
-        yield node, "occurs more than once among the graph's nodes"
+        yield node, Text("occurs more than once among the graph's nodes")
     for value in _repeated_items(graph.inputs):
-        yield None, f"%{value.name} occurs more than once among the graph's inputs"
+        text = Text("%{value} occurs more than once among the graph's inputs")
+        yield None, text.with_values(value=value.name)
     values = list(dict.fromkeys(graph.values()))
     for name in _repeated_items(value.name for value in values):
         sharers = [value for value in values if value.name == name]
-        yield sharers[-1].producer, f"{len(sharers)} values are called %{name}; only one may be"
+        text = Text("{n} values are called %{name}; only one may be")
+        yield sharers[-1].producer, text.with_values(n=len(sharers), name=name)
     nodes = list(dict.fromkeys(graph.nodes))
     for name in _repeated_items(node.name for node in nodes):
         last = [node for node in nodes if node.name == name][-1]
-        yield last, "another node has the same name"
+        yield last, Text("another node has the same name")
 
 
 def check_producers(graph: Graph) -> Iterator[Finding]:
     """Yield values with a wrong producer; inputs and constants must have none."""
     for value in graph.inputs:
         if value.producer is not None:
-            yield value.producer, f"%{value.name} is its output and an input of the graph"
+            text = Text("%{value} is its output and an input of the graph")
+            yield value.producer, text.with_values(value=value.name)
         if value.const is not None:
-            yield None, f"%{value.name} is an input of the graph and has constant data"
+            text = Text("%{value} is an input of the graph and has constant data")
+            yield None, text.with_values(value=value.name)
     for node in graph.nodes:
         for value in node.outputs:
             if value.producer is not node:
-                other = value.producer.name if value.producer else "no node"
-                yield node, f"its output %{value.name} names {other} as its producer"
+                other = value.producer.name if value.producer else Text("no node")
+                text = Text("its output %{value} names {other} as its producer")
+                yield node, text.with_values(value=value.name, other=other)
             if value.const is not None:
-                yield node, f"its output %{value.name} has constant data"
+                yield node, Text("its output %{value} has constant data", value=value.name)
 
 
 def check_uses(graph: Graph) -> Iterator[Finding]:
@@ -92,10 +98,12 @@ def check_uses(graph: Graph) -> Iterator[Finding]:
         recorded = dict.fromkeys(value.uses)
         for node, position in recorded:
             if (node, position) not in uses:
-                yield node, f"%{value.name} records a use as input {position} that is not there"
+                text = Text("%{value} records a use as input {position} that is not there")
+                yield node, text.with_values(value=value.name, position=position)
         for node, position in uses:
             if (node, position) not in recorded:
-                yield node, f"%{value.name} does not record its use as input {position}"
+                text = Text("%{value} does not record its use as input {position}")
+                yield node, text.with_values(value=value.name, position=position)
 
 
 def _uses_by_inputs(graph: Graph) -> dict[Value, dict[tuple[Node, int], None]]:
@@ -117,9 +125,10 @@ def check_order(graph: Graph) -> Iterator[Finding]:
             if value in known or value.const is not None:
                 continue
             if value in computed:
-                yield node, f"uses %{value.name} before it is computed"
+                yield node, Text("uses %{value} before it is computed", value=value.name)
             else:
-                yield node, f"uses %{value.name}, which nothing in the graph computes"
+                text = Text("uses %{value}, which nothing in the graph computes")
+                yield node, text.with_values(value=value.name)
         known.update(node.outputs)
 
 
@@ -138,7 +147,7 @@ def check_cycles(graph: Graph) -> Iterator[Finding]:
             nodes = list(path)
             cycle = nodes[nodes.index(node) :]
             names = " -> ".join(member.name for member in [cycle[0], *reversed(cycle)])
-            yield node, f"is in a cycle: {names}"
+            yield node, Text("is in a cycle: {names}", names=names)
 
 
 def _stuck_nodes(graph: Graph) -> dict[Node, None]:
@@ -166,12 +175,14 @@ def _producers(node: Node) -> Iterator[Node]:
 def check_interface(graph: Graph) -> Iterator[Finding]:
     """Yield outputs of the graph without a name or without a value."""
     if len(graph.outputs) != len(graph.output_names):
-        found = f"{len(graph.outputs)} outputs and {len(graph.output_names)} names"
-        yield None, f"every output of the graph must have a name, found {found}"
+        text = Text(
+            "every output of the graph must have a name, found {n} outputs and {names} names"
+        )
+        yield None, text.with_values(n=len(graph.outputs), names=len(graph.output_names))
     known = {*graph.inputs, *(value for node in graph.nodes for value in node.outputs)}
     for value in dict.fromkeys(graph.outputs):
         if value not in known and value.const is None:
-            yield None, f"nothing in the graph computes its output %{value.name}"
+            yield None, Text("nothing in the graph computes its output %{value}", value=value.name)
 
 
 def _repeated_items(items: Iterable[_Item]) -> list[_Item]:

@@ -34,12 +34,12 @@ from atc_py.tensor.storage import why_impossible
 from atc_py.text import Text, verbatim
 
 
-def _any_dtypes(_node: Node) -> str | None:
+def _any_dtypes(_node: Node) -> Text | None:
     """Accept every node."""
     return None
 
 
-def _any_storage(_node: Node) -> str | None:
+def _any_storage(_node: Node) -> Text | None:
     """Accept every node."""
     return None
 
@@ -63,8 +63,8 @@ class Rules(msgspec.Struct, frozen=True):
     """
 
     rows: Callable[[str], OperatorRow | None]
-    dtypes_ok: Callable[[Node], str | None] = _any_dtypes
-    storage_ok: Callable[[Node], str | None] = _any_storage
+    dtypes_ok: Callable[[Node], Text | None] = _any_dtypes
+    storage_ok: Callable[[Node], Text | None] = _any_storage
     unsound_places: Callable[[Graph], Iterable[Finding]] = _any_places
 
 
@@ -98,7 +98,7 @@ def _diagnostic(finding: Finding) -> Diagnostic:
         origin = node.origins[0]
         place = Place(node=origin.index, node_name=origin.name, op_type=origin.op_type)
     return BROKEN_INVARIANT.diagnostic(
-        verbatim(f"{node.op} {node.name!r}: ") + Text(message), place=place
+        verbatim(f"{node.op} {node.name!r}: ") + message, place=place
     )
 
 
@@ -156,24 +156,24 @@ def _check_types(subject: _Subject) -> Iterator[Finding]:
     """
     negative = {kind for kind in subject.types if any(dim and dim < 0 for dim in kind.dims)}
     for value in subject.values_of(negative):
-        message = f"dims of %{value.name} must be at least 0, found {value.type}"
-        yield _node_at(value), message
+        text = Text("dims of %{v} must be at least 0, found {t}", v=value.name, t=value.type)
+        yield _node_at(value), text
     for value in subject.values:
         if value.const is None:
             continue
         data = value.const.dtype, tuple(value.const.shape)
         if data != (value.type.dtype, value.type.dims):
-            text = f"{data[0].value}[{','.join(map(str, data[1]))}]"
-            message = f"constant %{value.name} is declared as {value.type}, its data are {text}"
-            yield _node_at(value), message
+            data_type = f"{data[0].value}[{','.join(map(str, data[1]))}]"
+            text = Text("constant %{v} is declared as {t}, its data are {d}")
+            yield _node_at(value), text.with_values(v=value.name, t=value.type, d=data_type)
 
 
 def _check_engines(subject: _Subject) -> Iterator[Finding]:
     """Yield nodes without an engine, or with dtypes that their engine does not take."""
     for node in subject.graph.nodes:
         if node.engine is None:
-            phase = subject.graph.phase.label
-            yield node, f"a node of phase {phase} must have an engine, found none"
+            text = Text("a node of phase {phase} must have an engine, found none")
+            yield node, text.with_values(phase=subject.graph.phase.label)
         elif node not in subject.unfit:
             message = subject.rules.dtypes_ok(node)
             if message is not None:
@@ -184,8 +184,9 @@ def _check_formats(subject: _Subject) -> Iterator[Finding]:
     wrong = {kind for kind in subject.types if kind.rank != _RANKS.get(kind.format, kind.rank)}
     for value in subject.values_of(wrong):
         kind = value.type
-        axes = f"{_RANKS[kind.format]} axes in format {kind.format.value}"
-        yield _node_at(value), f"%{value.name} must have {axes}, found {kind}"
+        text = Text("%{v} must have {n} axes in format {format}, found {t}")
+        numbers = {"n": _RANKS[kind.format], "format": kind.format.value}
+        yield _node_at(value), text.with_values(v=value.name, t=kind, **numbers)
 
 
 def _check_storage(subject: _Subject) -> Iterator[Finding]:
@@ -198,8 +199,8 @@ def _check_storage(subject: _Subject) -> Iterator[Finding]:
     wrong = {kind: reason for kind, reason in reasons.items() if reason is not None}
     for value in subject.values_of(wrong):
         kind = value.type
-        message = f"%{value.name} of type {kind} cannot be stored so: {wrong[kind]}"
-        yield _node_at(value), message
+        text = Text("%{v} of type {t} cannot be stored so: {why}")
+        yield _node_at(value), text.with_values(v=value.name, t=kind, why=wrong[kind])
 
 
 def _check_conversions(subject: _Subject) -> Iterator[Finding]:
@@ -210,10 +211,8 @@ def _check_conversions(subject: _Subject) -> Iterator[Finding]:
             yield node, message
     for value in subject.graph.outputs:
         if value.type.storage is not None:
-            yield (
-                value.producer,
-                f"the output %{value.name} must be stored row by row, found {value.type}",
-            )
+            text = Text("the output %{v} must be stored row by row, found {t}")
+            yield value.producer, text.with_values(v=value.name, t=value.type)
 
 
 def _node_at(value: Value) -> Node | None:

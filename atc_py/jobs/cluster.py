@@ -56,7 +56,9 @@ def open_cluster(address: str, memory: int | None) -> TaskExecutor:
     try:
         from distributed import Client
     except ImportError:
-        raise NO_DISTRIBUTED.error("--dask needs `distributed`, which is not installed") from None
+        raise NO_DISTRIBUTED.error(
+            Text("--dask needs `distributed`, which is not installed")
+        ) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it prints what is raised anyway
     client = Client.__new__(Client)
     try:
@@ -166,7 +168,7 @@ class _Cluster(TaskExecutor):
         except AtcError:
             raise
         except KilledWorker:
-            text = "the workers that it was given to ended"
+            text = Text("the workers that it was given to ended")
             return TaskAnswer(failure=TaskFailure(TaskFailureKind.CRASHED, text))
         except (Exception, CancelledError) as error:
             raise _failed(

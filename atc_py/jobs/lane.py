@@ -125,7 +125,9 @@ class Lane:
                 found = _excess(process, limits.memory)
                 if found is None and time.monotonic() - began > limit:
                     found = (
-                        _late(limits.seconds) if begun else _crashed("its process does not answer")
+                        _late(limits.seconds)
+                        if begun
+                        else _crashed(Text("its process does not answer"))
                     )
                 if found is not None:
                     self._kill()
@@ -196,7 +198,7 @@ def _late(seconds: float | None) -> TaskAnswer:
     return TaskAnswer(failure=TaskFailure(TaskFailureKind.TIMED_OUT, text))
 
 
-def _crashed(text: str) -> TaskAnswer:
+def _crashed(text: Text) -> TaskAnswer:
     """The failure of a task whose process ended, with a clause about it."""
     return TaskAnswer(failure=TaskFailure(TaskFailureKind.CRASHED, text))
 

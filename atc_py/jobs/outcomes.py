@@ -6,6 +6,7 @@ from typing import Generic, TypeVar, cast
 
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import MEMORY_LIMIT, TASK_FAILED
+from atc_py.text import Text, error_text, verbatim
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,12 +27,12 @@ class TaskFailure:
 
     Attributes:
         kind: how it failed.
-        text: one clause about it, in English.
+        text: one clause about it.
         diagnostics: the findings of an `AtcError` that the task raised.
     """
 
     kind: TaskFailureKind
-    text: str
+    text: Text
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -72,5 +73,6 @@ def failure_of(error: BaseException) -> TaskFailure:
         kind = TaskFailureKind.OUT_OF_MEMORY if memory else TaskFailureKind.RAISED
         return TaskFailure(kind, first.message, error.diagnostics)
     if isinstance(error, MemoryError):
-        return TaskFailure(TaskFailureKind.OUT_OF_MEMORY, "memory ran out")
-    return TaskFailure(TaskFailureKind.RAISED, f"{type(error).__name__}: {error}")
+        return TaskFailure(TaskFailureKind.OUT_OF_MEMORY, Text("memory ran out"))
+    said = verbatim(f"{type(error).__name__}: ") + error_text(error)
+    return TaskFailure(TaskFailureKind.RAISED, said)

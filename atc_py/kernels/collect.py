@@ -197,7 +197,7 @@ def _fits_row(node: Node, row: TargetOp) -> bool:
     return inputs_fit and outputs_fit and all(node.input(position) for position in needed)
 
 
-def _broken_invariant(node: Node, message: str) -> AtcError:
+def _broken_invariant(node: Node, message: Text) -> AtcError:
     """Build the error for a node that a pass left in a state without kernels."""
     return BROKEN_INVARIANT.error(message, place=Place(node_name=node.name, op_type=node.op))
 

@@ -12,7 +12,7 @@ from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.registry import family_of
 from atc_py.system.structs import replace
 from atc_py.target import Soc, TargetOp, find_operator
-from atc_py.target.storage_choices import StorageChoice, chosen_storages
+from atc_py.target.storage_choices import StorageChoice, select_storages
 from atc_py.target.stored_nodes import is_stored_as
 
 
@@ -25,7 +25,7 @@ def stored_operands(node: Node, soc: Soc) -> StorageChoice:
     values = [*node.inputs, *node.outputs]
     held = [None if value is None else value.type.storage for value in values]
     count = len(node.inputs)
-    chosen = chosen_storages(node, soc) if any(held) and node.op != "TransData" else None
+    chosen = select_storages(node, soc) if any(held) and node.op != "TransData" else None
     if chosen is not None:
         wanted = [chosen.input(at) for at in range(count)]
         wanted += [chosen.output(at) for at in range(len(node.outputs))]

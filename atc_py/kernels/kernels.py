@@ -107,7 +107,7 @@ def _folders(templates: Path | None) -> tuple[Path, ...]:
         raise BAD_TEMPLATE.error(
             Text("there is no folder of templates {templates}", templates=repr(str(templates))),
             place=Place(file=str(templates)),
-            help="give the folder that holds <template>.cpp.j2 files",
+            help=Text("give the folder that holds <template>.cpp.j2 files"),
         )
     return (templates, own)
 

@@ -133,5 +133,7 @@ def _worker_ended(path: Path, name: str, status: int) -> AtcError:
             why=why,
         ),
         place=Place(file=str(path)),
-        help="look for loops without an end and for numbers and texts that grow without bound",
+        help=Text(
+            "look for loops without an end and for numbers and texts that grow without bound"
+        ),
     )

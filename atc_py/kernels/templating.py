@@ -154,14 +154,16 @@ def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> 
                 folders=folders[0],
             ),
             place=Place(file=str(folders[0] / missing)),
-            help="every family has one, named <template>.cpp.j2, there or in atc-py's own folder",
+            help=Text(
+                "every family has one, named <template>.cpp.j2, there or in atc-py's own folder"
+            ),
         )
     file, line = _failing_line(folders[0] / name, error)
     reason = str(error) or type(error).__name__
     return BAD_TEMPLATE.error(
         Text("template {name} does not render: {reason}", name=repr(name), reason=reason),
         place=Place(file=file, line=line),
-        help="correct the template at that line, or reinstall atc-py to restore its own",
+        help=Text("correct the template at that line, or reinstall atc-py to restore its own"),
     )
 
 

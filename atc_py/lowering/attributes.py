@@ -2,6 +2,7 @@
 
 from atc_py.lowering.builder import Builder
 from atc_py.onnx_graph.source import SourceAttr
+from atc_py.text import Text
 
 
 def get_int(b: Builder, name: str, default: int) -> int:
@@ -10,7 +11,7 @@ def get_int(b: Builder, name: str, default: int) -> int:
     if value is None:
         return default
     if not isinstance(value, int):
-        raise _wrong(b, name, "an integer", value)
+        raise _wrong(b, name, Text("an integer"), value)
     return value
 
 
@@ -20,7 +21,7 @@ def get_float(b: Builder, name: str, default: float) -> float:
     if value is None:
         return default
     if not isinstance(value, int | float):
-        raise _wrong(b, name, "a number", value)
+        raise _wrong(b, name, Text("a number"), value)
     return float(value)
 
 
@@ -30,7 +31,7 @@ def get_string(b: Builder, name: str, default: str) -> str:
     if value is None:
         return default
     if not isinstance(value, str):
-        raise _wrong(b, name, "a string", value)
+        raise _wrong(b, name, Text("a string"), value)
     return value
 
 
@@ -40,10 +41,10 @@ def get_optional_ints(b: Builder, name: str) -> tuple[int, ...] | None:
     if value is None:
         return None
     if not isinstance(value, tuple):
-        raise _wrong(b, name, "a list of integers", value)
+        raise _wrong(b, name, Text("a list of integers"), value)
     numbers = tuple(item for item in value if isinstance(item, int))
     if len(numbers) != len(value):
-        raise _wrong(b, name, "a list of integers", value)
+        raise _wrong(b, name, Text("a list of integers"), value)
     return numbers
 
 
@@ -53,13 +54,13 @@ def get_ints(b: Builder, name: str, default: tuple[int, ...], count: int) -> tup
     if value is None:
         return default
     if len(value) != count:
-        raise b.bad(
-            f"takes {count} numbers in {name}, found {len(value)}: {list(value)}",
-            f"attribute {name}",
-        )
+        text = Text("takes {count} numbers in {name}, found {n}: {found}")
+        values = {"count": count, "n": len(value), "found": list(value)}
+        raise b.bad(text.with_values(name=name, **values), f"attribute {name}")
     return value
 
 
-def _wrong(b: Builder, name: str, wanted: str, found: SourceAttr) -> Exception:
+def _wrong(b: Builder, name: str, wanted: Text, found: SourceAttr) -> Exception:
     kind = type(found).__name__
-    return b.bad(f"takes {wanted} as {name}, found {kind}", f"attribute {name}")
+    text = Text("takes {wanted} as {name}, found {found}")
+    return b.bad(text.with_values(wanted=wanted, name=name, found=kind), f"attribute {name}")

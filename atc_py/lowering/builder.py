@@ -148,7 +148,9 @@ class Builder:
                     source=source.name,
                 ),
                 Text("input {at}", at=name),
-                "fix the input shapes with --input-shape so that it folds, or simplify the model",
+                Text(
+                    "fix the input shapes with --input-shape so that it folds, or simplify the model"
+                ),
             )
         return source.const.numpy()
 
@@ -252,14 +254,14 @@ class Builder:
         node = self.node
         return Place(self._work.file, node.index, node.name, node.op_type, field)
 
-    def bad(self, reason: str, field: str | None = None) -> AtcError:
+    def bad(self, reason: Text, field: str | None = None) -> AtcError:
         """The node contradicts ONNX's definition of its operator."""
         return BAD_NODE.error(
-            Text("{field} {message}", field=self.node.op_type, message=Text(reason)),
+            Text("{field} {message}", field=self.node.op_type, message=reason),
             place=self.place(field),
         )
 
-    def unsupported(self, reason: str, field: str | None, help_: str) -> AtcError:
+    def unsupported(self, reason: Text, field: str | None, help_: Text) -> AtcError:
         """An error: the node is valid but its form has no counterpart on the device."""
-        message = verbatim(f"{self.node.op_type}: ") + Text(reason)
+        message = verbatim(f"{self.node.op_type}: ") + reason
         return UNSUPPORTED_FORM.error(message, place=self.place(field), help=help_)

@@ -11,6 +11,7 @@ from atc_py.lowering.attributes import get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import numbers_of
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,10 +29,11 @@ def check_pad_mode(b: Builder, mode: str) -> None:
         AtcError: UNSUPPORTED_FORM.
     """
     if mode not in _PAD_MODES:
+        text = Text("mode must be one of {known}, found {found}")
         raise b.unsupported(
-            f"mode must be one of {', '.join(_PAD_MODES)}, found {mode!r}",
+            text.with_values(known=", ".join(_PAD_MODES), found=repr(mode)),
             "attribute mode",
-            "write the border with Concat, or run this node on the host",
+            Text("write the border with Concat, or run this node on the host"),
         )
 
 
@@ -42,9 +44,9 @@ def pad_computed(b: Builder) -> Value:
     fill = b.constant_input(2, "constant_value")
     if b.optional_source(3) is not None or (fill is not None and fill.any()):
         raise b.unsupported(
-            "pads that are computed go with all axes and the value 0 alone",
+            Text("pads that are computed go with all axes and the value 0 alone"),
             "input pads",
-            "compute the pads from constants, or run this node on the host",
+            Text("compute the pads from constants, or run this node on the host"),
         )
     return _padded(b, b.input(0), b.input(1), mode)
 

@@ -7,7 +7,7 @@ from atc_py.diag.codes import NOT_LOWERED, NOT_PUBLISHED
 from atc_py.lowering.lower import can_lower
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import Library, OpSpec
-from atc_py.text import Text
+from atc_py.text import Text, Words, plural
 
 
 def not_lowered(nodes: Iterable[SourceNode], path: str, specs: Library) -> list[Diagnostic]:
@@ -25,13 +25,13 @@ def not_lowered(nodes: Iterable[SourceNode], path: str, specs: Library) -> list[
 
 def _finding(spec: OpSpec, views: list[SourceNode], path: str) -> Diagnostic:
     first = views[0]
-    count = f"{len(views)} node{'s' if len(views) > 1 else ''}"
+    count = plural(len(views), "{n} node", "{n} nodes")
     if spec.unpublished is not None:
         return NOT_PUBLISHED.diagnostic(
             Text(
                 "the arithmetic of {op_type} is not published: {value}; {count}",
                 op_type=first.op_type,
-                value=spec.unpublished.en,
+                value=Words(spec.unpublished.en, spec.unpublished.zh),
                 count=count,
             ),
             place=Place(path, first.index, first.name, first.op_type),

@@ -53,7 +53,7 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
     """
     signature = _signature(target.op)
     if signature is None:
-        faults = [f"there is no target operator {target.op}"]
+        faults = [Text("the target has no operator {op}", op=target.op)]
     else:
         faults = signature.faults(node)
     if faults:
@@ -65,7 +65,9 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
                 faults=faults[0],
             ),
             place=Place(spec.file_name),
-            help="docs/target.md lists the target operators with their operands and attributes",
+            help=Text(
+                "docs/target.md lists the target operators with their operands and attributes"
+            ),
         )
 
 
@@ -85,7 +87,8 @@ def _renamed(spec: OpSpec, target: Target, b: Builder) -> dict[str, AttrValue]:
         if isinstance(value, ConstData) or (
             isinstance(value, tuple) and any(isinstance(item, str) for item in value)
         ):
-            raise b.bad(f"cannot take a tensor or strings as {ours}", f"attribute {ours}")
+            text = Text("cannot take a tensor or strings as {ours}")
+            raise b.bad(text.with_values(ours=ours), f"attribute {ours}")
         renamed[theirs] = value  # type: ignore[assignment]  # strings were refused above
     return renamed
 
@@ -177,11 +180,14 @@ def _with_typed_outputs(node: SourceNode) -> SourceNode:
 
 def _needs_dims(builder: Builder, error: OpenShapeError) -> AtcError:
     """The node cannot be lowered where only the run knows its shapes."""
+    text = Text("{why}, which only the run would know; on the device the node needs them fixed")
     return builder.unsupported(
-        f"{error}, which only the run would know; on the device the node needs them fixed",
+        text.with_values(why=error),
         None,
-        "compute the shape from constants, fix the inputs with --input-shape, or run the node "
-        "on the host",
+        Text(
+            "compute the shape from constants, fix the inputs with --input-shape, or run the node "
+            "on the host"
+        ),
     )
 
 

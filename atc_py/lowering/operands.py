@@ -2,6 +2,7 @@
 
 from atc_py.lowering.builder import Builder
 from atc_py.tensor.shapes import normalize_axis
+from atc_py.text import Text
 
 
 def axis_of(b: Builder, axis: int, rank: int, field: str = "attribute axis") -> int:
@@ -13,7 +14,7 @@ def axis_of(b: Builder, axis: int, rank: int, field: str = "attribute axis") -> 
     try:
         return normalize_axis(axis, rank)
     except ValueError as error:
-        raise b.bad(f"{error}", field) from None
+        raise b.bad(Text("{error}", error=error), field) from None
 
 
 def numbers_of(b: Builder, position: int, name: str) -> tuple[int, ...] | None:

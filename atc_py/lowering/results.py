@@ -23,7 +23,11 @@ def stated(b: Builder, position: int, found: TensorType) -> TensorType:
     )
     if stated.dtype is not found.dtype or not fits:
         raise b.bad(
-            f"gives {said(found)}, but the file states {said(stated)}",
+            Text(
+                "gives {found}, but the file states {stated}",
+                found=said(found),
+                stated=said(stated),
+            ),
             Text("output {at}", at=position),
         )
     return TensorType(found.dtype, stated.dims)

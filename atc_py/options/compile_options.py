@@ -1,22 +1,31 @@
-"""Options of a compilation, as values that no later stage changes."""
+"""Options of a compilation, as values that no later stage changes, and as options of users.
 
-from __future__ import annotations
+More than 400 lines: a field says all of its option.
+"""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from enum import Enum
+from functools import partial
 from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag.codes import BAD_OPTION, OPTIONS_EXCLUDE
 from atc_py.options.fix_rules import FixRules
-from atc_py.options.gears import Gears
-from atc_py.options.input_format import InputFormat
-from atc_py.options.out_nodes import OutNode
-from atc_py.options.ranges import DimRange
+from atc_py.options.gears import GearKind, Gears, parse_gear_lists
+from atc_py.options.input_format import InputFormat, parse_input_format
+from atc_py.options.input_shapes import parse_shapes
+from atc_py.options.option import Joint, Option
+from atc_py.options.out_nodes import OutNode, parse_out_nodes
+from atc_py.options.output_paths import output_folder
+from atc_py.options.ranges import DimRange, Ranges, shapes_and_ranges
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
+
+_V = TypeVar("_V")
 
 AUTO = "auto"
 """The user's choice to leave the convention to the file."""
@@ -55,12 +64,12 @@ class PrecisionMode(Enum):
     ALLOW_FP32_TO_BF16 = "allow_fp32_to_bf16"
 
     @classmethod
-    def compiled(cls) -> tuple[PrecisionMode, ...]:
+    def compiled(cls) -> "tuple[PrecisionMode, ...]":
         """The modes that models can be compiled in: all of them."""
         return tuple(cls)
 
     @classmethod
-    def second_names(cls) -> Mapping[str, PrecisionMode]:
+    def second_names(cls) -> "Mapping[str, PrecisionMode]":
         """The modes by the names that ATC's `--precision_mode_v2` has for them."""
         return {
             "fp16": cls.FORCE_FP16,
@@ -104,62 +113,171 @@ class QuantBias(Enum):
     FOLDED = "folded"
     """The file has the whole sum, as earlier versions wrote it; the compiler does not change it."""
 
-    @classmethod
-    def chosen(cls, name: str) -> QuantBias | None:
-        """The convention called `name`; None for `auto`.
 
-        Raises:
-            AtcError: BAD_OPTION for any other name.
-        """
-        known = {AUTO: None, **{each.value: each for each in cls}}
-        if name not in known:
-            raise BAD_OPTION.error(
-                Text(
-                    "quant_bias must be one of {known}, found {name}",
-                    known=", ".join(known),
-                    name=repr(name),
-                ),
-                help="leave it out, and the file's metadata decide",
-            )
-        return known[name]
+def _look_up(option: str, known: Mapping[Any, _V], value: object, hint: Text | None = None) -> _V:
+    """Meaning of a keyword's value; True is no number.
+
+    Raises:
+        AtcError: BAD_OPTION for any other value.
+    """
+    if isinstance(value, str | int) and value is not True and value in known:
+        return known[value]
+    raise BAD_OPTION.error(
+        Text(
+            "{name} must be one of {known}, found {found}",
+            name=option,
+            known=", ".join(map(str, known)),
+            found=repr(value),
+        ),
+        help=hint,
+    )
+
+
+def parse_quant_bias(name: str) -> QuantBias | None:
+    """The convention called `name`; None for `auto`.
+
+    Raises:
+        AtcError: BAD_OPTION for any other name.
+    """
+    known = {AUTO: None, **{row.value: row for row in QuantBias}}
+    return _look_up("quant_bias", known, name, Text("leave it out, and the file's metadata decide"))
+
+
+def _parse_generation(number: object) -> int:
+    known = {row: row for row in CANN_GENERATIONS}
+    return _look_up("cann", known, number, Text("leave it out for the newest"))
+
+
+def _parse_semantics(name: str) -> Semantics:
+    return _look_up("semantics", {row.value: row for row in Semantics}, name)
+
+
+def _parse_mode(keywords: Mapping[str, Any]) -> PrecisionMode:
+    """The mode that one of two options names; force_fp16 where neither does.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for an unknown name.
+    """
+    first, second = keywords.get("precision_mode"), keywords.get("precision_mode_v2")
+    if first is not None and second is not None:
+        raise OPTIONS_EXCLUDE.error(
+            Text(
+                "--precision-mode {first} and --precision-mode-v2 {second} both name a mode",
+                first=first,
+                second=second,
+            ),
+            help=Text("give one of them"),
+        )
+    known = _MODES if second is None else PrecisionMode.second_names()
+    name = (first or PrecisionMode.FORCE_FP16.value) if second is None else second
+    if name not in known:
+        raise BAD_OPTION.error(
+            Text("no precision mode is called {second} here", second=repr(name)),
+            help=Text("modes are {known}", known=", ".join(known)),
+        )
+    return known[name]
+
+
+_MODES = {mode.value: mode for mode in PrecisionMode}
+
+
+def select_list(name: str | None) -> str:
+    """The operator list that a caller names, else that of the environment or the default."""
+    return name or os.environ.get(LIST_VARIABLE) or DEFAULT_LIST
+
+
+def _texts(names: Iterable[str]) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+_SWITCH = {"0": False, "1": True}
 
 
 class PrecisionOptions(Result, frozen=True):
-    """ATC's finer controls of precision, the convention of biases and a choice of passes, as given.
+    """ATC's finer controls of precision, the convention of biases and a choice of passes, as given."""
 
-    Attributes:
-        keep_dtype: file of nodes that keep the model's dtypes, or None.
-        customize_dtypes: file of dtypes by node or operator, or None.
-        modify_mixlist: file that moves operators between the lists of the mixed modes, or None.
-        input_fp16_nodes: names of inputs that are fed as float16, joined by `;`.
-        output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
-        op_precision_mode: file of implementation modes by operator and node, or None.
-        implementations: `Operator=mode` joined by `;`, where the file says nothing.
-        allow_hf32: whether all float32 products of the cube round to HF32; None for the defaults.
-        is_weight_clip: whether weights that become narrower are clamped to finite values.
-        only_atc_passes: whether rewrites that no known pass of ATC does are left out.
-        quant_bias: the convention of biases of int8 layers; None to use the file's.
-        operator_list: name of the list of operators that the model must keep to, or `any`.
-        strict_list: whether rules that boards contradict refuse nodes like any other.
-        cann: generation of CANN whose deviations from ONNX count.
-        semantics: whether nodes mean what ONNX says, or what CANN makes of them.
-    """
-
-    keep_dtype: Path | None = None
-    customize_dtypes: Path | None = None
-    modify_mixlist: Path | None = None
-    input_fp16_nodes: str = ""
-    output_type: str = ""
-    op_precision_mode: Path | None = None
-    implementations: str = ""
-    allow_hf32: bool | None = None
-    is_weight_clip: bool = True
-    only_atc_passes: bool = False
-    quant_bias: QuantBias | None = None
-    operator_list: str = DEFAULT_LIST
-    strict_list: bool = False
-    cann: int = NEWEST_CANN
-    semantics: Semantics = Semantics.ONNX
+    keep_dtype: Annotated[Path | None, Option(
+        "--keep-dtype", "Nodes, or OpType::T, that keep the model's dtypes, one per line.",
+        atc="keep_dtype", metavar="FILE",
+        doc="file of nodes that keep the model's dtypes, in ATC's format like the next two.",
+    )] = None  # fmt: skip
+    customize_dtypes: Annotated[Path | None, Option(
+        "--customize-dtypes",
+        "Lines `node::InputDtype:float16,OutputDtype:float16` that set dtypes.",
+        atc="customize_dtypes", metavar="FILE", doc="file of dtypes by node or operator.",
+    )] = None  # fmt: skip
+    modify_mixlist: Annotated[Path | None, Option(
+        "--modify-mixlist",
+        "JSON that moves operators between the lists of the mixed precision modes.",
+        atc="modify_mixlist", metavar="FILE",
+        doc="file that moves operators between the lists of the mixed modes.",
+    )] = None  # fmt: skip
+    input_fp16_nodes: Annotated[str, Option(
+        "--input-fp16-nodes", "Inputs that are fed as float16.", atc="input_fp16_nodes",
+        metavar='"x;y"', doc="inputs that are fed as float16, joined by `;`.",
+    )] = ""  # fmt: skip
+    output_type: Annotated[str, Option(
+        "--output-type", "Dtype of all outputs, such as FP32 or FP16, or of single ones.",
+        atc="output_type", metavar='TYPE|"node:0:TYPE;..."',
+        doc="`FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.",
+    )] = ""  # fmt: skip
+    op_precision_mode: Annotated[Path | None, Option(
+        "--op-precision-mode", "Lines such as `Softmax=high_performance`, by operator or by node.",
+        atc="op_precision_mode", metavar="FILE",
+        doc="file of implementation modes by operator and node.",
+    )] = None  # fmt: skip
+    implementations: Annotated[str, Option(
+        doc="the same for operators alone, as text, `Operator=mode` joined by `;`; the file "
+        "counts more.",
+    )] = ""  # fmt: skip
+    allow_hf32: Annotated[bool | None, Option(
+        "--allow-hf32",
+        "Round what the cube multiplies in float32 to HF32, where the SoC has it: everywhere or "
+        "nowhere; by default in convolutions only.", atc="allow_hf32",
+        values={"true": True, "false": False},
+        doc="True or False for all float32 products of the cube; None, the default, for HF32 in "
+        "convolutions alone. It matters on SoCs whose cube has HF32.",
+    )] = None  # fmt: skip
+    is_weight_clip: Annotated[bool, Option(
+        "--is-weight-clip", "Clamp weights that are narrowed to finite values.",
+        atc="is_weight_clip", values=_SWITCH,
+    )] = True  # fmt: skip
+    only_atc_passes: Annotated[bool, Option(
+        "--only-atc-passes",
+        "Leave out rewrites that no known pass of ATC does, such as the fusion of a softmax.",
+    )] = False  # fmt: skip
+    quant_bias: Annotated[QuantBias | None, Option(
+        "--quant-bias",
+        "Biases of layers that are int8 in MODEL: unfolded, as AMCT writes them; folded, with the "
+        "offset of the data in them, as `quantize` once wrote them; auto: as the file's metadata "
+        "state.", values=_texts([AUTO, *(row.value for row in QuantBias)]), default=AUTO,
+        parse=parse_quant_bias,
+        doc="`unfolded` or `folded`, the convention of the biases of a model in the deploy form; "
+        "`auto`, the default, goes by the file's metadata.", takes="str",
+    )] = None  # fmt: skip
+    operator_list: Annotated[str, Option(
+        "--list",
+        "Operator list that the model must keep to, or any; `atc-py ops lists` names them.",
+        metavar="NAME", variable=LIST_VARIABLE,
+        doc="the list of operators that a model must keep to, such as `cann-9.0`; by default that "
+        "of the environment's ATC_PY_LIST, else `any`: any list may take a node.",
+        takes="str | None",
+    )] = DEFAULT_LIST  # fmt: skip
+    strict_list: Annotated[bool, Option(
+        "--strict-list", "Hold to the letter of the list, also where boards take what it forbids.",
+        doc="let rules that boards contradict refuse nodes like any other.",
+    )] = False  # fmt: skip
+    cann: Annotated[int, Option(
+        "--cann", "Generation of CANN whose deviations from ONNX count.",
+        values={str(number): number for number in CANN_GENERATIONS}, parse=_parse_generation,
+        doc="generation of CANN, 5 to 9, whose deviations from ONNX count.",
+    )] = NEWEST_CANN  # fmt: skip
+    semantics: Annotated[Semantics, Option(
+        "--semantics", "Nodes compute what ONNX defines, or what CANN's parser makes of them.",
+        values=_texts(row.value for row in Semantics), parse=_parse_semantics,
+        doc="`onnx`, the default, or `cann`: nodes compute what CANN's parser makes of them.",
+        takes="str",
+    )] = Semantics.ONNX  # fmt: skip
 
     def given(self) -> dict[str, str]:
         """The controls that differ from their defaults, as texts by name."""
@@ -181,72 +299,178 @@ def _option_text(value: object) -> str:
     return str(int(value) if isinstance(value, bool) else value)
 
 
+_Soc = Annotated[str, Option(
+    "--soc --soc-version", "SoC to compile for.", atc="soc_version",
+    doc="name of the SoC; `sim` is the generic device.",
+)]  # fmt: skip
+_Mode = Annotated[PrecisionMode,
+    Option(
+        "--precision-mode", "How dtypes may change.", keyword="precision_mode",
+        atc="precision_mode", values=_texts(_MODES), default=None,
+        shown=PrecisionMode.FORCE_FP16.value, doc="any of ATC's modes; `force_fp16` by default.",
+        takes="str | None",
+    ),
+    Option(
+        "--precision-mode-v2",
+        "The precision mode by its name in ATC's second scheme, instead of --precision-mode.",
+        keyword="precision_mode_v2", atc="precision_mode_v2",
+        values=_texts(PrecisionMode.second_names()), default=None,
+        doc="the mode by ATC's second names, in place of `precision_mode`.", takes="str | None",
+    ),
+    Joint(_parse_mode),
+]  # fmt: skip
+_SHAPES = Option(
+    "--input-shape --input_shape",
+    "Dims of inputs that the model leaves open; 1~8 or -1 for one that each run decides.",
+    keyword="input_shape", metavar='"x:1,3,224,224;y:..."', default="", parse=parse_shapes,
+    doc="dims for inputs, by name, or the text form.", takes="str | Mapping[str, Sequence[int]]",
+)  # fmt: skip
+_Specs = Annotated[Path | None, Option(
+    "--op-specs --op_specs",
+    "Folder of operator specifications that replace or extend atc-py's own.", metavar="DIR",
+    doc="folder of specifications that override the built-in ones.",
+)]  # fmt: skip
+
+
 class CheckOptions(Result, frozen=True):
-    """The user's options for a check.
+    """The user's options for a check."""
 
-    Attributes:
-        soc: name of a row of the SoC table; `sim` is the generic device.
-        precision_mode: how dtypes may change.
-        input_shapes: dims for inputs that the models leave open, by input name.
-        op_specs: folder of specifications that override the built-in ones, or None.
-        precision: the finer controls of precision.
-    """
-
-    soc: str = "sim"
-    precision_mode: PrecisionMode = PrecisionMode.FORCE_FP16
-    input_shapes: Mapping[str, Shape] = msgspec.field(default_factory=dict)
-    op_specs: Path | None = None
+    soc: _Soc = "sim"
+    precision_mode: _Mode = PrecisionMode.FORCE_FP16
     precision: PrecisionOptions = msgspec.field(default_factory=PrecisionOptions)
+    input_shapes: Annotated[Mapping[str, Shape], _SHAPES] = msgspec.field(default_factory=dict)
+    op_specs: _Specs = None
+
+
+def select_gears(keywords: Mapping[str, Any]) -> Gears | None:
+    """The gears that keywords list, for inputs of the shapes in them; None without.
+
+    Raises:
+        AtcError: as `parse_gear_lists` does.
+    """
+    lists = {kind: keywords.get(kind.keyword, "") for kind in GearKind}
+    shapes, layout = keywords.get("input_shape", ""), keywords.get("input_format", "")
+    return parse_gear_lists(lists, shapes, layout)
+
+
+def _shapes(keywords: Mapping[str, Any]) -> tuple[dict[str, Shape], Ranges]:
+    if select_gears(keywords) is not None:
+        return {}, {}
+    return shapes_and_ranges(keywords.get("input_shape", ""))
 
 
 class CompileOptions(Result, frozen=True):
-    """The user's options for one compilation.
+    """The user's options for one compilation, in the order of the help of `convert`.
 
     Attributes:
-        soc: name of a row of the SoC table; `sim` is the generic device.
-        precision_mode: how dtypes may change.
-        input_shapes: dims for inputs that the model leaves open, by input name.
-        disabled_passes: names of optional passes that do not run.
-        fusion_switch_file: ATC's file that switches passes on and off, or None.
-        dump_ir: folder for the text form after each stage, or None.
-        kernels: folder for a copy of the kernel stubs, or None.
-        templates: folder of kernel templates that replace or extend the built-in ones, or None.
-        verify: check the IR after every pass, not only where a phase ends.
-        op_specs: folder of specifications that override the built-in ones, or None.
-        precision: the finer controls of precision.
-        reuse_memory: whether values may share addresses in the device's memory.
-        small_channel: whether filters of at most four channels are stored with four for each tap.
-        fix: the rules by which the model is fixed before it is compiled, or None.
-        out_nodes: the results that become the model's outputs, in order; empty for its own.
-        input_format: the layout that inputs of images are in; it labels them and moves no data.
         gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
             None for one shape.
         ranges: of inputs with dims that each run decides, the range of every dim.
-        replace_shapes: whether `input_shapes` count also where the model fixes other dims, as with ATC.
-        atc_cmdline: command line of `atc` that the offline model records; empty for none.
-        graph_name: name of the graph in the offline model; empty for the one in the source model.
-        aipp: file of AIPP configurations, which make pictures of inputs, or None.
     """
 
-    soc: str = "sim"
-    precision_mode: PrecisionMode = PrecisionMode.FORCE_FP16
-    input_shapes: Mapping[str, Shape] = msgspec.field(default_factory=dict)
-    disabled_passes: frozenset[str] = frozenset()
-    fusion_switch_file: Path | None = None
-    dump_ir: Path | None = None
-    kernels: Path | None = None
-    templates: Path | None = None
-    verify: bool = False
-    op_specs: Path | None = None
+    soc: _Soc = "sim"
+    precision_mode: _Mode = PrecisionMode.FORCE_FP16
     precision: PrecisionOptions = msgspec.field(default_factory=PrecisionOptions)
-    reuse_memory: bool = True
-    small_channel: bool = False
-    fix: FixRules | None = None
-    out_nodes: tuple[OutNode, ...] = ()
-    input_format: InputFormat = InputFormat.NCHW
-    gears: Gears | None = None
-    ranges: Mapping[str, tuple[DimRange, ...]] = msgspec.field(default_factory=dict)
-    replace_shapes: bool = False
-    atc_cmdline: str = ""
-    graph_name: str = ""
-    aipp: Path | None = None
+    fix: Annotated[FixRules | None, Option(
+        "--fix", "Replace what the list refuses first, as `atc-py fix` does.",
+        doc="compile the model in the form that `fix_model` would write; None, the default, as it "
+        "is. The mapping has the rules, see `RuleKeywords`; an empty one stands for their "
+        "defaults.", takes="RuleKeywords | None",
+    )] = None  # fmt: skip
+    input_shapes: Annotated[
+        Mapping[str, Shape], _SHAPES, Joint(lambda keywords: _shapes(keywords)[0])
+    ] = msgspec.field(default_factory=dict)
+    ranges: Annotated[
+        Mapping[str, tuple[DimRange, ...]], Joint(lambda keywords: _shapes(keywords)[1])
+    ] = msgspec.field(default_factory=dict)
+    gears: Annotated[Gears | None,
+        Option(
+            "--batch-sizes",
+            "Gears: batch sizes, one graph each, for -1 on axis 0 in --input-shape.",
+            keyword="batch_sizes", atc="dynamic_batch_size", metavar="1,2,4", default="",
+            doc='gears of batch sizes, such as `"1,2,4"` or `[1, 2, 4]`: numbers that take the '
+            "place of -1 on axis 0 of inputs.", takes="str | Iterable[int]",
+        ),
+        Option(
+            "--image-sizes", "Gears: heights and widths, one graph each, for -1 in --input-shape.",
+            keyword="image_sizes", atc="dynamic_image_size", metavar='"320,320;640,640"',
+            default="",
+            doc='gears of image sizes, such as `"320,320;640,640"` or `[(320, 320), (640, 640)]`: '
+            "heights and widths that take the places of -1.", takes="str | Iterable[Iterable[int]]",
+        ),
+        Option(
+            "--dims", "Gears: numbers for every -1 in --input-shape, in its order.", keyword="dims",
+            atc="dynamic_dims", metavar='"1,16;2,32"', default="",
+            doc='gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in '
+            "the order of `input_shape`. Of the three one may be given.",
+            takes="str | Iterable[Iterable[int]]",
+        ),
+        Joint(select_gears),
+    ] = None  # fmt: skip
+    input_format: Annotated[InputFormat, Option(
+        "--input-format",
+        "What the axes of inputs are, for AIPP and gears of image sizes; data are not moved.",
+        atc="input_format", values=_texts(row.value for row in InputFormat),
+        default=InputFormat.NCHW.value, parse=parse_input_format,
+        doc="`NCHW`, the default, `NHWC`, `NCDHW` or `ND`: what the axes of inputs are. It labels "
+        "them for AIPP and for gears of image sizes; data are never moved.", takes="str",
+    )] = InputFormat.NCHW  # fmt: skip
+    aipp: Annotated[Path | None, Option(
+        "--aipp",
+        "AIPP configurations in ATC's format; the inputs that they are for take pictures.",
+        atc="insert_op_conf",
+        doc="file of AIPP configurations in ATC's format: inputs that they are for take pictures, "
+        "which the device turns into what the network takes.",
+    )] = None  # fmt: skip
+    out_nodes: Annotated[tuple[OutNode, ...], Option(
+        "--out-nodes",
+        "Results that become the outputs, in this order; what they do not need is left out.",
+        atc="out_nodes", metavar='"tensor;..."|"node:0;..."', default="", parse=parse_out_nodes,
+        doc="the results that become the outputs, in order: names of tensors, or `node:index`, "
+        "joined by `;`. Empty, the default, for the model's own outputs.", takes="str",
+    )] = ()  # fmt: skip
+    kernels: Annotated[Path | None, Option(
+        "--kernels", "Folder for a copy of the kernel stubs.", metavar="DIRECTORY",
+        parse=partial(output_folder, "kernels"),
+    )] = None  # fmt: skip
+    templates: Annotated[Path | None, Option(
+        "--templates", "Folder of kernel templates that replace or extend atc-py's own.",
+        metavar="DIR",
+    )] = None  # fmt: skip
+    dump_ir: Annotated[Path | None, Option(
+        "--dump-ir", "Folder for the text of the graph after each stage.", metavar="DIRECTORY",
+        parse=partial(output_folder, "dump_ir"),
+    )] = None  # fmt: skip
+    disable_pass: Annotated[frozenset[str], Option(
+        "--disable-pass", "Leave out an optional pass.", metavar="NAME",
+        doc="names of optional passes that do not run.",
+    )] = frozenset()  # fmt: skip
+    fusion_switch_file: Annotated[Path | None, Option(
+        "--fusion-switch-file",
+        "ATC's file that switches passes on and off: lines `PassName:off`, or JSON.",
+        atc="fusion_switch_file",
+        doc="ATC's file that switches passes on and off, as lines or as JSON.",
+    )] = None  # fmt: skip
+    disable_reuse_memory: Annotated[bool, Option(
+        "--disable-reuse-memory",
+        "1: give every value its own address; needs more memory but makes debugging easier.",
+        atc="disable_reuse_memory", values=_SWITCH, doc="give every value an address of its own.",
+    )] = False  # fmt: skip
+    enable_small_channel: Annotated[bool, Option(
+        "--enable-small-channel",
+        "1: store filters of at most 4 channels in FRACTAL_Z_C04, with 4 for each tap.",
+        atc="enable_small_channel", values=_SWITCH,
+        doc="store filters of at most four channels with four for each tap.",
+    )] = False  # fmt: skip
+    op_specs: _Specs = None
+    verify: Annotated[bool, Option("--verify", "Check the graph after every pass.")] = False
+    replace_shapes: Annotated[bool, Option(
+        doc="the dims of `input_shape` count also where the model fixes others, as they do with "
+        "ATC; by default they are refused.",
+    )] = False  # fmt: skip
+    atc_cmdline: Annotated[str, Option(
+        doc="command line of `atc` that the offline model records, as mode 6 shows it.",
+    )] = ""  # fmt: skip
+    graph_name: Annotated[str, Option(
+        doc="name of the graph in the offline model; by default the one in the ONNX file.",
+    )] = ""  # fmt: skip

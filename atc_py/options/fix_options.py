@@ -1,32 +1,41 @@
 """Options of fixing a model, as values that no later stage changes."""
 
-from dataclasses import dataclass, field
+from typing import Annotated
+
+import msgspec
 
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.fix_rules import FixRules
+from atc_py.options.option import Option
+from atc_py.system.structs import Result
 
-SEEDS = 3
-"""Random inputs on which a model and its fixed form run, unless another number is given."""
 
+class FixOptions(Result, frozen=True):
+    """The user's options for writing a fixed model: for what it is fixed, by which rules, and how."""
 
-@dataclass(frozen=True, slots=True)
-class FixOptions:
-    """The user's options for writing a fixed model.
-
-    Attributes:
-        check: the list, the precision mode, the SoC and the dims that the model is fixed for.
-        rules: the rules that apply.
-        dry_run: whether nothing is written.
-        seeds: number of random inputs on which both models run; 0 for no proof.
-        data: files with data of inputs, as `name=file`, a lone file, or a folder of files.
-        simulate: whether the fixed model also runs in the target's precision, on the simulator.
-        external: whether weights go into a file beside the model.
-    """
-
-    check: CheckOptions = field(default_factory=CheckOptions)
-    rules: FixRules = field(default_factory=FixRules)
-    dry_run: bool = False
-    seeds: int = SEEDS
-    data: tuple[str, ...] = ()
-    simulate: bool = True
-    external: bool = False
+    check: CheckOptions = msgspec.field(default_factory=CheckOptions)
+    rules: FixRules = msgspec.field(default_factory=FixRules)
+    dry_run: Annotated[bool, Option(
+        "--dry-run", "Write no model; show the differences between the two graphs, node by node.",
+        doc="write nothing.",
+    )] = False  # fmt: skip
+    seeds: Annotated[int, Option(
+        "--seeds", "Random inputs on which both models run; 0 for no proof.", numbers=(0, None),
+        shown=True,
+        doc="number of random inputs on which both models run; 3 by default, 0 for no proof.",
+    )] = 3  # fmt: skip
+    data: Annotated[tuple[str, ...], Option(
+        "--data",
+        "Data for an input: .npy, .npz, .pb or raw .bin, or a folder of files that are named "
+        "after inputs; the others get random data.", metavar="[NAME=]FILE",
+        doc="files with data of inputs, as `name=file` or a lone file, and folders of files that "
+        "are called like inputs; other inputs get random data.",
+    )] = ()  # fmt: skip
+    simulate: Annotated[bool, Option(
+        "--no-simulator", "Do not run the fixed model on the simulator.",
+        doc="also run the fixed model on the simulator, in the target's precision; by default.",
+    )] = True  # fmt: skip
+    external_data: Annotated[bool, Option(
+        "--external-data", "Write weights to a separate file.",
+        doc="put weights into a separate file, which is always done for 1.8 GB or more.",
+    )] = False  # fmt: skip

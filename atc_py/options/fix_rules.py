@@ -1,32 +1,106 @@
-"""The choice of rules that fix a model, as a value that no later stage changes."""
+"""The rules that fix a model, as a value that no later stage changes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Annotated
 
 import msgspec
 
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.option import Option
 from atc_py.system.structs import Result
+from atc_py.text import Text
+
+
+def bound_values(given: Iterable[str]) -> dict[str, float]:
+    """The value of each named input.
+
+    Raises:
+        AtcError: BAD_OPTION for a text of another form, and for an input that is named twice.
+    """
+    found: dict[str, float] = {}
+    for text in given:
+        name, separator, value = text.rpartition("=")
+        if not separator or not name or name in found:
+            raise BAD_OPTION.error(
+                Text("--bind {text} is not NAME=VALUE", text=repr(text)),
+                help=Text("--bind sr=16000"),
+            )
+        try:
+            found[name] = int(value) if value.lstrip("+-").isdigit() else float(value)
+        except ValueError:
+            raise BAD_OPTION.error(
+                Text("--bind {text} has no number after `=`", text=repr(text)),
+                help=Text("--bind sr=16000"),
+            ) from None
+    return found
+
+
+def bind_options(values: Mapping[str, float]) -> tuple[str, ...]:
+    """The options that bind inputs, such as `--bind sr=16000`."""
+    return tuple(f"--bind {name}={value:.15g}" for name, value in values.items())
+
+
+def value_ranges(given: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """The bounds of each named input.
+
+    Raises:
+        AtcError: BAD_OPTION for a text of another form, and for an input that is named twice.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for text in given:
+        name, separator, bounds = text.rpartition("=")
+        low, colon, high = bounds.partition(":")
+        whole = all(each.lstrip("+-").isdigit() for each in (low, high))
+        if not separator or not name or not colon or not whole or name in found:
+            raise BAD_OPTION.error(
+                Text("--range {text} is not NAME=LOW:HIGH", text=repr(text)),
+                help=Text("--range ids=0:30521"),
+            )
+        if int(low) > int(high):
+            raise BAD_OPTION.error(
+                Text("--range {text} has no value", text=repr(text)),
+                help=Text("--range ids=0:30521"),
+            )
+        found[name] = int(low), int(high)
+    return found
 
 
 class FixRules(Result, frozen=True):
-    """The user's choice of rules, and what they may assume of the model's inputs.
+    """The rules that fix a model, and what they may assume, as `convert` and `fix_model` take them."""
 
-    Attributes:
-        only: names of the rules that may apply; empty for all.
-        skip: names of rules that do not apply.
-        approximate: whether rules without a bound may apply.
-        all_findings: whether findings of level rewrite are removed as well.
-        bind: values of inputs that become constants, by name; every element gets the value.
-        ranges: bounds of integer inputs, both included, by name.
-        for_precision: whether listed nodes that float16 harms are replaced, too; None for that in
-            precision mode force_fp16 alone.
-        for_cann: whether nodes are replaced, too, that mean another thing on CANN than in ONNX.
-    """
-
-    only: frozenset[str] = frozenset()
-    skip: frozenset[str] = frozenset()
-    approximate: bool = False
-    all_findings: bool = False
-    bind: Mapping[str, float] = msgspec.field(default_factory=dict)
-    ranges: Mapping[str, tuple[int, int]] = msgspec.field(default_factory=dict)
-    for_precision: bool | None = None
-    for_cann: bool = False
+    only: Annotated[frozenset[str], Option(
+        "--only", "Apply this rule; may be repeated.", metavar="RULE",
+        doc="names of the rules that may apply; empty, the default, for all.",
+    )] = frozenset()  # fmt: skip
+    skip: Annotated[frozenset[str], Option(
+        "--skip", "Leave this rule out; may be repeated.", metavar="RULE",
+        doc="names of rules that do not apply.",
+    )] = frozenset()  # fmt: skip
+    approximate: Annotated[bool, Option(
+        "--allow-approximate", "Apply rules whose error has no bound, too.",
+    )] = False  # fmt: skip
+    bind: Annotated[Mapping[str, float], Option(
+        "--bind", "Make an input a constant of this value; may be repeated.", metavar="NAME=VALUE",
+        read=bound_values, parse=dict,
+        doc="values of inputs that become constants, by name; every element gets the value.",
+    )] = msgspec.field(default_factory=dict)  # fmt: skip
+    ranges: Annotated[Mapping[str, tuple[int, int]], Option(
+        "--range", "Bounds of an integer input, both included; may be repeated.",
+        metavar="NAME=LOW:HIGH", read=value_ranges, parse=dict,
+        doc="bounds of integer inputs, both included, by name.",
+    )] = msgspec.field(default_factory=dict)  # fmt: skip
+    for_precision: Annotated[bool | None, Option(
+        "--for-precision/--no-for-precision",
+        "Replace listed nodes that overflow or lose accuracy in float16, too; by default where "
+        "the precision mode is force_fp16.",
+        doc="replace listed nodes that overflow or lose accuracy in float16, too; None, the "
+        "default, for that in precision mode force_fp16 alone.",
+    )] = None  # fmt: skip
+    for_cann: Annotated[bool, Option(
+        "--for",
+        "Replace nodes, too, that CANN computes otherwise than ONNX, or refuses, on the "
+        "generation of --cann.", values={"cann": True},
+        doc="replace nodes, too, that the generation `cann` of CANN computes otherwise than ONNX, "
+        "or that its parser refuses; False by default.",
+    )] = False  # fmt: skip
+    all_findings: Annotated[bool, Option("--all", "Remove findings of level rewrite, too.")] = False

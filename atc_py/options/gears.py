@@ -7,13 +7,19 @@ ATC's documents refuse and its newest code does not count [D].
 Over 400 lines: the three kinds of gears share their checks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from math import prod
+from typing import Any
 
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
-from atc_py.options.input_shapes import format_input_shapes
+from atc_py.options.input_shapes import (
+    format_input_shapes,
+    numbers_text,
+    parse_gear_shapes,
+    shapes_text,
+)
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Dims, Shape, format_shape
 from atc_py.text import Text
@@ -44,6 +50,11 @@ class GearKind(Enum):
     def option(self) -> str:
         """Spelling of the option that lists gears of this kind."""
         return {"batch": "--batch-sizes", "image": "--image-sizes", "dims": "--dims"}[self.value]
+
+    @property
+    def keyword(self) -> str:
+        """Python's name of that option."""
+        return self.option.removeprefix("--").replace("-", "_")
 
     @property
     def parameter(self) -> str:
@@ -133,7 +144,7 @@ class Gears(Result, frozen=True):
             AtcError: NO_SUCH_GEAR where there is none.
         """
         if tuple(values) not in self.gears:
-            wanted = f"gear {format_gear(values)}"
+            wanted = Text("gear {gear}", gear=format_gear(values))
             raise self.refusal(
                 Text(
                     "{source} asks for {wanted}, which the offline model does not have",
@@ -143,7 +154,7 @@ class Gears(Result, frozen=True):
             )
         return self.gears.index(tuple(values))
 
-    def refusal(self, message: str) -> AtcError:
+    def refusal(self, message: Text) -> AtcError:
         """The refusal of numbers or shapes that are those of no gear, with a list of all."""
         known = (
             f"{format_gear(values)} ({format_input_shapes(self.fed_shapes_of(gear))})"
@@ -179,10 +190,37 @@ def one_kind(given: Mapping[GearKind, str]) -> tuple[GearKind, str] | None:
         named = " and ".join(kind.option for kind, _ in found)
         raise OPTIONS_EXCLUDE.error(
             Text("{named} both list gears", named=named),
-            help="give one of them; --dims can vary any dims together",
+            help=Text("give one of them; --dims can vary any dims together"),
             atc=AtcFault("E10009"),
         )
     return found[0] if found else None
+
+
+def parse_gear_lists(
+    lists: Mapping[GearKind, str | Iterable[Any]],
+    shapes: str | Mapping[str, Sequence[int]],
+    input_format: str = "",
+) -> Gears | None:
+    """The gears that one of three options lists, for inputs of the shapes given; None without.
+
+    Args:
+        lists: values of the options, as texts or as numbers.
+        shapes: value of --input-shape.
+        input_format: layout of the inputs, for gears of image sizes.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION and BAD_INPUT_SHAPE for values without
+            meaning.
+    """
+    texts = {
+        kind: numbers_text(given, "," if kind is GearKind.BATCH else ";")
+        for kind, given in lists.items()
+    }
+    listed = one_kind(texts)
+    if listed is None:
+        return None
+    text = shapes_text(shapes)
+    return parse_gears(*listed, parse_gear_shapes(text) if text else {}, input_format)
 
 
 def parse_gears(
@@ -269,7 +307,7 @@ def _no_images(kind: GearKind, layout: str, only: Text) -> AtcError:
                 layout=repr(layout),
             ),
             place=_place(kind),
-            help="give --input-format NCHW or NHWC, or use --dims",
+            help=Text("give --input-format NCHW or NHWC, or use --dims"),
             atc=AtcFault("E10003", (layout, "input_format", "only NCHW and NHWC have images")),
         ),
         _fault(kind, "E10019", (), only).diagnostics[0],
@@ -408,7 +446,7 @@ def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...]) -> None:
                 fewest_gears=FEWEST_GEARS,
                 count=count,
             ),
-            "a model for one shape needs no gears: give the numbers in --input-shape",
+            Text("a model for one shape needs no gears: give the numbers in --input-shape"),
         )
     if count > MOST_GEARS:
         raise _fault(
@@ -459,7 +497,7 @@ def _value_fault(kind: GearKind, text: str, reason: str) -> AtcError:
 
 
 def _fault(
-    kind: GearKind, code: str, arguments: tuple[str, ...], message: str, help_: str = ""
+    kind: GearKind, code: str, arguments: tuple[str, ...], message: Text, help_: Text | None = None
 ) -> AtcError:
     example = {
         GearKind.BATCH: '--input-shape "x:-1,3,224,224" --batch-sizes 1,2,4',

@@ -1,7 +1,5 @@
 """The label of inputs: what their axes are."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 from atc_py.diag import AtcFault, Place
@@ -17,27 +15,27 @@ class InputFormat(Enum):
     NCDHW = "NCDHW"
     ND = "ND"
 
-    @classmethod
-    def chosen(cls, name: str) -> InputFormat:
-        """The layout called `name`.
 
-        Raises:
-            AtcError: BAD_OPTION for any other name.
-        """
-        found = {each.value: each for each in cls}.get(name)
-        if found is None:
-            known = ", ".join(each.value for each in cls)
-            raise BAD_OPTION.error(
-                Text("--input-format knows no layout {name}", name=repr(name)),
-                place=Place(field="--input-format"),
-                help=Text("layouts are {known}", known=known),
-                atc=AtcFault(
-                    "E10001",
-                    (
-                        name,
-                        "--input_format",
-                        Text("the layout must be one of {known}", known=known),
-                    ),
+def parse_input_format(name: str) -> InputFormat:
+    """The layout called `name`.
+
+    Raises:
+        AtcError: BAD_OPTION for any other name.
+    """
+    layout = {row.value: row for row in InputFormat}.get(name)
+    if layout is None:
+        known = ", ".join(row.value for row in InputFormat)
+        raise BAD_OPTION.error(
+            Text("--input-format knows no layout {name}", name=repr(name)),
+            place=Place(field="--input-format"),
+            help=Text("layouts are {known}", known=known),
+            atc=AtcFault(
+                "E10001",
+                (
+                    name,
+                    "--input_format",
+                    Text("the layout must be one of {known}", known=known),
                 ),
-            )
-        return found
+            ),
+        )
+    return layout

@@ -1,6 +1,6 @@
 """The text of `--input-shape`: `name:1,3,224,224;other:8,16`, parsed and written."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -13,7 +13,9 @@ from atc_py.text import Text
 INPUT_SHAPE_PLACE = Place(field="--input-shape")
 """Place of diagnostics about the text."""
 
-_FORM = 'write --input-shape "name:1,3,224,224", several inputs joined by `;`, a scalar as "name:"'
+_FORM = Text(
+    'write --input-shape "name:1,3,224,224", several inputs joined by `;`, a scalar as "name:"'
+)
 _SAMPLE = '"input_name1:n1,c1,h1,w1"'
 _OPEN = "-1"
 _LARGEST = 2**31 - 1
@@ -57,6 +59,33 @@ def parse_gear_shapes(text: str) -> dict[str, Dims]:
             AtcFault("E10040"),
         )
     return _parsed(text, lambda dim, name: None if dim == _OPEN else _dim(dim, name, text))
+
+
+def parse_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
+    """Input shapes from either form.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE as `parse_input_shapes` does.
+    """
+    if isinstance(given, str):
+        return parse_input_shapes(given) if given else {}
+    return {name: tuple(int(dim) for dim in shape) for name, shape in given.items()}
+
+
+def shapes_text(given: str | Mapping[str, Sequence[int]]) -> str:
+    """Input shapes as text, from either form."""
+    if isinstance(given, str):
+        return given
+    return ";".join(f"{name}:{numbers_text(dims, ',')}" for name, dims in given.items())
+
+
+def numbers_text(given: str | Iterable[int | Iterable[int]], separator: str) -> str:
+    """Text of numbers, or of lists of them, joined; a text is it already."""
+    if isinstance(given, str):
+        return given
+    return separator.join(
+        str(part) if isinstance(part, int) else ",".join(map(str, part)) for part in given
+    )
 
 
 _D = TypeVar("_D")
@@ -109,6 +138,6 @@ def _dim_fault(dim: str, whole: str, reason: str) -> AtcFault:
     return AtcFault("E10011", (whole, dim))
 
 
-def _error(message: str, atc: AtcFault | None = None) -> AtcError:
+def _error(message: Text, atc: AtcFault | None = None) -> AtcError:
     """A finding about the text, with the right form as help."""
     return BAD_INPUT_SHAPE.error(message, place=INPUT_SHAPE_PLACE, help=_FORM, atc=atc)

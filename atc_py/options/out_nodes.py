@@ -9,7 +9,9 @@ from atc_py.text import Text
 OUT_NODES_PLACE = Place(field="--out-nodes")
 """Place of diagnostics about the text."""
 
-_FORM = 'write the names of tensors, "scores;boxes", or nodes with an output\'s index, "Conv_3:0"'
+_FORM = Text(
+    'write the names of tensors, "scores;boxes", or nodes with an output\'s index, "Conv_3:0"'
+)
 _LARGEST = 2**31 - 1
 
 
@@ -53,7 +55,7 @@ def parse_out_nodes(text: str) -> tuple[OutNode, ...]:
     return found
 
 
-def out_nodes_error(value: str, message: str, code: str = "E10001") -> AtcError:
+def out_nodes_error(value: str, message: Text, code: str = "E10001") -> AtcError:
     """A finding about `value`, all or a part of the text; ATC's code takes its reason."""
     reason = (message,) if code != "E10013" else ()
     fault = AtcFault(code, (value, "out_nodes" if code != "E10001" else "--out_nodes", *reason))

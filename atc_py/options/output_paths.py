@@ -12,6 +12,7 @@ from atc_py.system.input_files import read_as_well, refuse_read
 from atc_py.text import Text
 
 _SUFFIX = ".om"
+_OUTPUT = Text("the output")
 _NO_NAMES = {"", ".", ".."}
 """Last parts of paths that name no file."""
 
@@ -21,6 +22,8 @@ _STANDARD_OUTPUT = "-"
 _STREAMS = re.compile(r"/dev|/proc/\d+(/task/\d+)?/fd")
 """Folders of devices and of a process's open files."""
 
+_ONE_STREAM = Text("several files are written, which standard output cannot take; name a folder")
+
 _LINKS = 40
 """Links of which one leads to the next that systems follow."""
 
@@ -29,16 +32,15 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
     """The path of the offline model for `model`, given the user's `output` or None.
 
     Raises:
-        AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
-            if the path exists and is not a regular file.
+        AtcError: as `output_file` does.
     """
     name = f"{model.stem}{_SUFFIX}"
     given = name if output is None else os.fspath(output)
     if output is not None and os.path.split(given)[1] == _SUFFIX:
-        raise _no_file(Text("the output"), given, "model.om")
-    example = Path(given) / name if stat.S_ISDIR(_mode(Path(given))) else name
-    path = _checked(Text("the output"), given, str(example))
-    return _unread(_checked(Text("the output"), _with_suffix(path), name), [model])
+        raise _no_file(_OUTPUT, given, "model.om")
+    path = _file_at(given, str(Path(given) / name) if stat.S_ISDIR(_mode(Path(given))) else name)
+    whole = path if path.suffix == _SUFFIX else path.with_name(f"{path.name}{_SUFFIX}")
+    return output_file(whole, [model], example=name)
 
 
 def rewritten_output(
@@ -54,22 +56,32 @@ def rewritten_output(
         forms: all of them; the name of another one in the model's own is left out.
 
     Raises:
-        AtcError: BAD_OPTION for a text that names no file and for the model itself, CANNOT_WRITE
-            if the path exists and is not a regular file.
+        AtcError: as `output_file` does.
     """
     stem = model.stem
     for other in forms:
         stem = stem.removesuffix(f".{other}") or stem
     default = model.parent / f"{stem}.{form}.onnx"
-    return file_output(default if output is None else output, [model], default.name)
+    return output_file(default if output is None else output, [model], example=default.name)
 
 
-def _names_no_file(given: str) -> bool:
-    """True if a text cannot be the name of a file, or is `-`.
+def output_file(
+    given: str | os.PathLike[str],
+    inputs: Iterable[Path],
+    option: str = _OUTPUT,
+    example: str = "report.json",
+) -> Path:
+    """The file that the user names with an option for what is made of the files `inputs`.
 
-    It is split as text: a Path drops the separator that makes it a folder's name.
+    Raises:
+        AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
+            if the path exists and is not a regular file.
     """
-    return given == _STANDARD_OUTPUT or os.path.split(given)[1] in _NO_NAMES or "\0" in given
+    path = _file_at(given, example, option)
+    if any(_is_same(path, file) for file in inputs):
+        raise read_as_well(path)
+    refuse_read(path, claim=True)
+    return path
 
 
 def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | None:
@@ -81,19 +93,16 @@ def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | N
     """
     if given is None:
         return None
-    if not os.fspath(given):
+    text = os.fspath(given)
+    if not text:
         raise BAD_OPTION.error(
             Text("{option} is empty and names no folder", option=option),
-            help="write `.` for the current folder",
+            help=Text("write `.` for the current folder"),
         )
-    if "\0" in os.fspath(given):
+    if "\0" in text or text == _STANDARD_OUTPUT:
         raise BAD_OPTION.error(
-            Text("{option} {fspath} names no folder", option=option, fspath=repr(os.fspath(given)))
-        )
-    if os.fspath(given) == _STANDARD_OUTPUT:
-        raise BAD_OPTION.error(
-            Text("{option} {fspath} names no folder", option=option, fspath=repr(_STANDARD_OUTPUT)),
-            help="several files are written, which standard output cannot take; name a folder",
+            Text("{option} {fspath} names no folder", option=option, fspath=repr(text)),
+            help=_ONE_STREAM if text == _STANDARD_OUTPUT else None,
         )
     path = Path(given)
     kind = _kind(path)
@@ -101,80 +110,45 @@ def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | N
         raise CANNOT_WRITE.error(
             Text("cannot write to {path}: it is {kind}, not a folder", path=path, kind=kind),
             place=Place(str(path)),
-            help="give the name of a folder, or a new name",
+            help=Text("give the name of a folder, or a new name"),
         )
     return path
 
 
-def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
-    """The file that the user names with `option` for a report on the files `inputs`.
+def _file_at(given: str | os.PathLike[str], example: str, option: str = _OUTPUT) -> Path:
+    """The path of a file, or of none yet in a folder that there is.
 
-    Raises:
-        AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
-            if the path exists and is not a regular file.
+    The text is split as it is: a Path drops the separator that makes it a folder's name.
     """
+    text, path = os.fspath(given), Path(given)
     hint = Text(", or leave --output out to print the report") if option == "--output" else ""
-    return _unread(_checked(option, given, "report.json", hint), inputs)
-
-
-def file_output(given: str | os.PathLike[str], inputs: Iterable[Path], example: str) -> Path:
-    """The file that the user names with -o for what is made of the files `inputs`.
-
-    Raises:
-        AtcError: BAD_OPTION for a text that names no file and for a file that is read, CANNOT_WRITE
-            if the path exists and is not a regular file.
-    """
-    return _unread(_checked(Text("the output"), given, str(example)), inputs)
-
-
-def _checked(subject: str, given: str | os.PathLike[str], example: str, hint: str = "") -> Path:
-    if _names_no_file(os.fspath(given)):
-        raise _no_file(subject, os.fspath(given), example, hint)
-    path = Path(given)
-    _refuse_no_file(
-        path,
-        Text("give the name of a file, such as {example}{hint}", example=example, hint=hint),
-    )
-    return path
-
-
-def _no_file(subject: str, given: str, example: str, hint: str = "") -> AtcError:
-    return BAD_OPTION.error(
-        Text("{option} {given} names no file", option=subject, given=repr(given)),
-        help=Text("give a file name such as {example}{hint}", example=example, hint=hint),
-    )
-
-
-def _unread(path: Path, inputs: Iterable[Path]) -> Path:
-    """The path of an output, which is none of what is read now or later in the run."""
-    if any(_is_same(path, each) for each in inputs):
-        raise read_as_well(path)
-    refuse_read(path, claim=True)
-    return path
-
-
-def _with_suffix(path: Path) -> Path:
-    """`path` with `.om` at its end."""
-    return path if path.suffix == _SUFFIX else path.with_name(f"{path.name}{_SUFFIX}")
-
-
-def _refuse_no_file(path: Path, help_: str) -> None:
-    """Refuse `path` where it is something else than a file."""
+    if text == _STANDARD_OUTPUT or os.path.split(text)[1] in _NO_NAMES or "\0" in text:
+        raise _no_file(option, text, example, hint)
     kind = _kind(path)
     # The name is resolved as a text, so that `a/..` needs no `a`; so it is when it is written.
     if not kind and not _mode(Path(os.path.realpath(path)).parent):
         raise CANNOT_WRITE.error(
             Text("cannot write {path}: there is no folder {parent}", path=path, parent=path.parent),
             place=Place(str(path)),
-            help="create the folder first, or choose another place",
+            help=Text("create the folder first, or choose another place"),
         )
     if kind not in {"", "a file"}:
         other = "" if kind == "a folder" else Text(", not a file")
         raise CANNOT_WRITE.error(
             Text("cannot write {path}: it is {kind}{other}", path=path, kind=kind, other=other),
             place=Place(str(path)),
-            help=help_,
+            help=Text(
+                "give the name of a file, such as {example}{hint}", example=example, hint=hint
+            ),
         )
+    return path
+
+
+def _no_file(option: str, given: str, example: str, hint: str = "") -> AtcError:
+    return BAD_OPTION.error(
+        Text("{option} {given} names no file", option=option, given=repr(given)),
+        help=Text("give a file name such as {example}{hint}", example=example, hint=hint),
+    )
 
 
 def _kind(path: Path) -> str:

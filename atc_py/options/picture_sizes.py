@@ -27,5 +27,5 @@ def parse_size(text: str) -> tuple[int, int]:
             text=repr(text[:40]),
         ),
         place=Place(field="--size"),
-        help="write --size 224,224",
+        help=Text("write --size 224,224"),
     )

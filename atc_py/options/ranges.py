@@ -1,10 +1,10 @@
 """Ranges of dims: `x:1~8,3,-1` in --input-shape, dims that each run decides."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from atc_py.diag import AtcError, AtcFault
 from atc_py.diag.codes import BAD_INPUT_SHAPE
-from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
+from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, parse_shapes, shapes_text
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
@@ -76,6 +76,24 @@ def parse_ranges(text: str) -> Ranges:
     return found
 
 
+def shapes_and_ranges(
+    given: str | Mapping[str, Sequence[int]],
+) -> tuple[dict[str, Shape], Ranges]:
+    """The shapes of inputs, and the ranges of those with dims that each run decides.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE for what cannot be read.
+    """
+    if not isinstance(given, str) and any(dim < 0 for dims in given.values() for dim in dims):
+        given = shapes_text(given)
+    if not isinstance(given, str) or not has_ranges(given):
+        return parse_shapes(given), {}
+    ranges = parse_ranges(given)
+    opened = {name: dims for name, dims in ranges.items() if any(dim.is_open for dim in dims)}
+    closed = {name: dims for name, dims in ranges.items() if name not in opened}
+    return {name: tuple(dim.low for dim in dims) for name, dims in closed.items()}, opened
+
+
 def format_ranges(ranges: Mapping[str, tuple[DimRange, ...]]) -> str:
     """The text that `parse_ranges` reads as `ranges`."""
     return ";".join(f"{name}:{','.join(map(str, dims))}" for name, dims in ranges.items())
@@ -103,7 +121,7 @@ def refuse_ranges(ranges: Mapping[str, tuple[DimRange, ...]], why: str) -> None:
                 why=why,
             ),
             place=INPUT_SHAPE_PLACE,
-            help="give numbers in place of ranges and -1",
+            help=Text("give numbers in place of ranges and -1"),
         )
 
 
@@ -145,6 +163,6 @@ def _fault(code: str, text: str, reason: str) -> AtcError:
     return BAD_INPUT_SHAPE.error(
         Text("--input-shape {text} cannot be read: {reason}", text=repr(text), reason=reason),
         place=INPUT_SHAPE_PLACE,
-        help='write ranges as "x:1~8,3,224,224", and -1 for any number',
+        help=Text('write ranges as "x:1~8,3,224,224", and -1 for any number'),
         atc=AtcFault(code, (text, reason, _SAMPLE)),
     )

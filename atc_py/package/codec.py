@@ -70,7 +70,7 @@ def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
                 format_2=repr(FORMAT),
             ),
             place=place,
-            help="convert the ONNX model with `atc-py convert`",
+            help=Text("convert the ONNX model with `atc-py convert`"),
         )
     if probe.format_version == GEARS_VERSION:
         return _decode(data, OmIndex, place)
@@ -84,7 +84,9 @@ def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
                 known=known,
             ),
             place=place,
-            help="convert the ONNX model again with this atc-py, or use the one that wrote it",
+            help=Text(
+                "convert the ONNX model again with this atc-py, or use the one that wrote it"
+            ),
         )
     return _decoded_model(data, place)
 
@@ -108,7 +110,7 @@ def decode_gear(data: bytes, file: str, member: str) -> OmModel:
                 format_version_2=model.format_version,
             ),
             place=place,
-            help="convert the ONNX model again",
+            help=Text("convert the ONNX model again"),
         )
     return model
 
@@ -133,7 +135,7 @@ def decode_report(data: bytes, file: str, member: str = REPORT) -> dict[str, obj
                 "{member} is nested more than {max_depth} times", member=member, max_depth=MAX_DEPTH
             ),
             place=place,
-            help="convert the ONNX model again",
+            help=Text("convert the ONNX model again"),
         )
     return report
 
@@ -146,7 +148,7 @@ def _decode(data: bytes, type_: type[_T], place: Place) -> _T:
         raise OM_CONTENT.error(
             Text("{field} does not follow the schema: {error}", field=place.field, error=error),
             place=place,
-            help="convert the ONNX model again",
+            help=Text("convert the ONNX model again"),
         ) from error
 
 
@@ -184,6 +186,6 @@ def _with_nonfinite(node: OmNode, place: Place) -> OmNode:
                 "a number of node {node} cannot be read: {error}", node=repr(node.name), error=error
             ),
             place=place,
-            help="convert the ONNX model again",
+            help=Text("convert the ONNX model again"),
         ) from error
     return msgspec.structs.replace(node, attributes={**node.attributes, **numbers}, nonfinite={})

@@ -38,9 +38,9 @@ class _Reporter:
         self._file = file
         self._sink = sink
 
-    def add(self, field: str, message: str) -> None:
+    def add(self, field: str, message: Text) -> None:
         place = Place(file=self._file, field=field)
-        advice = "convert the ONNX model again; if that does not help, report it as a bug"
+        advice = Text("convert the ONNX model again; if that does not help, report it as a bug")
         self._sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
 
     def unknown(self, field: str, kind: str, found: str, known: Iterable[str]) -> None:
@@ -158,7 +158,7 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
         if _check_position(field, port.tensor, range(count), report):
             _note_use(field, port.tensor, made, report)
     for position in sorted(set(range(count)) - made):
-        report.add(f"tensors[{position}]", "a tensor must have a source; found none")
+        report.add(f"tensors[{position}]", Text("a tensor must have a source; found none"))
 
 
 def _check_names_of_ports(model: OmModel, report: _Reporter) -> None:
@@ -195,15 +195,18 @@ def _check_input(field: str, port: OmPort, model: OmModel, report: _Reporter) ->
     except AtcError:
         ranges = ()
     if [None if dim.is_open else dim.low for dim in ranges] != shape:
-        report.add(field, "an input must have known dims, or ranges for the others")
+        report.add(field, Text("an input must have known dims, or ranges for the others"))
 
 
 def _check_scopes(model: OmModel, report: _Reporter) -> None:
     counts = Counter(node.scope for node in model.nodes if node.scope)
     for scope, count in counts.items():
         if count > _LARGEST_LAUNCH:
-            message = (
-                f"a launch has at most {_LARGEST_LAUNCH} nodes; {count} have the scope {scope}"
+            message = Text(
+                "a launch has at most {largest_launch} nodes; {count} have the scope {scope}",
+                largest_launch=_LARGEST_LAUNCH,
+                count=count,
+                scope=scope,
             )
             report.add("nodes", message)
 
@@ -221,7 +224,7 @@ def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: _Reporte
         )
     member = tensor.member
     if member is not None and len(known) < len(tensor.shape):
-        report.add(field, "a constant must have known dims")
+        report.add(field, Text("a constant must have known dims"))
     if member is not None and not (member in model.members and member.startswith(WEIGHTS)):
         report.add(
             field,

@@ -9,6 +9,7 @@ from atc_py.package.gears_schema import OmGear, OmIndex, record_of_gears, shape_
 from atc_py.package.names import GEARS, KERNELS, MODEL, REPORT, is_safe_member
 from atc_py.package.schema import OmModel, OmPort
 from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, closed_shape, format_shape
+from atc_py.text import Text
 
 _LARGEST = 2**31 - 1
 _TO_NHWC = (0, 2, 3, 1)
@@ -21,9 +22,9 @@ class _Reporter:
         self.sink = Sink()
         self._file = file
 
-    def add(self, field: str, message: str) -> None:
+    def add(self, field: str, message: Text) -> None:
         place = Place(file=self._file, field=field)
-        advice = "convert the ONNX model again; if that does not help, report it as a bug"
+        advice = Text("convert the ONNX model again; if that does not help, report it as a bug")
         self.sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
 
 
@@ -36,15 +37,17 @@ def checked_gears(index: OmIndex, file: str) -> Gears:
     report = _Reporter(file)
     found = index.gears
     if found.kind not in {each.value for each in GearKind}:
-        report.add("gears.kind", f"the kind of gears must be known, found {found.kind!r}")
+        text = Text("the kind of gears must be known, found {found}")
+        report.add("gears.kind", text.with_values(found=repr(found.kind)))
     _check_inputs(index, report)
     report.sink.raise_errors()
     gears = record_of_gears(found)
     _check_values(gears, report)
     report.sink.raise_errors()
     if found.shape_data != shape_data_of(gears):
-        wanted = f"int32 {format_shape(shape_data_of(gears).shape)} called {SHAPE_DATA}"
-        report.add("gears.shape_data", f"the input that chooses a gear must be {wanted}")
+        text = Text("the input that chooses a gear must be int32 {shape} called {name}")
+        shape = format_shape(shape_data_of(gears).shape)
+        report.add("gears.shape_data", text.with_values(shape=shape, name=SHAPE_DATA))
     for position, gear in enumerate(found.gears):
         _check_members(f"gears.gears[{position}]", gear, index, report)
     used = {
@@ -52,7 +55,8 @@ def checked_gears(index: OmIndex, file: str) -> Gears:
     }
     for name in sorted(index.members):
         if name.startswith(GEARS) and name not in used:
-            report.add(name, f"{name!r} must be a member of some gear; none names it")
+            text = Text("{name} must be a member of some gear; none names it")
+            report.add(name, text.with_values(name=repr(name)))
     report.sink.raise_errors()
     return gears
 
@@ -61,45 +65,47 @@ def _check_inputs(index: OmIndex, report: _Reporter) -> None:
     inputs = index.gears.inputs
     names = [each.name for each in inputs]
     if len(set(names)) < len(names):
-        report.add("gears.inputs", "the inputs must have different names")
+        report.add("gears.inputs", Text("the inputs must have different names"))
     if not any(None in each.dims for each in inputs):
-        report.add("gears.inputs", "gears need an input with an open dim")
+        report.add("gears.inputs", Text("gears need an input with an open dim"))
     for position, each in enumerate(inputs):
         known = [dim for dim in each.dims if dim is not None]
         if len(each.dims) > MAX_RANK or any(not 0 <= dim <= _LARGEST for dim in known):
-            report.add(f"gears.inputs[{position}]", "no input can have these dims")
+            report.add(f"gears.inputs[{position}]", Text("no input can have these dims"))
 
 
 def _check_values(gears: Gears, report: _Reporter) -> None:
     count = len(gears.gears)
     if not FEWEST_GEARS <= count <= MOST_GEARS:
-        report.add(
-            "gears.gears",
-            f"a model has {FEWEST_GEARS} to {MOST_GEARS} gears, this one has {count}",
-        )
+        text = Text("a model has {fewest} to {most} gears, this one has {n}")
+        report.add("gears.gears", text.with_values(fewest=FEWEST_GEARS, most=MOST_GEARS, n=count))
     if len(set(gears.gears)) < count:
-        report.add("gears.gears", "the gears must differ")
+        report.add("gears.gears", Text("the gears must differ"))
     opened = sum(dims.count(None) for dims in gears.shapes.values())
     length = {GearKind.BATCH: 1, GearKind.IMAGE: 2, GearKind.DIMS: opened}[gears.kind]
     for position, gear in enumerate(gears.gears):
         field = f"gears.gears[{position}].values"
         if len(gear) != length or opened % length:
-            report.add(field, f"a gear must have {length} numbers, found {len(gear)}")
+            text = Text("a gear must have {length} numbers, found {found}")
+            report.add(field, text.with_values(length=length, found=len(gear)))
         if any(not 1 <= number <= _LARGEST for number in gear):
-            report.add(field, f"numbers of gears must be in [1, {_LARGEST}]")
+            report.add(field, Text("numbers of gears must be in [1, {largest}]", largest=_LARGEST))
 
 
 def _check_members(field: str, gear: OmGear, index: OmIndex, report: _Reporter) -> None:
     if gear.model not in index.members or not gear.model.startswith(GEARS):
-        report.add(field, f"the graph must be a member below {GEARS}, found {gear.model!r}")
+        text = Text("the graph must be a member below {gears}, found {found}")
+        report.add(field, text.with_values(gears=GEARS, found=repr(gear.model)))
     below = gear.report == REPORT or gear.report.startswith(GEARS)
     if gear.report not in index.members or not below:
-        report.add(field, f"the report must be {REPORT} or below {GEARS}, found {gear.report!r}")
+        text = Text("the report must be {report} or below {gears}, found {found}")
+        report.add(field, text.with_values(report=REPORT, gears=GEARS, found=repr(gear.report)))
     for name, member in gear.kernels.items():
         if not is_safe_member(KERNELS + name):
-            report.add(field, f"a kernel's path must be a plain relative one, found {name!r}")
+            text = Text("a kernel's path must be a plain relative one, found {found}")
+            report.add(field, text.with_values(found=repr(name)))
         if member not in index.members or not member.startswith((GEARS, KERNELS)):
-            report.add(field, f"a kernel must be a member, found {member!r}")
+            report.add(field, Text("a kernel must be a member, found {found}", found=repr(member)))
 
 
 def names_of_gear(index: OmIndex, model: OmModel, gear: int) -> dict[str, str]:
@@ -128,15 +134,16 @@ def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, fil
         field = index.gears.gears[position].model
         said = (index.producer, index.name, index.soc, index.options)
         if (model.producer, model.name, model.soc, model.options) != said:
-            report.add(field, "a gear must have the name, SoC and options of the whole model")
+            report.add(field, Text("a gear must have the name, SoC and options of the whole model"))
         for ports, others in ((model.inputs, first.inputs), (model.outputs, first.outputs)):
             if [_kind(model, port) for port in ports] != [_kind(first, port) for port in others]:
-                report.add(field, "all gears must have the same inputs and outputs")
+                report.add(field, Text("all gears must have the same inputs and outputs"))
         wanted = gears.shapes_of(position)
         if network_shapes(model, wanted) != wanted:
             text = ", ".join(f"{name} {format_shape(shape)}" for name, shape in wanted.items())
             gear = format_gear(gears.gears[position])
-            report.add(field, f"gear {gear} must have the inputs {text}; its graph has others")
+            reason = Text("gear {gear} must have the inputs {inputs}; its graph has others")
+            report.add(field, reason.with_values(gear=gear, inputs=text))
     report.sink.raise_errors()
 
 

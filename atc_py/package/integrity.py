@@ -68,7 +68,7 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
                 file=file,
             ),
             place=Place(file=file, field="directory"),
-            help="copy the file again, or convert the ONNX model again",
+            help=Text("copy the file again, or convert the ONNX model again"),
         )
     return entries, digest
 
@@ -127,7 +127,7 @@ def _damaged_member(member: str, file: str, part: str) -> Diagnostic:
             part=part,
         ),
         place=Place(file=file, field=member),
-        help="copy the file again, or convert the ONNX model again",
+        help=Text("copy the file again, or convert the ONNX model again"),
     )
 
 
@@ -149,5 +149,5 @@ def _not_a_model(file: str, why: str) -> AtcError:
     return NOT_OM.error(
         Text("{file} is not an offline model of atc-py: {why}", file=file, why=why),
         place=Place(file=file),
-        help="convert the ONNX model with `atc-py convert`",
+        help=Text("convert the ONNX model with `atc-py convert`"),
     )

@@ -20,7 +20,7 @@ _SPOTS: dict[str, Home] = {home.value: home for home in Home}
 _SINCE = 2
 """Version of the format that brought the plan."""
 
-_HELP = "convert the ONNX model again; if that does not help, report it as a bug"
+_HELP = Text("convert the ONNX model again; if that does not help, report it as a bug")
 
 
 def describe_memory(graph: Graph, values: list[Value]) -> OmMemory | None:
@@ -48,7 +48,7 @@ def check_memory(model: OmModel, file: str, sink: Sink) -> None:
         sink.add(OM_PLAN.diagnostic(message, place=Place(file=file, field=field), help=_HELP))
 
 
-def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, str]]:
+def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, Text]]:
     """Yield (field, sentence) of everything that is wrong with a plan."""
     if model.format_version < _SINCE:
         yield (
@@ -61,18 +61,19 @@ def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, str]]:
         return
     if len(memory.places) != len(model.tensors):
         count = len(model.tensors)
-        message = f"the plan must have a place for each of {count} tensors, found"
-        yield "memory.places", f"{message} {len(memory.places)}"
+        text = Text("the plan must have a place for each of {count} tensors, found {found}")
+        yield "memory.places", text.with_values(count=count, found=len(memory.places))
         return
     if memory.workspace < 0:
-        yield "memory.workspace", f"the workspace must be at least 0, found {memory.workspace}"
+        text = Text("the workspace must be at least 0, found {found}")
+        yield "memory.workspace", text.with_values(found=memory.workspace)
     unknown = False
     for position, place in enumerate(memory.places):
         if isinstance(place, str) and place not in _SPOTS:
             unknown = True
             known = ", ".join(_SPOTS)
-            message = f"a place must be an offset or one of {known}; found {place!r}"
-            yield f"memory.places[{position}]", message
+            text = Text("a place must be an offset or one of {known}; found {place}")
+            yield f"memory.places[{position}]", text.with_values(known=known, place=repr(place))
     if not unknown:
         for tensor, message in proof_of(model, memory).faults:
             yield "memory" if tensor is None else f"memory.places[{tensor}]", message

@@ -113,7 +113,7 @@ class OfflineModel:
                     error=error,
                 ),
                 place=Place(file=str(self.path), field=member),
-                help="ask for a kernel, or for `model.json` or `report.json`",
+                help=Text("ask for a kernel, or for `model.json` or `report.json`"),
             ) from error
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ class OfflineModel:
                 "{what} member {member} in {path}", what=what, member=repr(member), path=self.path
             ),
             place=Place(file=str(self.path), field=member),
-            help="`unzip -l` lists the members",
+            help=Text("`unzip -l` lists the members"),
         )
 
 
@@ -173,5 +173,5 @@ def _map_file(path: Path) -> mmap.mmap:
         raise NOT_OM.error(
             Text("{path} is not an offline model: it is empty", path=path),
             place=Place(file=str(path)),
-            help="convert the ONNX model with `atc-py convert`",
+            help=Text("convert the ONNX model with `atc-py convert`"),
         ) from error

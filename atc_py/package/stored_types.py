@@ -26,7 +26,7 @@ TRANS_DATA = "TransData"
 
 _ROW_BY_ROW = Format.ND.value
 _BLOCKED = {form.value: form for form in BLOCKED_FORMATS}
-_HELP = "convert the ONNX model again; if that does not help, report it as a bug"
+_HELP = Text("convert the ONNX model again; if that does not help, report it as a bug")
 
 
 def storage_of(tensor: OmTensor) -> Storage | None:
@@ -53,7 +53,7 @@ def check_storage(model: OmModel, file: str, sink: Sink) -> None:
         sink.add(OM_CONTENT.diagnostic(message, place=Place(file=file, field=field), help=_HELP))
 
 
-def _faults(model: OmModel) -> Iterator[tuple[str, str]]:
+def _faults(model: OmModel) -> Iterator[tuple[str, Text]]:
     """Yield (field, sentence) of everything that is wrong."""
     stored = any(tensor.storage is not None for tensor in model.tensors)
     if stored and model.format_version < _SINCE:
@@ -78,21 +78,24 @@ def _faults(model: OmModel) -> Iterator[tuple[str, str]]:
                 yield f"nodes[{position}]", message
 
 
-def _why_impossible(tensor: OmTensor, storage: OmStorage) -> str | None:
+def _why_impossible(tensor: OmTensor, storage: OmStorage) -> Text | None:
     """The reason why a tensor cannot have its storage, or None."""
     if storage.format not in _BLOCKED:
-        return f"a storage must be one of {', '.join(_BLOCKED)}; found {storage.format!r}"
+        text = Text("a storage must be one of {known}; found {found}")
+        return text.with_values(known=", ".join(_BLOCKED), found=repr(storage.format))
     form, dims = _storage(storage), tuple(tensor.shape)
     reason = why_impossible(dims, Format(tensor.format), form)
     if reason is not None:
         return reason
     stored = stored_shape(dims, Format(tensor.format), form, DType(tensor.dtype))
     if not is_addressable(dim for dim in stored if dim is not None):
-        return f"no memory has room for {format_shape(stored)}, {form} of {format_shape(dims)}"
+        text = Text("no memory has room for {shape}, {form} of {dims}")
+        shape = format_shape(stored)
+        return text.with_values(shape=shape, form=form, dims=format_shape(dims))
     return None
 
 
-def _fault(model: OmModel, node: OmNode) -> str | None:
+def _fault(model: OmModel, node: OmNode) -> Text | None:
     """The fault in the storage of a node's operands, or None."""
     row = find_operator(node.op)
     if row is None or not node.inputs or node.inputs[0] < 0:
@@ -106,7 +109,8 @@ def _fault(model: OmModel, node: OmNode) -> str | None:
     for result in results:
         if (source.storage or result.storage) and not _is_same(source, result):
             seen, shown = (_storage_text(tensor) for tensor in (source, result))
-            return f"{node.op} shows memory as it is: it cannot make {shown} of {seen}"
+            text = Text("{op} shows memory as it is: it cannot make {shown} of {seen}")
+            return text.with_values(op=node.op, shown=shown, seen=seen)
     return None
 
 
@@ -121,16 +125,19 @@ def _is_same(source: OmTensor, result: OmTensor) -> bool:
     return shows_same_bytes(one, other, DType(source.dtype))
 
 
-def _wrong_ends(node: OmNode, source: OmTensor, result: OmTensor) -> str | None:
+def _wrong_ends(node: OmNode, source: OmTensor, result: OmTensor) -> Text | None:
     """Return where TransData's formats contradict its operands, or None."""
     groups = node.attributes.get("groups", 1)
     for name, tensor in (("src_format", source), ("dst_format", result)):
         said = node.attributes.get(name)
         if said not in _names(tensor):
-            return f"{name} is {said!r}, but %{tensor.name} is stored as {_storage_text(tensor)}"
+            text = Text("{name} is {said}, but %{v} is stored as {form}")
+            values = {"v": tensor.name, "form": _storage_text(tensor)}
+            return text.with_values(name=name, said=repr(said), **values)
         if tensor.storage is not None and tensor.storage.groups != groups:
             found = tensor.storage.groups
-            return f"groups is {groups}, but %{tensor.name} is stored in blocks of {found} groups"
+            text = Text("groups is {groups}, but %{v} is stored in blocks of {found} groups")
+            return text.with_values(groups=groups, v=tensor.name, found=found)
     return None
 
 

@@ -170,5 +170,5 @@ def _disagreeing_weight(data: mmap, entry: Entry, tensor: OmTensor, file: str) -
             text=repr(text),
         ),
         place=Place(file=file, field=entry.name),
-        help="convert the ONNX model again; if that does not help, report it as a bug",
+        help=Text("convert the ONNX model again; if that does not help, report it as a bug"),
     )

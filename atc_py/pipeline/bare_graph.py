@@ -43,12 +43,12 @@ def compile_graph(graph: Graph, file: str, output: Path, options: CompileOptions
         options.precision_mode,
         file,
         controls=read_controls(options.precision, options.precision_mode, _names(graph)),
-        reuse_memory=options.reuse_memory,
+        reuse_memory=not options.disable_reuse_memory,
         only_atc_passes=options.precision.only_atc_passes,
     )
     sources = [node.op for node in graph.nodes]
     _refuse_impossible(graph, file)
-    runs = run_passes(graph, context, disabled=options.disabled_passes, verify=options.verify)
+    runs = run_passes(graph, context, disabled=options.disable_pass, verify=options.verify)
     kernels = emit_kernels(graph, soc, options.templates)
     if graph.memory is not None:
         graph.memory = structs.replace(graph.memory, workspace=kernels.workspace)

@@ -350,5 +350,5 @@ def _refuse_unused(unused: set[str]) -> None:
         raise BAD_INPUT_SHAPE.error(
             Text("no model has an input {names}", names=names),
             place=INPUT_SHAPE_PLACE,
-            help="`atc-py check MODEL` of one model alone names its inputs",
+            help=Text("`atc-py check MODEL` of one model alone names its inputs"),
         )

@@ -62,13 +62,13 @@ def _soc(options: CompileOptions) -> Soc:
     """The SoC that is compiled for, which must have what the precision mode needs."""
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
-    if options.small_channel and soc.storage.c04_filters:
+    if options.enable_small_channel and soc.storage.c04_filters:
         return replace(soc, storage=replace(soc.storage, small_channel=True))
     return soc
 
 
 def _switches(options: CompileOptions) -> Switches:
-    check_names(options.disabled_passes)
+    check_names(options.disable_pass)
     if options.fusion_switch_file is None:
         return Switches()
     return read_switches(options.fusion_switch_file, PIPELINE)

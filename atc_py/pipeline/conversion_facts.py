@@ -6,7 +6,7 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import format_ranges
 from atc_py.package.contents import PackageContents
 from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES
-from atc_py.passes.fusion.record import PassFusions
+from atc_py.passes.base import PassFusions
 from atc_py.passes.layout.reasons import layout_record
 from atc_py.passes.manager import PIPELINE
 from atc_py.pipeline.lowering import Lowered, counts_by_name
@@ -41,6 +41,7 @@ def facts_of(
         bias_convention=lowered.check.bias_convention,
         fixed=lowered.fixed,
         semantics=lowered.semantics,
+        newer=lowered.check.newer,
     )
 
 

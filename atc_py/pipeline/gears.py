@@ -89,7 +89,7 @@ def _unknown(name: str, known: dict[str, DeclaredInput]) -> Diagnostic:
     return BAD_INPUT_SHAPE.diagnostic(
         Text("the model has no input {name}", name=repr(name)),
         place=INPUT_SHAPE_PLACE,
-        help=Text("inputs of the model: {listed}", listed=listed or "none"),
+        help=Text("inputs of the model: {listed}", listed=listed or Text("none")),
         atc=AtcFault("E10016", (name, "input_shape")),
     )
 
@@ -97,7 +97,7 @@ def _unknown(name: str, known: dict[str, DeclaredInput]) -> Diagnostic:
 def _missing(declared: DeclaredInput, gears: Gears) -> Diagnostic:
     """The finding about an input that --input-shape leaves out."""
     listed = len(gears.shapes)
-    reason = "with gears every input must be listed, scalars as `name:`"
+    reason = Text("with gears every input must be listed, scalars as `name:`")
     return BAD_INPUT_SHAPE.diagnostic(
         Text(
             "--input-shape lists {listed} inputs and leaves out {declared}, which is {label}",
@@ -123,7 +123,7 @@ def _disagreeing(declared: DeclaredInput, dims: Dims) -> Diagnostic:
             text=text,
         ),
         place=INPUT_SHAPE_PLACE,
-        help="give the model's own dims, or -1 where gears decide",
+        help=Text("give the model's own dims, or -1 where gears decide"),
         atc=AtcFault("E10001", (text, "--input_shape", reason)),
     )
 

@@ -14,12 +14,12 @@ from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.options.gear_choice import GearChoice
+    from atc_py.options.named_gear import NamedGear
 
 
 @contextmanager
 def opened_model(
-    path: Path, gear: GearChoice | None = None, **options: Any
+    path: Path, gear: NamedGear | None = None, **options: Any
 ) -> Iterator[OfflineModel]:
     """Open the offline model `path`; an ONNX model is compiled to a temporary one.
 
@@ -46,7 +46,7 @@ def opened_model(
                 option=gear.option,
                 path=path,
             ),
-            help="give the gear's dims with --input-shape",
+            help=Text("give the gear's dims with --input-shape"),
         )
     with work_folder() as folder:
         compiled = folder / "model.om"

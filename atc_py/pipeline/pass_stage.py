@@ -42,7 +42,7 @@ def run_pipeline(
     """Run the pass pipeline, with a dump after each stage where the user wants one."""
     for warning in switches.warnings:
         context.sink.add(warning)
-    if options.small_channel and not context.soc.storage.c04_filters:
+    if options.enable_small_channel and not context.soc.storage.c04_filters:
         message = Text("--enable-small-channel has no effect on {soc}", soc=context.soc.name)
         context.sink.add(SMALL_CHANNEL_WITHOUT_EFFECT.diagnostic(message))
     if context.soc.assumed_kernels:
@@ -57,7 +57,7 @@ def run_pipeline(
     runs = run_passes(
         graph,
         context,
-        disabled=options.disabled_passes | switches.disabled,
+        disabled=options.disable_pass | switches.disabled,
         verify=options.verify,
         after=None if dumps is None else dumps.write,
     )
@@ -73,7 +73,7 @@ def pass_context(
         options.precision_mode,
         check.path,
         controls=controls,
-        reuse_memory=options.reuse_memory,
+        reuse_memory=not options.disable_reuse_memory,
         quant_bias=form_of(check.bias_convention),
         only_atc_passes=options.precision.only_atc_passes,
     )

@@ -111,7 +111,7 @@ def _check_type(config: AippConfig, value: Value) -> None:
                 type=value.type,
             ),
             "related_input_rank",
-            "fix them with --input-shape, or give gears of batch or image sizes",
+            Text("fix them with --input-shape, or give gears of batch or image sizes"),
         )
     if not (dtype.is_float or dtype is DType.UINT8):
         raise config.error(

@@ -12,10 +12,10 @@ from atc_py.cost.network import network_cost
 from atc_py.device.registry import find_backend
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.gear_choice import GearChoice
+from atc_py.options.named_gear import NamedGear
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.opened import opened_model
-from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.cann_nodes import read_newer, read_semantics
 from atc_py.results.compiled_model import CompiledModel, compiled_model
 from atc_py.results.profile import GearCost, Profile, SocProfile
 from atc_py.system.input_files import guarded_run
@@ -34,7 +34,7 @@ def calibration_of(path: Path, socs: Sequence[str]) -> Calibration:
     if len(socs) > 1:
         raise BAD_OPTION.error(
             Text("measurements are of one SoC, found {socs}", socs=", ".join(socs)),
-            help="name the SoC that was measured with --soc, once",
+            help=Text("name the SoC that was measured with --soc, once"),
         )
     return calibrate(read_measurements(path), find_soc(socs[0] if socs else _DEFAULT))
 
@@ -66,7 +66,7 @@ def profile_model(
     socs: Sequence[str] = (),
     fit: Fit | None = None,
     calibration: Calibration | None = None,
-    gear: GearChoice | None = None,
+    gear: NamedGear | None = None,
     compiled: list[CompiledModel] | None = None,
     **options: Any,
 ) -> Profile:
@@ -122,8 +122,8 @@ def _model_on_soc(
             compiled.append(compiled_model(model))
         cost = network_cost(model.description, fit)
         semantics = read_semantics(model.report, str(path))
-        gears = _gear_costs(model, fit)
-        return SocProfile(cost.soc.name, cost, semantics=semantics, gears=gears)
+        gears, newer = _gear_costs(model, fit), read_newer(model.report, str(path))
+        return SocProfile(cost.soc.name, cost, semantics=semantics, gears=gears, newer=newer)
 
 
 def _gear_costs(model: OfflineModel, fit: Fit | None) -> tuple[GearCost, ...]:
@@ -172,5 +172,5 @@ def _of_another(path: Path, soc: str, wanted: str) -> AtcError:
         Text(
             "{path} is compiled for {soc}, found --soc {wanted}", path=path, soc=soc, wanted=wanted
         ),
-        help="give the ONNX model to profile it for other SoCs",
+        help=Text("give the ONNX model to profile it for other SoCs"),
     )

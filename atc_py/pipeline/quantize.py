@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from atc_py.check.bound_node import Conditions
@@ -14,10 +13,11 @@ from atc_py.fix.listed_opset import state_at_listed_opset
 from atc_py.fix.restate import changed_operators
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.rewriting.qdq.rewriting import FORMS, FixedGraph, rewrite_file
-from atc_py.options.compile_options import AUTO, DEFAULT_LIST, CheckOptions, QuantBias
+from atc_py.onnx_graph.rewriting.qdq.rewriting import FixedGraph, rewrite_file
+from atc_py.options.compile_options import CheckOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.output_paths import rewritten_output
+from atc_py.options.quantize_options import FORMS, RewriteOptions
 from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.results.quantization import Quantization
@@ -26,31 +26,10 @@ from atc_py.target import find_soc
 from atc_py.text import Text
 
 
-@dataclass(frozen=True, slots=True)
-class Rewriting:
-    """Choices of a rewrite.
-
-    Attributes:
-        form: one of FORMS.
-        quant_bias: name of the convention of biases of int8 layers in the model.
-        external: put weights into a file beside the model.
-        operator_list: the list whose rules what is written is compared with, which fails nothing.
-        strict_list: whether rules that boards contradict count like any other.
-        fix: the rules by which refused nodes are replaced first, or None.
-    """
-
-    form: str
-    quant_bias: str = AUTO
-    external: bool = False
-    operator_list: str = DEFAULT_LIST
-    strict_list: bool = False
-    fix: FixRules | None = None
-
-
 def rewrite_quantized(
     model: Path,
     output: str | os.PathLike[str] | None,
-    chosen: Rewriting,
+    options: RewriteOptions,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantization:
     """Write the quantized `model` in another form; `on_stage` is called at the start of each stage.
@@ -59,22 +38,21 @@ def rewrite_quantized(
         AtcError: with every finding; the previous file at the output is then unchanged. BAD_OPTION
             where no list has that name.
     """
-    form = chosen.form
+    form = options.form
     if form not in FORMS:
         raise BAD_OPTION.error(
             Text("no form is called {form}", form=repr(form)),
             help=Text("forms are {forms}", forms=" and ".join(FORMS)),
         )
-    specs = specifications(None, chosen.operator_list)
-    convention = QuantBias.chosen(chosen.quant_bias)
+    specs = specifications(None, options.operator_list)
     tell = on_stage or _no_progress
     path = rewritten_output(model, output, form, FORMS)
     tell("read")
     file = read_model(model)
     tell("rewrite")
-    fixing = None if chosen.fix is None else _Fixing(file, chosen.fix, specs, chosen)
+    fixing = None if options.fix is None else _Fixing(file, options.fix, specs, options)
     done = rewrite_file(
-        file, path, form, external=chosen.external, quant_bias=convention, fix=fixing
+        file, path, form, external=options.external_data, quant_bias=options.quant_bias, fix=fixing
     )
     tell("check")
     return Quantization(
@@ -88,7 +66,7 @@ def rewrite_quantized(
         bytes_after=done.bytes_after,
         read_as=done.read_as,
         written_as=done.written_as,
-        listed=list_verdict(path, specs, chosen.operator_list, strict=chosen.strict_list),
+        listed=list_verdict(path, specs, options.operator_list, strict=options.strict_list),
         fixed=None if fixing is None else fixed_nodes(fixing.applied),
     )
 
@@ -100,8 +78,10 @@ class _Fixing:
         applied: the rules that were applied; known after the call.
     """
 
-    def __init__(self, file: OnnxFile, rules: FixRules, specs: Library, chosen: Rewriting) -> None:
-        self._file, self._rules, self._specs, self._chosen = file, rules, specs, chosen
+    def __init__(
+        self, file: OnnxFile, rules: FixRules, specs: Library, options: RewriteOptions
+    ) -> None:
+        self._file, self._rules, self._specs, self._options = file, rules, specs, options
         self.applied: tuple[Applied, ...] = ()
 
     def __call__(self) -> FixedGraph:
@@ -110,11 +90,11 @@ class _Fixing:
         Raises:
             AtcError: what fixing and restating raise.
         """
-        file, conditions = self._file, _conditions(strict=self._chosen.strict_list)
+        file, conditions = self._file, _conditions(strict=self._options.strict_list)
         found = Fixer(file, conditions, self._specs, self._rules).fix({})
         found.require_settled()
         before = after = found.graph.opsets.get("", 0)
-        if self._chosen.form == "ascend":
+        if self._options.form == "ascend":
             after = state_at_listed_opset(found, self._specs)
         self.applied = found.applied
         gone = changed_operators({node.op_type for node in file.nodes}, before, after)

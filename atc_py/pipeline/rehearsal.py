@@ -25,7 +25,9 @@ from atc_py.text import Text, verbatim
 _READ = 1024
 """Constants of up to this many bytes are read: shapes and axes, on which types depend."""
 
-_HELP = "fix the model; `onnx.checker.check_model` and onnxruntime may say more about the node"
+_HELP = Text(
+    "fix the model; `onnx.checker.check_model` and onnxruntime may say more about the node"
+)
 
 
 def rehearse(graph: Graph, contents: PackageContents, model: str) -> None:

@@ -31,8 +31,8 @@ from atc_py.package.contents import PackageContents
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.passes.precision.controls import Controls
+from atc_py.passes.precision.decisions import Refusal
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
-from atc_py.passes.precision.refusals import Refusal
 from atc_py.passes.precision.weight_clip import (
     ClippedInfinities,
     clipped_infinities,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
 from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeSettings
+from atc_py.quantizing.calibrate.value_range import RangeOptions
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.numbers import LayerNumbers
 from atc_py.quantizing.trial_model import form_errors
@@ -119,7 +119,7 @@ class _Proposed(NamedTuple):
     places: dict[str, int]
 
 
-def _proposed(histogram: Histogram, settings: RangeSettings) -> _Proposed:
+def _proposed(histogram: Histogram, settings: RangeOptions) -> _Proposed:
     found: dict[tuple[float, int], Range] = {}
     places: dict[str, int] = {}
     for name in _AMONG:

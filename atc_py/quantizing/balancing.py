@@ -81,7 +81,7 @@ class Balance(msgspec.Struct, frozen=True, eq=False):
     strength: float
 
 
-def chosen_balance(
+def select_balance(
     constants: LayerConstants, site: BalanceSite, statistics: ChannelStatistics
 ) -> Balance | None:
     """The factors with the least noise; None where they gain little."""

@@ -21,8 +21,8 @@ from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer, FoundLayers
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, TensorScale
 from atc_py.quantizing.observe import Observed
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import Prepared
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.step_gain import RangeTrial, StepGain
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Calibrated:
         left: Mapping[str, Text],
         warnings: tuple[Diagnostic, ...],
         observed: Observed | None,
-        settings: QuantizeSettings,
+        settings: CalibrationOptions,
         seconds: float,
         folder: Path,
         resources: ExitStack,

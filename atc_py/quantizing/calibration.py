@@ -22,11 +22,11 @@ from atc_py.quantizing.layers.qdq_nodes import Int8Layer, takes_bias
 from atc_py.quantizing.layers.switched import SwitchedForm
 from atc_py.quantizing.numbers import LayerNumbers
 from atc_py.quantizing.observe import Observed, observe
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.original_places import in_original, original_places
 from atc_py.quantizing.prepare import FirstSamples, prepare
 from atc_py.quantizing.sample_choice import ChosenSamples, first_feeds
 from atc_py.quantizing.selection import skipped_layers
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.step_gain import StepGain
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
@@ -104,7 +104,7 @@ def _corrected(found: Calibrated, layer: CalibratedLayer, errors: ChannelErrors)
 def calibrate(
     model: Path,
     samples: Samples,
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
     on_stage: Callable[[str], None] | None = None,
 ) -> Calibrated:
     """The model with the numbers of its layers' int8 forms.
@@ -151,7 +151,7 @@ def calibrate(
         return made.owning(stack.pop_all(), time.monotonic() - began)
 
 
-def _refuse_calibrator(settings: QuantizeSettings) -> None:
+def _refuse_calibrator(settings: CalibrationOptions) -> None:
     """Refuse a calibrator that is none.
 
     Raises:
@@ -168,7 +168,7 @@ def _observed(
     model: FloatModel,
     skipped: Collection[str],
     samples: Samples,
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
     on_stage: Callable[[str], None] | None,
 ) -> Observed:
     """The values of the layers' data in all samples.

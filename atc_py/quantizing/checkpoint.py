@@ -67,9 +67,11 @@ class Checkpoint:
             )
         if found.digest != self._digest or found.histograms.keys() != histograms.keys():
             raise BAD_HISTOGRAM.error(
-                "it has histograms of another model, or of other layers or rewrites of this one",
+                Text(
+                    "it has histograms of another model, or of other layers or rewrites of this one"
+                ),
                 place=place,
-                help="give the options with which it was written, or delete the file",
+                help=Text("give the options with which it was written, or delete the file"),
             )
         histograms.update(
             {name: Histogram.from_bytes(each, place) for name, each in found.histograms.items()}

@@ -75,8 +75,8 @@ def start_executor(
     installed = find_spec("onnxruntime") is not None
     if choice == "ort" and not installed:
         raise NO_ONNXRUNTIME.error(
-            "the executor `ort` needs onnxruntime, which is not installed",
-            help='install it with `pip install "atc-py[ort]"`, or use the executor `sim`',
+            Text("the executor `ort` needs onnxruntime, which is not installed"),
+            help=Text('install it with `pip install "atc-py[ort]"`, or use the executor `sim`'),
         )
     fed = [name for name in names if name in inputs]
     made = [name for name in names if name not in inputs]
@@ -177,6 +177,6 @@ def _failure(model: Path, error: Exception) -> Exception:
         return REFERENCE_FAILED.error(
             Text("onnxruntime does not run the float model: {text}", text=text),
             place=Place(str(model)),
-            help="check that the samples fit the model, or calibrate with --executor sim",
+            help=Text("check that the samples fit the model, or calibrate with --executor sim"),
         )
     return error

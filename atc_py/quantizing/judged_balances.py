@@ -20,7 +20,7 @@ from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.quantizing.layers.mean_errors import FormBeside
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, TensorScale, takes_bias
 from atc_py.quantizing.layers.switched import SwitchedForm
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.weights import layer_weights
 from atc_py.results.step_gain import StepGain
 from atc_py.system.structs import replace
@@ -37,7 +37,7 @@ def judged_balances(
     candidates: Sequence[Balance],
     statistics: Mapping[str, ChannelStatistics],
     samples: StepSamples,
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
     skipped: Collection[str],
 ) -> tuple[list[Balance], tuple[StepGain, ...]]:
     """The balances that are kept, and what each kind gained.
@@ -81,7 +81,7 @@ def _comparable(
     model: FloatModel,
     candidates: Sequence[Balance],
     statistics: Mapping[str, ChannelStatistics],
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
     skipped: Collection[str],
 ) -> tuple[list[Balance], list[SwitchedForm]]:
     """The balances whose readers have an int8 form with and without it, and these forms.
@@ -170,7 +170,7 @@ def _switched(
     at: int,
     found: Balance,
     statistics: ChannelStatistics,
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
 ) -> SwitchedForm:
     """A layer on int8 whose switch balances the channels of its data."""
     factors = found.factors.astype(np.float64)
@@ -191,7 +191,7 @@ def _form(
     weights: NDArray[np.float32],
     low: NDArray[np.float64],
     high: NDArray[np.float64],
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
 ) -> Int8Layer:
     """The int8 form of a layer whose data's channels have these bounds."""
     place = layer.node.place.with_field(f"data {layer.data}")

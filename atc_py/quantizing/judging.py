@@ -107,7 +107,7 @@ class StepJudge:
         Raises:
             AtcError: what the executor raises.
         """
-        return chosen_parts(parts, self._noise)
+        return select_parts(parts, self._noise)
 
     def close(self) -> None:
         """Release the model."""
@@ -138,7 +138,7 @@ class StepJudge:
         return self._known[key]
 
 
-def chosen_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float]) -> KeptParts:
+def select_parts(parts: Sequence[int], noise_of: Callable[[Sequence[int]], float]) -> KeptParts:
     """The parts to keep: all, unless there is less noise without them, or with the first.
 
     Args:

@@ -13,7 +13,7 @@ from atc_py.quantizing.calibrate.scales import EPSILON, activation_scale
 from atc_py.quantizing.calibrated import CalibratedLayer
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.weights import layer_weights, weight_numbers
 from atc_py.text import Text
 
@@ -27,7 +27,7 @@ class LayerNumbers:
     """
 
     def __init__(
-        self, model: FloatModel, settings: QuantizeSettings, histograms: Mapping[str, Histogram]
+        self, model: FloatModel, settings: CalibrationOptions, histograms: Mapping[str, Histogram]
     ) -> None:
         self.left: dict[str, Text] = {}
         self.warnings: list[Diagnostic] = []

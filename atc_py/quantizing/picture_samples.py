@@ -52,7 +52,7 @@ class PictureSamples:
                     count=len(configs),
                 ),
                 place=Place(str(config)),
-                help="write one `aipp_op` for the model's input",
+                help=Text("write one `aipp_op` for the model's input"),
             )
         self._config, self._resize = configs[0], resize
         self._batches = batches(entries(folder), self._shape[0], folder)
@@ -94,7 +94,7 @@ def _picture_port(ports: Sequence[Port]) -> tuple[Port, tuple[int, ...]]:
                 "--aipp is for models with one input of four axes, found {ports}",
                 ports=", ".join(format_shape(port.shape) for port in ports),
             ),
-            help="save the samples as arrays of all inputs",
+            help=Text("save the samples as arrays of all inputs"),
         )
     dims = ports[0].shape
     shape = (1 if dims[0] is None else dims[0], *dims[1:])

@@ -16,7 +16,7 @@ from atc_py.quantizing.balancing import (
     Balance,
     ChannelStatistics,
     balance_of_strength,
-    chosen_balance,
+    select_balance,
 )
 from atc_py.quantizing.judged_balances import judged_balances
 from atc_py.quantizing.judging import JUDGED, StepSamples, judged_outputs
@@ -31,8 +31,8 @@ from atc_py.quantizing.layers.fold_norms import fold_norms
 from atc_py.quantizing.layers.layer_constants import LayerConstants
 from atc_py.quantizing.layers.layers import find_layers
 from atc_py.quantizing.observe import run_samples
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.sample_choice import first_feeds
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.step_gain import StepGain
 from atc_py.system.structs import replace
 from atc_py.text import Text
@@ -77,7 +77,7 @@ def prepare(
     original: FloatModel,
     folder: Path,
     samples: Samples,
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
     skipped: Collection[str],
     on_stage: Callable[[str], None] | None = None,
 ) -> Prepared:
@@ -159,7 +159,7 @@ def _candidates(
         balance = (
             balance_of_strength(constants, site, own, strengths[0])
             if strengths
-            else chosen_balance(constants, site, own)
+            else select_balance(constants, site, own)
         )
         if balance is not None:
             apply_factors(constants, site, balance.factors)
@@ -168,7 +168,7 @@ def _candidates(
 
 
 def _strengths(
-    model: FloatModel, settings: QuantizeSettings, skipped: Collection[str]
+    model: FloatModel, settings: CalibrationOptions, skipped: Collection[str]
 ) -> dict[str, float]:
     if settings.config is None:
         return {}
@@ -198,14 +198,14 @@ def _refuse_strengths(
                 name=repr(missing[0].name),
             ),
             place=missing[0].node.place,
-            help="remove dmq_balancer of that layer from the configuration",
+            help=Text("remove dmq_balancer of that layer from the configuration"),
         )
 
 
 def prepare_with_factors(
     original: FloatModel,
     folder: Path,
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
     factors: Mapping[str, NDArray[np.float32]],
 ) -> Prepared:
     """A model that computes the same as `original`, its channels scaled as asked.
@@ -226,7 +226,7 @@ def prepare_with_factors(
 
 
 def _with_folded_norms(
-    original: FloatModel, folder: Path, settings: QuantizeSettings
+    original: FloatModel, folder: Path, settings: CalibrationOptions
 ) -> tuple[FloatModel, int]:
     folded = 0
 
@@ -270,7 +270,7 @@ def _statistics(
     model: FloatModel,
     sites: Sequence[BalanceSite],
     samples: Samples,
-    settings: QuantizeSettings,
+    settings: CalibrationOptions,
     on_stage: Callable[[str], None] | None,
     seen: StepSamples,
 ) -> dict[str, ChannelStatistics]:

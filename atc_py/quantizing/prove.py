@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 
 from atc_py.cost.network import network_time
@@ -22,6 +21,7 @@ from atc_py.quantizing.calibrate.scales import ActivationScale, activation_scale
 from atc_py.quantizing.calibrate.value_range import ValueRange
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.fall_back import RANKING_SAMPLES, cost_order, fall_back
+from atc_py.quantizing.options import ProofOptions
 from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures, ErrorSums
@@ -112,28 +112,10 @@ _BINS = 96
 """Bins of a histogram in a report."""
 
 
-class ProofSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Choices of a proof.
-
-    Attributes:
-        target: least figures of every output; empty for none.
-        samples: most samples on which errors are measured and that judge a target; 0 to measure
-            nothing, None for all.
-        soc: the SoC whose times are estimated; "" for no times.
-        jobs: processes that try layers for a target; None for as many as cores, if memory allows
-            and trials take long enough.
-    """
-
-    target: Mapping[str, float] = msgspec.field(default_factory=dict)
-    samples: int | None = 16
-    soc: str = ""
-    jobs: int | None = None
-
-
 def proved(
     found: Calibrated,
     samples: Samples,
-    settings: ProofSettings,
+    settings: ProofOptions,
     on_stage: Callable[[str], None] | None = None,
 ) -> tuple[Calibrated, QuantizationProof]:
     """The calibration with the layers that stay on int8, and what was measured.

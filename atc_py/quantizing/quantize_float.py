@@ -4,10 +4,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
-
-import msgspec
-from numpy.typing import NDArray
 
 from atc_py.diag import AtcError, Diagnostic, Place, Sink
 from atc_py.diag.codes import (
@@ -20,9 +16,9 @@ from atc_py.diag.codes import (
 )
 from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read
-from atc_py.onnx_graph.rewriting.qdq.rewriting import FORMS, Rewritten
-from atc_py.options.compile_options import DEFAULT_LIST
+from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
 from atc_py.options.output_paths import rewritten_output
+from atc_py.options.quantize_options import BOTH, FORMS
 from atc_py.pipeline.quantize import list_verdict
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.samples import ArraySamples, RandomSamples, Samples, open_samples
@@ -32,11 +28,11 @@ from atc_py.quantizing.facts import balanced_tensors, layer_facts, node_outcomes
 from atc_py.quantizing.layers.bodies import layers_in_bodies
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.observe import ports_of_model
+from atc_py.quantizing.options import QuantizeOptions
 from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.picture_samples import PictureSamples
-from atc_py.quantizing.prove import ProofSettings, proved
+from atc_py.quantizing.prove import proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.quantization import Quantization
 from atc_py.results.quantization_proof import FallBack, QuantizationProof
@@ -45,7 +41,7 @@ from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
-from atc_py.tensor.shapes import Shape, format_shape
+from atc_py.tensor.shapes import format_shape
 from atc_py.text import SEMICOLON, Text
 
 _STEPS = {
@@ -101,49 +97,10 @@ def _listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
-BOTH = "both"
-"""The form that stands for all of FORMS."""
-
-
-class FloatRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Request to quantize a float model.
-
-    Attributes:
-        data: samples: `PATH` or `NAME=PATH` texts, or arrays by input for each sample.
-        aipp: configuration of AIPP, with which `data` is a folder of pictures; None for none.
-        resize: resize pictures of another size.
-        random: number of random samples, in place of `data`.
-        seed: of random samples.
-        input_shapes: dims of inputs that the model leaves open, for samples.
-        form: one of FORMS, or BOTH.
-        external: put weights into a file beside the model.
-        operator_list: the list whose rules what is written is compared with, which fails nothing.
-        strict_list: whether rules that boards contradict count like any other.
-        record: file for scales and offsets: written, or read where there are no samples; None for
-            none.
-        settings: choices of the calibration.
-        proof: what is measured, and the target that the outputs have to reach.
-    """
-
-    data: Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, NDArray[Any]]] = ()
-    aipp: Path | None = None
-    resize: bool = False
-    random: int = 0
-    seed: int = 0
-    input_shapes: Mapping[str, Shape] = msgspec.field(default_factory=dict)
-    form: str = FORMS[0]
-    external: bool = False
-    operator_list: str = DEFAULT_LIST
-    strict_list: bool = False
-    record: Path | None = None
-    settings: QuantizeSettings = msgspec.field(default_factory=QuantizeSettings)
-    proof: ProofSettings = msgspec.field(default_factory=ProofSettings)
-
-
 def quantize_float(
     model: Path,
     output: str | os.PathLike[str] | None,
-    request: FloatRequest,
+    options: QuantizeOptions,
     on_stage: Callable[[str], None] | None = None,
 ) -> FloatQuantization:
     """Write the float `model` with layers on int8; `on_stage` is called with the progress.
@@ -152,25 +109,25 @@ def quantize_float(
         AtcError: with every finding; previous files at the outputs are then unchanged.
     """
     tell = on_stage or _no_progress
-    paths = _outputs(model, output, request.form)
-    specifications(None, request.operator_list)
+    paths = _outputs(model, output, options.form)
+    specifications(None, options.operator_list)
     sink = Sink()
     tell("read")
-    with _calibrated(model, request, sink, tell) as (found, count, proof):
-        read = request.record is not None and not count
+    with _calibrated(model, options, sink, tell) as (found, count, proof):
+        read = options.record is not None and not count
         return FloatQuantization(
             model=model,
-            written=_write(found, paths, request, tell, None if read else request.record),
+            written=_write(found, paths, options, tell, None if read else options.record),
             layers=layer_facts(found),
             samples=count,
             executor=found.observed.executor if found.observed else "",
-            calibrator="" if read else request.settings.calibrator,
+            calibrator="" if read else options.calibration.calibrator,
             seconds=found.seconds,
             folded_norms=found.prepared.folded_norms,
             balanced=balanced_tensors(found),
             steps=found.steps,
             ranges=found.trials,
-            record=request.record,
+            record=options.record,
             warnings=(
                 *sink.diagnostics,
                 *found.warnings,
@@ -183,7 +140,7 @@ def quantize_float(
 
 @contextmanager
 def _calibrated(
-    model: Path, request: FloatRequest, sink: Sink, tell: Callable[[str], None]
+    model: Path, options: QuantizeOptions, sink: Sink, tell: Callable[[str], None]
 ) -> Iterator[tuple[Calibrated, int, QuantizationProof | None]]:
     """Give the calibrated model, the number of samples, 0 where a record was read, and the proof.
 
@@ -191,22 +148,22 @@ def _calibrated(
         AtcError: BELOW_TARGET where the outputs reach the target with no layer on int8 alone; what
             calibrating or reading the record raises.
     """
-    wanted = request.proof
-    if request.record is not None and not request.data and not request.random:
+    wanted = options.proof
+    if options.record is not None and not options.data and not options.random:
         if wanted.target:
             raise BAD_OPTION.error(
-                "a target needs samples on which the outputs are compared",
-                help="give --data beside --target",
+                Text("a target needs samples on which the outputs are compared"),
+                help=Text("give --data beside --target"),
             )
         with (
-            calibrated_by_record(model, request.record, request.settings) as found,
+            calibrated_by_record(model, options.record, options.calibration) as found,
             original_places(found.original, found.folder),
         ):
             yield found, 0, None
         return
-    samples = _samples(FloatModel(model), request, sink)
+    samples = _samples(FloatModel(model), options, sink)
     with (
-        calibrate(model, samples, request.settings, tell) as found,
+        calibrate(model, samples, options.calibration, tell) as found,
         original_places(found.original, found.folder),
     ):
         if wanted.samples == 0:
@@ -236,7 +193,7 @@ def _unreached(model: Path, found: FallBack) -> AtcError:
             ratios=SEMICOLON.join(ratios),
         ),
         place=Place(str(model)),
-        help="set a lower target, or leave the model in floats",
+        help=Text("set a lower target, or leave the model in floats"),
     )
 
 
@@ -262,35 +219,35 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
     return {first: path, second: rewritten_output(model, beside, second, FORMS)}
 
 
-def _samples(model: FloatModel, request: FloatRequest, sink: Sink) -> Samples:
+def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples:
     """The samples.
 
     Raises:
         AtcError: BAD_OPTION where there are none, or two kinds; what `open_samples` raises.
     """
-    ports = ports_of_model(model, request.input_shapes)
-    if bool(request.data) == bool(request.random):
+    ports = ports_of_model(model, options.input_shapes)
+    if bool(options.data) == bool(options.random):
         raise BAD_OPTION.error(
-            "a float model is calibrated with samples, or with a number of random ones",
-            help="give either --data or --random",
+            Text("a float model is calibrated with samples, or with a number of random ones"),
+            help=Text("give either --data or --random"),
         )
-    if request.random:
-        if request.random < 0:
+    if options.random:
+        if options.random < 0:
             raise BAD_OPTION.error(
-                Text("--random must be positive, found {random}", random=request.random)
+                Text("--random must be positive, found {random}", random=options.random)
             )
         sink.add(
             RANDOM_SAMPLES.diagnostic(
-                Text("the model is calibrated with {random} random samples", random=request.random),
-                help="give real samples with --data before the result is used",
+                Text("the model is calibrated with {random} random samples", random=options.random),
+                help=Text("give real samples with --data before the result is used"),
             )
         )
-        return RandomSamples(_closed(ports), request.random, request.seed)
-    given = list(request.data)
-    if request.aipp is not None:
+        return RandomSamples(_closed(ports), options.random, options.seed)
+    given = list(options.data)
+    if options.aipp is not None:
         if len(given) != 1 or not isinstance(given[0], str | os.PathLike):
-            raise BAD_OPTION.error("with --aipp, --data is one folder of pictures")
-        return PictureSamples(Path(given[0]), request.aipp, ports, resize=request.resize)
+            raise BAD_OPTION.error(Text("with --aipp, --data is one folder of pictures"))
+        return PictureSamples(Path(given[0]), options.aipp, ports, resize=options.resize)
     files = [each for each in given if isinstance(each, str) or hasattr(each, "__fspath__")]
     if len(files) == len(given):
         return open_samples([str(each) for each in files], ports, sink)
@@ -323,7 +280,7 @@ def _closed(ports: Sequence[Port]) -> list[Port]:
 def _write(
     found: Calibrated,
     paths: Mapping[str, Path],
-    request: FloatRequest,
+    options: QuantizeOptions,
     tell: Callable[[str], None],
     record: Path | None,
 ) -> tuple[Quantization, ...]:
@@ -339,9 +296,9 @@ def _write(
             tell(f"write {form}")
             folder = stack.enter_context(work_folder(Path(os.path.realpath(path)).parent))
             trial = folder / path.name
-            done = found.written(trial, None, form, external=request.external, final=path)
+            done = found.written(trial, None, form, external=options.external_data, final=path)
             tell(f"check {form}")
-            records.append(_record(found, form, (trial, path), done, request))
+            records.append(_record(found, form, (trial, path), done, options))
             beside = [] if done.data is None else [done.data]
             moves += [(each, path.with_name(each.name)) for each in (*beside, trial)]
         if record is not None:
@@ -357,10 +314,10 @@ def _record(
     form: str,
     paths: tuple[Path, Path],
     written: Rewritten,
-    request: FloatRequest,
+    options: QuantizeOptions,
 ) -> Quantization:
     """The record of one form, which is at the first of two paths and moves to the second."""
-    specs = specifications(None, request.operator_list)
+    specs = specifications(None, options.operator_list)
     trial, path = paths
     return Quantization(
         model=found.original.file.path,
@@ -371,7 +328,7 @@ def _record(
         nodes=node_outcomes(found, written.nodes),
         bytes_before=bytes_read(found.original.file),
         bytes_after=written.bytes_after,
-        listed=list_verdict(trial, specs, request.operator_list, strict=request.strict_list),
+        listed=list_verdict(trial, specs, options.operator_list, strict=options.strict_list),
         written_as=written.written_as,
     )
 

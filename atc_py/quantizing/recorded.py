@@ -23,10 +23,10 @@ from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.layers.balance_sites import input_channels
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.prepare import prepare_with_factors
 from atc_py.quantizing.selection import skipped_layers
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.weights import layer_weights, weight_codes, weight_numbers
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
@@ -70,7 +70,7 @@ def record_of(found: Calibrated) -> dict[str, LayerRecord]:
     return records
 
 
-def calibrated_by_record(model: Path, record: Path, settings: QuantizeSettings) -> Calibrated:
+def calibrated_by_record(model: Path, record: Path, settings: CalibrationOptions) -> Calibrated:
     """A model with the numbers of a record; layers without an entry stay in floats.
 
     Raises:
@@ -123,7 +123,7 @@ def _channels(layer: FloatLayer) -> RecordedLayer:
 
 
 def _calibrated(
-    model: FloatModel, layer: FloatLayer, record: LayerRecord, settings: QuantizeSettings
+    model: FloatModel, layer: FloatLayer, record: LayerRecord, settings: CalibrationOptions
 ) -> CalibratedLayer:
     activation = ActivationScale(float(np.float32(record.scale_d)), int(record.offset_d or 0))
     chosen = Range(activation.low, activation.high)
@@ -170,5 +170,5 @@ def _refuse_factors(factors: Mapping[str, NDArray[np.float32]], done: set[str], 
                 name=repr(name),
             ),
             place=Place(str(path), field=name),
-            help="remove the factors, and calibrate the layer again",
+            help=Text("remove the factors, and calibrate the layer again"),
         )

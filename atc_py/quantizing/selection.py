@@ -9,7 +9,7 @@ from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.quantizing.layers.bodies import layers_in_bodies
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.text import COLON, COMMA, Text
 
 SKIPPED = Text("it is left out by --skip")
@@ -22,7 +22,7 @@ _BY_TYPE = "OpType::"
 _HINTS = 3
 
 
-def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, Text]:
+def skipped_layers(model: FloatModel, settings: CalibrationOptions) -> dict[str, Text]:
     """The layers that stay in floats by the options, each with the reason.
 
     Raises:
@@ -44,7 +44,7 @@ def skipped_layers(model: FloatModel, settings: QuantizeSettings) -> dict[str, T
     return found
 
 
-def _left_by_config(model: FloatModel, settings: QuantizeSettings) -> dict[str, Text]:
+def _left_by_config(model: FloatModel, settings: CalibrationOptions) -> dict[str, Text]:
     """The layers that a configuration leaves in floats.
 
     Raises:
@@ -144,9 +144,9 @@ def _no_layers(model: FloatModel) -> Exception:
     return NO_FLOAT_LAYERS.error(
         text,
         place=Place(str(model.file.path)),
-        help="leave out options such as --skip"
+        help=Text("leave out options such as --skip")
         if layers
-        else "layers are Conv, ConvTranspose, Gemm and MatMul with constant float32 weights",
+        else Text("layers are Conv, ConvTranspose, Gemm and MatMul with constant float32 weights"),
     )
 
 

@@ -14,7 +14,7 @@ _LEAST = {"cosine": -1.0, "snr": -math.inf, "top1": 0.0}
 _MOST = {"cosine": 1.0, "snr": math.inf, "top1": 1.0}
 
 
-_HINT = "write cosine=0.99, snr=20 or top1=0.99"
+_HINT = Text("write cosine=0.99, snr=20 or top1=0.99")
 
 
 def read_target(given: Iterable[str]) -> dict[str, float]:

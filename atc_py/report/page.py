@@ -64,7 +64,7 @@ def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **con
         raise BAD_TEMPLATE.error(
             Text("template {value} {what}", value=repr(template), what=what),
             place=Place(str(folder / template), line=getattr(error, "lineno", None)),
-            help="reinstall atc-py to restore its templates",
+            help=Text("reinstall atc-py to restore its templates"),
         ) from error
 
 
@@ -95,7 +95,7 @@ def script_part(path: Path) -> str:
     except OSError as error:
         raise BAD_TEMPLATE.error(
             Text("a part of the page's script is missing: {error}", error=error),
-            help="reinstall atc-py to restore its templates",
+            help=Text("reinstall atc-py to restore its templates"),
         ) from error
 
 

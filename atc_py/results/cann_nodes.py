@@ -2,7 +2,7 @@
 
 # Annotations are not postponed here: msgspec reads them when a report is read.
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -13,6 +13,16 @@ from atc_py.system.structs import Result
 from atc_py.text import Text, plain_text
 
 _KEY = "semantics"
+
+NEWER = "newer"
+"""Key in a report of the nodes that later lists alone take; it is there where there are such."""
+
+NewerNodes: TypeAlias = Mapping[str, Mapping[str, int]]
+"""Nodes by operator that a later list alone takes, by the list."""
+
+T = TypeVar("T")
+_Name = Annotated[str, msgspec.Meta(pattern=r"^[\w.:-]{1,100}$")]
+_Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class CannDeviation(Result, frozen=True):
@@ -79,16 +89,23 @@ def read_semantics(report: Mapping[str, object], file: str) -> CannSemantics | N
     Raises:
         AtcError: OM_CONTENT for a record that does not follow its schema.
     """
-    found = report.get(_KEY)
-    if found is None:
+    return _record(report, _KEY, CannSemantics, file)
+
+
+def read_newer(report: Mapping[str, object], file: str) -> NewerNodes:
+    """The nodes that later lists alone take, which `Facts` recorded; raises like `read_semantics`."""
+    return _record(report, NEWER, dict[_Name, dict[_Name, _Count]], file) or {}
+
+
+def _record(report: Mapping[str, object], key: str, kind: type[T], file: str) -> T | None:
+    if report.get(key) is None:
         return None
     try:
-        return msgspec.convert(found, CannSemantics)
+        return msgspec.convert(report[key], kind)
     except msgspec.ValidationError as error:
+        text = Text("the record of {name} does not follow its schema: {error}")
         raise OM_CONTENT.error(
-            Text(
-                "the record of {name} does not follow its schema: {error}", name=_KEY, error=error
-            ),
+            text.with_values(name=key, error=error),
             place=Place(file, field="report.json"),
-            help="convert the model again with this version of atc-py",
+            help=Text("convert the model again with this version of atc-py"),
         ) from error

@@ -9,7 +9,7 @@ from atc_py.check.findings import ModelCheck
 from atc_py.cost.network import TimeRange
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source import BiasConvention, Outcome
-from atc_py.results.cann_nodes import CannSemantics
+from atc_py.results.cann_nodes import NEWER, CannSemantics, NewerNodes
 from atc_py.results.fixed_nodes import FixedNode
 from atc_py.results.fusions import FusionEffect, fusions_json
 from atc_py.results.memory_facts import MemoryFacts
@@ -52,6 +52,7 @@ class Facts(Result, frozen=True):
         fixed: the nodes that rules rewrote before compilation; None where no rule could apply.
         semantics: the nodes that compute what a generation of CANN makes of them; None where all
             compute what ONNX defines.
+        newer: the nodes that later lists alone take.
     """
 
     soc: str
@@ -71,6 +72,7 @@ class Facts(Result, frozen=True):
     bias_convention: BiasConvention | None = None
     fixed: tuple[FixedNode, ...] | None = None
     semantics: CannSemantics | None = None
+    newer: NewerNodes = msgspec.field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
         """The facts as JSON values; this is the offline model's own report."""
@@ -93,6 +95,7 @@ class Facts(Result, frozen=True):
             **({} if convention is None else {"quant_bias": convention.as_json()}),
             **({} if self.fixed is None else {"fixed": [each.as_json() for each in self.fixed]}),
             **({} if self.semantics is None else self.semantics.as_json()),
+            **({NEWER: self.newer} if self.newer else {}),
         }
 
 

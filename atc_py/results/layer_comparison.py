@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from atc_py.diag import Diagnostic
-from atc_py.results.cann_nodes import CannSemantics
+from atc_py.results.cann_nodes import CannSemantics, NewerNodes
 from atc_py.results.histogram import MagnitudeHistogram
 from atc_py.results.judgment import Ranking
 from atc_py.results.layer import Layer, OwnError
@@ -138,6 +138,7 @@ class LayerComparison:
             for a file in the deploy form.
         semantics: the nodes that compute what a generation of CANN makes of them; None where all
             compute what ONNX defines.
+        newer: the nodes that later lists alone take.
         device: the device that ran the compiled model.
         spreads: the figures sample by sample, by positions in `layers`, of several samples.
 
@@ -173,6 +174,7 @@ class LayerComparison:
     own_errors: tuple[OwnError, ...] = ()
     original_form: str = ""
     semantics: CannSemantics | None = None
+    newer: NewerNodes = field(default_factory=dict)
     device: str = "sim"
     spreads: Mapping[int, SampleSpread] = field(default_factory=dict)
 
@@ -226,7 +228,7 @@ class TargetMiss:
     reason: str = ""
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Text:
         """The miss in words."""
         if self.value is None:
             return Text(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from atc_py.diag import Diagnostic
+from atc_py.results.cann_nodes import NewerNodes
 from atc_py.system.notebook import notebook_html
 
 
@@ -111,6 +112,7 @@ class DtypePlan:
         excluded: lines that cannot be in another dtype, with the reasons.
         int8: layers that could be on int8.
         warnings: what is odd about the samples.
+        newer: the nodes that later lists alone take.
     """
 
     model: Path
@@ -134,6 +136,7 @@ class DtypePlan:
     excluded: tuple[tuple[str, str], ...] = ()
     int8: tuple[str, ...] = ()
     warnings: tuple[Diagnostic, ...] = field(default=())
+    newer: NewerNodes = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         return notebook_html(self)

@@ -1,13 +1,13 @@
 """The record of a profile: what a model costs on one SoC or several."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.network import NetworkCost
 from atc_py.diag import Diagnostic
-from atc_py.results.cann_nodes import CannSemantics
+from atc_py.results.cann_nodes import CannSemantics, NewerNodes
 from atc_py.system.notebook import notebook_html
 from atc_py.text import Text
 
@@ -37,6 +37,7 @@ class SocProfile:
         refusals: why it does not.
         semantics: the nodes that compute what a generation of CANN makes of them, None without any.
         gears: the cost of every gear of an offline model with gears; `cost` is that of one of them.
+        newer: the nodes that later lists alone take.
     """
 
     soc: str
@@ -44,6 +45,7 @@ class SocProfile:
     refusals: tuple[Diagnostic, ...] = ()
     semantics: CannSemantics | None = None
     gears: tuple[GearCost, ...] = ()
+    newer: NewerNodes = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
@@ -82,3 +84,8 @@ class Profile:
     def semantics(self) -> CannSemantics | None:
         """The nodes that compute what CANN makes of them; they are the same on every SoC."""
         return next((each.semantics for each in self.socs if each.cost is not None), None)
+
+    @property
+    def newer(self) -> NewerNodes:
+        """The nodes that later lists alone take; they are the same on every SoC."""
+        return next((each.newer for each in self.socs if each.cost is not None), {})

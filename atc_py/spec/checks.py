@@ -31,10 +31,12 @@ def find_problems(spec: OpSpec) -> Iterator[Problem]:
 def _opsets(spec: OpSpec) -> Iterator[Problem]:
     """Yield problems unless there are opsets in ascending order, or `custom: true`."""
     if spec.custom and spec.opsets:
-        yield Problem(("opsets",), "a custom operator has no opsets", "delete one", key=True)
+        yield Problem(
+            ("opsets",), Text("a custom operator has no opsets"), Text("delete one"), key=True
+        )
     if not spec.custom and not spec.opsets:
-        help_ = "list the opsets, or write custom: true"
-        yield Problem(("opsets",), "no opset is given", help_)
+        help_ = Text("list the opsets, or write custom: true")
+        yield Problem(("opsets",), Text("no opset is given"), help_)
     for position, opset in enumerate(spec.opsets):
         before = spec.opsets[position - 1] if position else 0
         if not before < opset <= _MAX_OPSET:
@@ -44,7 +46,7 @@ def _opsets(spec: OpSpec) -> Iterator[Problem]:
                 before=before + 1,
                 max_opset=_MAX_OPSET,
             )
-            yield Problem(("opsets", position), message, "list each opset once, ascending")
+            yield Problem(("opsets", position), message, Text("list each opset once, ascending"))
 
 
 def _operands(spec: OpSpec) -> Iterator[Problem]:
@@ -61,7 +63,9 @@ def _operands(spec: OpSpec) -> Iterator[Problem]:
                     "same_as names {same_as}, which is not an input before this operand",
                     same_as=repr(row.same_as),
                 )
-                help_ = Text("inputs that can be named: {known}", known=", ".join(known) or "none")
+                help_ = Text(
+                    "inputs that can be named: {known}", known=", ".join(known) or Text("none")
+                )
                 yield Problem((section, position, "dtypes"), message, help_)
     for name in spec.quantized:
         if spec.operand(name) is None:
@@ -78,10 +82,12 @@ def _variadic(path: DataPath, row: OperandSpec, rows: Sequence[OperandSpec]) -> 
         return
     later = rows[rows.index(row) + 1 :]
     if any(other.variadic for other in rows if other is not row):
-        yield Problem(path, "only one operand can be variadic", "make one of them ordinary")
+        yield Problem(
+            path, Text("only one operand can be variadic"), Text("make one of them ordinary")
+        )
     elif any(other.optional for other in later):
-        message = "an optional operand comes after a variadic one"
-        yield Problem(path, message, "move the variadic one to the end")
+        message = Text("an optional operand comes after a variadic one")
+        yield Problem(path, message, Text("move the variadic one to the end"))
 
 
 def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
@@ -93,7 +99,7 @@ def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
             yield Problem(
                 where,
                 Text("{name} is listed and carried", name=name.value),
-                "delete one of the two",
+                Text("delete one of the two"),
             )
         if carrier not in listed:
             message = Text(
@@ -101,14 +107,14 @@ def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
                 name=name.value,
                 carrier=carrier.value,
             )
-            yield Problem(where, message, "carry it as one of the dtypes listed")
+            yield Problem(where, message, Text("carry it as one of the dtypes listed"))
     for position, dtype in enumerate(row.beyond.dtypes if row.beyond else ()):
         if dtype in listed or dtype in row.carried:
             step: DataPath = (*path, "beyond", "dtypes", position)
             yield Problem(
                 step,
                 Text("{dtype} is taken without it", dtype=dtype.value),
-                "delete one of the two",
+                Text("delete one of the two"),
             )
     if isinstance(row.dtypes, tuple):
         yield from _repeated_names((*path, "dtypes"), [dtype.value for dtype in row.dtypes])
@@ -116,29 +122,33 @@ def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
 
 def _layouts(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
     if row.layout is not None and len(row.layout) != row.rank:
-        message: str = Text(
+        message: Text = Text(
             "layout {layout} has {count} letters, rank is {rank}",
             layout=row.layout,
             count=len(row.layout),
             rank=row.rank,
         )
-        yield Problem((*path, "layout"), message, "write a letter for each dimension of the rank")
+        yield Problem(
+            (*path, "layout"), message, Text("write a letter for each dimension of the rank")
+        )
     if row.layout is not None:
         yield from _letters((*path, "layout"), row.layout)
     if row.layouts and (row.rank, row.layout) != (None, None):
-        message = "layouts stand beside rank or layout"
-        yield Problem((*path, "layouts"), message, "layouts alone say both", key=True)
+        message = Text("layouts stand beside rank or layout")
+        yield Problem((*path, "layouts"), message, Text("layouts alone say both"), key=True)
     for position, layout in enumerate(row.layouts):
         yield from _letters((*path, "layouts", position), layout)
         if any(len(layout) == len(other) for other in row.layouts[:position]):
             message = Text("two layouts have {count} letters", count=len(layout))
-            yield Problem((*path, "layouts", position), message, "the rank tells layouts apart")
+            yield Problem(
+                (*path, "layouts", position), message, Text("the rank tells layouts apart")
+            )
 
 
 def _letters(path: DataPath, layout: str) -> Iterator[Problem]:
     if len(set(layout)) != len(layout):
         message = Text("layout {layout} has a letter twice", layout=layout)
-        yield Problem(path, message, "rules name dimensions by these letters")
+        yield Problem(path, message, Text("rules name dimensions by these letters"))
 
 
 def _attributes(spec: OpSpec) -> Iterator[Problem]:
@@ -150,7 +160,7 @@ def _attributes(spec: OpSpec) -> Iterator[Problem]:
         yield from _bounds(path, row)
         if row.required and row.default is not None:
             message = Text("{name} is required and has a default", name=row.name)
-            yield Problem((*path, "default"), message, "delete one of the two", key=True)
+            yield Problem((*path, "default"), message, Text("delete one of the two"), key=True)
 
 
 def _values(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
@@ -193,20 +203,22 @@ def _bounds(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
             message = Text(
                 "{key} cannot bound an attribute of type {type}", key=key, type=row.type.value
             )
-            yield Problem((*path, key), message, "range is for numbers, each for lists", key=True)
+            yield Problem(
+                (*path, key), message, Text("range is for numbers, each for lists"), key=True
+            )
         if bounds[0] > bounds[1]:
             message = Text(
                 "the lower bound {bounds} is above the upper bound {bounds_2}",
                 bounds=bounds[0],
                 bounds_2=bounds[1],
             )
-            yield Problem((*path, key), message, "write [lower, upper]")
+            yield Problem((*path, key), message, Text("write [lower, upper]"))
 
 
 def _span(path: DataPath, row: AttributeSpec | OperandSpec) -> Iterator[Problem]:
     if row.since is not None and row.until is not None and row.since > row.until:
         message = Text("since {since} is after until {until}", since=row.since, until=row.until)
-        yield Problem((*path, "since"), message, "both are opsets that still have it")
+        yield Problem((*path, "since"), message, Text("both are opsets that still have it"))
 
 
 def _deviations(spec: OpSpec) -> Iterator[Problem]:
@@ -215,12 +227,12 @@ def _deviations(spec: OpSpec) -> Iterator[Problem]:
         path = ("deviations", position)
         if not row.proven and not row.inferred:
             message = Text("{name} names no edition", name=row.name)
-            yield Problem((*path, "name"), message, "add proven or inferred, lists of years")
+            yield Problem((*path, "name"), message, Text("add proven or inferred, lists of years"))
         for year in sorted({*row.proven} & {*row.inferred}):
             message = Text(
                 "{name} is both proven and inferred for {year}", name=row.name, year=year
             )
-            yield Problem((*path, "inferred"), message, "delete one of the two")
+            yield Problem((*path, "inferred"), message, Text("delete one of the two"))
 
 
 def _repeated_names(path: DataPath, names: Sequence[str]) -> Iterator[Problem]:
@@ -228,4 +240,4 @@ def _repeated_names(path: DataPath, names: Sequence[str]) -> Iterator[Problem]:
     for position, name in enumerate(names):
         if name in names[:position]:
             message = Text("{name} occurs twice in {path}", name=name, path=path[-1])
-            yield Problem((*path, position, "name"), message, "keep one of the two")
+            yield Problem((*path, position, "name"), message, Text("keep one of the two"))

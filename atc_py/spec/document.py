@@ -43,8 +43,8 @@ class Problem(NamedTuple):
     """A fault in a document's meaning: where, what, what to do; `key` points at the key."""
 
     path: DataPath
-    message: str
-    help: str
+    message: Text
+    help: Text
     key: bool = False
 
 
@@ -68,8 +68,8 @@ class Document(msgspec.Struct):
 def spec_error(
     file: str,
     mark: Mark,
-    message: str,
-    help: str,  # noqa: A002  (the word that users read)
+    message: Text,
+    help: Text,  # noqa: A002  (the word that users read)
 ) -> AtcError:
     """The diagnostic for a fault at `mark` of a specification."""
     place = Place(mark.file or file, line=mark.line, column=mark.column)
@@ -155,7 +155,7 @@ class _Merger:
             if not matching:
                 rules.append(self._placed(rule, self._other, ("constraints", at), len(rules)))
         for at in sorted(unused):
-            raise self._fault(("dropped_rules", at), "the other list has no such rule")
+            raise self._fault(("dropped_rules", at), Text("the other list has no such rule"))
         for at, rule in enumerate(self._own.data.get("constraints", [])):
             rules.append(self._placed(rule, self._own, ("constraints", at), len(rules)))
         return rules
@@ -187,6 +187,6 @@ class _Merger:
             for path in (path for path in marks if path[: len(at)] == at):
                 mine[to + path[len(at) :]] = replace(marks[path], file=file)
 
-    def _fault(self, at: DataPath, message: str) -> AtcError:
-        help_ = "compare the file with that of the list it is like"
+    def _fault(self, at: DataPath, message: Text) -> AtcError:
+        help_ = Text("compare the file with that of the list it is like")
         return spec_error(self._own.file, self._own.mark(at), message, help_)

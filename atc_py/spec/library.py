@@ -196,7 +196,7 @@ def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
             group_2=second.group,
         )
         place = Place(str(second.path), line=1, column=1)
-        raise BAD_SPEC.error(message, place=place, help="delete one of the two files")
+        raise BAD_SPEC.error(message, place=place, help=Text("delete one of the two files"))
 
 
 @cache

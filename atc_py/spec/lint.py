@@ -70,7 +70,7 @@ def spec_files(path: Path) -> tuple[Path, ...]:
         raise FILE_NOT_FOUND.error(Text("{path} does not exist", path=path), place=place)
     files = tuple(_files_below(path)) if is_folder else (path,)
     if not files:
-        help_ = "name a folder with one .yaml file an operator, flat or in group folders"
+        help_ = Text("name a folder with one .yaml file an operator, flat or in group folders")
         raise BAD_SPEC.error(
             Text("{path} contains no YAML file", path=path), place=place, help=help_
         )
@@ -117,7 +117,7 @@ def _duplicate_fault(first: SpecFile, spec: OpSpec, document: Document) -> Diagn
             op_2=first.spec.op,
             path=first.path,
         )
-    return problem_at(document, Problem(("op",), message, "delete one of the two files"))
+    return problem_at(document, Problem(("op",), message, Text("delete one of the two files")))
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
@@ -135,7 +135,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
                 most_files=_MOST_FILES,
                 most_entries=_MOST_ENTRIES,
             )
-            help_ = "name a folder that holds specifications alone"
+            help_ = Text("name a folder that holds specifications alone")
             raise BAD_SPEC.error(message, place=Place(str(folder)), help=help_)
         yield from (Path(parent, name) for name in mine)
 
@@ -226,7 +226,7 @@ def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
     versions = () if spec.custom else onnx.versions(spec.op)
     errors = [*check_levels(spec), *_example(spec)]
     if not spec.custom:
-        help_ = "correct the spelling, or write custom: true instead of opsets"
+        help_ = Text("correct the spelling, or write custom: true instead of opsets")
         unknown = Text("ONNX has no operator {name}", name=spec.op)
         errors += _names(spec, versions) if versions else [Problem(("op",), unknown, help_)]
     for problem in errors:
@@ -244,11 +244,11 @@ def _example(spec: OpSpec) -> Iterator[Problem]:
         ("values", spec.example.values, inputs),
         ("attributes", spec.example.attributes, attributes),
     ):
-        kind = "attribute" if key == "attributes" else "input"
+        kind = Text("attribute") if key == "attributes" else Text("input")
         for name in given:
             if name not in known:
                 message = Text("{op} has no {kind} {name}", op=spec.op, kind=kind, name=repr(name))
-                help_ = f"{kind}s: {', '.join(known) or 'none'}"
+                help_ = Text("{kind}s: {n}", kind=kind, n=", ".join(known) or Text("none"))
                 yield Problem(("example", key, name), message, help_, key=True)
 
 
@@ -271,7 +271,7 @@ def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
         if ends:
             template = "listed at {numbers}, ONNX ended {op} at {at}"
         message = Text(template, numbers=numbers, op=spec.op, at=at)
-        help_ = "no model can have it there; delete these opsets unless a list names them"
+        help_ = Text("no model can have it there; delete these opsets unless a list names them")
         yield Problem(("opsets", positions[0]), message, help_)
 
 
@@ -296,7 +296,9 @@ def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
                     name=repr(row.name),
                     numbers=numbers,
                 )
-                help_ = f"{section} there: {', '.join(known) or 'none'}"
+                help_ = Text(
+                    "{section} there: {n}", section=section, n=", ".join(known) or Text("none")
+                )
                 yield Problem((section, position, "name"), message, help_)
 
 

@@ -85,7 +85,7 @@ def find_generation(major: int) -> Generation:
     known = ", ".join(str(generation.major) for generation in generations())
     raise BAD_OPTION.error(
         Text("cann must be one of {known}, found {number}", known=known, number=major),
-        help="leave it out for the newest",
+        help=Text("leave it out for the newest"),
     )
 
 

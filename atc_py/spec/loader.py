@@ -150,7 +150,7 @@ def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
             stem_of=stem_of(spec.op),
             file=file.name,
         )
-        raise spec_error(str(file), document.mark(("op",)), message, "rename the file")
+        raise spec_error(str(file), document.mark(("op",)), message, Text("rename the file"))
     return spec, document
 
 
@@ -184,7 +184,7 @@ def _with_other_list(document: Document, file: Path) -> Document:
             data=repr(document.data[LIKE]),
             file=file.name,
         )
-        help_ = "name a list of op_specs/, or write the whole specification"
+        help_ = Text("name a list of op_specs/, or write the whole specification")
         raise spec_error(str(file), document.mark((LIKE,)), message, help_)
     return merged(document, _document(_text(others[0]), str(others[0])))
 
@@ -250,14 +250,14 @@ def _text(file: Path) -> str:
         message = Text(
             "a specification has at most {max_bytes} bytes, this file has more", max_bytes=MAX_BYTES
         )
-        raise spec_error(str(file), Mark(1, 1), message, "write one operator a file")
+        raise spec_error(str(file), Mark(1, 1), message, Text("write one operator a file"))
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode()
         mark = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
         message = Text("byte 0x{raw} is not UTF-8", raw=f"{raw[error.start]:02x}")
-        raise spec_error(str(file), mark, message, "save the file as UTF-8") from error
+        raise spec_error(str(file), mark, message, Text("save the file as UTF-8")) from error
 
 
 def _bytes(file: Path) -> bytes | None:

@@ -29,7 +29,7 @@ from atc_py.spec.rules import (
 )
 from atc_py.text import Text
 
-_KNOWN = f"rewrites: {', '.join(REWRITES)}"
+_KNOWN = Text("rewrites: {rewrites}", rewrites=", ".join(REWRITES))
 
 
 class _Row(NamedTuple):
@@ -150,7 +150,7 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
             bounds=bounds[0],
             bounds_2=bounds[1],
         )
-        yield Problem((*path, "range"), message, "write [lower, upper]")
+        yield Problem((*path, "range"), message, Text("write [lower, upper]"))
 
 
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
@@ -161,7 +161,7 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
                 opsets=span[0],
                 opsets_2=span[1],
             )
-            yield Problem((*path, key), message, "write [first, last]")
+            yield Problem((*path, key), message, Text("write [first, last]"))
     for position, attribute in enumerate(when.attributes):
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
     for position, name in enumerate(when.present):
@@ -181,7 +181,7 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
 def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
     if spec.operand(name) is None:
         names = [row.name for row in (*spec.inputs, *spec.outputs)]
-        help_ = Text("inputs and outputs: {names}", names=", ".join(names) or "none")
+        help_ = Text("inputs and outputs: {names}", names=", ".join(names) or Text("none"))
         yield Problem(
             path, Text("{op} has no input or output {name}", op=spec.op, name=repr(name)), help_
         )
@@ -189,7 +189,9 @@ def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
 
 def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
     if spec.attribute(name) is None:
-        help_ = f"attributes: {', '.join(row.name for row in spec.attributes) or 'none'}"
+        help_ = Text(
+            "attributes: {n}", n=", ".join(row.name for row in spec.attributes) or Text("none")
+        )
         yield Problem(
             path, Text("{name} has no attribute {unknown}", name=spec.op, unknown=repr(name)), help_
         )

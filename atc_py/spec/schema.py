@@ -184,7 +184,7 @@ def _path_text(path: DataPath) -> str:
     return "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in path).lstrip(".")
 
 
-def _allowed_values(path: DataPath, data: Any) -> str:
+def _allowed_values(path: DataPath, data: Any) -> Text:
     kinds: list[inspect.Type] = [inspect.type_info(OpSpec)]
     for step in path:
         tags = [

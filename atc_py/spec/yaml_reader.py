@@ -34,13 +34,13 @@ def read_document(text: str, file: str) -> Document:
             max_bytes=MAX_BYTES,
             count=len(text),
         )
-        raise spec_error(file, Mark(1, 1), message, "write one operator a file")
+        raise spec_error(file, Mark(1, 1), message, Text("write one operator a file"))
     match = _UNPRINTABLE.search(text)
     if match is not None:
         before = text[: match.start()]
         mark = Mark(before.count("\n") + 1, match.start() - before.rfind("\n"))
         message = Text("character U+{ord} is not allowed in YAML", ord=f"{ord(match.group()):04X}")
-        raise spec_error(file, mark, message, "delete the character; files are UTF-8 text")
+        raise spec_error(file, mark, message, Text("delete the character; files are UTF-8 text"))
     return _Reader(text, file).read()
 
 
@@ -56,12 +56,16 @@ class _Reader:
         self._next_event()
         event = self._next_event()
         if not isinstance(event, yaml.DocumentStartEvent):
-            raise self._error(Mark(1, 1), "the file is empty", "it must be a mapping: op, opsets")
+            raise self._error(
+                Mark(1, 1), Text("the file is empty"), Text("it must be a mapping: op, opsets")
+            )
         self._document.data = self._value(self._next_event(), ())
         self._next_event()
         event = self._next_event()
         if not isinstance(event, yaml.StreamEndEvent):
-            raise self._fault(event, "a second document starts here", "write one operator a file")
+            raise self._fault(
+                event, Text("a second document starts here"), Text("write one operator a file")
+            )
         return self._document
 
     def _next_event(self) -> yaml.Event:
@@ -73,11 +77,11 @@ class _Reader:
             mark = Mark(at.line + 1, at.column + 1) if at is not None else Mark(1, 1)
             message = ", ".join(part for part in (error.context, error.problem) if part)
             raise self._error(
-                mark, Text("not YAML: {message}", message=message), "correct the YAML here"
+                mark, Text("not YAML: {message}", message=message), Text("correct the YAML here")
             ) from error
         except yaml.YAMLError as error:
-            message = Text("not YAML: {message}", message=error).replace("\n", " ")
-            raise self._error(Mark(1, 1), message, "files are UTF-8 text") from error
+            message = Text("not YAML: {message}", message=str(error).replace("\n", " "))
+            raise self._error(Mark(1, 1), message, Text("files are UTF-8 text")) from error
 
     def _value(self, event: yaml.Event, path: DataPath) -> Any:
         self._refuse_references(event)
@@ -98,8 +102,8 @@ class _Reader:
         while not isinstance(event := self._next_event(), yaml.MappingEndEvent):
             self._refuse_references(event)
             if not isinstance(event, yaml.ScalarEvent) or not _NAME.fullmatch(event.value):
-                help_ = "keys are names of letters, digits and underscores"
-                raise self._fault(event, "this key is not a name", help_)
+                help_ = Text("keys are names of letters, digits and underscores")
+                raise self._fault(event, Text("this key is not a name"), help_)
             key = str(event.value)
             inner = (*path, key)
             if key in mapping:
@@ -107,7 +111,7 @@ class _Reader:
                 message = Text(
                     "key {key} occurs here and in line {line}", key=repr(key), line=first.line
                 )
-                raise self._fault(event, message, "keep one of the two")
+                raise self._fault(event, message, Text("keep one of the two"))
             self._document.keys[inner] = _mark(event)
             mapping[key] = self._value(self._next_event(), inner)
         return mapping
@@ -116,18 +120,22 @@ class _Reader:
         """Text, a number or a boolean; only plain text can be other than text."""
         text = str(event.value)
         if _UNPRINTABLE.search(text):
-            help_ = "write the text without escapes of control characters"
-            raise self._fault(event, "the text has a character that is not printable", help_)
+            help_ = Text("write the text without escapes of control characters")
+            raise self._fault(event, Text("the text has a character that is not printable"), help_)
         if event.style is not None and event.style != "":
             return text
         if text.lower() in _EMPTY:
-            raise self._fault(event, "the value is empty", "write a value, or delete the key")
+            raise self._fault(
+                event, Text("the value is empty"), Text("write a value, or delete the key")
+            )
         if text in _BOOLS:
             return _BOOLS[text]
         if not _NUMBER.fullmatch(text):
             return text
         if len(text) > _MAX_DIGITS:
-            raise self._fault(event, "the number has too many digits", "write a shorter number")
+            raise self._fault(
+                event, Text("the number has too many digits"), Text("write a shorter number")
+            )
         return int(text) if _INT.fullmatch(text) else float(text.replace(".inf", "inf"))
 
     def _refuse_references(self, event: Any) -> None:
@@ -135,14 +143,18 @@ class _Reader:
             raise self._fault(
                 event,
                 Text("alias *{anchor} is refused", anchor=event.anchor),
-                "write the value out",
+                Text("write the value out"),
             )
         if event.anchor is not None:
             raise self._fault(
-                event, Text("anchor &{anchor} is refused", anchor=event.anchor), "delete the anchor"
+                event,
+                Text("anchor &{anchor} is refused", anchor=event.anchor),
+                Text("delete the anchor"),
             )
         if event.tag is not None:
-            raise self._fault(event, Text("tag {tag} is refused", tag=event.tag), "delete the tag")
+            raise self._fault(
+                event, Text("tag {tag} is refused", tag=event.tag), Text("delete the tag")
+            )
 
     def _refuse_depth(self, before: str) -> None:
         """Refuse nesting in the text before a parser's error.
@@ -164,22 +176,22 @@ class _Reader:
         return self._fault(
             event,
             Text("nested deeper than {max_depth}", max_depth=_MAX_DEPTH),
-            "write it flatter",
+            Text("write it flatter"),
         )
 
     def _fault(
         self,
         event: yaml.Event,
-        message: str,
-        help: str,  # noqa: A002  (the word that users read)
+        message: Text,
+        help: Text,  # noqa: A002  (the word that users read)
     ) -> AtcError:
         return self._error(_mark(event), message, help)
 
     def _error(
         self,
         mark: Mark,
-        message: str,
-        help: str,  # noqa: A002  (the word that users read)
+        message: Text,
+        help: Text,  # noqa: A002  (the word that users read)
     ) -> AtcError:
         return spec_error(self._document.file, mark, message, help)
 

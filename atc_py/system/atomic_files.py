@@ -34,16 +34,16 @@ _WRITERS = 1000
 """Temporary files of one target at once; each is a writer that is at work."""
 
 _HELP = {
-    errno.ENOENT: "create the folder first, or choose another place",
-    errno.ENOTDIR: "a part of the path is a file; choose another place",
-    errno.EISDIR: "give the name of a file, not of a folder",
-    errno.ENOSPC: "free space on that disk, or choose another place",
-    errno.EDQUOT: "free space within your quota, or choose another place",
-    errno.EFBIG: "raise the limit on file sizes (`ulimit -f`), or choose another place",
-    errno.EROFS: "the disk is mounted read-only; choose another place",
-    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ENOENT: Text("create the folder first, or choose another place"),
+    errno.ENOTDIR: Text("a part of the path is a file; choose another place"),
+    errno.EISDIR: Text("give the name of a file, not of a folder"),
+    errno.ENOSPC: Text("free space on that disk, or choose another place"),
+    errno.EDQUOT: Text("free space within your quota, or choose another place"),
+    errno.EFBIG: Text("raise the limit on file sizes (`ulimit -f`), or choose another place"),
+    errno.EROFS: Text("the disk is mounted read-only; choose another place"),
+    errno.ENAMETOOLONG: Text("choose a shorter name"),
 }
-_HELP_ELSE = "check the permissions of file and folder, or choose another place"
+_HELP_ELSE = Text("check the permissions of file and folder, or choose another place")
 
 
 @contextmanager
@@ -176,7 +176,7 @@ def _mode_of_old(path: Path, target: Path) -> int | None:
         raise CANNOT_WRITE.error(
             Text("cannot write {path}: it is a device, a pipe or a socket, not a file", path=path),
             place=Place(file=str(path)),
-            help="give the name of a file",
+            help=Text("give the name of a file"),
         )
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

@@ -17,15 +17,15 @@ def exhausted(error: BaseException) -> AtcError | None:
     return None if words is None else MEMORY_LIMIT.error(words, help=RAISE_SYSTEM_LIMITS)
 
 
-def _exhaustion(error: BaseException) -> str | None:
+def _exhaustion(error: BaseException) -> Text | None:
     chain = _causes(error)
     if any(isinstance(each, MemoryError) or _is_refused(each) for each in chain):
         said = error_text(error) if isinstance(error, MemoryError) else ""
-        return Text("memory ran out: {said}", said=said) if said else "memory ran out"
+        return Text("memory ran out: {said}", said=said) if said else Text("memory ran out")
     if any(isinstance(each, ImportError) and _is_unmapped(each) for each in chain):
-        return "memory ran out while a library was loaded"
+        return Text("memory ran out while a library was loaded")
     if any(isinstance(each, RuntimeError) and "start new thread" in str(each) for each in chain):
-        return "the system refuses to start another thread, or lacks the memory for it"
+        return Text("the system refuses to start another thread, or lacks the memory for it")
     return None
 
 

@@ -7,8 +7,8 @@ from atc_py.diag import Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.text import Text, os_reason
 
-_HELP = {errno.ENOSPC: "free space on that disk, or choose another place"}
-_HELP_ELSE = "choose a folder that can be written to and that no file stands in the way of"
+_HELP = {errno.ENOSPC: Text("free space on that disk, or choose another place")}
+_HELP_ELSE = Text("choose a folder that can be written to and that no file stands in the way of")
 
 
 def make_folder(folder: Path) -> None:

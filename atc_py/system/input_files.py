@@ -124,7 +124,7 @@ def read_as_well(output: Path) -> AtcError:
     return BAD_OPTION.error(
         Text("the output {path} is a file that is read", path=output),
         place=Place(str(output)),
-        help="give another name for the output; the file would be lost",
+        help=Text("give another name for the output; the file would be lost"),
     )
 
 
@@ -169,7 +169,7 @@ def check_name(path: Path) -> None:
         AtcError: FILE_NOT_FOUND for a NUL byte in it.
     """
     if "\0" in str(path):
-        raise FILE_NOT_FOUND.error("a path cannot hold a NUL byte", place=Place(str(path)))
+        raise FILE_NOT_FOUND.error(Text("a path cannot hold a NUL byte"), place=Place(str(path)))
 
 
 def check_regular(mode: int) -> None:

@@ -145,7 +145,7 @@ def parse_size(size: int | str) -> int:
     if nbytes < _LEAST:
         raise BAD_OPTION.error(
             Text("{size} is not a valid memory size", size=repr(str(size)[:40])),
-            help="write bytes, or a number with K, M, G or T, at least 1M: --max-memory 4G",
+            help=Text("write bytes, or a number with K, M, G or T, at least 1M: --max-memory 4G"),
         )
     return nbytes
 

@@ -18,7 +18,7 @@ from atc_py.text import Text, os_reason
 
 _HOLD = ".held"
 _FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
-_ELSEWHERE = "name a folder with more room in the environment variable TMPDIR"
+_ELSEWHERE = Text("name a folder with more room in the environment variable TMPDIR")
 _UNHELD_FOR = 3600
 """Seconds after which a folder without its lock file counts as stale, not as just made."""
 
@@ -82,7 +82,9 @@ def _cannot_write(folder: Path, error: OSError) -> AtcError:
     return CANNOT_WRITE.error(
         Text("cannot write to {folder}: {strerror}", folder=folder, strerror=os_reason(error)),
         place=Place(str(folder)),
-        help="check the permissions of the folder and the room on its disk, or choose another place",
+        help=Text(
+            "check the permissions of the folder and the room on its disk, or choose another place"
+        ),
     )
 
 

@@ -138,7 +138,7 @@ def _unconvertible(soc: Soc) -> frozenset[DType]:
     return frozenset(column.inputs[0] for column in row.columns) - served
 
 
-def chosen_storages(node: StoredNode, soc: Soc) -> StorageChoice | None:
+def select_storages(node: StoredNode, soc: Soc) -> StorageChoice | None:
     """The choice of `node` that gives the storages of its results; None where none does.
 
     A node without a choice may also be stored row by row as a whole: that is how graphs stay in

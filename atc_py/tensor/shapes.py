@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable
 
+from atc_py.text import Text
+
 MAX_RANK = 32
 """Axes that an array of any numpy can have; no network comes near it."""
 
@@ -18,6 +20,9 @@ Dims = tuple[int | None, ...]
 
 class OpenShapeError(ValueError):
     """Dims were asked for that only a run knows."""
+
+    def __init__(self, reason: Text) -> None:
+        super().__init__(reason)
 
 
 def element_count(shape: Iterable[int]) -> int:
@@ -42,7 +47,7 @@ def closed_shape(dims: Dims) -> Shape:
         OpenShapeError: one of them is open.
     """
     if None in dims:
-        raise OpenShapeError(f"the shape {format_shape(dims)} has open dims")
+        raise OpenShapeError(Text("the shape {dims} has open dims", dims=format_shape(dims)))
     return tuple(dims)  # type: ignore[arg-type]  # no None among them
 
 
@@ -53,7 +58,8 @@ def normalize_axis(axis: int, rank: int) -> int:
         ValueError: `axis` is outside [-rank, rank - 1].
     """
     if not -rank <= axis < rank:
-        raise ValueError(f"axis must be in [{-rank}, {rank - 1}], found {axis}")
+        text = Text("axis must be in [{low}, {high}], found {found}")
+        raise ValueError(text.with_values(low=-rank, high=rank - 1, found=axis))
     return axis % rank
 
 
@@ -73,7 +79,7 @@ def _broadcast_fixed(dims: tuple[int, ...], shapes: tuple[Shape, ...]) -> int:
     wide = {dim for dim in dims if dim != 1}
     if len(wide) > 1:
         listed = " and ".join(format_shape(shape) for shape in shapes)
-        raise ValueError(f"shapes {listed} do not broadcast")
+        raise ValueError(Text("shapes {listed} do not broadcast", listed=listed))
     return wide.pop() if wide else 1
 
 
@@ -95,7 +101,7 @@ def _broadcast_dim(dims: Dims, shapes: tuple[Dims, ...]) -> int | None:
     wide = {dim for dim in dims if dim is not None and dim != 1}
     if len(wide) > 1:
         listed = " and ".join(format_shape(shape) for shape in shapes)
-        raise ValueError(f"shapes {listed} do not broadcast")
+        raise ValueError(Text("shapes {listed} do not broadcast", listed=listed))
     if wide:
         return wide.pop()
     return None if None in dims else 1

@@ -14,6 +14,7 @@ import msgspec
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import Dims, format_shape
+from atc_py.text import Text
 
 FRACTAL_ROWS = 16
 """Rows of a fractal, and output channels of a filter block, whatever the dtype."""
@@ -40,6 +41,9 @@ _FRACTALS = (Format.FRACTAL_Z, Format.FRACTAL_Z_3D)
 
 class ImpossibleStorageError(ValueError):
     """A tensor of that type cannot have that storage; the text says why."""
+
+    def __init__(self, reason: Text) -> None:
+        super().__init__(reason)
 
 
 class Storage(msgspec.Struct, frozen=True):
@@ -115,7 +119,7 @@ def group_blocks(groups: int, channels: int, filters: int, c0: int) -> GroupBloc
     )
 
 
-def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
+def why_impossible(dims: Dims, origin: Format, storage: Storage) -> Text | None:
     """The reason why a tensor of `dims` in `origin` cannot be stored in `storage`, or None.
 
     Open dims are taken to be ones that fit.
@@ -123,13 +127,15 @@ def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
     rule = _RULES.get(storage.format)
     if rule is None:
         known = ", ".join(form.value for form in BLOCKED_FORMATS)
-        return f"storage must be one of {known}, found {storage.format.value}"
+        text = Text("storage must be one of {known}, found {found}")
+        return text.with_values(known=known, found=storage.format.value)
     reason = _refuse_numbers(storage)
     if reason is not None:
         return reason
     axes = _RANKS.get(origin)
     if axes is not None and len(dims) != axes:
-        return f"{origin.value} has {axes} axes, found {format_shape(dims)}"
+        text = Text("{format} has {n} axes, found {found}")
+        return text.with_values(format=origin.value, n=axes, found=format_shape(dims))
     return rule.refuse(dims, origin, storage)
 
 
@@ -265,86 +271,90 @@ def _fractal_z_c04(dims: Dims, origin: Format, _storage: Storage, c0: int) -> Di
     return _ceil(depth, c0), _ceil(outputs, FRACTAL_ROWS), FRACTAL_ROWS, c0
 
 
-def _refuse_fractal_z_c04(dims: Dims, origin: Format, _storage: Storage) -> str | None:
+def _refuse_fractal_z_c04(dims: Dims, origin: Format, _storage: Storage) -> Text | None:
     if origin not in {Format.NCHW, Format.NHWC}:
-        return (
-            "FRACTAL_Z_C04 is for filters in NCHW or NHWC, "
-            f"found {origin.value} of {format_shape(dims)}"
-        )
+        return _found(Text("FRACTAL_Z_C04 is for filters in NCHW or NHWC"), dims, origin)
     channels = _as_nchw(dims, origin)[1]
     if channels is None or channels <= SMALL_CHANNELS:
         return None
-    return f"FRACTAL_Z_C04 has at most {SMALL_CHANNELS} channels, found {channels}"
+    text = Text("FRACTAL_Z_C04 has at most {most} channels, found {found}")
+    return text.with_values(most=SMALL_CHANNELS, found=channels)
 
 
-def _refuse_numbers(storage: Storage) -> str | None:
+def _refuse_numbers(storage: Storage) -> Text | None:
     """Refuse groups and C0 that no storage has."""
     if storage.groups < 1:
-        return f"groups of a storage must be at least 1, found {storage.groups}"
+        return Text("groups of a storage must be at least 1, found {found}", found=storage.groups)
     if storage.format in _FRACTALS and storage.groups > _MOST_GROUPS:
-        name = storage.format.value
-        return f"groups of {name} must be at most {_MOST_GROUPS}, found {storage.groups}"
+        text = Text("groups of {format} must be at most {most}, found {found}")
+        values = {"format": storage.format.value, "most": _MOST_GROUPS, "found": storage.groups}
+        return text.with_values(**values)
     if storage.c0 not in {0, FLOAT32_C0}:
-        return f"C0 of a storage must be {FLOAT32_C0} or that of the dtype, found {storage.c0}"
+        text = Text("C0 of a storage must be {c0} or that of the dtype, found {found}")
+        return text.with_values(c0=FLOAT32_C0, found=storage.c0)
     if storage.groups > 1 and storage.format not in _GROUPED:
-        return f"{storage.format.value} has no groups, found {storage.groups}"
+        text = Text("{format} has no groups, found {found}")
+        return text.with_values(format=storage.format.value, found=storage.groups)
     return None
 
 
-def _refuse_feature_map(dims: Dims, origin: Format, _storage: Storage) -> str | None:
+def _refuse_feature_map(dims: Dims, origin: Format, _storage: Storage) -> Text | None:
     if origin in {Format.NCHW, Format.NHWC}:
         return None
-    return f"NC1HWC0 is for NCHW or NHWC, found {origin.value} of {format_shape(dims)}"
+    return _found(Text("NC1HWC0 is for NCHW or NHWC"), dims, origin)
 
 
-def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> str | None:
+def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> Text | None:
     """Refuse all but filters whose groups are equal, and matrices."""
     if origin is Format.ND and len(dims) == MATRIX_RANK:
         if storage.groups == 1:
             return None
-        return f"FRACTAL_Z of a matrix has no groups, found {storage.groups}"
+        return Text("FRACTAL_Z of a matrix has no groups, found {found}", found=storage.groups)
     if origin not in {Format.NCHW, Format.NHWC}:
-        return (
-            "FRACTAL_Z is for filters in NCHW or NHWC and for matrices in ND, "
-            f"found {origin.value} of {format_shape(dims)}"
-        )
+        text = Text("FRACTAL_Z is for filters in NCHW or NHWC and for matrices in ND")
+        return _found(text, dims, origin)
     return _refuse_outputs(dims[0], storage.groups)
 
 
-def _refuse_volume(dims: Dims, origin: Format, storage: Storage) -> str | None:
+def _refuse_volume(dims: Dims, origin: Format, storage: Storage) -> Text | None:
     """Refuse all but volumes, and filters of them whose groups are equal."""
     if origin is not Format.NCDHW:
-        found = f"found {origin.value} of {format_shape(dims)}"
-        return f"{storage.format.value} is for NCDHW, {found}"
+        return _found(Text("{format} is for NCDHW", format=storage.format.value), dims, origin)
     return _refuse_outputs(dims[0], storage.groups)
 
 
-def _refuse_fractal_nz(dims: Dims, origin: Format, _storage: Storage) -> str | None:
+def _refuse_fractal_nz(dims: Dims, origin: Format, _storage: Storage) -> Text | None:
     if origin in BLOCKED_FORMATS or len(dims) < MATRIX_RANK:
-        found = f"found {origin.value} of {format_shape(dims)}"
-        return f"FRACTAL_NZ is for row-by-row tensors of at least 2 axes, {found}"
+        text = Text("FRACTAL_NZ is for row-by-row tensors of at least 2 axes")
+        return _found(text, dims, origin)
     return None
 
 
-def _refuse_depthwise(dims: Dims, origin: Format, storage: Storage) -> str | None:
+def _refuse_depthwise(dims: Dims, origin: Format, storage: Storage) -> Text | None:
     """Refuse all but filters with one input channel for each group."""
     if origin is not Format.NCHW or dims[1] not in {1, None}:
-        found = f"found {origin.value} of {format_shape(dims)}"
-        return f"C1HWNCoC0 is for filters in NCHW with one input channel a group, {found}"
+        text = Text("C1HWNCoC0 is for filters in NCHW with one input channel a group")
+        return _found(text, dims, origin)
     return _refuse_outputs(dims[0], storage.groups)
 
 
-def _refuse_outputs(outputs: int | None, groups: int) -> str | None:
+def _refuse_outputs(outputs: int | None, groups: int) -> Text | None:
     """Refuse output channels that do not divide among the groups."""
     if outputs is None or outputs % groups == 0:
         return None
-    return f"{outputs} output channels do not divide into {groups} groups"
+    text = Text("{outputs} output channels do not divide into {groups} groups")
+    return text.with_values(outputs=outputs, groups=groups)
+
+
+def _found(rule: Text, dims: Dims, origin: Format) -> Text:
+    found = Text(", found {format} of {shape}", format=origin.value, shape=format_shape(dims))
+    return rule + found
 
 
 class _Rule(NamedTuple):
     """Requirements of a blocked format on a tensor, and the shape that it gives."""
 
-    refuse: Callable[[Dims, Format, Storage], str | None]
+    refuse: Callable[[Dims, Format, Storage], Text | None]
     shape: Callable[[Dims, Format, Storage, int], Dims]
 
 

@@ -159,7 +159,7 @@ def verbatim(value: object) -> Text:
     return _Joined("", str(value))
 
 
-def error_text(error: Exception) -> Text:
+def error_text(error: BaseException) -> Text:
     """Make a text of what an exception says."""
     return Text(_said_by(error))
 
@@ -192,7 +192,11 @@ def written_text(sentence: str) -> Text | None:
 
 def _said_by(value: object) -> str:
     """A value as a string; of an exception its text, if it was made with one."""
-    if isinstance(value, Exception) and len(value.args) == 1 and isinstance(value.args[0], Text):
+    if (
+        isinstance(value, BaseException)
+        and len(value.args) == 1
+        and isinstance(value.args[0], Text)
+    ):
         return value.args[0]
     return f"{value}"  # numpy's floats in full, as in an f-string
 

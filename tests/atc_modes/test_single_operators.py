@@ -9,10 +9,9 @@ import pytest
 
 import atc_py
 from atc_py.adapters.atc.modes.single_op import SingleOp, SingleOpTensor
-from atc_py.adapters.atc.modes.single_operators import compile_single_operators, with_kept_dtypes
+from atc_py.adapters.atc.modes.single_operators import compile_single_operators
 from atc_py.diag import AtcError, Diagnostic
-from atc_py.options.compile_options import CompileOptions
-from atc_py.pipeline.convert import compile_options
+from atc_py.options.compile_options import CompileOptions, PrecisionMode
 from atc_py.tensor.dtypes import DType
 
 
@@ -67,7 +66,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def compiled(*ops: object, soc: str = "sim") -> list[Path]:
     """Compile operators."""
     Path("ops.json").write_text(json.dumps(list(ops)), encoding="utf-8")
-    options = compile_options("test", with_kept_dtypes({}), soc, "")
+    options = CompileOptions(soc=soc, precision_mode=PrecisionMode.MUST_KEEP_ORIGIN_DTYPE)
     return compile_single_operators(Path("ops.json"), Path("out/models"), options)
 
 
@@ -302,7 +301,7 @@ def test_two_operators_of_one_name_are_refused() -> None:
 
 def test_mode_of_precision_is_taken() -> None:
     Path("ops.json").write_text(json.dumps([MATMUL]), encoding="utf-8")
-    options = compile_options("test", {"precision_mode": "force_fp16"}, "sim", "")
+    options = CompileOptions(precision_mode=PrecisionMode.FORCE_FP16)
     (path,) = compile_single_operators(Path("ops.json"), Path("out"), options)
     a, b = np.full((2, 3), 1 + 2**-12, np.float32), np.ones((3, 4), np.float32)
     result = run(path, a, b)

@@ -8,8 +8,7 @@ import onnx
 
 from atc_py.compare.overview import OverviewOptions, overview_of, overviews_of
 from atc_py.onnx_graph.source.outline import ModelOutline
-from atc_py.options.choices import ConvertChoice, chosen_gears
-from atc_py.options.compile_options import CheckOptions
+from atc_py.options.compile_options import CheckOptions, select_gears
 from atc_py.pipeline.check import check_files
 from atc_py.report.check.json_document import check_document
 from atc_py.report.overview.html_page import overview_html, overviews_html
@@ -51,7 +50,7 @@ def _gears(folder: Path) -> str:
     """Return the page of a model with two gears."""
     model = image_model(folder / "gears.onnx")
     shapes = "x:1,3,-1,-1"
-    gears = chosen_gears(ConvertChoice(image_sizes="16,16;32,16"), shapes)
+    gears = select_gears({"image_sizes": "16,16;32,16", "input_shape": shapes})
     return overviews_html(overviews_of(model, OverviewOptions(gears=gears)))
 
 

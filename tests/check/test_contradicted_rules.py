@@ -1,15 +1,26 @@
 """Rules that boards contradict warn, and nodes are taken by any list; both can be switched off."""
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from onnx import parser
 
+import atc_py
 from atc_py import api
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag import AtcError
+from atc_py.package.reader import open_model
 from atc_py.report.check.json_document import check_document
+from atc_py.report.model.offline_model import model_tables
+from atc_py.report.planning.formats import plan_json
+from atc_py.report.planning.tables import plan_lines
+from atc_py.report.profile.json_document import profile_json
+from atc_py.report.profile.text import profile_tables
+from atc_py.report.tables import plain_lines
+from atc_py.results.cann_nodes import read_newer
+from atc_py.text.language import speaking
 from tests.onnx_graph import onnx_files
 
 KEEP: dict[str, Any] = {"precision_mode": "must_keep_origin_dtype", "soc": "Ascend910B3"}
@@ -151,7 +162,33 @@ def test_each_node_is_taken_by_the_first_list_that_takes_it(tmp_path: Path) -> N
         (note,) = check_document(report, language).models[0].notes
         assert (note.name, note.operators) == ("newer", ("LayerNormalization",))
         assert note.text.startswith(text)
+
+
+def test_an_offline_model_knows_which_nodes_a_later_list_alone_takes(tmp_path: Path) -> None:
+    path, newer = saved(NORM, tmp_path, 17), {"cann-9.0": {"LayerNormalization": 2}}
     api.convert(path, tmp_path / "m.om")
+    with open_model(tmp_path / "m.om") as model:
+        assert model.report["newer"] == newer
+        info = plain_lines(model_tables(model, 0)[0])
+    profile = atc_py.profile_model(tmp_path / "m.om")
+    assert json.loads(profile_json(profile))["newer"] == newer
+    for lines in (info, plain_lines(profile_tables(profile)[0])):
+        assert "  cann-9.0 alone takes  LayerNormalization 2" in lines
+    plan = atc_py.plan_model(path, target={"cosine": 0.9})
+    assert plan_json(plan)["newer"] == newer
+    with speaking("zh"):
+        assert any("2 个节点（LayerNormalization）仅 cann-9.0" in line for line in plan_lines(plan))
+    api.convert(
+        saved("g (float[4] x) => (float[4] y) { y = Relu(x) }", tmp_path), tmp_path / "m.om"
+    )
+    with open_model(tmp_path / "m.om") as model:
+        assert "newer" not in model.report  # its bytes are those of a model before lists were noted
+
+
+@pytest.mark.parametrize("record", [3, {"a b": {}}, {"cann-9.0": {"Mish": 0}}])
+def test_a_record_of_newer_nodes_that_is_none_is_refused(record: object) -> None:
+    with pytest.raises(AtcError, match="the record of newer does not follow its schema"):
+        read_newer({"newer": record}, "m.om")
 
 
 def test_one_list_alone_counts_where_it_is_named(

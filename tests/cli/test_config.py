@@ -4,9 +4,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import onnx
 import pytest
 
+from atc_py.cli.config_file import Config, configured
+from atc_py.cli.main import cli
 from tests.cli.conftest import Result, small_model
 
 Atc = Callable[..., Result]
@@ -90,6 +93,18 @@ def test_paths_are_relative_to_the_file(project: Atc) -> None:
     done = project("convert", "../small.onnx", "-o", "a.om", "--json")
     rules = [each["rule"] for each in done.json["precision"]["nodes"]]
     assert any("keep-dtype" in rule for rule in rules), rules
+
+
+def test_flag_that_switches_off_does_so_in_the_file(project: Atc) -> None:
+    command = cli.get_command(click.Context(cli), "fix")
+    assert command is not None
+    for value in (True, False):
+        found = Config(Path("atc-py.toml"), {"fix": {"no-simulator": value}})
+        assert configured(found, command, ("fix",)) == {"simulate": not value}
+    written("[plan]\nno-bfloat16 = true\n")
+    for name, option, value in (("plan", "no-bfloat16", True), ("fix", "no-simulator", False)):
+        shown = project("config", name, "--json").json["settings"]
+        assert {each["option"]: each["value"] for each in shown}[option] is value
 
 
 def test_config_shows_what_the_file_sets(project: Atc) -> None:

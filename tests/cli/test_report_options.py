@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.cli.main import cli
+from atc_py.cli.report import _given
 from atc_py.report.overview import actions
 from tests.cli.conftest import Result, small_model
 from tests.cli.test_profile_command import TABLE
@@ -297,3 +298,9 @@ def test_page_has_both_languages_whichever_the_command_speaks(atc: Atc, model: P
         del found["precision"]["cost"]  # it has times
         pages.append(found)
     assert pages[0] == pages[1]
+
+
+def test_flag_that_switches_off_is_repeated_as_it_is_spelled() -> None:
+    option = click.Option(["--no-use", "use"], is_flag=True, flag_value=False, default=True)
+    with click.Command("x", params=[option]).make_context("x", ["--no-use"]) as context:
+        assert _given(context) == {"--no-use": ()}

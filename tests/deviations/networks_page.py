@@ -22,7 +22,7 @@ import atc_py
 from atc_py.check.findings import Finding, Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
-from atc_py.options.choices import RuleChoice
+from atc_py.options.keywords import RuleKeywords
 from atc_py.results.comparison import compare
 from tests.deviations.keras_like import keras_like_feeds, keras_like_gru
 from tests.trained.models import TRAINED, TrainedModel
@@ -91,7 +91,7 @@ class Subject:
     name: str
     is_at_hand: Callable[[], bool]
     opened: Callable[[Path], tuple[Path, Arrays]]
-    rules: RuleChoice = field(default_factory=RuleChoice)
+    rules: RuleKeywords = field(default_factory=RuleKeywords)
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def row_of(subject: Subject, generation: int) -> Row | None:
 
 
 def _accepted(
-    path: Path, feeds: Arrays, rules: RuleChoice, folder: Path, options: Mapping[str, Any]
+    path: Path, feeds: Arrays, rules: RuleKeywords, folder: Path, options: Mapping[str, Any]
 ) -> tuple[Path, Arrays]:
     """Return the model, or its fixed form if the list refuses it, and what that is fed."""
     shapes = {name: array.shape for name, array in feeds.items()}

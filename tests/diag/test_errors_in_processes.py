@@ -9,9 +9,12 @@ from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.findings import ModelCheck
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_OPTION
+from atc_py.text import Text
 
-FIRST = BAD_MODEL.diagnostic("the graph has no outputs", place=Place("m.onnx", node=3), help="h")
-SECOND = BAD_OPTION.diagnostic("no such thing")
+FIRST = BAD_MODEL.diagnostic(
+    Text("the graph has no outputs"), place=Place("m.onnx", node=3), help=Text("h")
+)
+SECOND = BAD_OPTION.diagnostic(Text("no such thing"))
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def _shown(verdict: Verdict) -> str:
 def _checked(path: Path, options: dict[str, Any]) -> Verdict:
     """Return the verdict of `check`."""
     (model,) = api.check_models(path, **options).models
-    errors = [(each.code.id, each.message) for each in model.faults]
+    errors = [(each.code.id, str(each.message)) for each in model.faults]
     errors += [
         (each.code.id, each.message.en)
         for each in model.findings

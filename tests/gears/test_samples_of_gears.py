@@ -14,8 +14,9 @@ import atc_py
 from atc_py.compare.gears import GearComparisons, compare_gears
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_PICTURE, BAD_RUN_INPUT, BAD_SAMPLE, NO_SAMPLES, NO_SUCH_GEAR
-from atc_py.options.choices import ConvertChoice, chosen_gears
+from atc_py.options.compile_options import select_gears
 from atc_py.options.gears import Gears
+from atc_py.options.keywords import ConvertKeywords
 from atc_py.pipeline.running import feeds
 from atc_py.pipeline.running.array_files import read_npy
 from tests.aipp_graph.networks import RGB, config, network
@@ -27,14 +28,14 @@ from tests.gears.models import image_model, two_inputs
 Array = NDArray[Any]
 
 
-IMAGES = ConvertChoice(image_sizes="16,16;32,16")
+IMAGES = ConvertKeywords(image_sizes="16,16;32,16")
 OPEN = "x:1,3,-1,-1"
 SIZES = {"a": (16, 16), "b": (32, 16), "c": (16, 16)}
 
 
-def gears_of(lists: ConvertChoice, shapes: str) -> Gears:
+def gears_of(lists: ConvertKeywords, shapes: str) -> Gears:
     """Return the gears that lists give."""
-    found = chosen_gears(lists, shapes)
+    found = select_gears({**lists, "input_shape": shapes})
     assert found is not None
     return found
 
@@ -78,7 +79,7 @@ def test_arrays_of_a_program_go_to_their_gears(tmp_path: Path) -> None:
 def test_rows_are_cut_into_the_batches_of_each_gear(tmp_path: Path) -> None:
     model, file = image_model(tmp_path / "m.onnx"), tmp_path / "all.npy"
     np.save(file, drawn(6, 3, 16, 16))
-    gears = gears_of(ConvertChoice(batch_sizes="1,2,4"), "x:-1,3,16,16")
+    gears = gears_of(ConvertKeywords(batch_sizes="1,2,4"), "x:-1,3,16,16")
     done = compare_gears(model, gears, samples=file)
     assert [each.done and each.done.samples for each in done.gears] == [6, 3, None]
     (found,) = done.gears[2].not_compared
@@ -95,7 +96,7 @@ def test_rows_are_cut_into_the_batches_of_each_gear(tmp_path: Path) -> None:
 
 def test_inputs_that_are_given_are_those_of_all_gears(tmp_path: Path) -> None:
     model = two_inputs(tmp_path / "m.onnx")
-    gears = gears_of(ConvertChoice(dims="2,3,3;1,3,3"), "a:-1,4;b:-1,-1;s:")
+    gears = gears_of(ConvertKeywords(dims="2,3,3;1,3,3"), "a:-1,4;b:-1,-1;s:")
     given = {"b": drawn(3, 3), "s": np.float32(2)}
     listed = [{"a": drawn(rows, 4)} for rows in (1, 2, 2)]
     done = compare_gears(model, gears, samples=listed, inputs=given)
@@ -173,7 +174,7 @@ def pictures_of(sizes: Sequence[tuple[int, int]]) -> list[Array]:
 
 def test_pictures_go_to_the_gear_of_their_size(tmp_path: Path) -> None:
     model, file = network(tmp_path / "m.onnx", [(1, 3, "h", "w")]), config(tmp_path, RGB)
-    gears = gears_of(ConvertChoice(image_sizes="8,12;16,10"), "x0:1,3,-1,-1")
+    gears = gears_of(ConvertKeywords(image_sizes="8,12;16,10"), "x0:1,3,-1,-1")
     folder = saved(tmp_path / "p", pictures_of([(8, 12), (16, 10), (8, 12), (9, 9)]))
     done = compare_gears(model, gears, samples=folder, aipp=file)
     assert [each.done and each.done.samples for each in done.gears] == [2, 1]
@@ -195,7 +196,7 @@ def test_pictures_go_to_the_gear_of_their_size(tmp_path: Path) -> None:
 
 def test_pictures_fill_the_batch_of_each_gear(tmp_path: Path) -> None:
     model, file = network(tmp_path / "m.onnx", [("n", 3, 8, 12)]), config(tmp_path, RGB)
-    gears = gears_of(ConvertChoice(batch_sizes="1,2,3"), "x0:-1,3,8,12")
+    gears = gears_of(ConvertKeywords(batch_sizes="1,2,3"), "x0:-1,3,8,12")
     done = compare_gears(model, gears, samples=saved(tmp_path / "p", [*pixels(4)]), aipp=file)
     assert [each.done and each.done.samples for each in done.gears] == [4, 2, None]
     assert "4 pictures, the model takes 3" in done.gears[2].not_compared[0].message

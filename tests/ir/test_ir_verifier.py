@@ -11,6 +11,7 @@ from atc_py.ir.signature import ATTRIBUTE_TYPES
 from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.target import Attribute, Operand, TargetOp, Unit, operators
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _Y = (Operand("y"),)
 
@@ -255,8 +256,8 @@ def test_typed_node_must_have_an_engine() -> None:
 
 
 def test_typed_node_must_have_dtypes_of_its_engine() -> None:
-    def dtypes_ok(node: Node) -> str | None:
-        return f"{node.output.name} is wrong" if node.engine is Engine.AICORE else None
+    def dtypes_ok(node: Node) -> Text | None:
+        return Text(f"{node.output.name} is wrong") if node.engine is Engine.AICORE else None
 
     rules = Rules(ROWS.get, dtypes_ok)
     text = f"{TWO} engine=aicpu"
@@ -266,8 +267,8 @@ def test_typed_node_must_have_dtypes_of_its_engine() -> None:
 
 
 def test_dtypes_are_not_asked_about_a_node_with_wrong_operands() -> None:
-    def dtypes_ok(node: Node) -> str | None:
-        return f"asked about {node.name}"
+    def dtypes_ok(node: Node) -> Text | None:
+        return Text(f"asked about {node.name}")
 
     found = of_text(
         "%y = One() : int8[2] ND engine=aicore %z = Gone() : int8[2] ND engine=aicore",

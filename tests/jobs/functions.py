@@ -10,6 +10,7 @@ import numpy as np
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.system.memory_limit import memory_limit, require_memory
 from atc_py.system.one_thread import usable_cores
+from atc_py.text import Text
 
 
 def square(number: int) -> int:
@@ -20,7 +21,7 @@ def square(number: int) -> int:
 def ends(how: str) -> object:
     """End in the way that is called so."""
     if how == "refuses":
-        raise BAD_OPTION.error("no such thing", help="give another")
+        raise BAD_OPTION.error(Text("no such thing"), help=Text("give another"))
     if how == "raises":
         raise ValueError("wrong")
     if how == "crashes":

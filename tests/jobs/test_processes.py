@@ -17,6 +17,7 @@ from atc_py.diag import AtcError
 from atc_py.jobs import TaskFailure, TaskFailureKind, open_executor
 from atc_py.jobs.lane import ATTEMPTS
 from atc_py.system.memory_limit import limited_memory, memory_limit
+from atc_py.text import Text
 from tests.jobs.failing import FailingExecutor
 from tests.jobs.functions import ends, logged, logged_until, square
 
@@ -171,7 +172,7 @@ def test_outcome_gives_its_value_or_raises_what_the_task_raised() -> None:
 
 
 def test_executor_for_tests_fails_on_demand() -> None:
-    failure = TaskFailure(TaskFailureKind.CRASHED, "gone")
+    failure = TaskFailure(TaskFailureKind.CRASHED, Text("gone"))
     executor = FailingExecutor({1: failure})
     found = list(executor.map_unordered(square, [3, 4, 5]))
     assert [each.value for each in found] == [9, None, 25]

@@ -45,6 +45,7 @@ def test_window_that_leaves_no_row_is_refused(op_type: str, mode: str, tmp_path:
     (found,) = refusals(model, tmp_path, precision_mode=mode)
     assert found.code.id == "ATC4013"
     assert found.message.endswith("a window that reaches over 3 elements, its axis H has 2")
+    assert found.message.in_language("zh").endswith("窗口跨越 3 个元素，而轴 H 有 2 个")
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_inputs_that_do_not_broadcast_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "part"),
     [
-        ("{op: Nonsense}", "no target operator Nonsense"),
+        ("{op: Nonsense}", "the target has no operator Nonsense"),
         ("{op: Neg}", "at most 1 inputs"),
         ("{op: Pow, attributes: {alpha: scale}}", "no attribute alpha"),
     ],

@@ -28,6 +28,7 @@ from atc_py.onnx_graph.typing.type_rules import (
     type_rule,
 )
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 from tests.onnx_graph.onnx_files import FLOAT, Ports, fails, model, source
 from tests.spec.every_list import each_spec
 
@@ -168,7 +169,7 @@ def test_rule_that_withholds_takes_one_function(
 def test_rule_that_contradicts_takes_one_function(tmp_path: Path) -> None:
     @type_rule("Sin")
     def _never(_asked: Question) -> Contradiction:
-        return Contradiction("nobody knows sines")
+        return Contradiction(Text("nobody knows sines"))
 
     assert "nobody knows sines" in str(fails(lambda: sine(tmp_path), BAD_MODEL))
 
@@ -183,7 +184,12 @@ def test_rule_that_finds_negative_dims_takes_one_function(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("before", "verdict"),
-    [(True, Refinement({})), (True, Contradiction("no")), (False, Withheld()), (False, Shown(()))],
+    [
+        (True, Refinement({})),
+        (True, Contradiction(Text("no"))),
+        (False, Withheld()),
+        (False, Shown(())),
+    ],
 )
 def test_verdict_that_would_not_count_is_refused(
     before: bool, verdict: Verdict, tmp_path: Path

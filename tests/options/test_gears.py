@@ -3,9 +3,10 @@
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.options.choices import ConvertChoice, chosen_gears
+from atc_py.options.compile_options import select_gears
 from atc_py.options.gears import GearKind, Gears, parse_gears
 from atc_py.options.input_shapes import parse_gear_shapes
+from atc_py.options.keywords import ConvertKeywords
 
 BATCH, IMAGE, DIMS = GearKind.BATCH, GearKind.IMAGE, GearKind.DIMS
 
@@ -111,17 +112,17 @@ def test_gears_without_meaning(
         ({"batch_sizes": "1,2"}, "x:99999999999,3", "E10013"),
     ],
 )
-def test_options_without_meaning(choice: ConvertChoice, shapes: str, code: str) -> None:
+def test_options_without_meaning(choice: ConvertKeywords, shapes: str, code: str) -> None:
     with pytest.raises(AtcError) as refused:
-        chosen_gears(choice, shapes)
+        select_gears({**choice, "input_shape": shapes})
     atc = refused.value.diagnostics[0].atc
     assert atc is not None
     assert atc.code == code
 
 
 def test_keywords_take_numbers_too() -> None:
-    assert chosen_gears({}, "x:1") is None
-    batch = chosen_gears({"batch_sizes": [1, 4]}, {"x": (-1, 3)})
+    assert select_gears({"input_shape": "x:1"}) is None
+    batch = select_gears({"batch_sizes": [1, 4], "input_shape": {"x": (-1, 3)}})
     assert batch == gears_of(BATCH, "x:-1,3", "1,4")
-    image = chosen_gears({"image_sizes": [(2, 4), (4, 8)]}, IMAGES)
+    image = select_gears({"image_sizes": [(2, 4), (4, 8)], "input_shape": IMAGES})
     assert image == gears_of(IMAGE, IMAGES, "2,4;4,8")

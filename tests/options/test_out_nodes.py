@@ -3,7 +3,7 @@
 import pytest
 
 from atc_py.diag import AtcError, AtcFault
-from atc_py.options.input_format import InputFormat
+from atc_py.options.input_format import InputFormat, parse_input_format
 from atc_py.options.out_nodes import OutNode, parse_out_nodes
 
 
@@ -53,9 +53,9 @@ def test_largest_index_is_read() -> None:
 
 
 def test_unknown_layout_of_inputs_is_refused() -> None:
-    assert InputFormat.chosen("NHWC") is InputFormat.NHWC
+    assert parse_input_format("NHWC") is InputFormat.NHWC
     with pytest.raises(AtcError) as caught:
-        InputFormat.chosen("nchw")
+        parse_input_format("nchw")
     fault = caught.value.diagnostics[0].atc
     assert fault is not None
     assert fault == AtcFault("E10001", ("nchw", "--input_format", fault.arguments[2]))

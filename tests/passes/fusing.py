@@ -6,8 +6,7 @@ from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.fusion.record import PassFusions
+from atc_py.passes.base import Pass, PassContext, PassFusions
 from atc_py.passes.precision.controls import Controls, Custom
 from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc

@@ -10,7 +10,7 @@ from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
-from atc_py.passes.precision.casts import cast_engine
+from atc_py.passes.precision.columns import cast_engine
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 

@@ -15,9 +15,9 @@ from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
-from atc_py.passes.precision.refusals import Refusal
+from atc_py.passes.precision.decisions import Refusal
 from atc_py.pipeline import trial
-from atc_py.text import Words
+from atc_py.text import Text, Words
 from tests.check.checks import checked, residual_network
 from tests.onnx_graph import onnx_files
 
@@ -74,7 +74,7 @@ def test_node_without_a_kernel_apart_from_the_rest_is_looked_at_in_it(
             context.decisions.refused.append(
                 Refusal("Relu", Place(), Words("", ""), Words("", ""), "sim", "")
             )
-            raise NO_KERNEL.error("apart from the rest")
+            raise NO_KERNEL.error(Text("apart from the rest"))
         return original(graph, context, until=until)
 
     monkeypatch.setattr(trial, "run_passes", refusing)
@@ -95,7 +95,7 @@ def test_what_stops_the_whole_model_is_reported(
     def stops(model: SourceModel, *args: Any) -> Graph:
         calls.append(1)
         if len(calls) > 1:
-            raise BAD_NODE.error("it stops", place=Place("model.onnx", 2, "relu1", "Relu"))
+            raise BAD_NODE.error(Text("it stops"), place=Place("model.onnx", 2, "relu1", "Relu"))
         return original(model, *args)
 
     monkeypatch.setattr(trial, "lower_model", stops)

@@ -110,9 +110,9 @@ def quantized_here(model: Path, output: Path, samples: Sequence[Sample], **choic
     """Write a model quantized by this package, as QDQ; return the seconds."""
     from atc_py.pipeline.running.samples import ArraySamples
     from atc_py.quantizing.calibration import calibrate
-    from atc_py.quantizing.settings import QuantizeSettings
+    from atc_py.quantizing.options import CalibrationOptions
 
     started = time.perf_counter()
-    with calibrate(model, ArraySamples(samples), QuantizeSettings(**choice)) as found:
+    with calibrate(model, ArraySamples(samples), CalibrationOptions(**choice)) as found:
         found.written(output, form="qdq")
     return time.perf_counter() - started

@@ -9,7 +9,7 @@ from onnx import numpy_helper
 
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.options import CalibrationOptions
 from tests.quantizing.float_networks import FloatSketch, conv_network, run_ort, samples_of
 
 
@@ -32,7 +32,7 @@ def test_mean_error_of_each_channel_goes(
     samples = samples_of(6, 1, 8, 10, 10)
     means = {}
     for on in (False, True):
-        settings = QuantizeSettings(correct_bias=on, executor=executor)
+        settings = CalibrationOptions(correct_bias=on, executor=executor)
         with calibrate(model, ArraySamples(samples), settings) as found:
             found.written(tmp_path / "q.onnx", form="qdq")
         errors = [
@@ -47,7 +47,7 @@ def test_bias_of_gemm_is_corrected_before_its_factor(tmp_path: Path) -> None:
     x = net.add("Relu", [net.input("x", [16, 12])], "r")
     net.add("Gemm", [x, net.weight("w", 12, 5), net.weight("b", 5)], "y", beta=0.5)
     model, samples = net.save(tmp_path / "n.onnx", "y"), samples_of(8, 16, 12)
-    with calibrate(model, ArraySamples(samples), QuantizeSettings()) as found:
+    with calibrate(model, ArraySamples(samples), CalibrationOptions()) as found:
         found.written(tmp_path / "q.onnx", form="qdq")
     errors = [run_ort(tmp_path / "q.onnx", each)[0] - run_ort(model, each)[0] for each in samples]
     assert np.abs(np.mean(errors, axis=(0, 1))).max() < 5e-4
@@ -55,7 +55,7 @@ def test_bias_of_gemm_is_corrected_before_its_factor(tmp_path: Path) -> None:
 
 def test_biases_stay_without_correction(tmp_path: Path) -> None:
     model = conv_network(tmp_path / "n.onnx")
-    settings = QuantizeSettings(correct_bias=False, equalize=False)
+    settings = CalibrationOptions(correct_bias=False, equalize=False)
     with calibrate(model, ArraySamples(samples_of(2, 1, 3, 16, 16)), settings) as found:
         found.written(tmp_path / "q.onnx", form="qdq")
     stored = {each.name: each for each in onnx.load(tmp_path / "q.onnx").graph.initializer}

@@ -7,7 +7,7 @@ import pytest
 
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.options import CalibrationOptions
 from tests.quantizing.float_networks import (
     conv_network,
     relative_error,
@@ -22,7 +22,7 @@ from tests.quantizing.float_networks import (
 def test_network_runs_on_int8_in_both_forms(tmp_path: Path, opset: int, executor: str) -> None:
     model = conv_network(tmp_path / "float.onnx", opset=opset)
     samples = samples_of(4, 1, 3, 16, 16)
-    with calibrate(model, ArraySamples(samples), QuantizeSettings(executor=executor)) as found:
+    with calibrate(model, ArraySamples(samples), CalibrationOptions(executor=executor)) as found:
         assert [layer.kind for layer in found.layers] == ["Conv", "Conv", "Conv", "Gemm"]
         qdq, ascend = tmp_path / "qdq.onnx", tmp_path / "ascend.onnx"
         found.written(qdq, form="qdq")
@@ -36,7 +36,7 @@ def test_network_runs_on_int8_in_both_forms(tmp_path: Path, opset: int, executor
 
 def test_chosen_layers_alone_are_on_int8(tmp_path: Path) -> None:
     model = conv_network(tmp_path / "float.onnx")
-    with calibrate(model, ArraySamples(samples_of(2, 1, 3, 16, 16)), QuantizeSettings()) as found:
+    with calibrate(model, ArraySamples(samples_of(2, 1, 3, 16, 16)), CalibrationOptions()) as found:
         found.written(tmp_path / "two.onnx", layers={"c1_Conv", "y_Gemm"})
     nodes = onnx.load(tmp_path / "two.onnx").graph.node
     assert [node.op_type for node in nodes].count("AscendDequant") == 2
@@ -45,7 +45,7 @@ def test_chosen_layers_alone_are_on_int8(tmp_path: Path) -> None:
 def test_ranges_are_those_of_all_samples(tmp_path: Path) -> None:
     model = conv_network(tmp_path / "float.onnx")
     samples = samples_of(3, 2, 3, 16, 16)
-    with calibrate(model, ArraySamples(samples), QuantizeSettings(calibrator="min-max")) as found:
+    with calibrate(model, ArraySamples(samples), CalibrationOptions(calibrator="min-max")) as found:
         first = found.layers[0]
     assert first.range.low == min(float(each["x"].min()) for each in samples)
     assert first.range.high == max(float(each["x"].max()) for each in samples)

@@ -17,12 +17,12 @@ from atc_py.diag.codes import BAD_HISTOGRAM, SAMPLE_NOT_FINITE
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.observe import _progress
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.options import CalibrationOptions
 from tests.quantizing.float_networks import Array, FloatSketch, conv_network, samples_of
 
 
-def plain(kept: Path | None = None) -> QuantizeSettings:
-    return QuantizeSettings(resume=kept, equalize=False, correct_bias=False)
+def plain(kept: Path | None = None) -> CalibrationOptions:
+    return CalibrationOptions(resume=kept, equalize=False, correct_bias=False)
 
 
 class Interrupted(ArraySamples):
@@ -194,7 +194,7 @@ def test_memory_does_not_grow_with_the_number_of_samples(tmp_path: Path) -> None
     for count in (140, 140, 420):  # from 128 on as many samples choose factors and biases
         tracemalloc.start()
         try:
-            calibrate(model, Drawn(count), QuantizeSettings()).close()
+            calibrate(model, Drawn(count), CalibrationOptions()).close()
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:
             tracemalloc.stop()

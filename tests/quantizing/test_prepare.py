@@ -9,8 +9,8 @@ import pytest
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.layers.float_model import FloatModel
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import Prepared, prepare
-from atc_py.quantizing.settings import QuantizeSettings
 from tests.quantizing.float_networks import Array, FloatSketch, relative_error, run_ort, samples_of
 
 
@@ -86,7 +86,7 @@ def norm_products(path: Path, *, written_out: bool) -> Path:
 
 
 def prepared(model: Path, samples: list[dict[str, Array]], **choice: bool) -> Prepared:
-    settings = QuantizeSettings(**choice)  # type: ignore[arg-type]
+    settings = CalibrationOptions(**choice)  # type: ignore[arg-type]
     return prepare(FloatModel(model), model.parent, ArraySamples(samples), settings, ())
 
 
@@ -150,7 +150,7 @@ def test_balancing_lowers_the_error_of_the_int8_model(tmp_path: Path, make: obje
     expected = run_ort(model, samples[0])[-1]
     errors = {}
     for on in (False, True):
-        settings = QuantizeSettings(equalize=on, smooth=on, correct_bias=False)
+        settings = CalibrationOptions(equalize=on, smooth=on, correct_bias=False)
         with calibrate(model, ArraySamples(samples), settings) as found:
             found.written(tmp_path / "q.onnx", form="qdq")
         errors[on] = relative_error(run_ort(tmp_path / "q.onnx", samples[0])[-1], expected)

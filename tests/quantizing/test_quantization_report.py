@@ -11,12 +11,13 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import LAYER_LEFT_FLOAT
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.sample_choice import ChosenSamples
-from atc_py.quantizing.settings import QuantizeSettings
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
 from atc_py.results.float_quantization import FloatQuantization
 from atc_py.system.structs import replace
+from atc_py.text import Text
 from tests.quantizing.float_networks import conv_network, samples_of
 
 SAMPLES = samples_of(6, 1, 3, 16, 16)
@@ -72,7 +73,9 @@ def test_reports_say_the_same(tmp_path: Path) -> None:
 
 
 def test_page_names_warnings(tmp_path: Path) -> None:
-    warning = LAYER_LEFT_FLOAT.diagnostic("layer '<b>' stays in floats", help="use min-max")
+    warning = LAYER_LEFT_FLOAT.diagnostic(
+        Text("layer '<b>' stays in floats"), help=Text("use min-max")
+    )
     done = replace(quantized(tmp_path, measure=0), warnings=(warning,))
     page = render_quantization(done, tmp_path / "a.html")
     assert "layer &#39;&lt;b&gt;&#39; stays in floats" in page
@@ -89,7 +92,7 @@ def test_auto_errs_at_most_as_min_max_at_the_layers(tmp_path: Path) -> None:
     samples = ArraySamples(samples_of(8, 1, 3, 16, 16))
     sums = {}
     for name in ("min-max", "auto"):
-        settings = QuantizeSettings(
+        settings = CalibrationOptions(
             calibrator=name, correct_bias=False, equalize=False, smooth=False
         )
         with calibrate(model, samples, settings) as found:

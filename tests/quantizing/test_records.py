@@ -10,8 +10,8 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.diag.diagnostic import Code
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
-from atc_py.quantizing.settings import QuantizeSettings
 from tests.quantizing.float_networks import conv_network, run_ort, samples_of
 from tests.quantizing.test_prepare import norm_products, pair_network
 
@@ -34,7 +34,7 @@ def test_record_is_read_back_to_the_same_bytes_and_model(
     done = atc_py.quantize(model, second, record=record, format="qdq")
     assert (done.samples, done.calibrator) == (0, "")
     assert first.read_bytes() == second.read_bytes()
-    with calibrated_by_record(model, record, QuantizeSettings()) as found:
+    with calibrated_by_record(model, record, CalibrationOptions()) as found:
         write_record(found, tmp_path / "again.txt")
     assert (tmp_path / "again.txt").read_bytes() == record.read_bytes()
 

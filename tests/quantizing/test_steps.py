@@ -10,11 +10,11 @@ import atc_py
 from atc_py.diag.codes import STEP_LEFT_OUT
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing import prepare
-from atc_py.quantizing.balancing import Balance, chosen_balance
+from atc_py.quantizing.balancing import Balance, select_balance
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.channel_errors import ChannelErrors
-from atc_py.quantizing.judging import chosen_parts
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.judging import select_parts
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.results.step_gain import StepGain
 from atc_py.system.structs import replace
 from tests.quantizing.float_networks import (
@@ -43,7 +43,7 @@ def uneven_network(path: Path, opset: int = 13) -> Path:
 
 
 def steps_of(model: Path, samples: list[dict[str, Array]], **choice: object) -> list[StepGain]:
-    with calibrate(model, ArraySamples(samples), QuantizeSettings(**choice)) as found:  # type: ignore[arg-type]
+    with calibrate(model, ArraySamples(samples), CalibrationOptions(**choice)) as found:  # type: ignore[arg-type]
         return list(found.steps)
 
 
@@ -61,7 +61,7 @@ def steps_of(model: Path, samples: list[dict[str, Array]], **choice: object) -> 
 def test_parts_with_the_least_noise_are_kept(
     noise: dict[tuple[int, ...], float], kept: tuple[int, ...]
 ) -> None:
-    verdict = chosen_parts((2, 0, 1), lambda parts: noise[tuple(parts)])
+    verdict = select_parts((2, 0, 1), lambda parts: noise[tuple(parts)])
     assert verdict.kept == kept
     if kept == (2,):
         assert verdict.gain == pytest.approx(10 * math.log10(4 / 3))
@@ -93,10 +93,10 @@ def test_balancing_gains_at_the_outputs(tmp_path: Path, opset: int, executor: st
 
 def test_balancing_that_loses_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def inverse(*arguments: object) -> Balance | None:
-        found = chosen_balance(*arguments)  # type: ignore[arg-type]
+        found = select_balance(*arguments)  # type: ignore[arg-type]
         return None if found is None else replace(found, factors=np.reciprocal(found.factors))
 
-    monkeypatch.setattr(prepare, "chosen_balance", inverse)
+    monkeypatch.setattr(prepare, "select_balance", inverse)
     model, samples = uneven_network(tmp_path / "n.onnx"), samples_of(5, 1, 20, 8, 8)
     done = atc_py.quantize(model, tmp_path / "a.onnx", data=samples, correct_bias=False)
     assert [(each.kept, each.left_out) for each in done.steps] == [(0, ("r",))]

@@ -13,7 +13,7 @@ from atc_py.jobs import open_executor
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.fall_back import _middles, cost_order
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.switched_trials import SwitchedTrial, run_trial
 from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.output_error import ErrorSums
@@ -65,7 +65,7 @@ def test_trial_whose_process_ends_is_not_lost(
     """Check an order of costs with processes that are killed, or of which none answers."""
     monkeypatch.setenv(MARK, str(tmp_path / "ended"))
     model = conv_network(tmp_path / "float.onnx")
-    with calibrate(model, ArraySamples(SAMPLES), QuantizeSettings()) as found:
+    with calibrate(model, ArraySamples(SAMPLES), CalibrationOptions()) as found:
         trials = TrialModel(found, SAMPLES, "ort")
         alone = cost_order(trials, lambda _: None)
         monkeypatch.setattr("atc_py.quantizing.trial_model.run_trial", function)
@@ -101,7 +101,7 @@ def test_middles_are_those_of_the_bisection() -> None:
 def test_values_in_files_are_those_of_the_samples(tmp_path: Path) -> None:
     """Check that the first of several samples gives what it gives alone."""
     model = conv_network(tmp_path / "float.onnx")
-    with calibrate(model, ArraySamples(SAMPLES), QuantizeSettings()) as found:
+    with calibrate(model, ArraySamples(SAMPLES), CalibrationOptions()) as found:
         trials = TrialModel(found, SAMPLES, "ort")
         whole = trials.errors(trials.layers)
         first = trials.errors(trials.layers, 1)

@@ -15,7 +15,7 @@ from atc_py.diag import AtcError
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.fall_back import cost_order, fall_back
-from atc_py.quantizing.settings import QuantizeSettings
+from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.targets import read_target
 from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.output_error import ErrorFigures, ErrorSums
@@ -116,7 +116,7 @@ def test_switches_are_the_model_with_those_layers(tmp_path: Path) -> None:
     """Each set of switches gives what the file with those layers on int8 gives."""
     model = conv_network(tmp_path / "float.onnx")
     samples = samples_of(3, 1, 3, 16, 16)
-    with calibrate(model, ArraySamples(samples), QuantizeSettings()) as found:
+    with calibrate(model, ArraySamples(samples), CalibrationOptions()) as found:
         names = [each.name for each in found.layers]
         trials = TrialModel(found, samples, "ort")
         for on in ([], names[:1], names[1:3], names):

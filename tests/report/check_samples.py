@@ -21,7 +21,7 @@ from atc_py.diag.codes import (
     VALUE_NOT_CONSTANT,
 )
 from atc_py.system.structs import replace
-from atc_py.text import Words, verbatim
+from atc_py.text import Text, Words, verbatim
 
 HOSTILE = "a\x00\x1b[31m\u202e<b>&\"'\r\n{0}[x](http://y)=1"
 """A name that speaks to terminals, browsers, XML, spreadsheets and SARIF viewers."""
@@ -161,12 +161,14 @@ def hostile() -> ModelCheck:
 
 def unreadable(path: str = "gone.onnx") -> ModelCheck:
     """Return a model that cannot be read."""
-    fault = FILE_NOT_FOUND.diagnostic(f"there is no {path}", place=Place(path))
+    fault = FILE_NOT_FOUND.diagnostic(Text(f"there is no {path}"), place=Place(path))
     return ModelCheck(path, "", {}, 0, 0, (), (fault,))
 
 
 def faulty() -> ModelCheck:
     """Return a model that breaks ONNX's own rules at one node."""
     place = Place("bad.onnx", 2, "cat", "Concat")
-    fault = BAD_MODEL.diagnostic("dims 3 and 4 disagree", place=place, help="mend the exporter")
+    fault = BAD_MODEL.diagnostic(
+        Text("dims 3 and 4 disagree"), place=place, help=Text("mend the exporter")
+    )
     return model_check(STRIDES, path="bad.onnx", faults=(fault,))

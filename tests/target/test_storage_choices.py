@@ -8,7 +8,7 @@ import pytest
 from atc_py.ir import TensorType
 from atc_py.target import find_soc
 from atc_py.target.row import AttributeValue
-from atc_py.target.storage_choices import ROWS, StorageChoice, chosen_storages, storage_choices
+from atc_py.target.storage_choices import ROWS, StorageChoice, select_storages, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES, VOLUMES, in_blocks, is_stored_as
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
@@ -130,12 +130,12 @@ def test_what_results_are_stored_in_says_which_choice_was_made() -> None:
         Node("Add", (tensor(MAP, held), tensor((20, 1, 1))), (tensor(MAP, held),))
         for held in (None, IMAGES, MATRICES, Storage(Format.FRACTAL_Z))
     ]
-    rows, images, matrices, unknown = (chosen_storages(node, P3) for node in sums)
+    rows, images, matrices, unknown = (select_storages(node, P3) for node in sums)
     assert rows == ROWS
     assert images == StorageChoice(IMAGES, (IMAGES, None), (IMAGES,))
     assert matrices is None
     assert unknown is None
-    assert chosen_storages(conv(), P3) == ROWS
+    assert select_storages(conv(), P3) == ROWS
 
 
 def test_blocks_of_one_pixel_have_the_bytes_of_rows() -> None:
@@ -153,7 +153,7 @@ def test_row_that_every_row_of_a_matrix_shares_stays_row_by_row(
     added: Dims, stored: Storage | None
 ) -> None:
     result = tensor((48, 100), MATRICES)
-    choice = chosen_storages(
+    choice = select_storages(
         Node("Add", (tensor((48, 100), MATRICES), tensor(added)), (result,)), P3
     )
     assert choice is not None

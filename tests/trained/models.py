@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.options.choices import RuleChoice
+from atc_py.options.keywords import RuleKeywords
 from tests.trained.inputs import digits_image, photo, source_text, waveform
 from tests.trained.wheels import Wheel
 
@@ -61,7 +61,7 @@ class TrainedModel:
     member: str
     purpose: str
     data: Mapping[str, Callable[[], Array]] = field(hash=False)
-    rules: RuleChoice = field(default_factory=RuleChoice, hash=False)
+    rules: RuleKeywords = field(default_factory=RuleKeywords, hash=False)
 
     @property
     def name(self) -> str:
@@ -90,7 +90,7 @@ def _silero(file: str, purpose: str, **data: Callable[[], Array]) -> TrainedMode
         "input": partial(waveform, 576),
         "state": _zeros(2, 1, 128),
     }
-    rules: RuleChoice = {"bind": {"sr": RATE}} if "sr" in data else {}
+    rules: RuleKeywords = {"bind": {"sr": RATE}} if "sr" in data else {}
     member = f"silero_vad/data/{file}.onnx"
     return TrainedModel(_SILERO, member, purpose, {**shared, **data}, rules)
 
@@ -101,7 +101,7 @@ def _features(file: str, purpose: str) -> TrainedModel:
         "waveforms": partial(waveform, RATE),
         "waveforms_lens": partial(np.full, (1,), RATE, np.int64),
     }
-    rules: RuleChoice = {"ranges": {"waveforms_lens": (0, RATE)}}
+    rules: RuleKeywords = {"ranges": {"waveforms_lens": (0, RATE)}}
     return TrainedModel(_ASR, f"onnx_asr/preprocessors/data/{file}.onnx", purpose, data, rules)
 
 

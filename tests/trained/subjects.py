@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from atc_py.options.choices import RuleChoice
+from atc_py.options.keywords import RuleKeywords
 from tests.trained.exports import EXPORTS, FEATURES, Export, export_path
 from tests.trained.models import RATE, TRAINED, TrainedModel
 from tests.trained.natural import (
@@ -42,7 +42,7 @@ class Subject:
     name: str
     source: tuple[Wheel, str] | Export
     draws: Mapping[str, Draw] = field(hash=False)
-    rules: RuleChoice = field(hash=False)
+    rules: RuleKeywords = field(hash=False)
 
     @property
     def is_at_hand(self) -> bool:
@@ -93,7 +93,7 @@ def _of_wheel(model: TrainedModel) -> Subject:
 def _preprocessor(name: str) -> Subject:
     """Return a model of onnx-asr for a second of sound."""
     draws = {"waveforms": sound(1, RATE), "waveforms_lens": constant(RATE, 1)}
-    rules: RuleChoice = {"ranges": {"waveforms_lens": (0, RATE)}}
+    rules: RuleKeywords = {"ranges": {"waveforms_lens": (0, RATE)}}
     member = f"onnx_asr/preprocessors/data/{name}.onnx"
     return Subject(name, (_ASR, member), draws, rules)
 

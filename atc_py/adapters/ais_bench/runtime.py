@@ -26,7 +26,7 @@ from atc_py.adapters.ais_bench.loaded import GearedModel
 from atc_py.adapters.ais_bench.log_lines import info_line, plain_line
 from atc_py.adapters.ais_bench.memory_times import device_to_host, host_to_device
 from atc_py.adapters.ais_bench.refusal import as_runtime_errors, refused
-from atc_py.adapters.ais_bench.shape_choice import chosen_shapes, has_open_dims
+from atc_py.adapters.ais_bench.shape_choice import has_open_dims, select_shapes
 from atc_py.adapters.ais_bench.tensors import AclTensor, TensorDesc
 from atc_py.options.gears import GearKind, Gears
 from atc_py.package.schema import OmModel
@@ -152,7 +152,7 @@ class RuntimeSession:
 
     def set_dynamic_shape(self, shapes: str) -> None:
         """Choose the shapes of all inputs, in a text as for `set_dynamic_dims`."""
-        self._choose(None, chosen_shapes(shapes, self.model, self._inputs))
+        self._choose(None, select_shapes(shapes, self.model, self._inputs))
 
     def set_custom_outsize(self, sizes: Sequence[int]) -> None:
         """Take sizes for buffers of outputs, which are as large as they need to be here."""

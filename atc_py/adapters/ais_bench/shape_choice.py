@@ -11,7 +11,7 @@ from atc_py.package.schema import OmModel
 from atc_py.tensor.shapes import Dims, Shape
 
 
-def chosen_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:
+def select_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:
     """The shapes of all inputs that a text such as `data:1,600;info:1,3` gives.
 
     Raises:

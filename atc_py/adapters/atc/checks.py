@@ -1,31 +1,27 @@
 """atc's checks of options against one another and the file system, in its order; the first that fails counts."""
 
 import re
+from typing import Any
 
 from atc_py.adapters.atc.faults import atc_error
-from atc_py.adapters.atc.options import OPTIONS
+from atc_py.adapters.atc.options import FIELDS, OPTIONS
 from atc_py.adapters.atc.output_types import check_output_type
 from atc_py.adapters.atc.paths import check_output, check_path_text, check_readable
 from atc_py.adapters.atc.shapes import check_hint, input_shape_text
 from atc_py.adapters.atc.tokens import Flags, refused_value
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
-from atc_py.options.choices import ConvertChoice, chosen_gears
+from atc_py.options.compile_options import PrecisionMode, select_gears
 from atc_py.text import Text
 
 _CAFFE, _MINDSPORE, _TENSORFLOW = "0", "1", "3"
 _UNSET = "-1"
 _FRAMEWORKS = {_CAFFE: "Caffe", _MINDSPORE: "MindSpore", _TENSORFLOW: "TensorFlow"}
 _ONLY_MODE_30 = "Ascend035"
-_MIXED = {
-    "allow_mix_precision", "allow_mix_precision_fp16", "allow_mix_precision_bf16",
-    "mixed_float16", "mixed_bfloat16", "mixed_hif8",
+_SECOND = PrecisionMode.second_names()
+_MIXED = {mode.value for mode in PrecisionMode if mode.is_mixed} | {
+    "mixed_hif8", *(name for name, mode in _SECOND.items() if mode.is_mixed)
 }  # fmt: skip
-_GEAR_KEYWORDS = {
-    "dynamic_batch_size": "batch_sizes",
-    "dynamic_image_size": "image_sizes",
-    "dynamic_dims": "dims",
-}
 _AFTER_GEARS = ("weight", "cal_conf", "insert_op_conf", "op_name_map")
 
 
@@ -37,7 +33,10 @@ def check_before_modes(flags: Flags) -> None:
     """
     if flags["auto_tune_mode"]:
         raise _invalid(
-            flags, "auto_tune_mode", "tuning has left atc", "leave it out; it changes no result"
+            flags,
+            "auto_tune_mode",
+            "tuning has left atc",
+            Text("leave it out; it changes no result"),
         )
     if "deterministic_level" in flags:
         zero = flags["deterministic"] == "0", flags["deterministic_level"] == "0"
@@ -47,7 +46,7 @@ def check_before_modes(flags: Flags) -> None:
                 "deterministic_level",
                 f"it must be 0 where --deterministic is 0, and only there; that is "
                 f"{flags['deterministic']}",
-                "leave both out: results never depend on the order of threads here",
+                Text("leave both out: results never depend on the order of threads here"),
             )
 
 
@@ -59,7 +58,9 @@ def check_framework(flags: Flags) -> None:
     """
     framework, mode = flags["framework"], flags["mode"]
     if mode == "1" and framework == _MINDSPORE:
-        raise _invalid(flags, "framework", "mode 1 takes 0, 3 and 5", "leave it out for an .om")
+        raise _invalid(
+            flags, "framework", "mode 1 takes 0, 3 and 5", Text("leave it out for an .om")
+        )
     if flags["weight"]:
         check_readable("weight", flags["weight"])
     if mode in {"0", "3", "30"}:
@@ -71,7 +72,7 @@ def check_framework(flags: Flags) -> None:
     if mode in {"0", "3", "7", "30"} and (mode == "30") is not is_035:
         reason = f"--mode={mode} with --soc_version={flags['soc_version']}"
         raise atc_error(
-            "E10055", reason, code=NOT_MODELED, help="mode 30 and Ascend035 belong together"
+            "E10055", reason, code=NOT_MODELED, help=Text("mode 30 and Ascend035 belong together")
         )
     if framework in _FRAMEWORKS and mode in {"0", "1", "3", "30"}:
         raise atc_error(
@@ -79,7 +80,7 @@ def check_framework(flags: Flags) -> None:
             f"--framework={framework}, {_FRAMEWORKS[framework]}; atc-py reads ONNX alone",
             code=NOT_MODELED,
             place=Place(field="--framework"),
-            help="convert the network to ONNX and give --framework=5",
+            help=Text("convert the network to ONNX and give --framework=5"),
         )
 
 
@@ -128,12 +129,17 @@ def check_compilation(flags: Flags) -> None:
     _check_rest(flags)
 
 
-def gear_choice(flags: Flags) -> ConvertChoice:
-    """The keywords of `convert` for the options on gears."""
-    choice: ConvertChoice = {"input_format": flags["input_format"] or "NCHW"}
-    for name in flags.gears:
-        choice[_GEAR_KEYWORDS[name]] = flags[name]  # type: ignore[literal-required]
-    return choice
+def spelled_keywords(flags: Flags) -> dict[str, Any]:
+    """The keywords of `convert` for the options that are ones of `convert` in another spelling.
+
+    Modes that do not check a value leave one out that the option does not have.
+    """
+    return {
+        option.keyword: text if option.values is None else option.values.get(text, text)
+        for name, option in FIELDS.items()
+        if (text := flags[name] or option.default)
+        and (option.values is None or text in {*option.values, *OPTIONS[name].values})
+    }
 
 
 def check_precision(flags: Flags) -> None:
@@ -147,7 +153,7 @@ def check_precision(flags: Flags) -> None:
             flags,
             "optypelist_for_implmode",
             "it needs --op_select_implmode",
-            "give --op_select_implmode=high_precision or high_performance",
+            Text("give --op_select_implmode=high_precision or high_performance"),
         )
     if flags["op_precision_mode"]:
         check_readable("op_precision_mode", flags["op_precision_mode"])
@@ -160,7 +166,7 @@ def check_precision(flags: Flags) -> None:
             flags,
             "modify_mixlist",
             "it needs one of the mixed precision modes",
-            "give --precision_mode=allow_mix_precision",
+            Text("give --precision_mode=allow_mix_precision"),
         )
     if flags["modify_mixlist"]:
         check_readable("modify_mixlist", flags["modify_mixlist"])
@@ -170,16 +176,15 @@ def _check_inputs(flags: Flags) -> None:
     if len(flags.gears) > 1:
         raise atc_error(
             "E10009", code=OPTIONS_EXCLUDE, place=Place(field=f"--{flags.gears[1]}"),
-            help="give one of them; --dynamic_dims varies any dims together",
+            help=Text("give one of them; --dynamic_dims varies any dims together"),
         )  # fmt: skip
-    shapes = input_shape_text(flags)
-    chosen_gears(gear_choice(flags), shapes)
+    select_gears({**spelled_keywords(flags), "input_shape": input_shape_text(flags)})
     if flags["insert_op_conf"] and flags["dynamic_dims"]:
         raise _invalid(
             flags,
             "insert_op_conf",
             "AIPP cannot stand beside --dynamic_dims",
-            "give --dynamic_batch_size or --dynamic_image_size",
+            Text("give --dynamic_batch_size or --dynamic_image_size"),
         )
 
 
@@ -195,7 +200,7 @@ def _check_rest(flags: Flags) -> None:
     limit = flags["static_model_ops_lower_limit"]
     if limit and (re.fullmatch(r"-1|\d+", limit) is None):
         raise _invalid(
-            flags, "static_model_ops_lower_limit", "it must be -1 or more", "leave it out"
+            flags, "static_model_ops_lower_limit", "it must be -1 or more", Text("leave it out")
         )
     for name in ("is_input_adjust_hw_layout", "is_output_adjust_hw_layout"):
         for each in filter(None, (part.strip() for part in flags[name].split(","))):
@@ -214,11 +219,11 @@ def _check_late(flags: Flags, name: str, *, empty: bool = True) -> None:
 def _both(code: str, first: str, second: str) -> AtcError:
     return atc_error(
         code, f"--{first}", f"--{second}", code=OPTIONS_EXCLUDE, place=Place(field=f"--{second}"),
-        help="give one of them",
+        help=Text("give one of them"),
     )  # fmt: skip
 
 
-def _invalid(flags: Flags, name: str, reason: str, hint: str) -> AtcError:
+def _invalid(flags: Flags, name: str, reason: str, hint: Text) -> AtcError:
     """That an option's value is not valid, for a reason."""
     place = Place(field=f"--{name}")
     return atc_error("E10001", flags[name], f"--{name}", reason, place=place, help=hint)

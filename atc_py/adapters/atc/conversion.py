@@ -1,9 +1,9 @@
 """Mode 0: atc's options as keywords of `convert`."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
-from atc_py.adapters.atc.checks import gear_choice
+from atc_py.adapters.atc.checks import spelled_keywords
 from atc_py.adapters.atc.faults import atc_error
 from atc_py.adapters.atc.options import OPTIONS, Treatment
 from atc_py.adapters.atc.paths import made_folder, offline_model
@@ -11,22 +11,17 @@ from atc_py.adapters.atc.shapes import has_open_dims, input_shape_text
 from atc_py.adapters.atc.tokens import Flags
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_MODELED
-from atc_py.options.choices import ConvertChoice
-from atc_py.options.compile_options import CompileOptions
+from atc_py.options.compile_options import CompileOptions, PrecisionMode
+from atc_py.options.option import parse_options
 from atc_py.passes.manager import PIPELINE
-from atc_py.passes.precision.implementation_tables import ATC_MODES, PRECISE
-from atc_py.pipeline.convert import compile_options, convert
+from atc_py.passes.precision.implementations import ATC_MODES, PRECISE
+from atc_py.pipeline.convert import convert
 from atc_py.results.conversion import Conversion
 from atc_py.system.path_facts import legible
+from atc_py.text import Text
 
 PROGRAM = "atc-py atc"
 """Name under which a command line is recorded."""
-
-_AS_TEXT = (
-    "precision_mode", "precision_mode_v2", "keep_dtype", "customize_dtypes", "modify_mixlist",
-    "input_fp16_nodes", "output_type", "op_precision_mode", "fusion_switch_file", "out_nodes",
-)  # fmt: skip
-"""Options that `convert` takes as they are, by the same names."""
 
 _FORMER_SOCS = {"Ascend910": "Ascend910A", "Ascend710": "Ascend310P3"}
 """Names of older releases, and those that the same SoCs have now [I]."""
@@ -43,53 +38,46 @@ def compiled(
         AtcError: with every finding of the failing stage.
     """
     path = offline_model(flags, is_open=has_open_dims(flags))
-    choice = convert_choice(flags)
-    choice["atc_cmdline"] = legible(" ".join((PROGRAM, *words)))
-    choice["graph_name"] = flags["output"].rpartition("/")[2]
+    keywords = {
+        **convert_keywords(flags),
+        "atc_cmdline": legible(" ".join((PROGRAM, *words))),
+        "graph_name": flags["output"].rpartition("/")[2],
+    }
     with made_folder(path):
-        return convert(
-            flags["model"],
-            path,
-            soc=soc_name(flags),
-            input_shape=input_shape_text(flags),
-            on_stage=on_stage,
-            **choice,
-        )
+        return convert(flags["model"], path, on_stage=on_stage, **keywords)
 
 
-def compile_settings(flags: Flags) -> CompileOptions:
+def compile_options(flags: Flags) -> CompileOptions:
     """The options of a compilation that the options say, for modes that write no offline model.
 
     Raises:
         AtcError: an option has no meaning.
     """
-    return compile_options("atc", convert_choice(flags), soc_name(flags), input_shape_text(flags))
+    return parse_options("atc", CompileOptions, convert_keywords(flags))
 
 
-def singleop_settings(flags: Flags) -> CompileOptions:
-    """The options of the compilation of single operators, which have shapes of their own."""
-    from atc_py.adapters.atc.modes.single_operators import with_kept_dtypes
+def single_op_options(flags: Flags) -> CompileOptions:
+    """The options of the compilation of single operators, which have shapes of their own.
 
-    return compile_options("atc", with_kept_dtypes(convert_choice(flags)), soc_name(flags), "")
+    Dtypes are kept where no precision mode is given: the file states those of each operator
+    itself [inferred].
+    """
+    keywords = {**convert_keywords(flags), "input_shape": ""}
+    if not flags["precision_mode"] and not flags["precision_mode_v2"]:
+        keywords["precision_mode"] = PrecisionMode.MUST_KEEP_ORIGIN_DTYPE.value
+    return parse_options("atc", CompileOptions, keywords)
 
 
-def convert_choice(flags: Flags) -> ConvertChoice:
-    """The keywords of `convert` that the options say, besides files, SoC and shapes."""
-    found: dict[str, Any] = {name: flags[name] for name in _AS_TEXT if flags[name]}
-    found |= gear_choice(flags)
-    if flags["insert_op_conf"]:
-        found["aipp"] = flags["insert_op_conf"]
-    if flags["allow_hf32"]:
-        found["allow_hf32"] = flags["allow_hf32"] == "true"
-    found["implementations"] = _implementations(flags)
-    found["replace_shapes"] = True
-    found["is_weight_clip"] = flags["is_weight_clip"] != "0"
-    found["disable_reuse_memory"] = flags["disable_reuse_memory"] == "1"
-    found["enable_small_channel"] = flags["enable_small_channel"] == "1"
+def convert_keywords(flags: Flags) -> dict[str, Any]:
+    """The keywords of `convert` that the options say, besides files."""
+    keywords = spelled_keywords(flags)
+    keywords |= {"soc": soc_name(flags), "input_shape": input_shape_text(flags)}
+    keywords["implementations"] = _implementations(flags)
+    keywords["replace_shapes"] = True
     disabled = _switched_off(flags)
     if disabled:
-        found["disable_pass"] = disabled
-    return cast("ConvertChoice", found)
+        keywords["disable_pass"] = disabled
+    return keywords
 
 
 def soc_name(flags: Flags) -> str:
@@ -120,7 +108,7 @@ def refuse_not_modeled(flags: Flags) -> None:
                 f"--{name}={value}; {option.words}",
                 code=NOT_MODELED,
                 place=Place(field=f"--{name}"),
-                help=option.hint or "choose another value",
+                help=Text(option.hint or "choose another value"),
             )
 
 
@@ -162,7 +150,7 @@ def _switched_off(flags: Flags) -> tuple[str, ...]:
                 "--optimization_switch",
                 "it must be `Name:on` or `Name:off`",
                 place=Place(field="--optimization_switch"),
-                help='write --optimization_switch="ConvBatchnormFusionPass:off"',
+                help=Text('write --optimization_switch="ConvBatchnormFusionPass:off"'),
             )
         row = by_name.get(name)
         if row is not None and row.optional:

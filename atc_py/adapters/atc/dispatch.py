@@ -15,10 +15,10 @@ from atc_py.adapters.atc.checks import (
 )
 from atc_py.adapters.atc.console import Console
 from atc_py.adapters.atc.conversion import (
-    compile_settings,
+    compile_options,
     compiled,
     refuse_not_modeled,
-    singleop_settings,
+    single_op_options,
 )
 from atc_py.adapters.atc.faults import atc_error
 from atc_py.adapters.atc.paths import check_path_text
@@ -27,7 +27,7 @@ from atc_py.adapters.atc.tokens import Flags
 from atc_py.check.added_findings import RulesBrokenError
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
-from atc_py.options.output_paths import report_output
+from atc_py.options.output_paths import output_file
 from atc_py.system.input_files import read_text
 from atc_py.text import Text, error_text
 
@@ -51,7 +51,7 @@ def check_raw_options(path: Path, *, ignored: bool) -> None:
         cause = error.diagnostics[0]
         raise atc_error(
             "E13001", str(path), cause.message, code=cause.code, place=place,
-            help="check the path that --raw_ge_options gives",
+            help=Text("check the path that --raw_ge_options gives"),
         ) from None  # fmt: skip
     try:
         document = json.loads(text)
@@ -65,8 +65,8 @@ def check_raw_options(path: Path, *, ignored: bool) -> None:
         raise atc_error(
             "E10055", f"options of the graph engine, {', '.join(sorted(options))[:200]}",
             code=NOT_MODELED, place=place,
-            help="give the options of atc that mean the same, or "
-            "--raw_ge_options_ignore_unsupported to have the file ignored",
+            help=Text("give the options of atc that mean the same, or "
+            "--raw_ge_options_ignore_unsupported to have the file ignored"),
         )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def _invalid(path: Path, reason: str) -> AtcError:
     """That the file is not valid."""
     return atc_error(
         "E10001", str(path), "--raw_ge_options", reason, place=Place(str(path)),
-        help='write {"compile options": {"global": {}, "session": {}, "graph": {}}}',
+        help=Text('write {"compile options": {"global": {}, "session": {}, "graph": {}}}'),
     )  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def dispatch(flags: Flags, words: Sequence[str], console: Console) -> None:
             f"--mode={mode}; its models are for other devices",
             code=NOT_MODELED,
             place=Place(field="--mode"),
-            help="give --mode=0 for an .om",
+            help=Text("give --mode=0 for an .om"),
         )
     {
         "0": _compile,
@@ -150,7 +150,7 @@ def _save_report(flags: Flags, error: RulesBrokenError) -> None:
     from atc_py.adapters.atc.modes.pre_check import save_failed_check
 
     try:
-        save_failed_check(error.check, _report_path(flags), compile_settings(flags))
+        save_failed_check(error.check, _report_path(flags), compile_options(flags))
     except AtcError as unsaved:
         raise AtcError(*error.diagnostics, *unsaved.diagnostics) from error
 
@@ -162,9 +162,13 @@ def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:
 
     check_compilation(flags)
     refuse_not_modeled(flags)
-    given = compile_settings(flags)
+    given = compile_options(flags)
     options = CheckOptions(
-        given.soc, given.precision_mode, given.input_shapes, given.op_specs, given.precision
+        soc=given.soc,
+        precision_mode=given.precision_mode,
+        precision=given.precision,
+        input_shapes=given.input_shapes,
+        op_specs=given.op_specs,
     )
     pre_check(Path(flags["model"]), _report_path(flags), options)
 
@@ -179,7 +183,7 @@ def _report_path(flags: Flags) -> Path:
     path = flags["check_report"]
     if folder and "check_report" not in flags:
         path = f"{folder}/{path}"
-    return report_output("--check_report", path, [Path(flags["model"])])
+    return output_file(path, [Path(flags["model"])], "--check_report")
 
 
 def _to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
@@ -191,7 +195,7 @@ def _to_json(flags: Flags, _words: Sequence[str], _console: Console) -> None:
     if flags["framework"] == "-1":
         text = om_to_json(om)
     else:
-        options = compile_settings(flags) if flags["dump_mode"] == "1" else None
+        options = compile_options(flags) if flags["dump_mode"] == "1" else None
         text = onnx_to_json(om, options)
     save_json(text, document)
 
@@ -221,7 +225,7 @@ def _json_files(flags: Flags) -> tuple[Path, Path]:
     check_path_text("om", flags["om"])
     check_path_text("json", flags["json"])
     om = Path(flags["om"])
-    return om, report_output("--json", flags["json"], [om])
+    return om, output_file(flags["json"], [om], "--json")
 
 
 def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:
@@ -230,7 +234,7 @@ def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:
     if flags["framework"] != "-1":
         raise atc_error(
             "E10057", "--om", "--mode=6", code=OPTIONS_EXCLUDE, place=Place(field="--framework"),
-            help="leave out --framework",
+            help=Text("leave out --framework"),
         )  # fmt: skip
     check_path_text("om", om)
     _print_info(Path(om), console)
@@ -255,9 +259,9 @@ def _single_operators(flags: Flags) -> None:
         if flags[name] != allowed:
             raise atc_error(
                 "E10001", flags[name], f"--{name}", reason, place=Place(field=f"--{name}"),
-                help="leave it out",
+                help=Text("leave it out"),
             )  # fmt: skip
     check_path_text("output", output)
     check_precision(flags)
     refuse_not_modeled(flags)
-    compile_single_operators(Path(flags["singleop"]), Path(output), singleop_settings(flags))
+    compile_single_operators(Path(flags["singleop"]), Path(output), single_op_options(flags))

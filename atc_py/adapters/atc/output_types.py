@@ -52,7 +52,7 @@ def _check_type(name: str, text: str) -> None:
     if name in _NOT_MODELED:
         raise atc_error(
             "E10055", f"the dtype {name} of Ascend950", code=NOT_MODELED, place=_PLACE,
-            help="give FP16 or FP32",
+            help=Text("give FP16 or FP32"),
         )  # fmt: skip
     if name not in _TYPES:
         raise _invalid(
@@ -62,5 +62,5 @@ def _check_type(name: str, text: str) -> None:
 
 def _invalid(text: str, reason: str) -> Exception:
     """That the text is not valid."""
-    help_ = 'write --output_type=FP16, or "Conv_0:0:FP16" beside --out_nodes="Conv_0:0"'
+    help_ = Text('write --output_type=FP16, or "Conv_0:0:FP16" beside --out_nodes="Conv_0:0"')
     return atc_error("E10001", text, "--output_type", reason, place=_PLACE, help=help_)

@@ -37,7 +37,7 @@ def check_path_text(name: str, path: str) -> None:
             f"--{name}",
             _RULE,
             place=Place(field=f"--{name}"),
-            help="rename the file, or link it under another name",
+            help=Text("rename the file, or link it under another name"),
         )
 
 
@@ -82,7 +82,9 @@ def check_output(path: str) -> None:
     """
     place = Place(field="--output")
     if len(path) + len(SUFFIX) >= LONGEST:
-        raise atc_error("E10021", "output", str(LONGEST), place=place, help="choose a shorter path")
+        raise atc_error(
+            "E10021", "output", str(LONGEST), place=place, help=Text("choose a shorter path")
+        )
     check_path_text("output", path)
     if path.endswith("/"):
         raise atc_error(
@@ -105,7 +107,7 @@ def _unwritable(path: str, reason: str) -> AtcError:
         reason,
         code=CANNOT_WRITE,
         place=Place(field="--output"),
-        help="choose another folder",
+        help=Text("choose another folder"),
     )
 
 

@@ -15,7 +15,7 @@ RANGE_WARNINGS = (
     "WARNING: Option input_shape cannot use with option input_shape_range; it is not used",
 )
 _LARGEST = 2**31 - 1
-_FORM = 'write --input_shape="name:1,3,224,224;other:1,8", a scalar as "name:"'
+_FORM = Text('write --input_shape="name:1,3,224,224;other:1,8", a scalar as "name:"')
 _RANGE = re.compile(r"\d+|\d+~\d+|-\d+")
 _HINT = re.compile(r"\d+:\[\s*-?\d+(\s*,\s*-?\d+)*\s*\](;\d+:\[\s*-?\d+(\s*,\s*-?\d+)*\s*\])*")
 
@@ -34,13 +34,13 @@ def input_shape_text(flags: Flags) -> str:
     """
     if flags["input_shape_range"]:
         if flags.gears:
-            raise _shape_error("E10009", help_="give one of them")
+            raise _shape_error("E10009", help_=Text("give one of them"))
         return _from_range(flags["input_shape_range"])
     text = flags["input_shape"]
     if not text:
         return ""
     if flags.gears and "~" in text:
-        raise _shape_error("E10040", help_="write -1 where a gear decides")
+        raise _shape_error("E10040", help_=Text("write -1 where a gear decides"))
     entries = text.split(";")
     if len(entries) > 1 and not entries[-1].strip():
         del entries[-1]
@@ -68,7 +68,7 @@ def check_hint(flags: Flags) -> None:
     if _HINT.fullmatch(hint) is None:
         raise atc_error(
             "E10014", hint, "input_hint_shape", place=place,
-            help='write --input_hint_shape="0:[1,3,4,4];1:[1,8]", with the positions of inputs',
+            help=Text('write --input_hint_shape="0:[1,3,4,4];1:[1,8]", with the positions of inputs'),
         )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def _by_position(text: str) -> AtcError:
     reason = f"shapes without names of inputs, {text!r}"
     return atc_error(
         "E10055", reason, code=NOT_MODELED, place=Place(field="--input_shape"),
-        help="name the inputs: `atc-py check MODEL` shows them; " + _FORM,
+        help=Text("name the inputs: `atc-py check MODEL` shows them; ") + _FORM,
     )  # fmt: skip
 
 
@@ -148,6 +148,6 @@ def _bad_range(text: str, reason: str) -> AtcError:
     return _shape_error("E10048", text, reason, RANGE_SAMPLE)
 
 
-def _shape_error(code: str, *arguments: str, help_: str = _FORM) -> AtcError:
+def _shape_error(code: str, *arguments: str, help_: Text = _FORM) -> AtcError:
     place = Place(field="--input_shape")
     return atc_error(code, *arguments, code=BAD_INPUT_SHAPE, place=place, help=help_)

@@ -37,7 +37,7 @@ class UnreadableLineError(AtcError):
         line: what atc prints to standard error.
     """
 
-    def __init__(self, line: str, message: str, help_: str) -> None:
+    def __init__(self, line: str, message: Text, help_: Text) -> None:
         super().__init__(BAD_OPTION.diagnostic(message, help=help_))
         self.line = line
 
@@ -115,8 +115,8 @@ def parse_line(words: Sequence[str]) -> Flags:
     if left:
         raise UnreadableLineError(
             f"ERROR: Non-option parameter: {left[0]}",
-            f"{left[0]!r} belongs to no option",
-            "quote values with blanks or `;` for the shell, and begin options with `--`",
+            Text("{left} belongs to no option", left=repr(left[0])),
+            Text("quote values with blanks or `;` for the shell, and begin options with `--`"),
         )
     return flags
 
@@ -133,8 +133,8 @@ def _take(word: str, rest: list[str], flags: Flags) -> None:
             raise UnreadableLineError(
                 f"ERROR: flag '--{option.name}' is missing its argument; flag description: "
                 f"{option.words}",
-                f"--{option.name} has no value",
-                f"write --{option.name}=VALUE",
+                Text("--{a} has no value", a=option.name),
+                Text("write --{option}=VALUE", option=option.name),
             )
         value = rest.pop(0)
     if option.values and not option.late and value not in option.values:
@@ -155,15 +155,19 @@ def _find(name: str) -> AtcOption:
 def _unknown(name: str, several: Sequence[str] = ()) -> UnreadableLineError:
     """That atc has no option called `name`, or several that begin so."""
     if several:
-        message = f"--{name} may be any of {', '.join(f'--{each}' for each in several)}"
-        help_ = "write the whole name"
+        message = Text(
+            "--{name} may be any of {several}",
+            name=name,
+            several=", ".join(f"--{each}" for each in several),
+        )
+        help_ = Text("write the whole name")
     else:
-        message = f"atc has no option --{name}"
+        message = Text("atc has no option --{name}", name=name)
         near = ", ".join(f"--{each}" for each in nearest(name, OPTIONS, 3))
         help_ = (
             Text("the nearest names are {near}", near=near)
             if near
-            else "`atc-py atc --help` lists them"
+            else Text("`atc-py atc --help` lists them")
         )
     return UnreadableLineError(f"ERROR: unknown command line flag '{name}'", message, help_)
 

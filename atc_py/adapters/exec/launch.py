@@ -55,7 +55,7 @@ def launch(command: Sequence[str], run: Path, on_notice: Callable[[Notice], None
     """
     seen: set[str] = set()
     if not hasattr(os, "posix_spawnp"):
-        raise PROGRAM_NOT_STARTED.error("`exec` starts programs on POSIX systems alone")
+        raise PROGRAM_NOT_STARTED.error(Text("`exec` starts programs on POSIX systems alone"))
     with held_signals() as source:
         child = _start(command, run, source.mask)
         while True:

@@ -1,36 +1,22 @@
 """Options of all sessions of a program, held to sense before it starts."""
 
-import os
+from collections.abc import Mapping
+from typing import Any
 
 from atc_py.diag.codes import UNKNOWN_DEVICE
-from atc_py.options.choices import (
-    ConvertChoice,
-    chosen_mode,
-    chosen_rules,
-    optional_path,
-    precision_options,
-)
-from atc_py.options.compile_options import DEFAULT_LIST, PrecisionMode
+from atc_py.options.compile_options import DEFAULT_LIST, CompileOptions, PrecisionMode
+from atc_py.options.option import parse_options
 from atc_py.system.memory_limit import parse_size
 from atc_py.text import Text
 
 _BUILT_IN = "sim"
 
 
-def require_sense(
-    choice: ConvertChoice,
-    *,
-    soc: str,
-    op_specs: str | os.PathLike[str] | None,
-    device: str,
-    max_memory: str | None,
-) -> None:
+def require_sense(keywords: Mapping[str, Any], *, device: str, max_memory: str | None) -> None:
     """Refuse options that every session would refuse.
 
     Args:
-        choice: options of `convert`.
-        soc: name of the SoC.
-        op_specs: folder of specifications, or None.
+        keywords: options of `convert`.
         device: name of the back end.
         max_memory: a size such as 4G, or None.
 
@@ -38,26 +24,25 @@ def require_sense(
         AtcError: UNKNOWN_SOC, NO_BFLOAT16, BAD_OPTION, OPTIONS_EXCLUDE, UNKNOWN_PASS, BAD_SPEC,
             BAD_CONTROL_FILE, UNKNOWN_DEVICE, and errors of files.
     """
-    mode, precision = chosen_mode(choice), precision_options(choice)
-    _require_target(soc, mode)
+    options = parse_options("exec", CompileOptions, keywords)
+    mode, precision = options.precision_mode, options.precision
+    _require_target(options.soc, mode)
     _require_device(device)
     if max_memory is not None:
         parse_size(max_memory)
     # What is left out is sensible, and what it is compared with takes long to import.
-    if op_specs is not None or precision.operator_list != DEFAULT_LIST:
+    if options.op_specs is not None or precision.operator_list != DEFAULT_LIST:
         from atc_py.spec import specifications
 
-        specifications(optional_path(op_specs), precision.operator_list)
-    if choice.get("disable_pass"):
+        specifications(options.op_specs, precision.operator_list)
+    if options.disable_pass:
         from atc_py.passes.manager import find_passes
 
-        find_passes(choice["disable_pass"])
-    rules = choice.get("fix")
-    if rules is not None:
+        find_passes(keywords["disable_pass"])
+    if options.fix is not None:
         from atc_py.fix.registry import check_rules
 
-        chosen = chosen_rules("exec", rules)
-        check_rules(chosen.only | chosen.skip)
+        check_rules(options.fix.only | options.fix.skip)
     if precision.given():
         from atc_py.passes.precision.control_files import find_controls
         from atc_py.passes.precision.model_names import ModelNames

@@ -21,7 +21,7 @@ from atc_py.diag import Diagnostic
 from atc_py.diag.codes import NO_ONNXRUNTIME_IN_PROGRAM, NO_SESSION_SEEN, PROGRAM_LACKS_LIBRARIES
 from atc_py.results.program_run import VERSION, ProgramModel, ProgramRun
 from atc_py.system.temp_folders import remove_left_folders, work_folder
-from atc_py.text import Text
+from atc_py.text import COLON, Text
 
 
 def run_program(
@@ -88,10 +88,10 @@ def _findings(
 ) -> Iterator[Diagnostic]:
     unloaded = _lines(run / "unloaded")
     for line in unloaded:
-        who, _, why = line.partition("\t")
-        yield PROGRAM_LACKS_LIBRARIES.diagnostic(
-            Text("{who} cannot load atc-py: {why}", who=who, why=why)
-        )
+        who, kind, template, *values = line.split("\t")
+        why = Text(template).with_values(**dict(zip(("folder",), values, strict=False)))
+        text = Text("{who} cannot load atc-py: {why}")
+        yield PROGRAM_LACKS_LIBRARIES.diagnostic(text.with_values(who=who, why=kind + COLON + why))
     old = (run / "old-python").exists()
     if old:
         version = "".join(_lines(run / "old-python"))
@@ -110,8 +110,8 @@ def _no_session(command: Sequence[str], run: Path) -> Iterator[Diagnostic]:
     flags = defeating_flags(command)
     if (run / "missing").exists() and not (run / "imported").exists():
         yield NO_ONNXRUNTIME_IN_PROGRAM.diagnostic(
-            "the program imports onnxruntime, which its environment does not have",
-            help="install it there: `pip install 'atc-py[ort]'`, or onnxruntime alone",
+            Text("the program imports onnxruntime, which its environment does not have"),
+            help=Text("install it there: `pip install 'atc-py[ort]'`, or onnxruntime alone"),
         )
     elif flags:
         yield NO_SESSION_SEEN.diagnostic(

@@ -105,7 +105,7 @@ def as_refusal(error: Exception) -> AtcError:
         return error
     return exhausted(error) or INTERNAL.error(
         verbatim(f"{type(error).__name__}: {error}"),
-        help="this is a bug in atc-py; please report it",
+        help=Text("this is a bug in atc-py; please report it"),
     )
 
 

@@ -22,6 +22,7 @@ from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.pipeline.running.model import Model
 from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 Array = npt.NDArray[Any]
 
@@ -202,7 +203,9 @@ class CompiledModels:
         """The model that is there for those shapes with one more user."""
         with self._lock:
             if self._is_closed:
-                raise DEVICE_FAILED.error("the session is closed", help="make another session")
+                raise DEVICE_FAILED.error(
+                    Text("the session is closed"), help=Text("make another session")
+                )
             kept = self._models.get(key)
             if kept is not None:
                 self._models.move_to_end(key)

@@ -110,7 +110,7 @@ class Feeder:
             help_ = Text(
                 "{count} given: {given}",
                 count=len(given),
-                given=", ".join(map(repr, given)) or "none",
+                given=", ".join(map(repr, given)) or Text("none"),
             )
             raise session_error("ValueError", MISSING_RUN_INPUT.diagnostic(message, help=help_))
         found: dict[str, Array] = {}
@@ -186,12 +186,12 @@ def _as_array(data: Any, wanted: _Wanted) -> Array | None:
 def _fault_of(array: Array | None, data: Any, wanted: _Wanted) -> Diagnostic | None:
     """The reason why an array cannot be fed to an input, or None."""
     found = type(data).__name__
-    hint = "feed a numpy array, a list or an OrtValue"
+    hint = Text("feed a numpy array, a list or an OrtValue")
     if array is not None:
         if array.dtype == wanted.dtype and wanted.fits(array.shape):
             return None
         found = f"{_type_of(array)} {list(array.shape)}"
-        hint = "change the array before the run; the session converts lists alone"
+        hint = Text("change the array before the run; the session converts lists alone")
     message = Text(
         "input {wanted} must be {wanted_2}, found {actual}",
         wanted=repr(wanted.name),

@@ -138,7 +138,7 @@ ARGUMENTS = (
     MemberRow(
         "precision_mode, fix, ...",
         SUPPORTED,
-        "all other options of `convert` but `aipp`, see `ConvertChoice`",
+        "all other options of `convert` but `aipp`, see `ConvertKeywords`",
     ),
 )
 """Arguments of the constructor."""

@@ -112,7 +112,7 @@ def _refusals(options: Any) -> Iterator[Diagnostic]:
         message = Text(
             "the session options set {format} to ORT, onnxruntime's own format", format=_FORMAT
         )
-        yield SESSION_UNSUPPORTED.diagnostic(message, help="give the ONNX model")
+        yield SESSION_UNSUPPORTED.diagnostic(message, help=Text("give the ONNX model"))
 
 
 def _warnings(options: Any) -> Iterator[SessionWarning]:
@@ -137,7 +137,7 @@ def weights_folder(options: Any) -> str | None:
     return _entry(options, _WEIGHTS_FOLDER) or None
 
 
-def chosen_dims(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, DeclaredDims]:
+def select_dims(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, DeclaredDims]:
     """The dims of the inputs with open dims that the options override, by input."""
     if options is None or all(None not in _open(each.dims) for each in inputs):
         return {}
@@ -185,7 +185,7 @@ def _probed(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, Declared
             "onnxruntime does not take the session options with such inputs: {reason}",
             reason=reason,
         )
-        hint = "leave out initializers and dims that the model does not have"
+        hint = Text("leave out initializers and dims that the model does not have")
         refusal = SESSION_UNSUPPORTED.diagnostic(message, help=hint)
         raise session_error(NOT_IMPLEMENTED, refusal) from error
     return {

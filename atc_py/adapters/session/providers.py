@@ -45,7 +45,7 @@ def _names(providers: Any, options: Any) -> Iterator[str]:
         or not all(isinstance(each, dict) for each in options)
         or not all(isinstance(each, str) for each in providers)
     ):
-        raise _bad("provider_options must be a list with a dict for each name in providers")
+        raise _bad(Text("provider_options must be a list with a dict for each name in providers"))
     for each in providers:
         if isinstance(each, str):
             yield each
@@ -69,5 +69,5 @@ def _is_pair(each: Any) -> bool:
     )
 
 
-def _bad(message: str) -> AtcError:
+def _bad(message: Text) -> AtcError:
     return session_error("ValueError", BAD_OPTION.diagnostic(message))

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from typing_extensions import Self, Unpack
 from atc_py.adapters.session.compiled import CompiledModels, ShapeCompilation
 from atc_py.adapters.session.errors import INVALID_ARGUMENT, load_error, session_error
 from atc_py.adapters.session.feeds import Feeder, dtype_of
-from atc_py.adapters.session.options import chosen_dims, use_options, weights_folder
+from atc_py.adapters.session.options import select_dims, use_options, weights_folder
 from atc_py.adapters.session.providers import check_providers
 from atc_py.adapters.session.source import (
     KnownType,
@@ -29,40 +29,25 @@ from atc_py.device.guarded import find_guarded
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, NOT_IN_MODEL, SESSION_UNSUPPORTED
 from atc_py.onnx_graph.reading.interface import DeclaredDims, DeclaredValue
-from atc_py.options.choices import ConvertChoice, optional_path, reject_unknown
 from atc_py.options.compile_options import CompileOptions
+from atc_py.options.keywords import SessionKeywords
+from atc_py.options.option import keywords_of, parse_options, reject_unknown
 from atc_py.options.ranges import refuse_ranges
-from atc_py.pipeline.convert import compile_options
 from atc_py.system.input_files import guarded_run
 from atc_py.system.memory_limit import memory_limit, parse_size
-from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 
-class SessionKeywords(ConvertChoice, total=False):
-    """Options of a session that `convert` has, too, and keywords of onnxruntime without meaning here.
-
-    Attributes:
-        enable_fallback: whether onnxruntime tries another provider.
-        read_config_from_model: whether onnxruntime takes options from the model.
-        disabled_optimizers: names of onnxruntime's passes.
-    """
-
-    enable_fallback: object
-    read_config_from_model: object
-    disabled_optimizers: object
-
-
-def own_options(given: SessionKeywords) -> ConvertChoice:
+def own_keywords(given: SessionKeywords) -> dict[str, Any]:
     """The options of `convert`.
 
     Raises:
         TypeError: a keyword is unknown.
     """
     reject_unknown("InferenceSession", given, SessionKeywords)
-    known = ConvertChoice.__annotations__
-    return cast("ConvertChoice", {name: each for name, each in given.items() if name in known})
+    known = keywords_of(CompileOptions)
+    return {name: value for name, value in given.items() if name in known}
 
 
 _SHARE = 4
@@ -70,7 +55,7 @@ _SHARE = 4
 
 
 @dataclass(frozen=True)
-class SessionChoice:
+class OpenOptions:
     """Arguments of a session; `InferenceSession` documents them.
 
     Attributes:
@@ -86,7 +71,7 @@ class SessionChoice:
     keep: int
     keep_memory: int | str | None
     weights_folder: str | None
-    convert: ConvertChoice
+    convert: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         """Check what the compiler does not.
@@ -121,8 +106,10 @@ class SessionChoice:
             AtcError: UNKNOWN_DEVICE, options that have no meaning, what reading the model finds.
         """
         try:
-            options = compile_options("InferenceSession", self.convert, self.soc, self.input_shape)
-            options = replace(options, op_specs=optional_path(self.op_specs))
+            options = parse_options(
+                "InferenceSession", CompileOptions, self.convert, soc=self.soc,
+                input_shape=self.input_shape, op_specs=self.op_specs,
+            )  # fmt: skip
             refuse_ranges(options.ranges, Text("a session compiles for the shapes that are fed"))
             _require_own_inputs(options)
             find_guarded(self.device)
@@ -139,9 +126,11 @@ def _require_own_inputs(options: CompileOptions) -> None:
     """
     if options.aipp is not None:
         raise SESSION_UNSUPPORTED.error(
-            "a session of an ONNX model has the model's own inputs, which AIPP replaces by pictures",
+            Text(
+                "a session of an ONNX model has the model's own inputs, which AIPP replaces by pictures"
+            ),
             place=Place(field="aipp"),
-            help="convert the model with `aipp`, and open the offline model",
+            help=Text("convert the model with `aipp`, and open the offline model"),
         )
 
 
@@ -181,7 +170,7 @@ class InferenceSession(SessionSurface):
         op_specs: str | os.PathLike[str] | None = None,
         keep: int = _KEEP,
         keep_memory: int | str | None = None,
-        **choice: Unpack[SessionKeywords],
+        **keywords: Unpack[SessionKeywords],
     ) -> None:
         """Open a model.
 
@@ -197,41 +186,41 @@ class InferenceSession(SessionSurface):
             op_specs: folder of specifications that override the built-in ones.
             keep: how many sets of shapes stay compiled; the one used longest ago goes first.
             keep_memory: memory that they may need on the device together, in bytes or as `512M`.
-            **choice: passes, precision mode and finer controls as `convert` has them.
+            **keywords: passes, precision mode and finer controls as `convert` has them.
 
         Raises:
             TypeError: a keyword is unknown.
             AtcError: with every finding; also of the class that onnxruntime raises.
         """
-        options = own_options(choice)
+        options = own_keywords(keywords)
         check_providers(providers, provider_options)
         use_options(sess_options)
         self._sess_options = sess_options
         folder = weights_folder(sess_options)
         shown = soc, device, input_shape, op_specs, keep, keep_memory
         self._open(
-            SessionChoice(path_or_bytes, *shown, folder, options),
-            partial(chosen_dims, sess_options),
+            OpenOptions(path_or_bytes, *shown, folder, options),
+            partial(select_dims, sess_options),
         )
 
     @guarded_run()
     def _open(
         self,
-        choice: SessionChoice,
+        options: OpenOptions,
         choose: Callable[[Sequence[DeclaredValue]], Mapping[str, DeclaredDims]],
     ) -> None:
         """Open a model; `choose` returns the dims that session options give the inputs."""
-        self._choice = choice
+        self._options = options
         # Programs written for onnxruntime read these two names.
-        self._model_bytes = choice.model if isinstance(choice.model, bytes) else None
-        self._model_path = None if isinstance(choice.model, bytes) else os.fspath(choice.model)
-        source = self._source = choice.source()
+        self._model_bytes = options.model if isinstance(options.model, bytes) else None
+        self._model_path = None if isinstance(options.model, bytes) else os.fspath(options.model)
+        source = self._source = options.source()
         if isinstance(source, OnnxSource):
             source.choose(choose(source.declared.inputs))
         interface = source.interface
         self._feeder = Feeder(interface, source.bound)
         self._models = CompiledModels(
-            self._feeder.open_names, source.build, choice.keep, choice.room
+            self._feeder.open_names, source.build, options.keep, options.room
         )
         outputs = with_known_types(interface, self._known_types())
         self._inputs = [NodeArg.of(each) for each in interface.inputs]
@@ -309,12 +298,12 @@ class InferenceSession(SessionSurface):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __getstate__(self) -> tuple[SessionChoice, Mapping[str, DeclaredDims]]:
+    def __getstate__(self) -> tuple[OpenOptions, Mapping[str, DeclaredDims]]:
         """Return what another process opens the session with; it compiles again there."""
         dims = self._source.dims if isinstance(self._source, OnnxSource) else {}
-        return self._choice, dict(dims)
+        return self._options, dict(dims)
 
-    def __setstate__(self, state: tuple[SessionChoice, Mapping[str, DeclaredDims]]) -> None:
+    def __setstate__(self, state: tuple[OpenOptions, Mapping[str, DeclaredDims]]) -> None:
         """Open the session again; it has no session options any more."""
         self._sess_options = None
         self._open(state[0], lambda _inputs: state[1])
@@ -346,5 +335,5 @@ def _refuse_terminated(run_options: Any) -> None:
         AtcError: BAD_OPTION, as onnxruntime's Fail.
     """
     if getattr(run_options, "terminate", False):
-        found = BAD_OPTION.diagnostic("the run was terminated by its own options")
+        found = BAD_OPTION.diagnostic(Text("the run was terminated by its own options"))
         raise session_error("Fail", found)

@@ -172,7 +172,7 @@ class OnnxSource:
                 raise FILE_UNREADABLE.error(
                     Text("{path} has changed since the session was made", path=path),
                     place=Place(file=str(path)),
-                    help="make another session",
+                    help=Text("make another session"),
                 )
 
 
@@ -319,7 +319,7 @@ def _refuse_ort_format(head: bytes, name: str) -> None:
         found = SESSION_UNSUPPORTED.diagnostic(
             Text("{name} is a model in onnxruntime's own format", name=name),
             place=Place(file=name),
-            help="give the ONNX model that it was made from",
+            help=Text("give the ONNX model that it was made from"),
         )
         raise session_error(NOT_IMPLEMENTED, found)
 

@@ -79,8 +79,8 @@ class SessionSurface:
             AtcError: as `run` does; BAD_RUN_INPUT where no output is bound, also a RuntimeError.
         """
         if not iobinding.wanted:
-            message = "no output is bound"
-            hint = "call bind_output for each output that is wanted"
+            message = Text("no output is bound")
+            hint = Text("call bind_output for each output that is wanted")
             raise session_error("RuntimeError", BAD_RUN_INPUT.diagnostic(message, help=hint))
         iobinding.take(self.run(iobinding.wanted, iobinding.feeds, run_options))
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, DUPLICATE_MODEL
-from atc_py.options.choices import chosen_list
-from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.compile_options import PrecisionMode, select_list
 from atc_py.options.model_paths import model_paths
 from atc_py.results.sweep import Combination
 from atc_py.spec import specifications
@@ -65,7 +64,7 @@ def combinations_of(
                 Text("no precision mode is called {second} here", second=repr(mode)),
                 help=Text("modes are {known}", known=", ".join(sorted(known))),
             )
-    lists = [chosen_list(name) for name in lists]
+    lists = [select_list(name) for name in lists]
     for name in lists:
         specifications(specs, name)
     for axis, values in (("--soc", socs), ("--precision-mode", modes), ("--list", lists)):
@@ -76,7 +75,7 @@ def combinations_of(
                     axis=axis,
                     values=", ".join(values),
                 ),
-                help="name each value once",
+                help=Text("name each value once"),
             )
     return [Combination(*each) for each in product(models, socs, modes, lists)]
 
@@ -86,7 +85,7 @@ def _refuse_second(name: str, path: Path, first: Path) -> None:
         raise DUPLICATE_MODEL.error(
             Text("the model {path} is given twice", path=path),
             place=Place(str(path)),
-            help="name each file once",
+            help=Text("name each file once"),
         )
     raise DUPLICATE_MODEL.error(
         Text(
@@ -96,6 +95,8 @@ def _refuse_second(name: str, path: Path, first: Path) -> None:
             path=path,
         ),
         place=Place(str(path)),
-        help="name each file once, or name the folder that has both: models in it are called by "
-        "their paths there",
+        help=Text(
+            "name each file once, or name the folder that has both: models in it are called by "
+            "their paths there"
+        ),
     )

@@ -153,7 +153,7 @@ def _none_before(attribute: str, node: BoundNode) -> Answer:
     setter = _some(node.before, attribute)
     if setter is None:
         return HOLDS
-    name = f'"{setter.name}"' if setter.name else f"node {setter.index}"
+    name = f'"{setter.name}"' if setter.name else Text("node {n}", n=setter.index)
     seen = Text("{name} sets {attribute}", name=name, attribute=attribute)
     return unknown(seen) if _order_is_open(node) else fails(seen)
 

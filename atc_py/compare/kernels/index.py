@@ -191,5 +191,5 @@ def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, i
     return ""
 
 
-def _unusable_list(place: Place, message: str) -> AtcError:
-    return OM_CONTENT.error(message, place=place, help="convert the ONNX model again")
+def _unusable_list(place: Place, message: Text) -> AtcError:
+    return OM_CONTENT.error(message, place=place, help=Text("convert the ONNX model again"))

@@ -60,7 +60,7 @@ def read_kernels(model: OfflineModel) -> KernelList:
             raise OM_CONTENT.error(
                 Text("{path} has kernels but no list of them", path=model.path),
                 place=place,
-                help="convert the model again with this version of atc-py",
+                help=Text("convert the model again with this version of atc-py"),
             )
         return KernelList(model.description.soc, {}, ())
     index = decode_index(model.text(member), place)

@@ -87,7 +87,7 @@ def find_compiler(*, sanitize: bool = False) -> Compiler:
                     "the environment variable CXX names {given}, which is not there",
                     given=repr(given[0]),
                 ),
-                help="name a C++ compiler that is installed, or unset CXX",
+                help=Text("name a C++ compiler that is installed, or unset CXX"),
             )
         return Compiler(tuple(given), sanitize)
     for name in _NAMES:
@@ -96,5 +96,5 @@ def find_compiler(*, sanitize: bool = False) -> Compiler:
             return Compiler((path,), sanitize)
     raise NO_COMPILER.error(
         Text("no C++ compiler was found; looked for {names}", names=", ".join(_NAMES)),
-        help="install one of them, or name one in the environment variable CXX",
+        help=Text("install one of them, or name one in the environment variable CXX"),
     )

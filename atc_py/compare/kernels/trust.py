@@ -24,5 +24,7 @@ def check_trust(path: Path, *, trusted: bool) -> None:
                 path=path,
             ),
             place=Place(file=str(path)),
-            help="give --trust too where you know who wrote the file, or verify the ONNX model",
+            help=Text(
+                "give --trust too where you know who wrote the file, or verify the ONNX model"
+            ),
         )

@@ -118,7 +118,7 @@ def _place(
                 port=port["name"],
                 error=error,
             ),
-            help="convert the ONNX model again",
+            help=Text("convert the ONNX model again"),
         ) from error
     return origin, storage
 

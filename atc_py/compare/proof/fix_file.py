@@ -78,7 +78,7 @@ def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
             names = ", ".join(each.name for each in source.inputs if each not in typed)
             raise BAD_RUN_INPUT.error(
                 Text("data cannot be fed while dims of {names} are open", names=names),
-                help="give the dims with --input-shape",
+                help=Text("give the dims with --input-shape"),
             )
         return None
     ports = [Port(each.name, each.required_dtype, each.required_dims) for each in typed]
@@ -138,7 +138,7 @@ def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
                 dtype_2=port.dtype.value,
                 dims=list(dims),
             ),
-            help="save the data in the dims and the element type of the input",
+            help=Text("save the data in the dims and the element type of the input"),
         )
 
 
@@ -160,7 +160,7 @@ def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
 
 
 _LESS_PROOF = Text("{raise_it}; --seeds 0 fixes it without a proof", raise_it=RAISE_IT)
-_WITHOUT_PROOF = "run the model in onnxruntime to see why; --seeds 0 fixes it without a proof"
+_WITHOUT_PROOF = Text("run the model in onnxruntime to see why; --seeds 0 fixes it without a proof")
 
 
 class _Verdicts(TypedDict):
@@ -319,7 +319,7 @@ class _Writer:
             fixed.file,
             graph,
             trial,
-            external=self.options.external,
+            external=self.options.external_data,
             gone=gone | changed_operators(operators, *self.opsets),
             marks=marks,
             bound=self.options.rules.bind,

@@ -157,7 +157,7 @@ def refuse_differences(
                     error=f"{gap.error:.3g}",
                 ),
                 place=Place(str(model)),
-                help="report the model with this message",
+                help=Text("report the model with this message"),
             )
         ]
     if found:
@@ -167,7 +167,7 @@ def refuse_differences(
 def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> Diagnostic:
     node = several[0].node
     rules = ", ".join(wrong.rules)
-    word = "rule" if len(wrong.rules) == 1 else "rules"
+    word = Text("rule") if len(wrong.rules) == 1 else Text("rules")
     return FIX_DIFFERS.diagnostic(
         Text(
             "after {word} {rules}, {op_type} differs from the original by {error} of the "

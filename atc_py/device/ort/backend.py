@@ -80,7 +80,7 @@ class OrtModel:
                         shape=format_shape(made),
                         declared=format_shape(declared),
                     ),
-                    help="convert the ONNX model again",
+                    help=Text("convert the ONNX model again"),
                 )
         return arrays
 
@@ -186,7 +186,7 @@ def onnxruntime() -> ModuleType:
             Text(
                 "the device `ort` needs onnxruntime, which cannot be imported: {error}", error=error
             ),
-            help='install it with `pip install "atc-py[ort]"`, or use the device `sim`',
+            help=Text('install it with `pip install "atc-py[ort]"`, or use the device `sim`'),
         ) from None
     found: ModuleType = library
     return found
@@ -217,7 +217,9 @@ class OrtBackend:
                 not open or onnxruntime refuses the model.
         """
         if self._library is None:
-            raise DEVICE_FAILED.error("device 'ort' is not open", help="call open() first")
+            raise DEVICE_FAILED.error(
+                Text("device 'ort' is not open"), help=Text("call open() first")
+            )
         loaded = OrtModel(model, self._library)
         self._models.append(loaded)
         return loaded
@@ -252,7 +254,8 @@ class OrtBackend:
             if model is handle:
                 return model
         raise DEVICE_FAILED.error(
-            "the model is not loaded on this device", help="load it after the device was opened"
+            Text("the model is not loaded on this device"),
+            help=Text("load it after the device was opened"),
         )
 
 
@@ -272,9 +275,9 @@ def _failure(error: Exception) -> AtcError:
     if isinstance(error, MemoryError) or any(word in text for word in _MEMORY):
         return DEVICE_MEMORY.error(
             Text("memory ran out in onnxruntime: {text}", text=text),
-            help="run on a machine with more memory, or convert with a smaller input shape",
+            help=Text("run on a machine with more memory, or convert with a smaller input shape"),
         )
     return DEVICE_FAILED.error(
         Text("onnxruntime stopped: {text}", text=text),
-        help="run on the device `sim`; if that has no complaint, report it as a bug",
+        help=Text("run on the device `sim`; if that has no complaint, report it as a bug"),
     )

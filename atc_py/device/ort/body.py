@@ -14,6 +14,7 @@ from atc_py.device.ort.elements import bytes_of, element_type, held_dtype
 from atc_py.device.ort.node import CompiledNode, NoFormError
 from atc_py.onnx_graph.folding.graph import subgraphs
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 
 def is_rounded(dtype: DType) -> bool:
@@ -83,7 +84,7 @@ class Body:
             NoFormError: it is absent.
         """
         if position not in self.inputs:
-            raise NoFormError(f"input {position} is absent")
+            raise NoFormError(Text("input {position} is absent", position=position))
         return self.inputs[position]
 
     def x(self, position: int = 0) -> str:
@@ -111,7 +112,8 @@ class Body:
             NoFormError: the input is not a constant; see `CompiledNode.constant`.
         """
         if position not in self.node.constants:
-            raise NoFormError(f"input {self.node.input_name(position)!r} is computed in the run")
+            text = Text("input {name} is computed in the run")
+            raise NoFormError(text.with_values(name=repr(self.node.input_name(position))))
         for known in self.repacked:
             if (known.position, known.form) == (position, form):
                 return known.value

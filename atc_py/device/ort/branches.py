@@ -18,6 +18,7 @@ from onnx import GraphProto, NodeProto, helper
 
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.reads import reads_of
+from atc_py.text import Text
 
 Sides: TypeAlias = "frozenset[tuple[str, bool]]"
 """Conditions under which a value is alive, by name, and how they hold."""
@@ -109,7 +110,8 @@ class _Branches:
             NoFormError: it is not.
         """
         if self._of(value):
-            raise NoFormError(f"output {value!r} is computed on one side of a condition only")
+            text = Text("output {value} is computed on one side of a condition only")
+            raise NoFormError(text.with_values(value=repr(value)))
 
     def _of(self, value: str) -> Sides:
         return self._sides.get(value, frozenset())
@@ -150,11 +152,11 @@ class _Branches:
             if (condition, not truth) in self._of(other)
         }
         if len(differing) != 1:
-            raise NoFormError("the two values of a Merge do not differ in one condition")
+            raise NoFormError(Text("the two values of a Merge do not differ in one condition"))
         ((condition, truth),) = differing
         outer = self._of(one) - {(condition, truth)}
         if outer != self._of(other) - {(condition, not truth)}:
-            raise NoFormError("the two values of a Merge differ in several conditions")
+            raise NoFormError(Text("the two values of a Merge differ in several conditions"))
         found = self._joined((condition, outer, unit.origin), unit.reads, condition)
         found.merges.append(unit)
         found.sides.append((one, other) if truth else (other, one))

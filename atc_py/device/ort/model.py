@@ -30,7 +30,7 @@ from atc_py.text import Text
 
 _CONTROL = frozenset({"Switch", "Merge"})
 
-_HELP = "run the model on the device `sim`, which has every operator"
+_HELP = Text("run the model on the device `sim`, which has every operator")
 
 
 @dataclass(slots=True)
@@ -224,7 +224,7 @@ class _Emulator:
         emulation = find_emulation(node.op)
         facts = self._facts(node)
         if emulation is None:
-            raise NoFormError("no emulation is written for it")
+            raise NoFormError(Text("no emulation is written for it"))
         body = self._body(facts, writes)
         empty = _no_elements(body)
         written = emulation.write(body) if empty is None else empty
@@ -244,7 +244,7 @@ class _Emulator:
     def _facts(self, node: OmNode) -> CompiledNode:
         row = find_operator(node.op)
         if row is None:
-            raise NoFormError("the device does not have it")
+            raise NoFormError(Text("the device does not have it"))
         tensors = self._description.tensors
         constants: dict[int, Callable[[], NDArray[Any]]] = {}
         for at, tensor in enumerate(node.inputs):

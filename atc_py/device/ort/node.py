@@ -10,10 +10,14 @@ from atc_py.ir.types import TensorType
 from atc_py.package.schema import OmAttribute, OmNode
 from atc_py.target.row import Attribute, AttributeValue, TargetOp
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 
 class NoFormError(ValueError):
     """A node has no form in ONNX's operators; the text says why, as the rest of a sentence."""
+
+    def __init__(self, reason: Text) -> None:
+        super().__init__(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class CompiledNode:
         """
         found = self.inputs[position] if self.has(position) else None
         if found is None:
-            raise NoFormError(f"input {position} is absent")
+            raise NoFormError(Text("input {position} is absent", position=position))
         return found
 
     def dtype(self, position: int = 0) -> DType:
@@ -74,7 +78,8 @@ class CompiledNode:
         """
         dims = self.type(position).dims
         if None in dims:
-            raise NoFormError(f"input {self.input_name(position)!r} has open dims")
+            text = Text("input {name} has open dims")
+            raise NoFormError(text.with_values(name=repr(self.input_name(position))))
         return cast("tuple[int, ...]", dims)
 
     @property
@@ -111,7 +116,8 @@ class CompiledNode:
         """
         found = self.constant(position)
         if found is None:
-            raise NoFormError(f"input {self.input_name(position)!r} is computed in the run")
+            text = Text("input {name} is computed in the run")
+            raise NoFormError(text.with_values(name=repr(self.input_name(position))))
         return found
 
     def integer(self, name: str) -> int:

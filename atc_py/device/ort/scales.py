@@ -14,6 +14,7 @@ from atc_py.device.ort.body import Body
 from atc_py.device.ort.node import NoFormError
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, decode_hardware
+from atc_py.text import Text
 
 _SCALE = 1
 """Position of the words or factors."""
@@ -96,7 +97,7 @@ def _dims(body: Body, position: int) -> tuple[int, ...]:
     if None in dims and axis != 1 and len(dims) > 1:
         open_dims = [at for at in {1, len(dims) - 1} if dims[at] is None]
         if len(open_dims) + (axis is not None) != 1:
-            raise NoFormError("open dims do not tell which axis has the channels")
+            raise NoFormError(Text("open dims do not tell which axis has the channels"))
         axis = open_dims[0] if axis is None else axis
     axis = len(dims) - 1 if axis is None else axis
     return tuple(count if at == axis else 1 for at in range(len(dims)))

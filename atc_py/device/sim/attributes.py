@@ -27,7 +27,7 @@ def _read(declared: Attribute, found: Mapping[str, OmAttribute]) -> AttributeVal
     if declared.name in found:
         return _typed(declared, found[declared.name])
     if declared.default is None:
-        raise NodeError(f"attribute {declared.name} is missing")
+        raise NodeError(Text("attribute {name} is missing", name=declared.name))
     return declared.default
 
 
@@ -58,8 +58,9 @@ def _dtype(name: str, text: str) -> DType:
     try:
         return DType.parse(text)
     except UnknownDTypeError as error:
-        raise NodeError(f"attribute {name}: {error}") from None
+        raise NodeError(Text("attribute {name}: {error}", name=name, error=error)) from None
 
 
 def _wrong_type(declared: Attribute, value: OmAttribute) -> NodeError:
-    return NodeError(f"attribute {declared.name} must be {declared.type}, found {value!r}")
+    text = Text("attribute {name} must be {type}, found {found}")
+    return NodeError(text.with_values(name=declared.name, type=declared.type, found=repr(value)))

@@ -9,6 +9,7 @@ from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.device.sim.memory.exact_storage import ExactModel
 from atc_py.diag.codes import DEVICE_FAILED
+from atc_py.text import Text
 
 
 class SimBackend:
@@ -84,7 +85,9 @@ class SimBackend:
     def _require_open(self) -> None:
         """Raise DEVICE_FAILED unless the device is open."""
         if not self._is_open:
-            raise DEVICE_FAILED.error("device 'sim' is not open", help="call open() first")
+            raise DEVICE_FAILED.error(
+                Text("device 'sim' is not open"), help=Text("call open() first")
+            )
 
     def _own(self, handle: DeviceModel) -> SimModel | ExactModel:
         """`handle` as one of the models that are loaded here."""
@@ -93,5 +96,6 @@ class SimBackend:
             if model is handle:
                 return model
         raise DEVICE_FAILED.error(
-            "the model is not loaded on this device", help="load it after the device was opened"
+            Text("the model is not loaded on this device"),
+            help=Text("load it after the device was opened"),
         )

@@ -58,7 +58,7 @@ class Workspace(threading.local):
         self._pool = Pool()
         self._limit = limit
 
-    def require(self, nbytes: int, what: str) -> None:
+    def require(self, nbytes: int, what: Text) -> None:
         """Refuse `what`, of `nbytes`, before it is made.
 
         Raises:
@@ -86,7 +86,7 @@ class Workspace(threading.local):
         buffer = self._buffers.get(name)
         if buffer is None or buffer.size < nbytes:
             held = sum(each.size for key, each in self._buffers.items() if key != name)
-            self.require(held + nbytes, f"scratch memory, with {name!r},")
+            self.require(held + nbytes, Text("scratch memory, with {name},", name=repr(name)))
             buffer = self._buffers[name] = self._pool.take(nbytes)
         return buffer[:nbytes].view(wanted).reshape(shape)
 

@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from atc_py.target.row import AttributeValue
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count, format_shape
+from atc_py.text import Text
 
 
 class NodeError(ValueError):
     """A node contradicts itself or asks for what its kernel does not do; the text says why."""
+
+    def __init__(self, reason: Text) -> None:
+        super().__init__(reason)
 
 
 class UnknownNumbersError(NodeError):
@@ -126,7 +130,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
         """
         facts = self.input(position)
         if facts is None:
-            raise NodeError(f"input {position} is absent")
+            raise NodeError(Text("input {position} is absent", position=position))
         return facts
 
     def numbers_of(self, position: int, name: str) -> NDArray[Any]:
@@ -137,7 +141,8 @@ class NodeFacts(msgspec.Struct, frozen=True):
             UnknownNumbersError: it is computed, and the node is looked at before the run.
         """
         if position not in self.numbers:
-            raise UnknownNumbersError(f"{name}, {self.required(position)}, is not a constant")
+            text = Text("{name}, {found}, is not a constant")
+            raise UnknownNumbersError(text.with_values(name=name, found=self.required(position)))
         return self.numbers[position]
 
     @property
@@ -173,7 +178,8 @@ class NodeFacts(msgspec.Struct, frozen=True):
         """
         values = cast("tuple[int, ...]", self.attributes[name])
         if count is not None and len(values) != count:
-            raise NodeError(f"{name} must have {count} elements, found {list(values)}")
+            text = Text("{name} must have {count} elements, found {found}")
+            raise NodeError(text.with_values(name=name, count=count, found=list(values)))
         return values
 
     def expect(self, name: str, allowed: AttributeValue) -> None:
@@ -184,4 +190,5 @@ class NodeFacts(msgspec.Struct, frozen=True):
         """
         found = self.attributes[name]
         if found != allowed:
-            raise NodeError(f"{name} must be {allowed!r} on this device, found {found!r}")
+            text = Text("{name} must be {allowed} on this device, found {found}")
+            raise NodeError(text.with_values(name=name, allowed=repr(allowed), found=repr(found)))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.tensor.shapes import broadcast_shapes, normalize_axis
-from atc_py.text import error_text
+from atc_py.text import Text, error_text
 
 
 def same_as_x(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -36,7 +36,7 @@ def one_dtype(tensors: Iterable[TensorFacts]) -> None:
     """
     found = dict.fromkeys(facts.dtype.value for facts in tensors)
     if len(found) > 1:
-        raise NodeError(f"inputs must have one dtype, found {', '.join(found)}")
+        raise NodeError(Text("inputs must have one dtype, found {found}", found=", ".join(found)))
 
 
 def require_float(facts: TensorFacts) -> None:
@@ -46,7 +46,7 @@ def require_float(facts: TensorFacts) -> None:
         NodeError: it has another.
     """
     if not facts.dtype.is_float:
-        raise NodeError(f"the kernel computes floats, found {facts.dtype.value}")
+        raise NodeError(Text("the kernel computes floats, found {found}", found=facts.dtype.value))
 
 
 def require_number(facts: TensorFacts) -> None:
@@ -56,7 +56,7 @@ def require_number(facts: TensorFacts) -> None:
         NodeError: it holds truth values.
     """
     if not (facts.dtype.is_float or facts.dtype.is_integer):
-        raise NodeError(f"the kernel computes numbers, found {facts.dtype.value}")
+        raise NodeError(Text("the kernel computes numbers, found {found}", found=facts.dtype.value))
 
 
 def require_rank(facts: TensorFacts, rank: int, name: str) -> None:
@@ -66,7 +66,8 @@ def require_rank(facts: TensorFacts, rank: int, name: str) -> None:
         NodeError: it has another.
     """
     if facts.rank != rank:
-        raise NodeError(f"{name} must have {rank} axes, found {facts}")
+        text = Text("{name} must have {rank} axes, found {found}")
+        raise NodeError(text.with_values(name=name, rank=rank, found=facts))
 
 
 def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
@@ -80,5 +81,5 @@ def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
     except ValueError as error:
         raise NodeError(error_text(error)) from None
     if len(set(found)) != len(found):
-        raise NodeError(f"axes must differ, found {list(found)}")
+        raise NodeError(Text("axes must differ, found {found}", found=list(found)))
     return found

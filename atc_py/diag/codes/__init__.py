@@ -6,17 +6,11 @@ model uses, 4 rules on nodes, 5 offline models, 6 the compiler's passes, 7 the d
 
 # ruff: noqa: F403  (what the families define is listed in them alone)
 
-from atc_py.diag.codes.calibration import *
 from atc_py.diag.codes.device import *
 from atc_py.diag.codes.files import *
-from atc_py.diag.codes.internal import *
-from atc_py.diag.codes.jobs import *
-from atc_py.diag.codes.offline import *
 from atc_py.diag.codes.passes import *
-from atc_py.diag.codes.programs import *
 from atc_py.diag.codes.quantizing import *
 from atc_py.diag.codes.rules import *
 from atc_py.diag.codes.table import all_codes as all_codes
 from atc_py.diag.codes.table import find_code as find_code
 from atc_py.diag.codes.usage import *
-from atc_py.diag.codes.versions import *

@@ -1,7 +1,113 @@
-"""Codes of family 1: how the command was called."""
+"""Codes of family 1, how the command was called, of tasks in other processes, and of programs under `atc-py exec`."""
 
 from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
+
+NO_DISTRIBUTED = add_code(
+    1090,
+    "distributed-missing",
+    ExitCode.USAGE,
+    "--dask was given and `distributed`, which speaks to Dask clusters, is not installed.",
+    'Install it with `pip install "atc-py[dask]"`, or use processes of this machine with --jobs.',
+)
+CLUSTER_FAILED = add_code(
+    7070,
+    "cluster-failed",
+    ExitCode.DEVICE,
+    "The scheduler of the Dask cluster does not answer, has no workers, or was lost in the middle.",
+    "Check the address that `dask scheduler` printed, and that `dask worker` runs with it; what "
+    "was finished is kept.",
+)
+WORKER_VERSION = add_code(
+    7071,
+    "worker-version",
+    ExitCode.DEVICE,
+    "A worker of the Dask cluster has another version of atc-py, or none. Its results could "
+    "differ, so no task was given to it.",
+    "Install the version of this machine on every worker, and start the workers again.",
+)
+TASK_FAILED = add_code(
+    7072,
+    "task-failed",
+    ExitCode.DEVICE,
+    "A part of the work that had a process of its own failed. It crashed, did not end within its "
+    "time, or took more memory than it may.",
+    "Give it more time or memory; if it crashes every time, report the model.",
+)
+DUPLICATE_MODEL = add_code(
+    1091,
+    "duplicate-model",
+    ExitCode.USAGE,
+    "Two models of a sweep have the same name, so that their rows and reports would be mixed up. "
+    "The name is the file's, or its path in the folder that was given, without the suffix.",
+    "Name each file once; of files with one name give the folder above them.",
+)
+NO_PYARROW = add_code(
+    1092,
+    "pyarrow-missing",
+    ExitCode.USAGE,
+    "--parquet was given and `pyarrow`, which writes such files, is not installed.",
+    'Install it with `pip install "atc-py[parquet]"`, or leave --parquet out: the CSV file has the '
+    "same columns.",
+)
+ROW_FAILED = add_code(
+    7073,
+    "sweep-row-failed",
+    ExitCode.DEVICE,
+    "A row of a sweep failed. It crashed, did not end within --seconds, took more memory than "
+    "--max-memory, or met a bug. The row says so, and the others are complete.",
+    "The message names the row; --retry runs such rows again.",
+)
+
+
+PROGRAM_NOT_STARTED = add_code(
+    7060,
+    "program-not-started",
+    ExitCode.USAGE,
+    "`atc-py exec` could not start the program. There is no file of that name, or the system does "
+    "not execute it.",
+    "Give the command as a shell would, such as `atc-py exec -- python evaluate.py`.",
+)
+SESSION_IN_ONNXRUNTIME = add_code(
+    7061,
+    "session-in-onnxruntime",
+    ExitCode.DONE,
+    "A session of a program under `atc-py exec` ran in onnxruntime. The model cannot be compiled, "
+    "or not for these shapes. The message has the codes of the findings; the report has all of "
+    "them. With --strict the program ends here, with the exit status that `convert` would have.",
+    "Look the codes up; `--fix` compiles the model in a form that the list takes.",
+    Severity.WARNING,
+)
+NO_SESSION_SEEN = add_code(
+    7062,
+    "no-session-seen",
+    ExitCode.DONE,
+    "The program under `atc-py exec` ended and no onnxruntime session of it was seen. Python options "
+    "that ignore the environment (-I, -E) or leave out the module site (-S) keep the hook out, "
+    "and so does a program in another language.",
+    "Start the program with the Python that has onnxruntime, without these options.",
+    Severity.WARNING,
+)
+PROGRAM_LACKS_LIBRARIES = add_code(
+    7063,
+    "program-lacks-libraries",
+    ExitCode.USAGE,
+    "The Python that runs the program cannot load atc-py. It is older than 3.10, lacks a library "
+    "that atc-py needs or has one that is too old, or has another atc_py. Its sessions ran in "
+    "onnxruntime.",
+    "Install atc-py into the program's environment, or run the program in atc-py's. Rename a "
+    "package of the program that is called atc_py.",
+    Severity.WARNING,
+)
+NO_ONNXRUNTIME_IN_PROGRAM = add_code(
+    7064,
+    "no-onnxruntime-in-program",
+    ExitCode.DONE,
+    "The program under `atc-py exec` imports onnxruntime, which its environment does not have.",
+    "Install onnxruntime there; the extra `atc-py[ort]` has it.",
+    Severity.WARNING,
+)
+
 
 BAD_OPTION = add_code(
     1001,

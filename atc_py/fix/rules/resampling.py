@@ -163,12 +163,13 @@ _OFFSET, _BIAS, _MASK = 2, 3, 4
 )
 def deform_conv_as_gather(site: Site) -> str:
     """DeformConv of images -> places by Add with constants; pixels by Gather with int32 positions;
-    Mul, Add; Conv of one pixel, if X is images; dims are known.
+    Mul, Add; Conv of one pixel, if X is images; dims are known; constant offsets have no NaN.
     """
     x, w = site.shape(0), site.shape(1)
     require(len(x) == _IMAGES, "X is images")
     site.floats(0, "X")
-    axes = _axes(site, x, w)
+    axes, offset = _axes(site, x, w), site.input(_OFFSET).const
+    require(offset is None or not np.isnan(offset.numpy()).any(), "constant offsets have no NaN")
     groups, taps = site.integer("offset_group", 1), prod(w[2:])
     counts = [each.count for each in axes]
     lead, places = x[0] * groups, taps * prod(counts)
@@ -220,6 +221,9 @@ _KINDS = {"bilinear": "linear", "bicubic": "cubic"}
 # The parameter of cubic interpolation that ONNX fixes.
 _ALPHA = -0.75
 
+# Places that are too far: float32 has none between pixels; onnxruntime counts pixels in int64.
+_FAR, _FAR_OUT = 2**24, 2**62
+
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
@@ -262,7 +266,7 @@ class _Axis:
 def grid_sample_as_gather(site: Site) -> str:
     """GridSample -> places by Mul, Add, Floor, Clip; pixels by Gather with int32 positions; Mul,
     Add, if dims are known; X has rank 4 or 5; align_corners with reflection needs two pixels
-    along each axis.
+    along each axis; places of a constant grid are finite and near.
 
     Places are those of ONNX's definition, in float32 also where the grid is of float16; pads
     count for each pixel by itself. Linear and nearest places beyond the border are moved to it
@@ -277,6 +281,8 @@ def grid_sample_as_gather(site: Site) -> str:
     axes = [_Axis(size, corners, dtype) for size in x[2:]]
     mode = site.text("mode", "linear")
     kind, padding = _KINDS.get(mode, mode), site.text("padding_mode", "zeros")
+    framed = padding == "zeros"
+    _require_near_places(site, max(x[2:]), _FAR_OUT if framed else _FAR)
     wide = padding != "reflection" or not corners or min(x[2:]) > 1
     require(wide, "each axis has two pixels")
     grids = site.name(1) if given is dtype else site.cast(site.name(1), dtype)
@@ -288,13 +294,23 @@ def grid_sample_as_gather(site: Site) -> str:
         taps.append(_taps(site, place, axis, kind, padding))
     if dtype is not site.element:
         taps = [[_in_dtype(site, tap) for tap in each] for each in taps]
-    framed = padding == "zeros"
     images = zero_frame(site, site.name(0), len(axes)) if framed else site.name(0)
     sizes = [axis.size + 2 * framed for axis in axes]
     rows = pixel_rows(site, images, [*x[:2], *sizes])
     values = sampled(site, rows, sizes, taps, image_numbers(site, x[0]))
     values = site.transpose(values, [0, 2, 1])
     return site.reshape(values, [x[0], x[1], *grid[1:-1]])
+
+
+def _require_near_places(site: Site, size: int, most: int) -> None:
+    """Refuse a constant grid with NaN, or with places so far that pixels are not told apart.
+
+    ONNX does not say what they give. onnxruntime takes the lower border for NaN and beyond int64,
+    whatever the padding, and its weights are off where float32 has no halves.
+    """
+    grid = site.input(1).const
+    near = grid is None or (np.abs(grid.numpy().astype(np.float64)) * size < most).all()
+    require(near, "places of a constant grid are finite and near")
 
 
 def _in_dtype(site: Site, tap: PixelTap) -> PixelTap:

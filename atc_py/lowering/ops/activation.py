@@ -9,6 +9,7 @@ from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, Shape, element_count, format_shape
+from atc_py.text import Text
 
 _SELU_ALPHA, _SELU_GAMMA = 1.6732631921768188, 1.0507010221481323
 """ONNX's defaults, which the target's Selu has built in."""
@@ -89,5 +90,6 @@ def _differ_by_channel(b: Builder, slope: Shape, x: Dims) -> bool:
     ):
         if slope == x[1:2]:
             return True
-        raise b.bad(f"cannot broadcast {format_shape(slope)} to {format_shape(x)}", "input slope")
+        text = Text("cannot broadcast {slope} to {x}")
+        raise b.bad(text.with_values(slope=format_shape(slope), x=format_shape(x)), "input slope")
     return len(x) > 1 and all(e == 1 for axis, e in enumerate(aligned) if axis != 1)

@@ -22,14 +22,15 @@ def lower_if(b: Builder) -> Sequence[Value]:
     branch computes from constants alone, or outputs as a constant, passes a Switch at its end.
     """
     if b.source(0).required_dtype is not DType.BOOL:
-        raise b.bad(f"needs a bool as cond, found {b.source(0).required_dtype.value}", "input cond")
+        text = Text("needs a bool as cond, found {found}")
+        raise b.bad(text.with_values(found=b.source(0).required_dtype.value), "input cond")
     switches = _Switches(b)
     results: list[list[Value]] = []
     for side, name in enumerate(_BRANCHES):
         branch = b.node.branches.get(name)
         typed = branch and [each for each in branch.outputs if each.is_typed]
         if branch is None or len(typed or ()) < len(b.node.outputs):
-            raise b.bad("needs both branches with all of its outputs", f"attribute {name}")
+            raise b.bad(Text("needs both branches with all of its outputs"), f"attribute {name}")
         results.append(_lower_branch(b, branch, switches, side))
     merged = []
     for position, pair in enumerate(zip(*results, strict=False)):
@@ -69,10 +70,9 @@ def _merge(b: Builder, pair: tuple[Value, ...], position: int) -> Value:
     wanted = b.output_type(position)
     dtypes = {value.type.dtype for value in pair}
     if dtypes != {wanted.dtype} or any(value.type.rank != wanted.rank for value in pair):
-        raise b.bad(
-            f"has branches that output {pair[1].type} and {pair[0].type} as one output",
-            Text("output {at}", at=position),
-        )
+        text = Text("has branches that output {one} and {other} as one output")
+        types = {"one": pair[1].type, "other": pair[0].type}
+        raise b.bad(text.with_values(**types), Text("output {at}", at=position))
     sides = zip(*(value.type.dims for value in pair), strict=True)
     dims = tuple(side[0] if len(set(side)) == 1 else None for side in sides)
     name = b.output_name(position)

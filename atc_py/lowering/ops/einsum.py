@@ -19,6 +19,7 @@ from atc_py.lowering.registry import lowering
 from atc_py.onnx_graph.source.equation import Equation, read_equation
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import OpenShapeError, format_shape
+from atc_py.text import Text
 
 Sizes = Mapping[str, int | None]
 
@@ -97,11 +98,16 @@ def _equation(b: Builder) -> Equation:
         )
         if whole and len(set(equation.result)) == len(equation.result):
             return equation
+    reason = Text(
+        "equation {equation} is no product of two operands, each with letters of its own and "
+        "letters that are summed over"
+    )
     raise b.unsupported(
-        f"equation {text!r} is no product of two operands, each with letters of its own and "
-        "letters that are summed over",
+        reason.with_values(equation=repr(text)),
         "attribute equation",
-        "express the sum with Transpose, Reshape, ReduceSum and MatMul where the model is built",
+        Text(
+            "express the sum with Transpose, Reshape, ReduceSum and MatMul where the model is built"
+        ),
     )
 
 
@@ -111,11 +117,13 @@ def _sizes(b: Builder, equation: Equation) -> Sizes:
     for position, letters in enumerate(equation.operands):
         dims = b.source(position).required_dims
         if len(dims) != len(letters):
-            raise b.bad(f"needs an operand of {len(letters)} axes, found {len(dims)}", "equation")
+            text = Text("needs an operand of {rank} axes, found {found}")
+            raise b.bad(text.with_values(rank=len(letters), found=len(dims)), "equation")
         for letter, dim in zip(letters, dims, strict=True):
             known = sizes.get(letter)
             if None not in {known, dim} and known != dim:
-                raise b.bad(f"needs one size of {letter}, found {known} and {dim}", "equation")
+                text = Text("needs one size of {letter}, found {found} and {other}")
+                raise b.bad(text.with_values(letter=letter, found=known, other=dim), "equation")
             sizes[letter] = dim if known is None else known
     return sizes
 
@@ -160,7 +168,8 @@ def _shaped(
     if len(dims) == x.type.rank:
         return x
     if dims.count(None) > 1:
-        raise OpenShapeError(f"more than one of the dims {format_shape(dims)} is open")
+        text = Text("more than one of the dims {dims} is open")
+        raise OpenShapeError(text.with_values(dims=format_shape(dims)))
     if None not in dims:
         return b.reshape(x, tuple(dim for dim in dims if dim is not None), label)
     target = b.const("shape", np.array([-1 if dim is None else dim for dim in dims], np.int64))

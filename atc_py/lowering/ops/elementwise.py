@@ -14,6 +14,7 @@ from atc_py.system.memory_limit import format_size
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, element_count
+from atc_py.text import Text
 
 
 @lowering("Sum")
@@ -50,7 +51,8 @@ def lower_mod(b: Builder) -> Sequence[Value]:
     result = b.output_type()
     fmod = get_int(b, "fmod", 0)
     if fmod == 0 and result.dtype.is_float:
-        raise b.bad(f"needs fmod 1 for {result.dtype.value}, found 0", "attribute fmod")
+        text = Text("needs fmod 1 for {dtype}, found 0")
+        raise b.bad(text.with_values(dtype=result.dtype.value), "attribute fmod")
     return [b.op("Mod" if fmod else "FloorMod", [b.input(0), b.input(1)], result)]
 
 
@@ -82,11 +84,14 @@ def lower_expand(b: Builder) -> Sequence[Value]:
     shape = numbers_of(b, 1, "shape") or ()
     size = element_count(shape) * result.dtype.itemsize
     if size > FOLD_LIMIT:
+        text = Text(
+            "an input of dims that only the run knows needs {size} of ones to be expanded, "
+            "the limit is {limit}"
+        )
         raise b.unsupported(
-            f"an input of dims that only the run knows needs {format_size(size)} of ones to "
-            f"be expanded, the limit is {format_size(FOLD_LIMIT)}",
+            text.with_values(size=format_size(size), limit=format_size(FOLD_LIMIT)),
             None,
-            "fix the dims of the input with --input-shape",
+            Text("fix the dims of the input with --input-shape"),
         )
     ones = b.const("ones", SplatConst(1, result.dtype, shape))
     return [b.op("Mul", [b.input(0), ones], result)]
@@ -184,7 +189,7 @@ def _limits(b: Builder, dtype: DType) -> tuple[float, float]:
 
     own = b.output_type().dtype
     if not (own.is_float or own.is_integer):
-        raise b.bad(f"needs numbers, found {own.value}", "input 0")
+        raise b.bad(Text("needs numbers, found {found}", found=own.value), "input 0")
     if own.is_integer:
         limits = np.iinfo(own.numpy)
         return int(limits.min), int(limits.max)

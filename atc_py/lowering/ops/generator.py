@@ -9,6 +9,7 @@ from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 
 @lowering("RandomUniform")
@@ -86,7 +87,8 @@ def lower_multinomial(b: Builder) -> Sequence[Value]:
 
     result, count = b.output_type(), get_int(b, "sample_size", 1)
     if count < 1:
-        raise b.bad(f"needs a positive sample_size, found {count}", "attribute sample_size")
+        text = Text("needs a positive sample_size, found {found}")
+        raise b.bad(text.with_values(found=count), "attribute sample_size")
     attributes: dict[str, AttrValue] = {"dtype": result.dtype, **_seeds(b)}
     samples = b.const("sample_size", np.array(count, np.int32))
     return [b.op("Multinomial", [b.input(0), samples], result, attributes)]

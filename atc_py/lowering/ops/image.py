@@ -49,7 +49,7 @@ def lower_resize_by_scales(b: Builder) -> Sequence[Value]:
     """
     scales = _numbers(b, 1, "scales")
     if scales is None:
-        raise b.bad("needs scales, found none", "input scales")
+        raise b.bad(Text("needs scales, found none"), "input scales")
     mode = _mode(b)
     attributes: dict[str, AttrValue] = {
         "mode": mode,
@@ -71,7 +71,7 @@ def lower_resize(b: Builder) -> Sequence[Value]:
     """Lower Resize to Resize; scales and sizes must be constants, one empty or absent."""
     result, scales, sizes = b.output_type(), _numbers(b, 2, "scales"), _numbers(b, 3, "sizes")
     if (scales is None) is (sizes is None):
-        raise b.bad("needs either scales or sizes", "input scales")
+        raise b.bad(Text("needs either scales or sizes"), "input scales")
     coordinates = get_string(b, "coordinate_transformation_mode", "half_pixel")
     attributes: dict[str, AttrValue] = {
         "mode": _mode(b),
@@ -106,9 +106,11 @@ def _mode(b: Builder) -> str:
     mode = get_string(b, "mode", "nearest")
     if mode not in _MODES:
         raise b.unsupported(
-            f"mode must be {' or '.join(_MODES)}, found {mode!r}",
+            Text(
+                "mode must be {known}, found {found}", known=" or ".join(_MODES), found=repr(mode)
+            ),
             "attribute mode",
-            "resize with mode linear, or run this node on the host",
+            Text("resize with mode linear, or run this node on the host"),
         )
     return mode
 
@@ -120,7 +122,10 @@ def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
     numbers = b.constant_input(position, name)
     rank = b.source(0).rank
     if numbers is not None and numbers.shape != (rank,):
-        raise b.bad(f"needs {rank} {name}, found {numbers.size}", Text("input {at}", at=name))
+        raise b.bad(
+            Text("needs {n} {name}, found {found}", n=rank, name=name, found=numbers.size),
+            Text("input {at}", at=name),
+        )
     return numbers
 
 
@@ -129,8 +134,9 @@ def _roi(b: Builder) -> Value:
     count = 2 * b.source(0).rank
     roi = b.optional_source(1)
     if roi is None or roi.shape != (count,):
-        found = "none" if roi is None else f"shape {list(roi.shape)}"
-        raise b.bad(f"needs a roi of {count} numbers for {_CROP}, found {found}", "input roi")
+        found = Text("none") if roi is None else Text("shape {dims}", dims=list(roi.shape))
+        text = Text("needs a roi of {count} numbers for {crop}, found {found}")
+        raise b.bad(text.with_values(count=count, crop=_CROP, found=found), "input roi")
     return b.cast(b.input(1), DType.FLOAT32)
 
 

@@ -11,6 +11,7 @@ from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, closed_shape
+from atc_py.text import Text
 
 _NARROW = {DType.INT8, DType.INT16, DType.UINT8, DType.UINT16}
 """Integers that int32, in which the target marks indices, holds."""
@@ -123,7 +124,8 @@ def _chosen(b: Builder, dim: int | None) -> Value:
         return b.op("Squeeze", [rows], TensorType(DType.INT64, (None,)), {"axis": (1,)}, "chosen")
     (chosen,) = np.nonzero(condition.const.numpy())
     if dim is not None and chosen.size and chosen[-1] >= dim:
-        raise b.bad(f"chooses element {chosen[-1]} of an axis of {dim}", "input condition")
+        text = Text("chooses element {chosen} of an axis of {dim}")
+        raise b.bad(text.with_values(chosen=chosen[-1], dim=dim), "input condition")
     return b.const("chosen", chosen.astype(np.int64))
 
 
@@ -161,9 +163,9 @@ def _require_replacing(b: Builder) -> None:
     reduction = get_string(b, "reduction", "none")
     if reduction != "none":
         raise b.unsupported(
-            f"reduction must be none, found {reduction!r}",
+            Text("reduction must be none, found {found}", found=repr(reduction)),
             "attribute reduction",
-            "run this node on the host",
+            Text("run this node on the host"),
         )
 
 
@@ -172,10 +174,8 @@ def _reached(b: Builder, batch: int) -> Dims:
     data, indices = b.source(0), b.source(1)
     (length,) = closed_shape(indices.required_dims[-1:]) or (0,)
     if not indices.required_dims or batch < 0 or batch + length > data.rank:
-        raise b.bad(
-            f"has tuples of {length} indices after {batch} batch axes, data has {data.rank} axes",
-            "input indices",
-        )
+        text = Text("has tuples of {length} indices after {batch} batch axes, data has {rank} axes")
+        raise b.bad(text.with_values(length=length, batch=batch, rank=data.rank), "input indices")
     return data.required_dims[batch : batch + length]
 
 
@@ -202,7 +202,8 @@ def _from_front(b: Builder, dims: Dims) -> Value:
     outside = (indices < -limits) | (indices >= limits)
     if outside.any():
         index, limit = indices[outside][0], limits[outside][0]
-        raise b.bad(f"has the index {index} into an axis of {limit}", "input indices")
+        text = Text("has the index {index} into an axis of {limit}")
+        raise b.bad(text.with_values(index=index, limit=limit), "input indices")
     if not (indices < 0).any():
         return b.input(1)
     counted = np.where(indices < 0, indices + limits, indices).astype(indices.dtype)

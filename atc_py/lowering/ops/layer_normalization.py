@@ -86,7 +86,8 @@ def _parameter(b: Builder, position: int, row: Shape, value: float) -> Value:
         return given
     if b.broadcast(given.type.shape, row) != row:
         raise b.bad(
-            f"has parameters that do not broadcast to {list(row)}", Text("input {at}", at=position)
+            Text("has parameters that do not broadcast to {row}", row=list(row)),
+            Text("input {at}", at=position),
         )
     type_ = TensorType(given.type.dtype, row)
     return b.op("ExpandD", [given], type_, {"shape": row}, label)

@@ -7,6 +7,7 @@ from atc_py.lowering.attributes import get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _SHIFTS = {"LEFT": "LeftShift", "RIGHT": "RightShift"}
 
@@ -17,7 +18,10 @@ def lower_bit_shift(b: Builder) -> Sequence[Value]:
     direction = get_string(b, "direction", "")
     if direction not in _SHIFTS:
         expected = " or ".join(_SHIFTS)
-        raise b.bad(f"needs direction {expected}, found {direction!r}", "attribute direction")
+        text = Text("needs direction {expected}, found {found}")
+        raise b.bad(
+            text.with_values(expected=expected, found=repr(direction)), "attribute direction"
+        )
     return [b.op(_SHIFTS[direction], [b.input(0), b.input(1)], b.output_type())]
 
 

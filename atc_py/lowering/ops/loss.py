@@ -6,6 +6,7 @@ from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
+from atc_py.text import Text
 
 _NO_CLASS = -1
 """An ignore_index that no label has: labels are 0 or more."""
@@ -21,7 +22,12 @@ def lower_softmax_cross_entropy_loss(b: Builder) -> Sequence[Value]:
     """
     reduction = get_string(b, "reduction", "mean")
     if reduction not in _REDUCTIONS:
-        raise b.bad(f"takes {', '.join(_REDUCTIONS)}, found {reduction!r}", "attribute reduction")
+        raise b.bad(
+            Text(
+                "takes {known}, found {found}", known=", ".join(_REDUCTIONS), found=repr(reduction)
+            ),
+            "attribute reduction",
+        )
     attributes: dict[str, AttrValue] = {
         "ignore_index": get_int(b, "ignore_index", _NO_CLASS),
         "reduction": reduction,

@@ -28,7 +28,7 @@ def lower_lp_pool(b: Builder) -> Sequence[Value]:
     """
     p = get_int(b, "p", 2)
     if p < 1:
-        raise b.bad(f"takes a p of 1 or more, found {p}", "attribute p")
+        raise b.bad(Text("takes a p of 1 or more, found {found}", found=p), "attribute p")
     x, result = b.input(0), b.output_type()
     windows = _windows(b, x.type.rank - _FIRST)
     pads = _pads(b, windows)
@@ -50,23 +50,24 @@ def lower_lp_pool(b: Builder) -> Sequence[Value]:
 def _windows(b: Builder, axes: int) -> list[AxisWindow]:
     if axes + _FIRST not in POOLED_RANKS:
         raise b.unsupported(
-            f"has {axes} spatial axes, the device pools over one to three",
+            Text("has {n} spatial axes, the device pools over one to three", n=axes),
             "input X",
-            "reshape the input so that windows run over one to three axes",
+            Text("reshape the input so that windows run over one to three axes"),
         )
     kernel = get_ints(b, "kernel_shape", (), axes)
     if not kernel:
-        raise b.bad("needs kernel_shape, found none", "attribute kernel_shape")
+        raise b.bad(Text("needs kernel_shape, found none"), "attribute kernel_shape")
     strides = get_ints(b, "strides", (1,) * axes, axes)
     for name, numbers in (("kernel_shape", kernel), ("strides", strides)):
         if min(numbers) < 1:
-            raise b.bad(f"needs positive {name}, found {list(numbers)}", f"attribute {name}")
+            text = Text("needs positive {name}, found {found}")
+            raise b.bad(text.with_values(name=name, found=list(numbers)), f"attribute {name}")
     dilations = get_optional_ints(b, "dilations") or ()
     if get_int(b, "ceil_mode", 0) or any(each != 1 for each in dilations):
         raise b.unsupported(
-            "ceil_mode and dilations have no counterpart",
+            Text("ceil_mode and dilations have no counterpart"),
             "attribute ceil_mode" if get_int(b, "ceil_mode", 0) else "attribute dilations",
-            "export the model at opset 17, where LpPool has neither",
+            Text("export the model at opset 17, where LpPool has neither"),
         )
     return [AxisWindow(size, step, 1) for size, step in zip(kernel, strides, strict=True)]
 
@@ -76,7 +77,10 @@ def _pads(b: Builder, windows: list[AxisWindow]) -> list[tuple[int, int]]:
     """(begin, end) padding per spatial axis in whatever form the node gives it."""
     auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in AUTO_PADS:
-        raise b.bad(f"takes {', '.join(AUTO_PADS)}, found {auto_pad!r}", "attribute auto_pad")
+        raise b.bad(
+            Text("takes {known}, found {found}", known=", ".join(AUTO_PADS), found=repr(auto_pad)),
+            "attribute auto_pad",
+        )
     if auto_pad != "NOTSET":
         dims = b.source(0).shape[_FIRST:]
         return [
@@ -88,7 +92,7 @@ def _pads(b: Builder, windows: list[AxisWindow]) -> list[tuple[int, int]]:
         raise ATTR_OUT_OF_RANGE.error(
             Text("pads of LpPool must be at least 0, found {pads}", pads=list(pads)),
             place=b.place("attribute pads"),
-            help="crop with a Slice before the node instead",
+            help=Text("crop with a Slice before the node instead"),
         )
     return list(zip(pads[:count], pads[count:], strict=True))
 
@@ -98,8 +102,7 @@ def _check_room(b: Builder, pads: list[tuple[int, int]], windows: list[AxisWindo
     dims = b.source(0).required_dims[_FIRST:]
     for axis, (dim, pair, window) in enumerate(zip(dims, pads, windows, strict=True), _FIRST):
         if dim is not None and window_count(dim, pair, window.reach, window.stride) < 1:
+            text = Text("has a window of {reach} elements, axis {axis} has {dim} with its padding")
             raise b.bad(
-                f"has a window of {window.reach} elements, axis {axis} has {dim + sum(pair)} with "
-                "its padding",
-                "input X",
+                text.with_values(reach=window.reach, axis=axis, dim=dim + sum(pair)), "input X"
             )

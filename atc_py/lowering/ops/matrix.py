@@ -124,7 +124,8 @@ def _check_matrices(b: Builder) -> None:
         rank = b.source(position).rank
         if rank != _MATRIX:
             raise b.bad(
-                f"needs matrices, input {name} has rank {rank}", Text("input {at}", at=name)
+                Text("needs matrices, input {name} has rank {rank}", name=name, rank=rank),
+                Text("input {at}", at=name),
             )
 
 
@@ -132,11 +133,14 @@ def _check_factors(b: Builder) -> None:
     """Refuse factors of a product of integers, which has no place for them."""
     for name in ("alpha", "beta"):
         if b.source(0).required_dtype.is_integer and get_float(b, name, 1.0) != 1:
+            text = Text("{name} of a layer on {dtype} must be 1, found {found}")
+            dtype, found = b.source(0).required_dtype.value, get_float(b, name, 1.0)
             raise b.unsupported(
-                f"{name} of a layer on {b.source(0).required_dtype.value} must be 1, "
-                f"found {get_float(b, name, 1.0)}",
+                text.with_values(name=name, dtype=dtype, found=found),
                 f"attribute {name}",
-                "multiply it into the scale of the AscendDequant after the node, or into the bias",
+                Text(
+                    "multiply it into the scale of the AscendDequant after the node, or into the bias"
+                ),
             )
 
 

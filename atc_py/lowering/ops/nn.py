@@ -77,7 +77,8 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
     pads = _transposed_pads(b, x, windows, output_padding)
     if 0 in b.output_type().dims[-axes:]:
         found = format_shape(b.output_type().dims)
-        raise b.bad(f"leaves nothing of its result, {found}: pads take all away", "attribute pads")
+        text = Text("leaves nothing of its result, {found}: pads take all away")
+        raise b.bad(text.with_values(found=found), "attribute pads")
     attributes: dict[str, AttrValue] = {
         "input_size": tuple(-1 if dim is None else dim for dim in b.output_type().dims),
         "strides": (1, 1, *(window.stride for window in windows)),
@@ -99,9 +100,9 @@ def lower_max_pool(b: Builder) -> Sequence[Value]:
     """Lower MaxPool to MaxPoolV3; the Indices output has no counterpart."""
     if b.wants_output(1):
         raise b.unsupported(
-            "output Indices is not available on the device",
+            Text("output Indices is not available on the device"),
             "output Indices",
-            "export the model without return_indices, or compute them on the host",
+            Text("export the model without return_indices, or compute them on the host"),
         )
     return [pooled(b, _pool(b, "MaxPoolV3", _pool_windows(b), {}, dilated=True))]
 
@@ -113,9 +114,9 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
     windows = _pool_windows(b)
     if any(window.dilation != 1 for window in windows):
         raise b.unsupported(
-            f"dilations must be 1, found {[window.dilation for window in windows]}",
+            Text("dilations must be 1, found {found}", found=[each.dilation for each in windows]),
             "attribute dilations",
-            "export the model at opset 13, where AveragePool has no dilations",
+            Text("export the model at opset 13, where AveragePool has no dilations"),
         )
     exclusive: dict[str, AttrValue] = {"exclusive": get_int(b, "count_include_pad", 0) == 0}
     return [pooled(b, _pool(b, "AvgPoolV2", windows, exclusive))]
@@ -140,15 +141,15 @@ def lower_batch_normalization(b: Builder) -> Sequence[Value]:
     training = get_int(b, "training_mode", 0) != 0
     if training or any(b.wants_output(position) for position in range(1, 5)):
         raise b.unsupported(
-            "computes statistics, as in training",
+            Text("computes statistics, as in training"),
             "attribute training_mode" if training else "output mean",
-            "export the model in evaluation mode (model.eval() in PyTorch)",
+            Text("export the model in evaluation mode (model.eval() in PyTorch)"),
         )
     if get_int(b, "spatial", 1) != 1:
         raise b.unsupported(
-            "spatial = 0 (statistics per position) has no counterpart",
+            Text("spatial = 0 (statistics per position) has no counterpart"),
             "attribute spatial",
-            "export the model at opset 9 or later, where the form is gone",
+            Text("export the model at opset 9 or later, where the form is gone"),
         )
     attributes: dict[str, AttrValue] = {
         "epsilon": get_float(b, "epsilon", 1e-5),
@@ -166,7 +167,7 @@ def lower_lrn(b: Builder) -> Sequence[Value]:
         raise ATTR_OUT_OF_RANGE.error(
             Text("size of LRN must be odd and positive, found {size}", size=size),
             place=b.place("attribute size"),
-            help="use the next odd size and train again, or run this node on the host",
+            help=Text("use the next odd size and train again, or run this node on the host"),
         )
     attributes: dict[str, AttrValue] = {
         "depth_radius": (size - 1) // 2,
@@ -183,9 +184,9 @@ def lower_dropout(b: Builder) -> Sequence[Value]:
     training = b.constant_input(2, "training_mode")
     if training is not None and bool(training.any()):
         raise b.unsupported(
-            "training_mode is true",
+            Text("training_mode is true"),
             "input training_mode",
-            "export the model in evaluation mode (model.eval() in PyTorch)",
+            Text("export the model in evaluation mode (model.eval() in PyTorch)"),
         )
     results = [b.input(0)]
     if b.wants_output(1):
@@ -206,12 +207,14 @@ def _need_spatial_rank(b: Builder, value: SourceTensor, name: str) -> None:
 def _need_rank(b: Builder, value: SourceTensor, name: str, rank: int) -> None:
     """Refuse a tensor that is not of `rank`, that of an image or of a volume."""
     if value.rank != rank:
-        axes, words = ("NCHW", "two") if rank == _IMAGE else ("NCDHW", "three")
+        axes, words = ("NCHW", Text("two")) if rank == _IMAGE else ("NCDHW", Text("three"))
         found = format_shape(value.required_dims)
+        text = Text("input {name} must have rank {rank} ({axes}), found {found}")
+        advice = Text("add axes of size 1 around the node so that it works on {n} spatial axes")
         raise b.unsupported(
-            f"input {name} must have rank {rank} ({axes}), found {found}",
+            text.with_values(name=name, rank=rank, axes=axes, found=found),
             Text("input {at}", at=name),
-            f"add axes of size 1 around the node so that it works on {words} spatial axes",
+            advice.with_values(n=words),
         )
 
 
@@ -221,19 +224,21 @@ def _channels(x: SourceTensor, wanted: int, group: int) -> int:
     if channels is None and group == 1:
         return wanted
     if channels is None:
-        raise OpenShapeError(f"the channels of {format_shape(x.required_dims)} are open")
+        text = Text("the channels of {shape} are open")
+        raise OpenShapeError(text.with_values(shape=format_shape(x.required_dims)))
     return channels
 
 
 def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: int) -> None:
     """Refuse channel counts that do not fit the filter or the groups."""
     if group < 1 or outputs % group or found % group:
-        raise b.bad(
-            f"needs group to divide {found} input and {outputs} output channels, found {group}",
-            "attribute group",
+        text = Text(
+            "needs group to divide {inputs} input and {outputs} output channels, found {found}"
         )
+        raise b.bad(text.with_values(inputs=found, outputs=outputs, found=group), "attribute group")
     if found != wanted:
-        raise b.bad(f"has {found} input channels, its filter is for {wanted}", "input W")
+        text = Text("has {found} input channels, its filter is for {wanted}")
+        raise b.bad(text.with_values(found=found, wanted=wanted), "input W")
 
 
 def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
@@ -241,9 +246,9 @@ def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
     kernel = tuple(w.shape[2:])
     stated = get_optional_ints(b, "kernel_shape")
     if stated is not None and stated != kernel:
+        text = Text("states kernel_shape {stated}, its filter has {found}")
         raise b.bad(
-            f"states kernel_shape {list(stated)}, its filter has {list(kernel)}",
-            "attribute kernel_shape",
+            text.with_values(stated=list(stated), found=list(kernel)), "attribute kernel_shape"
         )
     return kernel
 
@@ -254,7 +259,8 @@ def _windows(b: Builder, kernel: tuple[int, ...]) -> list[AxisWindow]:
     dilations = get_ints(b, "dilations", (1,) * axes, axes)
     for name, numbers in (("kernel_shape", kernel), ("strides", strides), ("dilations", dilations)):
         if min(numbers) < 1:
-            raise b.bad(f"needs positive {name}, found {list(numbers)}", f"attribute {name}")
+            text = Text("needs positive {name}, found {found}")
+            raise b.bad(text.with_values(name=name, found=list(numbers)), f"attribute {name}")
     return [AxisWindow(*axis) for axis in zip(kernel, strides, dilations, strict=True)]
 
 
@@ -264,7 +270,7 @@ def _pool_windows(b: Builder) -> list[AxisWindow]:
         _need_rank(b, x, "X", _IMAGE)
     kernel = get_ints(b, "kernel_shape", (), x.rank - 2)
     if not kernel:
-        raise b.bad("needs kernel_shape, found none", "attribute kernel_shape")
+        raise b.bad(Text("needs kernel_shape, found none"), "attribute kernel_shape")
     return _windows(b, kernel)
 
 
@@ -292,19 +298,22 @@ def _check_room(
         if dim is None:
             continue
         if window_count(dim, pair, window.reach, window.stride, ceil=ceil) < 1:
-            padded = f", {dim + sum(pair)} with its padding" if any(pair) else ""
-            raise b.bad(
-                f"has a window that reaches over {window.reach} elements, its axis {name} has "
-                f"{dim}{padded}",
-                "input X",
+            padded = Text(", {n} with its padding", n=dim + sum(pair)) if any(pair) else ""
+            text = Text(
+                "has a window that reaches over {reach} elements, its axis {axis} has {dim}{pads}"
             )
+            values = {"reach": window.reach, "axis": name, "dim": dim}
+            raise b.bad(text.with_values(pads=padded, **values), "input X")
 
 
 def _auto_pad(b: Builder) -> str:
     """The attribute auto_pad; refuse one that ONNX does not define."""
     auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in AUTO_PADS:
-        raise b.bad(f"takes {', '.join(AUTO_PADS)}, found {auto_pad!r}", "attribute auto_pad")
+        raise b.bad(
+            Text("takes {known}, found {found}", known=", ".join(AUTO_PADS), found=repr(auto_pad)),
+            "attribute auto_pad",
+        )
     return auto_pad
 
 
@@ -327,7 +336,8 @@ def _padded_dim(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -
         return dim
     if auto_pad == "VALID" or window.stride == 1:
         return 1
-    raise OpenShapeError(f"{auto_pad} pads by the open dims of {format_shape(x.required_dims)}")
+    text = Text("{auto_pad} pads by the open dims of {shape}")
+    raise OpenShapeError(text.with_values(auto_pad=auto_pad, shape=format_shape(x.required_dims)))
 
 
 def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
@@ -342,7 +352,7 @@ def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
                 pads=list(pads),
             ),
             place=b.place("attribute pads"),
-            help="crop with a Slice before the node instead",
+            help=Text("crop with a Slice before the node instead"),
         )
     return list(zip(pads[:axes], pads[axes:], strict=True))
 
@@ -363,10 +373,11 @@ def _transposed_pads(
         )
     ]
     if min(pad for pair in pads for pad in pair) < 0:
+        shape = format_shape(b.output_type().shape)
         raise b.unsupported(
-            f"the output {format_shape(b.output_type().shape)} is larger than its windows reach",
+            Text("the output {shape} is larger than its windows reach", shape=shape),
             "attribute output_shape" if wanted else "attribute auto_pad",
-            "use output_padding for the rest, or a smaller output_shape",
+            Text("use output_padding for the rest, or a smaller output_shape"),
         )
     return pads
 

@@ -9,6 +9,7 @@ from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.shapes import Dims, closed_shape
+from atc_py.text import Text
 
 _EXPONENTIALS = {"Softmax": "SoftmaxV2", "LogSoftmax": "LogSoftmaxV2"}
 
@@ -65,7 +66,7 @@ def lower_lp_normalization(b: Builder) -> Sequence[Value]:
     """Lower LpNormalization to LpNormalize."""
     p = get_int(b, "p", 2)
     if p not in {1, 2}:
-        raise b.bad(f"takes p 1 or 2, found {p}", "attribute p")
+        raise b.bad(Text("takes p 1 or 2, found {found}", found=p), "attribute p")
     attributes: dict[str, AttrValue] = {"p": p, "axis": _axis(b, -1)}
     return [b.op("LpNormalize", [b.input(0)], b.output_type(), attributes)]
 
@@ -89,7 +90,8 @@ def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
     given = (0, 2, 3) if given is None else given
     axes = tuple(axis_of(b, axis, rank, "attribute axes") for axis in given)
     if len(set(axes)) != len(axes):
-        raise b.bad(f"needs axes that differ, found {list(axes)}", "attribute axes")
+        text = Text("needs axes that differ, found {found}")
+        raise b.bad(text.with_values(found=list(axes)), "attribute axes")
     attributes: dict[str, AttrValue] = {"axes": axes, "eps": 1e-9}
     return [b.op("MVNV2", [b.input(0)], b.output_type(), attributes)]
 

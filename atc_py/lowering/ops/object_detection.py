@@ -9,6 +9,7 @@ from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import OpenShapeError, format_shape
+from atc_py.text import Text
 
 _LARGEST_EXACT = 2048
 """Up to here float16 holds every integer: images are numbers among the coordinates of rois."""
@@ -39,7 +40,7 @@ def _roi_align(b: Builder, end_mode: int) -> Sequence[Value]:
     _check_rois(b, 4)
     regions, images = b.source(1).required_dims[:1], b.source(2).required_dims
     if images != regions and None not in {*regions, *images}:
-        raise b.bad("needs one of batch_indices for each of rois", "input batch_indices")
+        raise b.bad(Text("needs one of batch_indices for each of rois"), "input batch_indices")
     attributes: dict[str, AttrValue] = {
         "spatial_scale": get_float(b, "spatial_scale", 1.0),
         "pooled_height": get_int(b, "output_height", 1),
@@ -104,14 +105,12 @@ def _five_columns(b: Builder) -> Value:
     count, dtype = rois.type.dims[0], rois.type.dtype
     batch = b.source(0).required_dims[0]
     if batch is None:
-        raise OpenShapeError(
-            f"the number of images in {format_shape(b.source(0).required_dims)} is open"
-        )
+        text = Text("the number of images in {shape} is open")
+        raise OpenShapeError(text.with_values(shape=format_shape(b.source(0).required_dims)))
     if batch > _LARGEST_EXACT:
+        text = Text("images are counted in float16, which is exact up to {most}")
         raise b.unsupported(
-            f"images are counted in float16, which is exact up to {_LARGEST_EXACT}",
-            "input X",
-            "split the batch",
+            text.with_values(most=_LARGEST_EXACT), "input X", Text("split the batch")
         )
     images = b.cast(b.cast(b.input(2), DType.INT32), dtype)
     column = b.op("Unsqueeze", [images], TensorType(dtype, (count, 1)), {"axes": (1,)}, "column")
@@ -123,9 +122,9 @@ def _check_rois(b: Builder, columns: int) -> None:
     """Refuse images that are not maps, and rois of another width."""
     x, rois = b.source(0), b.source(1)
     if x.rank != 4:  # noqa: PLR2004  (N, C, H, W)
-        raise b.bad(f"needs X of rank 4, found {format_shape(x.required_dims)}", "input X")
+        text = Text("needs X of rank 4, found {found}")
+        raise b.bad(text.with_values(found=format_shape(x.required_dims)), "input X")
     if rois.rank != 2 or rois.required_dims[1] not in {None, columns}:  # noqa: PLR2004  (a table)
-        raise b.bad(
-            f"needs rois of {columns} columns, found {format_shape(rois.required_dims)}",
-            "input rois",
-        )
+        text = Text("needs rois of {columns} columns, found {found}")
+        found = format_shape(rois.required_dims)
+        raise b.bad(text.with_values(columns=columns, found=found), "input rois")

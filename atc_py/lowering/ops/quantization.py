@@ -14,7 +14,7 @@ from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import said, stated
 from atc_py.tensor.dtypes import DType
-from atc_py.text import Text
+from atc_py.text import Text, all_of
 
 _ROUND_MODES = ("Round", "Floor", "Ceil", "Trunc")
 _TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16, "INT4": DType.INT4}
@@ -27,7 +27,8 @@ def lower_ascend_quant(b: Builder) -> Sequence[Value]:
     x, mode = b.input(0), get_string(b, "round_mode", "Round")
     if mode not in _ROUND_MODES:
         known = ", ".join(_ROUND_MODES)
-        raise b.bad(f"takes one of {known} as round_mode, found {mode}", "attribute round_mode")
+        text = Text("takes one of {known} as round_mode, found {found}")
+        raise b.bad(text.with_values(known=known, found=mode), "attribute round_mode")
     target = _target(b)
     attributes: dict[str, AttrValue] = {
         **_scale_and_offset(b),
@@ -60,7 +61,9 @@ def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
     x, scale = b.input(0), _scale(b)
     sqrt_mode, dtype = _flag(b, "sqrt_mode"), _dtype(b)
     if sqrt_mode and scale.type.dtype is DType.UINT64:
-        raise b.bad("takes float16 factors with sqrt_mode, found uint64", "attribute sqrt_mode")
+        raise b.bad(
+            Text("takes float16 factors with sqrt_mode, found uint64"), "attribute sqrt_mode"
+        )
     attributes: dict[str, AttrValue] = {
         "sqrt_mode": sqrt_mode,
         "relu_flag": _flag(b, "relu_flag"),
@@ -84,9 +87,10 @@ def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
     x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
     dual = _flag(b, "dual_output")
     if b.wants_output(1) and not dual:
-        raise b.bad("gives a second output with dual_output alone", "output 1")
+        raise b.bad(Text("gives a second output with dual_output alone"), "output 1")
     if addend is not None and addend.type.shape != x.type.shape:
-        raise b.bad(f"needs x1 of the shape of x0, found {said(addend.type)}", "input x1")
+        text = Text("needs x1 of the shape of x0, found {found}")
+        raise b.bad(text.with_values(found=said(addend.type)), "input x1")
     names = [(b.output_name(0), DType.INT8), (f"{b.output_name(0)}.int16", DType.INT16)]
     if b.wants_output(1):
         names[1] = (b.output_name(1), DType.INT16)
@@ -137,7 +141,8 @@ def _target(b: Builder) -> DType:
     if name in _TARGETS:
         return _TARGETS[name]
     known = ", ".join(_TARGETS)
-    raise b.bad(f"takes one of {known} as dst_type, found {name}", "attribute dst_type")
+    text = Text("takes one of {known} as dst_type, found {found}")
+    raise b.bad(text.with_values(known=known, found=name), "attribute dst_type")
 
 
 def _dtype(b: Builder) -> DType:
@@ -145,7 +150,8 @@ def _dtype(b: Builder) -> DType:
     number = get_int(b, "dtype", DType.FLOAT32.ge)
     if number not in _RESULTS:
         known = " or ".join(f"{ge} ({dtype.value})" for ge, dtype in _RESULTS.items())
-        raise b.bad(f"takes {known} as dtype, found {number}", "attribute dtype")
+        text = Text("takes {known} as dtype, found {found}")
+        raise b.bad(text.with_values(known=known, found=number), "attribute dtype")
     return _RESULTS[number]
 
 
@@ -163,7 +169,8 @@ def _check_channels(b: Builder, x: Value, value: Value, name: str) -> None:
     count = prod(value.type.shape)
     fits = channel_axis(x.type.shape, count) is not None and is_a_list(value.type.shape)
     if count != 1 and not fits:
-        found = f"{said(x.type)} and {said(value.type)}"
+        found = all_of([said(x.type), said(value.type)])
         raise b.bad(
-            f"needs 1 element or 1 for each channel, found {found}", Text("input {at}", at=name)
+            Text("needs 1 element or 1 for each channel, found {found}", found=found),
+            Text("input {at}", at=name),
         )

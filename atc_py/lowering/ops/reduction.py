@@ -106,7 +106,7 @@ def lower_global_lp_pool(b: Builder) -> Sequence[Value]:
     """
     p = get_int(b, "p", 2)
     if p < 1:
-        raise b.bad(f"takes a p of 1 or more, found {p}", "attribute p")
+        raise b.bad(Text("takes a p of 1 or more, found {found}", found=p), "attribute p")
     x, result = b.input(0), b.output_type()
     attributes: dict[str, AttrValue] = {"p": float(p)}
     if x.type.rank in _POOLED_RANKS:
@@ -132,14 +132,14 @@ def lower_position(b: Builder) -> Sequence[Value]:
     """Lower ArgMax to ArgMaxD, ArgMin -> ArgMinD, in int32; then the axis again, and int64."""
     if get_int(b, "select_last_index", 0):
         raise b.unsupported(
-            "the last of equal values is asked for, the device finds the first",
+            Text("the last of equal values is asked for, the device finds the first"),
             "attribute select_last_index",
-            "export the model with select_last_index 0, or reverse the axis before the node",
+            Text("export the model with select_last_index 0, or reverse the axis before the node"),
         )
     x = b.input(0)
     axis = axis_of(b, get_int(b, "axis", 0), x.type.rank)
     if x.type.dims[axis] == 0:
-        raise b.bad(f"needs elements along axis {axis}, found none", "input data")
+        raise b.bad(Text("needs elements along axis {axis}, found none", axis=axis), "input data")
     shape = x.type.dims[:axis] + x.type.dims[axis + 1 :]
     attributes: dict[str, AttrValue] = {"dimension": axis, "dtype": DType.INT32}
     counted = TensorType(DType.INT32, shape)
@@ -184,7 +184,7 @@ def _top_k(b: Builder, k: int | None) -> Sequence[Value]:
     axis = axis_of(b, get_int(b, "axis", -1), x.type.rank)
     dim = x.type.dims[axis]
     if k is not None and (k < 0 or (dim is not None and k > dim)):
-        raise b.bad(f"takes k from 0 to {dim}, found {k}", "K")
+        raise b.bad(Text("takes k from 0 to {dim}, found {found}", dim=dim, found=k), "K")
     shape = (*x.type.dims[:axis], k, *x.type.dims[axis + 1 :])
     attributes: dict[str, AttrValue] = {
         "sorted": True,
@@ -226,6 +226,9 @@ def _keeps(b: Builder) -> bool:
 def _number(b: Builder, position: int, name: str) -> int:
     numbers = numbers_of(b, position, name)
     if numbers is None or len(numbers) != 1:
-        found = "none" if numbers is None else len(numbers)
-        raise b.bad(f"needs 1 number in {name}, found {found}", Text("input {at}", at=name))
+        found = Text("none") if numbers is None else len(numbers)
+        raise b.bad(
+            Text("needs 1 number in {name}, found {found}", name=name, found=found),
+            Text("input {at}", at=name),
+        )
     return numbers[0]

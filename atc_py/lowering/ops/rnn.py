@@ -13,6 +13,7 @@ from atc_py.lowering.attributes import get_int
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.ops.rnn_layer import DIRECTIONS, RecurrentLayer
 from atc_py.lowering.registry import lowering
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -68,7 +69,7 @@ class _Weights(msgspec.Struct, frozen=True):
     def of(layer: RecurrentLayer) -> _Weights:
         w, r, b = (layer.b.optional_source(position) for position in (1, 2, 3))
         if w is None or r is None or w.const is None or r.const is None:
-            raise layer.b.bad("needs W and R")
+            raise layer.b.bad(Text("needs W and R"))
         return _Weights(w.const, r.const, None if b is None else b.const)
 
 

@@ -3,6 +3,7 @@
 import msgspec
 
 from atc_py.lowering.builder import Builder
+from atc_py.text import Text
 
 _DEFAULTS: dict[str, tuple[float | None, float | None]] = {
     "affine": (1.0, 0.0),
@@ -51,11 +52,13 @@ def read_activations(b: Builder, usual: tuple[str, ...], directions: int) -> Act
     default = usual * directions
     names = tuple(name.lower() for name in _strings(b)) or default
     if len(names) != len(default):
-        raise b.bad(f"needs {len(default)} activations, found {len(names)}", "activations")
+        text = Text("needs {n} activations, found {found}")
+        raise b.bad(text.with_values(n=len(default), found=len(names)), "activations")
     unknown = [name for name in names if name not in _DEFAULTS]
     if unknown:
         known = ", ".join(_DEFAULTS)
-        raise b.bad(f"knows the activations {known}, found {unknown[0]!r}", "activations")
+        text = Text("knows the activations {known}, found {found}")
+        raise b.bad(text.with_values(known=known, found=repr(unknown[0])), "activations")
     alphas = _consumed(b, names, "activation_alpha", 0)
     betas = _consumed(b, names, "activation_beta", 1)
     return Activations(names, alphas, betas, names == default)
@@ -67,7 +70,7 @@ def _strings(b: Builder) -> tuple[str, ...]:
     names = value if isinstance(value, tuple) else (value,)
     found = tuple(name for name in names if isinstance(name, str))
     if len(found) != len(names):
-        raise b.bad("takes a list of strings as activations", "attribute activations")
+        raise b.bad(Text("takes a list of strings as activations"), "attribute activations")
     return found
 
 
@@ -80,7 +83,8 @@ def _consumed(b: Builder, names: tuple[str, ...], attribute: str, which: int) ->
         else []
     )
     if not isinstance(value, tuple) or len(numbers) != len(value):
-        raise b.bad(f"takes a list of numbers as {attribute}", f"attribute {attribute}")
+        text = Text("takes a list of numbers as {attribute}")
+        raise b.bad(text.with_values(attribute=attribute), f"attribute {attribute}")
     given = iter(numbers)
     found = []
     for name in names:

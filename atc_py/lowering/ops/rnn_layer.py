@@ -31,7 +31,8 @@ class RecurrentLayer:
         self.direction = get_string(b, "direction", "forward")
         if self.direction not in DIRECTIONS:
             known = ", ".join(DIRECTIONS)
-            raise b.bad(f"takes {known} as direction, found {self.direction!r}", "direction")
+            text = Text("takes {known} as direction, found {found}")
+            raise b.bad(text.with_values(known=known, found=repr(self.direction)), "direction")
         self.directions = len(DIRECTIONS[self.direction])
         self.batch_first = get_int(b, "layout", 0) != 0
         self.clip = get_float(b, "clip", 0.0)
@@ -45,7 +46,8 @@ class RecurrentLayer:
         for position in range(3):
             if b.source(position).rank != 3:  # noqa: PLR2004  (the definition's rank)
                 raise b.bad(
-                    f"needs rank 3, input {position} has another", Text("input {at}", at=position)
+                    Text("needs rank 3, input {position} has another", position=position),
+                    Text("input {at}", at=position),
                 )
         steps, batch, width = self._turned(b.source(0).shape)
         self.steps, self.batch = steps, batch
@@ -61,8 +63,12 @@ class RecurrentLayer:
             source = b.optional_source(position)
             if source is not None and source.shape != shape:
                 name = names[position]
-                found = f"{list(source.shape)} where {list(shape)} fits the others"
-                raise b.bad(f"has {name} of shape {found}", Text("input {at}", at=name))
+                found = Text("{shape} where {other} fits the others")
+                found = found.with_values(shape=list(source.shape), other=list(shape))
+                raise b.bad(
+                    Text("has {name} of shape {found}", name=name, found=found),
+                    Text("input {at}", at=name),
+                )
 
     def _turned(self, shape: Shape) -> Shape:
         """A shape of rank 3 with its first two dims in the order of layout 0."""

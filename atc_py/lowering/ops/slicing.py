@@ -15,6 +15,7 @@ from atc_py.lowering.computed import (
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
+from atc_py.text import Text
 
 
 @lowering("Slice")
@@ -22,7 +23,7 @@ def lower_slice_by_attributes(b: Builder) -> Sequence[Value]:
     """Slice before opset 10 -> StridedSliceD; all steps are 1."""
     starts, ends = get_optional_ints(b, "starts"), get_optional_ints(b, "ends")
     if starts is None or ends is None:
-        raise b.bad("needs starts and ends", "attribute starts")
+        raise b.bad(Text("needs starts and ends"), "attribute starts")
     axes = get_optional_ints(b, "axes") or tuple(range(len(starts)))
     return _sliced(b, starts, ends, axes, (1,) * len(starts))
 
@@ -34,7 +35,7 @@ def lower_slice_by_inputs(b: Builder) -> Sequence[Value]:
         return [slice_computed(b)]
     starts, ends = numbers_of(b, 1, "starts"), numbers_of(b, 2, "ends")
     if starts is None or ends is None:
-        raise b.bad("needs starts and ends", "input starts")
+        raise b.bad(Text("needs starts and ends"), "input starts")
     axes = numbers_of(b, 3, "axes") or tuple(range(len(starts)))
     steps = numbers_of(b, 4, "steps") or (1,) * len(starts)
     return _sliced(b, starts, ends, axes, steps)
@@ -45,7 +46,7 @@ def lower_pad_by_attributes(b: Builder) -> Sequence[Value]:
     """Pad before opset 11 -> PadV3D."""
     pads = get_optional_ints(b, "pads")
     if pads is None:
-        raise b.bad("needs pads, found none", "attribute pads")
+        raise b.bad(Text("needs pads, found none"), "attribute pads")
     return _pad(b, pads, get_float(b, "value", 0.0))
 
 
@@ -56,12 +57,13 @@ def lower_pad_by_inputs(b: Builder) -> Sequence[Value]:
         return [pad_computed(b)]
     pads = numbers_of(b, 1, "pads")
     if pads is None:
-        raise b.bad("needs pads, found none", "input pads")
+        raise b.bad(Text("needs pads, found none"), "input pads")
     fill = b.constant_input(2, "constant_value")
     if b.optional_source(3) is not None:
         pads = _spread(b, pads)
     if fill is not None and fill.size != 1:
-        raise b.bad(f"needs one number to fill with, found {fill.size}", "input constant_value")
+        text = Text("needs one number to fill with, found {found}")
+        raise b.bad(text.with_values(found=fill.size), "input constant_value")
     return _pad(b, pads, 0.0 if fill is None else float(fill.reshape(())))
 
 
@@ -70,7 +72,8 @@ def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
     rank = b.source(0).rank
     axes = numbers_of(b, 3, "axes") or ()
     if len(pads) != 2 * len(axes):
-        raise b.bad(f"needs 2 pads for each of {len(axes)} axes, found {len(pads)}", "input pads")
+        text = Text("needs 2 pads for each of {n} axes, found {found}")
+        raise b.bad(text.with_values(n=len(axes), found=len(pads)), "input pads")
     whole = [0] * 2 * rank
     for position, axis in enumerate(axis_of(b, axis, rank) for axis in axes):
         whole[axis] = pads[position]
@@ -84,7 +87,8 @@ def _pad(b: Builder, pads: tuple[int, ...], fill: float) -> Sequence[Value]:
     rank = x.type.rank
     check_pad_mode(b, mode)
     if len(pads) != 2 * rank:
-        raise b.bad(f"needs {2 * rank} pads for rank {rank}, found {len(pads)}", "input pads")
+        text = Text("needs {n} pads for rank {rank}, found {found}")
+        raise b.bad(text.with_values(n=2 * rank, rank=rank, found=len(pads)), "input pads")
     pairs = list(zip(pads[:rank], pads[rank:], strict=True))
     if min((pad for pair in pairs for pad in pair), default=0) < 0:
         x = _crop(b, x, pairs)
@@ -107,13 +111,11 @@ def _check_borders(b: Builder, mode: str, x: Value, pairs: list[tuple[int, int]]
         if dim is None or border <= 0:
             continue
         if mode == "reflect" and border >= dim:
-            raise b.bad(
-                f"mirrors {border} elements of axis {axis}, where at most {max(dim - 1, 0)} of "
-                f"{dim} can be",
-                field,
-            )
+            text = Text("mirrors {n} elements of axis {axis}, where at most {most} of {dim} can be")
+            raise b.bad(text.with_values(n=border, axis=axis, most=max(dim - 1, 0), dim=dim), field)
         if mode == "edge" and dim == 0:
-            raise b.bad(f"repeats the edge of axis {axis}, which has no elements", field)
+            text = Text("repeats the edge of axis {axis}, which has no elements")
+            raise b.bad(text.with_values(axis=axis), field)
 
 
 def _crop(b: Builder, x: Value, pairs: list[tuple[int, int]]) -> Value:
@@ -129,7 +131,8 @@ def _crop(b: Builder, x: Value, pairs: list[tuple[int, int]]) -> Value:
         for dim, (first, last) in zip(x.type.shape, pairs, strict=True)
     ]
     if any(reached.start > reached.stop for reached in kept):
-        raise b.bad(f"takes more away than there is: {[list(pair) for pair in pairs]}", "pads")
+        text = Text("takes more away than there is: {pairs}")
+        raise b.bad(text.with_values(pairs=[list(pair) for pair in pairs]), "pads")
     return _taken(b, x, kept, "cropped")
 
 
@@ -143,12 +146,13 @@ def _sliced(
     """The slice as a range of every axis, counted from the front."""
     if not len(starts) == len(ends) == len(axes) == len(steps):
         counts = [len(numbers) for numbers in (starts, ends, axes, steps)]
-        raise b.bad(f"needs starts, ends, axes and steps of one length, found {counts}", "starts")
+        text = Text("needs starts, ends, axes and steps of one length, found {found}")
+        raise b.bad(text.with_values(found=counts), "starts")
     x = b.input(0)
     ranges = [range(dim) for dim in x.type.shape]
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step == 0:
-            raise b.bad("needs steps other than 0", "input steps")
+            raise b.bad(Text("needs steps other than 0"), "input steps")
         position = axis_of(b, axis, len(ranges), "input axes")
         ranges[position] = _reached(start, end, step, x.type.shape[position])
     return [_taken(b, x, ranges)]
@@ -271,5 +275,6 @@ def _equal_parts(b: Builder, x: Value, axis: int) -> Sequence[Value]:
     part = -(-dim // count)
     last = dim - part * (count - 1)
     if last < 0 or (last != part and not may_be_uneven):
-        raise b.bad(f"cannot make {count} parts of an axis of {dim}", "input input")
+        text = Text("cannot make {count} parts of an axis of {dim}")
+        raise b.bad(text.with_values(count=count, dim=dim), "input input")
     return _split(b, (*(part,) * (count - 1), last))

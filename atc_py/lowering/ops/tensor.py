@@ -9,6 +9,7 @@ from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 
 @lowering("Identity")
@@ -21,9 +22,9 @@ def lower_identity(b: Builder) -> Sequence[Value]:
 def lower_constant(b: Builder) -> Sequence[Value]:
     """Constants fold in the front end; what is left holds no tensor."""
     raise b.unsupported(
-        "it holds no dense tensor of numbers",
+        Text("it holds no dense tensor of numbers"),
         None,
-        "write it as a dense tensor, or run what uses it on the host",
+        Text("write it as a dense tensor, or run what uses it on the host"),
     )
 
 
@@ -36,7 +37,8 @@ def lower_constant_of_shape(b: Builder) -> Sequence[Value]:
     if isinstance(value, ConstData):
         count = element_count(value.shape)
         if count != 1:
-            raise b.bad(f"needs one element to repeat, found {count}", "attribute value")
+            text = Text("needs one element to repeat, found {found}")
+            raise b.bad(text.with_values(found=count), "attribute value")
         element = value.numpy().reshape(()).item()
     single = b.const("element", SplatConst(element, result.dtype, (1,) * result.rank))
     return [b.op("Tile", [single, b.input(0)], result)]
@@ -92,7 +94,8 @@ def lower_transpose(b: Builder) -> Sequence[Value]:
     if perm is None:
         perm = tuple(reversed(range(rank)))
     if sorted(perm) != list(range(rank)):
-        raise b.bad(f"needs an order of {rank} axes, found {list(perm)}", "attribute perm")
+        text = Text("needs an order of {rank} axes, found {found}")
+        raise b.bad(text.with_values(rank=rank, found=list(perm)), "attribute perm")
     return [b.op("TransposeD", [b.input(0)], b.output_type(), {"perm": perm})]
 
 
@@ -102,7 +105,7 @@ def lower_unsqueeze(b: Builder) -> Sequence[Value]:
     result = b.output_type()
     axes = _axes(b)
     if axes is None:
-        raise b.bad("needs axes, found none", "attribute axes")
+        raise b.bad(Text("needs axes, found none"), "attribute axes")
     rank = result.rank
     normal = tuple(sorted(axis_of(b, axis, rank, "attribute axes") for axis in axes))
     return [b.op("Unsqueeze", [b.input(0)], result, {"axes": normal})]

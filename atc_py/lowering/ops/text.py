@@ -7,6 +7,7 @@ from atc_py.ir import AttrValue, Value
 from atc_py.lowering.attributes import get_int, get_optional_ints, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
+from atc_py.text import Text
 
 
 @lowering("TfIdfVectorizer", since=9)
@@ -23,10 +24,12 @@ def lower_tf_idf_vectorizer(b: Builder) -> Sequence[Value]:
         for name in ("ngram_counts", "ngram_indexes", "pool_int64s")
     )
     if not 1 <= shortest <= longest <= len(starts) or skips < 0:
-        raise b.bad(
-            f"needs 1 <= min_gram_length <= max_gram_length <= {len(starts)}, as many as "
-            f"ngram_counts has, and max_skip_count >= 0; found {shortest}, {longest} and {skips}"
+        text = Text(
+            "needs 1 <= min_gram_length <= max_gram_length <= {starts}, as many as ngram_counts "
+            "has, and max_skip_count >= 0; found {shortest}, {longest} and {skips}"
         )
+        lengths = {"shortest": shortest, "longest": longest, "skips": skips}
+        raise b.bad(text.with_values(starts=len(starts), **lengths))
     _check_pool(b, starts, places, pool)
     attributes: dict[str, AttrValue] = {
         "max_gram_length": longest,
@@ -53,17 +56,16 @@ def _check_pool(
     lengths = [after - before for before, after in pairwise(bounds)]
     whole = all(length >= 0 and length % n == 0 for n, length in enumerate(lengths, 1))
     if bounds[0] != 0 or not whole:
-        raise b.bad(
-            f"has {len(starts)} starts of n-grams of 1, 2, ... numbers, which do not cut its pool of "
-            f"{len(pool)} into whole n-grams",
-            "attribute ngram_counts",
+        text = Text(
+            "has {starts} starts of n-grams of 1, 2, ... numbers, which do not cut its pool of "
+            "{pool} into whole n-grams"
         )
+        values = {"starts": len(starts), "pool": len(pool)}
+        raise b.bad(text.with_values(**values), "attribute ngram_counts")
     count = sum(length // n for n, length in enumerate(lengths, 1))
     if len(places) != count or min(places, default=0) < 0:
-        raise b.bad(
-            f"needs a place that is at least 0 for each of {count} n-grams, found {len(places)}",
-            "attribute ngram_indexes",
-        )
+        text = Text("needs a place that is at least 0 for each of {count} n-grams, found {found}")
+        raise b.bad(text.with_values(count=count, found=len(places)), "attribute ngram_indexes")
 
 
 def _weights(b: Builder, places: tuple[int, ...]) -> tuple[float, ...]:
@@ -80,12 +82,17 @@ def _weights(b: Builder, places: tuple[int, ...]) -> tuple[float, ...]:
         return ()
     weights = tuple(float(item) for item in given if isinstance(item, int | float))
     if len(weights) != len(places):
-        raise b.bad(f"needs {len(places)} weights, found {len(weights)}", "attribute weights")
+        text = Text("needs {n} weights, found {found}")
+        raise b.bad(text.with_values(n=len(places), found=len(weights)), "attribute weights")
     if sorted(places) != list(range(len(places))):
+        text = Text(
+            "with weights, ngram_indexes must have each place from 0 to {last} once, found {count} "
+            "places up to {most}"
+        )
+        values = {"last": len(places) - 1, "count": len(set(places)), "most": max(places)}
         raise b.unsupported(
-            f"with weights, ngram_indexes must have each place from 0 to {len(places) - 1} once, found "
-            f"{len(set(places))} places up to {max(places)}",
+            text.with_values(**values),
             "attribute ngram_indexes",
-            "give each n-gram a place of its own, and no place without one",
+            Text("give each n-gram a place of its own, and no place without one"),
         )
     return weights

@@ -6,6 +6,7 @@ from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.shapes import element_count, format_shape
+from atc_py.text import Text
 
 _OUTPUT_SHAPE = 2
 
@@ -22,7 +23,8 @@ def lower_max_unpool(b: Builder) -> Sequence[Value]:
     if x.required_dims != indices.required_dims:
         found = format_shape(indices.required_dims)
         wanted = format_shape(x.required_dims)
-        raise b.bad(f"takes one position for each of {wanted} values, found {found}", "input I")
+        text = Text("takes one position for each of {wanted} values, found {found}")
+        raise b.bad(text.with_values(wanted=wanted, found=found), "input I")
     zeros = _zeros(b, result)
     values = [zeros, b.flat(b.input(1)), b.flat(b.input(0))]
     placed = b.op("ScatterElements", values, zeros.type, {"axis": 0}, "placed")

@@ -104,7 +104,9 @@ def _check_names(
                 Text("the model has no input {name}", name=repr(name)),
                 place=INPUT_SHAPE_PLACE,
                 help=Text(
-                    "{guess}inputs of the model: {listed}", guess=guess, listed=listed or "none"
+                    "{guess}inputs of the model: {listed}",
+                    guess=guess,
+                    listed=listed or Text("none"),
                 ),
                 atc=AtcFault("E10017" if is_node else "E10016", (name, "input_shape")),
             )
@@ -204,7 +206,7 @@ class _Binder:
         elif (too_large := size_complaint(declared.element, given)) is not None:
             self._sink.add(
                 BAD_INPUT_SHAPE.diagnostic(
-                    too_large, place=INPUT_SHAPE_PLACE, help="give the input smaller dims"
+                    too_large, place=INPUT_SHAPE_PLACE, help=Text("give the input smaller dims")
                 )
             )
         if declared.dims is None:
@@ -236,7 +238,7 @@ class _Binder:
                     AtcFault("E10050", (str(dim), str(wanted), str(wanted))),
                 )
 
-    def _report_given(self, message: str, fault: AtcFault | None = None) -> None:
+    def _report_given(self, message: Text, fault: AtcFault | None = None) -> None:
         """Report a finding about the user's text; `fault` is ATC's code for it."""
         advice = self._suggested_shapes()
         text = format_input_shapes(self._suggestion()) if advice is None else advice.text
@@ -276,7 +278,7 @@ class _Binder:
             )
         )
 
-    def _hint(self) -> str:
+    def _hint(self) -> Text:
         is_first = self._advice is None
         advice = self._suggested_shapes()
         if advice is None:
@@ -289,7 +291,7 @@ class _Binder:
                 note += Text("; replace the 1 of an input of unknown rank by all its dims")
             return Text('give --input-shape "{advice}" ({note})', advice=text, note=note)
         if not is_first:
-            return "give its shape as above"
+            return Text("give its shape as above")
         note = Text("a proposal that the model takes; other dims may do as well")
         if not advice.fits:
             note = Text(

@@ -200,9 +200,11 @@ def _unknown_shape(node: WorkNode, name: str, known: ValueType | None) -> Diagno
     else:
         what = Text("the number of axes of its output {name} is not known", name=repr(name))
     if node.schema is not None:
-        advice = "it depends on data that the node gets at run time; export fixed shapes"
+        advice = Text("it depends on data that the node gets at run time; export fixed shapes")
     else:
-        advice = "ONNX does not define this operator; state the type in the graph's value_info"
+        advice = Text(
+            "ONNX does not define this operator; state the type in the graph's value_info"
+        )
     return UNKNOWN_SHAPE.diagnostic(what, place=node.place, help=advice)
 
 

@@ -32,8 +32,10 @@ _NOTHING = ValueType(0, None)
 _FOLDINGS = 24
 """Limit on foldings of a graph whose If nodes depend on one another."""
 
-_NO_INPUTS = "let the branch use values of the graph around it by their names"
-_SAME_COUNT = "give the node and both branches one number of outputs, or export the model again"
+_NO_INPUTS = Text("let the branch use values of the graph around it by their names")
+_SAME_COUNT = Text(
+    "give the node and both branches one number of outputs, or export the model again"
+)
 
 
 def fold_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
@@ -242,7 +244,7 @@ def _contradictions(
     elements = {at: element_name(known.element) for at, known in types.items() if known.element}
     if len(set(elements.values())) > 1:
         seen = " and ".join(f"{element} in {at}" for at, element in elements.items())
-        help_ = "cast the output of one of the branches, so that both have one element type"
+        help_ = Text("cast the output of one of the branches, so that both have one element type")
         yield BAD_MODEL.diagnostic(
             Text("its output {name} is {actual}", name=repr(name), actual=seen),
             place=place,
@@ -251,7 +253,7 @@ def _contradictions(
     ranks = {at: len(known.dims) for at, known in types.items() if known.dims is not None}
     if len(set(ranks.values())) > 1:
         seen = " and ".join(f"rank {rank} in {at}" for at, rank in ranks.items())
-        help_ = "make both branches return tensors of the same rank"
+        help_ = Text("make both branches return tensors of the same rank")
         yield UNKNOWN_SHAPE.diagnostic(
             Text("its output {name} has {actual}", name=repr(name), actual=seen),
             place=place,

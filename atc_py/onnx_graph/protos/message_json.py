@@ -64,9 +64,9 @@ def onnx_graph_json(path: Path) -> Json:
     try:
         model = onnx.ModelProto.FromString(data)
     except DecodeError as error:
-        raise NOT_ONNX.error("protobuf cannot make a model of it", place=place) from error
+        raise NOT_ONNX.error(Text("protobuf cannot make a model of it"), place=place) from error
     if not model.HasField("graph"):
-        raise NOT_ONNX.error("it holds no graph", place=place)
+        raise NOT_ONNX.error(Text("it holds no graph"), place=place)
     return message_json(model.graph)
 
 

@@ -108,7 +108,7 @@ def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: P
         raise UNSUPPORTED_FORM.error(
             Text("the subgraph {name} would be repeated at run time", name=repr(name)),
             place=place,
-            help="export the model with its loops unrolled",
+            help=Text("export the model with its loops unrolled"),
         )
     kind = attribute_type_name(attribute.type)
     message = Text(
@@ -202,7 +202,7 @@ def signature_faults(node: WorkNode) -> list[Diagnostic]:
     return faults
 
 
-def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | None:
+def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> Text | None:
     """A sentence on inputs of `node` that must share one type and have two, or None.
 
     Args:
@@ -215,7 +215,7 @@ def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | 
 
 
 @lru_cache(maxsize=4096)
-def _contradiction(op_type: str, opset: int, dtypes: tuple[DType | None, ...]) -> str | None:
+def _contradiction(op_type: str, opset: int, dtypes: tuple[DType | None, ...]) -> Text | None:
     """A sentence on inputs of ONNX's own operator that must share one type, or None."""
     signature = _signature(op_type, opset)
     first: dict[str, tuple[int, DType]] = {}
@@ -293,7 +293,7 @@ def _wrong_type(
 
 def _unknown_attribute(node: WorkNode, signature: _Signature, name: str) -> Diagnostic:
     near = nearest(name, signature.attributes, 2)
-    known = ", ".join(sorted(signature.attributes)) or "none"
+    known = ", ".join(sorted(signature.attributes)) or Text("none")
     hint = (
         Text("did you mean {near}?", near=Text(" or ").join(near))
         if near

@@ -179,9 +179,9 @@ class _Locator:
         place = Place(file=str(self._path), field=Text("initializer {name}", name=repr(name)))
         self.sink.add(
             BAD_MODEL.diagnostic(
-                "sparse initializers are not supported",
+                Text("sparse initializers are not supported"),
                 place=place,
-                help="save the model with this tensor stored densely",
+                help=Text("save the model with this tensor stored densely"),
             )
         )
 
@@ -286,11 +286,13 @@ def _check_producers(nodes: Sequence[WorkNode], sources: set[str], sink: Sink) -
     producers: dict[str, WorkNode] = {}
     for node in nodes:
         if not node.op_type:
-            sink.add(BAD_MODEL.diagnostic("a node without operator", place=node.place))
+            sink.add(BAD_MODEL.diagnostic(Text("a node without operator"), place=node.place))
         for name in node.writes:
             if name in sources or name in producers:
                 first = producers.get(name)
-                label = f"node {first.index}" if first else Text("an input or initializer")
+                label = Text("an input or initializer")
+                if first:
+                    label = Text("node {n}", n=first.index)
                 message = Text(
                     "it produces {name}, which {label} provides already",
                     name=repr(name),
@@ -317,7 +319,7 @@ def sort_nodes(nodes: Sequence[WorkNode]) -> list[WorkNode]:
     try:
         return producers_first(nodes, needs)
     except CycleError as error:
-        message = "it needs its own output: the graph has a cycle"
+        message = Text("it needs its own output: the graph has a cycle")
         raise BAD_MODEL.error(message, place=error.item.place) from None
 
 

@@ -96,7 +96,7 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
                 most_bytes=MOST_BYTES,
             ),
             place=place,
-            help="export the model without functions, or with ones that call fewer others",
+            help=Text("export the model without functions, or with ones that call fewer others"),
         )
 
 

@@ -156,7 +156,7 @@ class ExternalFiles:
         """
         location = entries.get("location", "")
         if not location:
-            raise BAD_TENSOR.error("external data without a location", place=place)
+            raise BAD_TENSOR.error(Text("external data without a location"), place=place)
         start = number_entry(entries, "offset", 0, place)
         size = number_entry(entries, "length", wanted, place)
         if size != wanted:
@@ -195,7 +195,9 @@ class ExternalFiles:
     def _path_inside(self, location: str, place: Place) -> Path:
         """The path of `location`, which must be in the model's folder, links followed."""
         if "\0" in location:
-            raise BAD_TENSOR.error("the location of external data holds a NUL byte", place=place)
+            raise BAD_TENSOR.error(
+                Text("the location of external data holds a NUL byte"), place=place
+            )
         path = self._folder / location
         # Windows' rules include POSIX' ones, so a model is refused on all systems or on none.
         windows = PureWindowsPath(location)

@@ -35,10 +35,10 @@ from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text, error_text
 
-_SMALLER = "save weights as raw data or as external data; check that it is the intended file"
+_SMALLER = Text("save weights as raw data or as external data; check that it is the intended file")
 _ZIP = b"PK\x03\x04"
 _HUAWEI = b"IMOD"
-_UNZIPPED = "give the ONNX model that it was made from; unpack any other archive first"
+_UNZIPPED = Text("give the ONNX model that it was made from; unpack any other archive first")
 
 _MAX_OPSET = 2**31 - 1
 _FIRST_IR_WITH_OPSETS = 3
@@ -94,7 +94,7 @@ def _located_model(
     names = [declared.name for declared in inputs]
     check_names(names, contents.names, nodes, outputs, place, sink)
     if not outputs:
-        sink.add(BAD_MODEL.diagnostic("the graph has no outputs", place=place))
+        sink.add(BAD_MODEL.diagnostic(Text("the graph has no outputs"), place=place))
     broken = {node: faults for node in nodes if (faults := signature_faults(node))}
     for faults in broken.values():
         sink.extend(faults)
@@ -128,12 +128,12 @@ def _located_model(
 
 def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
     if not file.size:
-        raise NOT_ONNX.error("the file is empty", place=Place(file=str(path)))
+        raise NOT_ONNX.error(Text("the file is empty"), place=Place(file=str(path)))
     if file.data[: len(_HUAWEI)] == _HUAWEI:
         raise NOT_ONNX.error(
-            "it is an offline model of Huawei's own atc, not an ONNX model",
+            Text("it is an offline model of Huawei's own atc, not an ONNX model"),
             place=Place(file=str(path)),
-            help="give the ONNX model that it was made from",
+            help=Text("give the ONNX model that it was made from"),
         )
     try:
         return cut_large_data(file.data, f"{os.urandom(16).hex()}:")
@@ -144,7 +144,7 @@ def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
     except WireError as error:
         place = Place(file=str(path))
         if file.data[: len(_ZIP)] == _ZIP:
-            message = "it is a zip archive, as offline models are, not a protobuf"
+            message = Text("it is a zip archive, as offline models are, not a protobuf")
             raise NOT_ONNX.error(message, place=place, help=_UNZIPPED) from error
         raise NOT_ONNX.error(
             Text("it is not a protobuf: {error}", error=error), place=place
@@ -156,13 +156,13 @@ def _parse(data: bytes, path: Path) -> onnx.ModelProto:
     try:
         model: onnx.ModelProto = onnx.ModelProto.FromString(data)
     except DecodeError as error:
-        raise NOT_ONNX.error("protobuf cannot make a model of it", place=place) from error
+        raise NOT_ONNX.error(Text("protobuf cannot make a model of it"), place=place) from error
     if not model.HasField("graph"):
-        raise NOT_ONNX.error("it holds no graph", place=place)
+        raise NOT_ONNX.error(Text("it holds no graph"), place=place)
     if not model.graph.node and not model.graph.output:
-        raise NOT_ONNX.error("its graph has neither nodes nor outputs", place=place)
+        raise NOT_ONNX.error(Text("its graph has neither nodes nor outputs"), place=place)
     if model.ir_version < 1:
-        raise NOT_ONNX.error("it does not state its IR version", place=place)
+        raise NOT_ONNX.error(Text("it does not state its IR version"), place=place)
     return model
 
 
@@ -171,7 +171,7 @@ def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
     if model.ir_version < _FIRST_IR_WITH_OPSETS and not model.opset_import:
         return {"": 1}
     if not model.opset_import:
-        raise NOT_ONNX.error("it imports no operator set; was it cut short?", place=place)
+        raise NOT_ONNX.error(Text("it imports no operator set; was it cut short?"), place=place)
     opsets: dict[str, int] = {}
     for entry in model.opset_import:
         domain = normal_domain(text_of(entry.domain, place))
@@ -282,7 +282,7 @@ def _output(node: WorkNode, index: int, text: str) -> str:
 def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode | None) -> AtcError:
     """That the model has no result of a name, with the nearest ones that it has."""
     known = tensors if wanted.index is None else {inner.name for inner in file.nodes if inner.name}
-    kind = "tensor" if wanted.index is None else "node"
+    kind = Text("tensor") if wanted.index is None else Text("node")
     near = ", ".join(map(repr, nearest_of_many(wanted.name, sorted(known), _NEAREST)))
     help_ = (
         Text("the nearest names are {near}", near=near)

@@ -31,9 +31,9 @@ def read_tensor(path: Path) -> npt.NDArray[Any]:
     try:
         tensor = onnx.TensorProto.FromString(bytes(file.data))
     except DecodeError as error:
-        raise BAD_DATA_FILE.error("the file holds no ONNX tensor", place=place) from error
+        raise BAD_DATA_FILE.error(Text("the file holds no ONNX tensor"), place=place) from error
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        raise BAD_DATA_FILE.error("the tensor's data is in another file", place=place)
+        raise BAD_DATA_FILE.error(Text("the tensor's data is in another file"), place=place)
     try:
         return decode_inline(tensor, place)
     except AtcError as error:

@@ -67,7 +67,7 @@ _NIBBLE, _BYTE = 0x0F, 0xFF
 _CUTS = {CutField.FLOAT_DATA: DType.FLOAT32, CutField.DOUBLE_DATA: DType.FLOAT64}
 
 
-def size_complaint(element: int, shape: Shape | None) -> str | None:
+def size_complaint(element: int, shape: Shape | None) -> Text | None:
     """The reason why a tensor of that type is too large (over MOST_BYTES), or None."""
     dtype = dtype_of_element(element)
     if dtype is None or shape is None:
@@ -269,7 +269,7 @@ class TensorReader:
         fields = {*_FIELDS.values(), "int32_data", "string_data"}
         inline = tensor.HasField("raw_data") or any(len(getattr(tensor, name)) for name in fields)
         if entries > 1 or inline:
-            raise BAD_TENSOR.error("its data is in more than one place", place=place)
+            raise BAD_TENSOR.error(Text("its data is in more than one place"), place=place)
         stored = _CUTS.get(cut.field, dtype)
         if stored is not dtype:
             message = Text(
@@ -290,7 +290,7 @@ def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
             Text("the element type {element} is not supported", element=name), place=place
         )
     if tensor.HasField("segment"):
-        raise BAD_TENSOR.error("tensors in segments are not supported", place=place)
+        raise BAD_TENSOR.error(Text("tensors in segments are not supported"), place=place)
     return dtype, tensor_shape(tensor, place)
 
 

@@ -169,7 +169,7 @@ def _refuse_own_data(file: OnnxFile, data: Path) -> None:
                 "the weights would go to {data}, which holds those of the model itself", data=data
             ),
             place=Place(str(data)),
-            help="give another output, or one in another folder",
+            help=Text("give another output, or one in another folder"),
         )
 
 

@@ -40,7 +40,7 @@ class ContradictionError(ValueError):
         field: the attribute or input at fault.
     """
 
-    def __init__(self, reason: str, field: str | None = None) -> None:
+    def __init__(self, reason: Text, field: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.field = field
@@ -83,7 +83,9 @@ def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tupl
 def _adaptive_avg_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
     x, dims = _input(inputs, 0), _pooled_dims(inputs, attributes)
     if 0 in x.dims[2:]:
-        raise ContradictionError(f"needs images with pixels, found {x}", "input x")
+        raise ContradictionError(
+            Text("needs images with pixels, found {found}", found=x), "input x"
+        )
     return ((x.dtype, dims),)
 
 
@@ -99,7 +101,9 @@ def _pooled_dims(inputs: Inputs, attributes: Attributes) -> Dims:
     sound = numbers and len(cast("tuple[int, ...]", size)) == 2  # noqa: PLR2004  (height, width)
     if x.rank != _IMAGE or not sound or min(cast("tuple[int, ...]", size)) < 1:
         shown = list(size) if isinstance(size, tuple) else size
-        raise ContradictionError(f"pools images to two positive dims, found {shown}", "output_size")
+        raise ContradictionError(
+            Text("pools images to two positive dims, found {found}", found=shown), "output_size"
+        )
     return (*x.dims[:2], *cast("tuple[int, int]", size))
 
 
@@ -114,14 +118,18 @@ def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     given = [_input(inputs, position) for position in range(2)]
     if min(tensor.rank for tensor in given) < _MATRIX:
         shapes = [list(tensor.dims) for tensor in given]
-        raise ContradictionError(f"needs matrices, found {shapes}")
+        raise ContradictionError(Text("needs matrices, found {found}", found=shapes))
     left, right = (
         (*tensor.dims[:-2], *tensor.dims[:-3:-1]) if turned else tensor.dims
         for tensor, turned in zip(given, flags, strict=True)
     )
     inner = left[-1], right[-2]
     if None not in inner and inner[0] != inner[1]:
-        raise ContradictionError(f"needs equal inner dims, found {inner[0]} and {inner[1]}")
+        raise ContradictionError(
+            Text(
+                "needs equal inner dims, found {found} and {other}", found=inner[0], other=inner[1]
+            )
+        )
     return ((given[0].dtype, (*_broadcast(left[:-2], right[:-2]), left[-2], right[-1])),)
 
 
@@ -136,7 +144,13 @@ def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
     )
     if not fits:
         raise ContradictionError(
-            f"needs theta of N x {rank} x {rank + 1}, found {theta}", "input theta"
+            Text(
+                "needs theta of N x {rows} x {columns}, found {found}",
+                rows=rank,
+                columns=rank + 1,
+                found=theta,
+            ),
+            "input theta",
         )
     return ((theta.dtype, (theta.dims[0], *dims, rank)),)
 
@@ -149,12 +163,16 @@ def _grid_dims(theta: Given, sizes: Given) -> Dims:
         if count is None and theta.rank == _STACK and theta.dims[1] is not None:
             count = theta.dims[1] + _LEADING
         if count not in {4, 5}:
-            raise ContradictionError(f"needs four or five dims, found {sizes}", _SIZES)
+            raise ContradictionError(
+                Text("needs four or five dims, found {found}", found=sizes), _SIZES
+            )
         return (None,) * (count - _LEADING)
     if len(given) not in {4, 5} or min(given) < 0:
-        raise ContradictionError(f"needs four or five dims, found {list(given)}", _SIZES)
+        raise ContradictionError(
+            Text("needs four or five dims, found {found}", found=list(given)), _SIZES
+        )
     if theta.rank and theta.dims[0] not in {None, given[0]}:
-        raise ContradictionError(f"needs a theta for each of {given[0]} images", _SIZES)
+        raise ContradictionError(Text("needs a theta for each of {n} images", n=given[0]), _SIZES)
     return given[_LEADING:]
 
 
@@ -167,15 +185,17 @@ def _batch_multi_class_nms(inputs: Inputs, attributes: Attributes) -> tuple[Resu
     window = inputs[2] if len(inputs) > 2 else None  # noqa: PLR2004  (the third input)
     if _integer(attributes, "change_coordinate_frame", 0) and window is None:
         raise ContradictionError(
-            "needs clip_window with change_coordinate_frame", "input clip_window"
+            Text("needs clip_window with change_coordinate_frame"), "input clip_window"
         )
     if scores.rank != _STACK:
-        raise ContradictionError(f"needs scores of rank 3, found {scores}", "input scores")
+        raise ContradictionError(
+            Text("needs scores of rank 3, found {found}", found=scores), "input scores"
+        )
     turned = _integer(attributes, "transpose_box", 0) != 0
     _check_boxes(boxes.dims, scores.dims, turned=turned)
     most = _integer(attributes, "max_total_size", 0)
     if min(most, _integer(attributes, "max_size_per_class", 0)) < 0:
-        raise ContradictionError("needs sizes of at least 0", "attribute max_total_size")
+        raise ContradictionError(Text("needs sizes of at least 0"), "attribute max_total_size")
     images, dtype = scores.dims[0], boxes.dtype
     one_a_box = (dtype, (images, most))
     return (dtype, (images, most, 4)), one_a_box, one_a_box, (dtype, (images,))
@@ -188,7 +208,12 @@ def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
     ]
     if not any(_may_be_equal(boxes, dims) for dims in allowed):
         raise ContradictionError(
-            f"needs boxes of {list(allowed[1])}, found {list(boxes)}", "input boxes"
+            Text(
+                "needs boxes of {allowed}, found {found}",
+                allowed=list(allowed[1]),
+                found=list(boxes),
+            ),
+            "input boxes",
         )
 
 
@@ -196,20 +221,38 @@ def _deformable_conv(inputs: Inputs, attributes: Attributes) -> tuple[Result, ..
     """Images of as many channels as filters, of the height and width of the offsets."""
     x, filter_, offsets = (_input(inputs, position) for position in range(3))
     if any(tensor.rank != _IMAGE for tensor in (x, filter_, offsets)):
-        raise ContradictionError(f"needs tensors of four axes, found {x}, {filter_}, {offsets}")
+        raise ContradictionError(
+            Text(
+                "needs tensors of four axes, found {found}, {filter}, {offsets}",
+                found=x,
+                filter=filter_,
+                offsets=offsets,
+            )
+        )
     groups, parts = (_integer(attributes, name, 1) for name in ("groups", "deformable_groups"))
     if min(groups, parts) < 1:
-        raise ContradictionError(f"needs positive groups, found {groups} and {parts}", "groups")
+        raise ContradictionError(
+            Text("needs positive groups, found {found} and {parts}", found=groups, parts=parts),
+            "groups",
+        )
     (channels, *image), (filters, depth, *window) = x.dims[1:], filter_.dims
     if not _may_be_equal((channels,), (None if depth is None else depth * groups,)):
-        raise ContradictionError(f"needs filters of X's channels, found {filter_}", "input filter")
+        raise ContradictionError(
+            Text("needs filters of X's channels, found {found}", found=filter_), "input filter"
+        )
     if channels is not None and channels % parts:
-        raise ContradictionError(f"cannot divide {channels} channels by {parts}", _PARTS)
+        raise ContradictionError(
+            Text("cannot divide {channels} channels by {parts}", channels=channels, parts=parts),
+            _PARTS,
+        )
     count = None if None in window else 3 * parts * prod(cast("list[int]", window))
     covered = deformable_window(attributes).outputs(tuple(image), tuple(window))
     if not _may_be_equal(offsets.dims, (x.dims[0], count, *covered)):
         needed = format_shape((x.dims[0], count, *covered))
-        raise ContradictionError(f"needs offsets of {needed}, found {offsets}", "input offsets")
+        raise ContradictionError(
+            Text("needs offsets of {needed}, found {found}", needed=needed, found=offsets),
+            "input offsets",
+        )
     size = tuple(b if a is None else a for a, b in zip(offsets.dims[2:], covered, strict=True))
     return ((x.dtype, (x.dims[0], filters, *size)),)
 
@@ -247,14 +290,19 @@ def deformable_window(attributes: Attributes) -> DeformableWindow:
     values = {name: attributes.get(name, default) for name, default in lists.items()}
     for name, value in values.items():
         if not isinstance(value, tuple) or len(value) != 4:  # noqa: PLR2004  (axes, or sides)
-            raise ContradictionError(f"needs four {name}, found {value}", f"attribute {name}")
+            raise ContradictionError(
+                Text("needs four {name}, found {found}", name=name, found=value),
+                f"attribute {name}",
+            )
     strides, dilations, pads = (cast("tuple[int, ...]", value) for value in values.values())
     if min(strides[first : first + 2] + dilations[first : first + 2]) < 1 or min(pads) < 0:
         raise ContradictionError(
-            "needs positive strides and dilations, and no negative pads", "attribute strides"
+            Text("needs positive strides and dilations, and no negative pads"), "attribute strides"
         )
     if attributes.get("auto_pad", "NOTSET") == "VALID" and any(pads):
-        raise ContradictionError(f"takes no pads with auto_pad VALID, found {list(pads)}", "pads")
+        raise ContradictionError(
+            Text("takes no pads with auto_pad VALID, found {found}", found=list(pads)), "pads"
+        )
     return DeformableWindow(
         cast("tuple[int, int]", strides[first : first + 2]),
         cast("tuple[int, int]", dilations[first : first + 2]),
@@ -271,12 +319,12 @@ def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     offsets, factors = ([*inputs[2:], None, None])[:2]
     if indices.rank != (_MATRIX if offsets is None else 1):
         raise ContradictionError(
-            "needs a matrix of indices, or a list of them and offsets", "input indices"
+            Text("needs a matrix of indices, or a list of them and offsets"), "input indices"
         )
     mode = attributes.get("mode", "mean")
     if factors is not None and mode != "sum":
         raise ContradictionError(
-            f"takes per_sample_weights in mode sum only, found mode {mode}", "mode"
+            Text("takes per_sample_weights in mode sum only, found mode {mode}", mode=mode), "mode"
         )
     bags = indices.dims[0]
     if offsets is not None:
@@ -285,7 +333,7 @@ def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
         bags = None if count is None else count - last
     if (bags is not None and bags < 0) or weight.rank != _MATRIX:
         raise ContradictionError(
-            "needs a table and the last offset that include_last_offset speaks of"
+            Text("needs a table and the last offset that include_last_offset speaks of")
         )
     return ((weight.dtype, (bags, weight.dims[1])),)
 
@@ -294,12 +342,13 @@ def _dyn_seq_outer(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...
     """A row for each pair of rows of a sequence; open where only the run knows the lengths."""
     x1, x2, *lengths = (_input(inputs, position) for position in range(4))
     if x1.rank != _MATRIX or x2.rank != _MATRIX or not _may_be_equal(x1.dims[1:], x2.dims[1:]):
-        raise ContradictionError(f"needs matrices of as many columns, found {x1} and {x2}")
+        text = Text("needs matrices of as many columns, found {found} and {other}")
+        raise ContradictionError(text.with_values(found=x1, other=x2))
     first, second = (tensor.numbers for tensor in lengths)
     rows = None
     if first is not None and second is not None:
         if len(first) != len(second):
-            raise ContradictionError("needs as many lengths of x2 as of x1", "input seq_len2")
+            raise ContradictionError(Text("needs as many lengths of x2 as of x1"), "input seq_len2")
         for name, x, numbers in (("seq_len1", x1, first), ("seq_len2", x2, second)):
             _check_lengths(name, x.dims[0], numbers)
         rows = sum(one * other for one, other in zip(first, second, strict=True))
@@ -311,21 +360,27 @@ def _moving_sum(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
     """A row for each beam and a column for each frame of all sequences."""
     alpha, _, offset, data = (_input(inputs, position) for position in range(4))
     if _integer(attributes, "ksize", 0) < 1:
-        raise ContradictionError("needs a positive ksize", "ksize")
+        raise ContradictionError(Text("needs a positive ksize"), "ksize")
     if alpha.rank != 1:
-        raise ContradictionError(f"needs a vector, found {alpha}", "input alpha")
+        raise ContradictionError(Text("needs a vector, found {found}", found=alpha), "input alpha")
     numbers = offset.numbers
     if numbers is None:
         return ((alpha.dtype, (data.dims[0] if data.rank == _MATRIX else None, None)),)
     if len(numbers) % 2 or min(numbers, default=0) < 0:
         raise ContradictionError(
-            f"needs beams and frames of each sequence, found {list(numbers)}", "input offset"
+            Text("needs beams and frames of each sequence, found {found}", found=list(numbers)),
+            "input offset",
         )
     beams, frames = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
     covered = sum(beam * frame for beam, frame in zip(beams, frames, strict=True))
     if alpha.dims[0] not in {None, covered}:
         raise ContradictionError(
-            f"has {covered} frames of beams by offset, found {alpha}", "input alpha"
+            Text(
+                "has {covered} frames of beams by offset, found {found}",
+                covered=covered,
+                found=alpha,
+            ),
+            "input alpha",
         )
     return ((alpha.dtype, (sum(beams), sum(frames))),)
 
@@ -333,7 +388,9 @@ def _moving_sum(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
 def _check_lengths(name: str, rows: int | None, lengths: Sequence[int]) -> None:
     if min(lengths, default=0) < 0 or rows not in {None, sum(lengths)}:
         raise ContradictionError(
-            f"needs lengths that add up to {rows}, found {list(lengths)}",
+            Text(
+                "needs lengths that add up to {rows}, found {found}", rows=rows, found=list(lengths)
+            ),
             Text("input {at}", at=name),
         )
 
@@ -344,21 +401,28 @@ def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     scales = attributes.get("spatial_scale", ROI_SCALES)
     if not isinstance(scales, tuple) or len(scales) != len(maps):
         raise ContradictionError(
-            f"needs a spatial_scale for each of {len(maps)} maps", "spatial_scale"
+            Text("needs a spatial_scale for each of {maps} maps", maps=len(maps)), "spatial_scale"
         )
     if not maps or rois.rank != _MATRIX or rois.dims[1] not in {None, _ROI_COLUMNS}:
         raise ContradictionError(
-            f"needs maps, and rois of {_ROI_COLUMNS} columns, found {rois}", "input rois"
+            Text(
+                "needs maps, and rois of {columns} columns, found {found}",
+                columns=_ROI_COLUMNS,
+                found=rois,
+            ),
+            "input rois",
         )
     first = maps[0].dims[:2]
     alike = all(_may_be_equal(tensor.dims[:2], first) for tensor in maps)
     if not alike or min(tensor.rank for tensor in maps) < _IMAGE:
         raise ContradictionError(
-            "needs maps of as many images and channels as each other", "input features"
+            Text("needs maps of as many images and channels as each other"), "input features"
         )
     size = tuple(_integer(attributes, f"pooled_{side}", 7) for side in ("height", "width"))
     if min(size) < 1:
-        raise ContradictionError(f"pools to positive dims, found {list(size)}", "pooled_height")
+        raise ContradictionError(
+            Text("pools to positive dims, found {found}", found=list(size)), "pooled_height"
+        )
     return ((rois.dtype, (rois.dims[0], first[1], *size)),)
 
 
@@ -397,7 +461,10 @@ def _integer(attributes: Attributes, name: str, default: int) -> int:
     value = attributes.get(name, default)
     if not isinstance(value, int):
         actual = type(value).__name__
-        raise ContradictionError(f"takes an integer as {name}, found {actual}", f"attribute {name}")
+        raise ContradictionError(
+            Text("takes an integer as {name}, found {actual}", name=name, actual=actual),
+            f"attribute {name}",
+        )
     return value
 
 
@@ -405,7 +472,9 @@ def _broadcast(*shapes: Dims) -> Dims:
     try:
         return broadcast_dims(*shapes)
     except ValueError as error:
-        raise ContradictionError(f"needs shapes that broadcast: {error}") from None
+        raise ContradictionError(
+            Text("needs shapes that broadcast: {error}", error=error)
+        ) from None
 
 
 def _may_be_equal(left: Dims, right: Dims) -> bool:

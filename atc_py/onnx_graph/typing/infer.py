@@ -213,7 +213,7 @@ def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
     return any(graph.types.get(name) != known for name, known in types.items())
 
 
-def _contradiction(asked: Question) -> str | None:
+def _contradiction(asked: Question) -> Text | None:
     """The contradiction in a node that onnx infers nonetheless, or None."""
     answers = verdicts(asked, before=False)
     return next((item.reason for item in answers if isinstance(item, Contradiction)), None)
@@ -333,7 +333,7 @@ def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     return types
 
 
-def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
+def inference_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
     """The contradiction in one node, in a sentence, or None."""
     try:
         _infer_node(graph, node)
@@ -342,7 +342,7 @@ def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
     return _contradiction(Question(graph, node, alone=True))
 
 
-def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
+def own_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
     """The contradiction in one node; None where its inputs may be to blame."""
     inputs = (known_type(graph, name) for name in node.reads)
     if any(known is None or not known.element for known in inputs):
@@ -389,7 +389,7 @@ def _own_imports(graph: WorkGraph, node: WorkNode) -> list[onnx.OperatorSetIdPro
     return imports({domain: graph.opsets[domain] for domain in own if domain in graph.opsets})
 
 
-def _sentence(error: BaseException) -> str:
+def _sentence(error: BaseException) -> Text:
     text = " ".join(str(error).split()) or type(error).__name__
     text = text.removeprefix("[ShapeInferenceError] ").removeprefix("[TypeInferenceError] ")
     return Text("shapes or types contradict each other: {text}", text=text[:400])

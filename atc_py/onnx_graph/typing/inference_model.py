@@ -267,7 +267,7 @@ def refuse_negative_dims(graph: WorkGraph, negative: Mapping[str, Sequence[int]]
                         negative=list(negative[name]),
                     ),
                     place=node.place,
-                    help="check --input-shape, the kernel and the pads",
+                    help=Text("check --input-shape, the kernel and the pads"),
                 )
 
 

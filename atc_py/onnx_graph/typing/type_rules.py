@@ -9,6 +9,7 @@ from onnx import NodeProto, helper
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.tensors import known_type
+from atc_py.text import Text
 
 # What a rule returns before onnx is asked --------------------------------------------------------
 
@@ -55,7 +56,7 @@ class Refinement(msgspec.Struct, frozen=True):
 class Contradiction(msgspec.Struct, frozen=True):
     """The reason why a node fails although onnx infers it, in a sentence."""
 
-    reason: str
+    reason: Text
 
 
 Verdict: TypeAlias = "Withheld | Shown | Negative | Override | Refinement | Contradiction"

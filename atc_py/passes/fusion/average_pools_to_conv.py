@@ -5,9 +5,8 @@ import numpy.typing as npt
 
 from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Node, Phase, Value
 from atc_py.ir.constants import SplatConst
-from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.fusion.attributes import ints
-from atc_py.passes.fusion.record import Miss
+from atc_py.passes.base import Miss, Pass, PassContext
+from atc_py.passes.fusion.borders import ints
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 

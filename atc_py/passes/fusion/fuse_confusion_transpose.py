@@ -34,7 +34,7 @@ class FuseConfusionTransposePass(RewritePass):
         source, last = (turn, view) if after is not None else (view, turn)
         x, y = source.input(0), last.output
         if x is None:
-            raise MissError("a Reshape must have an operand", view)
+            raise MissError(Text("a Reshape must have an operand"), view)
         match.require_known_dims(x, y, view.output)
         for value in (x, y):
             dims = value.type.shape
@@ -60,7 +60,7 @@ def _view_before(turn: Node) -> Node:
     source: Value | None = turn.input(0)
     node = None if source is None else source.producer
     if source is None or node is None or node.op != "Reshape":
-        raise MissError("a Reshape must stand before or after the Transpose", turn)
+        raise MissError(Text("a Reshape must stand before or after the Transpose"), turn)
     if len(source.consumers) != 1:
         raise MissError(Text("the Transpose alone must read %{source}", source=source.name), node)
     return node

@@ -74,7 +74,7 @@ class FuseConvBatchNormPass(RewritePass):
 
 def _constant(match: Match, value: Value | None) -> ConstData:
     if value is None or value.const is None:
-        found = "an absent input" if value is None else f"%{value.name}"
+        found = Text("an absent input") if value is None else f"%{value.name}"
         raise MissError(
             Text("weights and statistics must be constant, found {actual}", actual=found),
             match.anchor,

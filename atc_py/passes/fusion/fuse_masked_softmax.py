@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.ir import DeferredConst, Node, SplatConst, Value
-from atc_py.passes.fusion.attributes import ints
+from atc_py.passes.fusion.borders import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, scalar
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
@@ -75,11 +75,13 @@ def require_low_fill(match: Match, mask: Mask, dtype: DType) -> None:
         node,
     )
     if fill == -np.inf:
-        reason = "a row that is masked as a whole is NaN with a fill of -inf; the mask must be"
-        const = mask.condition.const
-        match.require(const, f"{reason} constant, found {mask.condition.type}", node)
+        text = Text("a row that is masked as a whole is NaN with a fill of -inf; {needs}")
+        const, found = mask.condition.const, mask.condition.type
+        needs = Text("the mask must be constant, found {found}", found=found)
+        match.require(const, text.with_values(needs=needs), node)
         rows = 0 if const is None else _whole_rows(const.numpy() == mask.hides)
-        match.require(not rows, f"{reason} without such rows, found {rows}", node)
+        needs = Text("the mask must be without such rows, found {found}", found=rows)
+        match.require(not rows, text.with_values(needs=needs), node)
     elif mask.adds:
         swallows = all(_rounded(fill + score, dtype) == fill for score in (-_SCORES, _SCORES))
         reason = Text(
@@ -87,7 +89,7 @@ def require_low_fill(match: Match, mask: Mask, dtype: DType) -> None:
             dtype=dtype.value,
             scores=f"{_SCORES:g}",
         )
-        match.require(swallows, f"{reason}, found {fill:g}", node)
+        match.require(swallows, reason + Text(", found {observed}", observed=f"{fill:g}"), node)
 
 
 def inverted(match: Match, mask: Mask) -> Value:
@@ -199,7 +201,12 @@ def _require_same_result(match: Match, scores: Value) -> None:
     given = {each.outputs[0] for each in match.columns_of(_FUSED) if each.inputs[0] is dtype}
     match.require(
         match.forces_float16() or given <= {dtype},
-        f"{_FUSED} of {dtype.value} gives {', '.join(sorted(each.value for each in given))}",
+        Text(
+            "{op} of {dtype} gives {found}",
+            op=_FUSED,
+            dtype=dtype.value,
+            found=", ".join(sorted(each.value for each in given)),
+        ),
     )
 
 

@@ -71,7 +71,9 @@ def _check(match: Match, bias: Value, product: Node) -> None:
         last == [columns],
         Text("rows must keep {columns} columns, found {last}", columns=columns, last=last),
     )
-    match.require(product.input(_BIAS) is None, "the product must have no bias, found one", product)
+    match.require(
+        product.input(_BIAS) is None, Text("the product must have no bias, found one"), product
+    )
     dtype = product.output.type.dtype
     same = dtype.is_float and bias.type.dtype is dtype and product.present_inputs[0].type.dtype
     match.require(

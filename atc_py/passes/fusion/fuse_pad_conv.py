@@ -24,7 +24,9 @@ class FusePadConvPass(RewritePass):
         pad = match.anchor
         deep = () if match.only_atc else ("Conv3D",)
         conv = match.consumer(pad, "Conv2D", "DepthwiseConv2D", *deep)
-        match.require(conv.input(0) is pad.output, "the data must be padded, found weights", conv)
+        match.require(
+            conv.input(0) is pad.output, Text("the data must be padded, found weights"), conv
+        )
         added = borders(match)
         zero = conv.attributes.get("offset_x", 0) if _is_int8(pad) else 0
         found = pad.attributes.get("constant_values", 0.0)

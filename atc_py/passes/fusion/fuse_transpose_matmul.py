@@ -48,7 +48,7 @@ def _is_turned(product: Node, place: int) -> bool:
     return perm == (*range(rank - 2), rank - 1, rank - 2)
 
 
-def _reason(product: Node) -> str:
+def _reason(product: Node) -> Text:
     makers = [value.producer for value in product.present_inputs[:2]]
     turns = [node for node in makers if node is not None and node.op == "TransposeD"]
     if turns:

@@ -17,8 +17,7 @@ import numpy as np
 
 from atc_py.ir import AttrValue, DenseConst, Graph, Node, Origin, Return, Value
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.fusion.record import Miss, PassFusions
+from atc_py.passes.base import Miss, Pass, PassContext, PassFusions
 from atc_py.target import Column, find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
@@ -37,7 +36,7 @@ class MissError(Exception):
         matched: the pattern is there, but a condition is not met.
     """
 
-    def __init__(self, reason: str, node: Node, *, matched: bool = False) -> None:
+    def __init__(self, reason: Text, node: Node, *, matched: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.node = node
@@ -186,7 +185,7 @@ class Match:
             )
         return 1 / number if node.op == "RealDiv" else number
 
-    def require(self, condition: object, reason: str, node: Node | None = None) -> None:
+    def require(self, condition: object, reason: Text, node: Node | None = None) -> None:
         """Raise a miss with `reason` unless `condition` holds; the pattern itself is there."""
         if not condition:
             raise MissError(reason, node or self.anchor, matched=True)
@@ -203,7 +202,7 @@ class Match:
             same,
             Text(
                 "the result must be {wanted}, found {actual}",
-                wanted=wanted or "there",
+                wanted=wanted or Text("there"),
                 actual=found,
             ),
             last,

@@ -8,10 +8,9 @@ Where cube and vector unit share no buffer, the fix pipe alone works on what lea
 from typing import ClassVar
 
 from atc_py.ir import Engine, Graph, Node, Phase, TensorType
-from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.fusion.attributes import VIEWS
+from atc_py.passes.base import Miss, Pass, PassContext
+from atc_py.passes.fusion.borders import VIEWS
 from atc_py.passes.fusion.matching import listed_readers, scalar
-from atc_py.passes.fusion.record import Miss
 from atc_py.target import Soc, Unit, find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count

@@ -1,6 +1,6 @@
 """Views of views become one view, and views that change nothing go."""
 
-from atc_py.passes.fusion.attributes import VIEWS
+from atc_py.passes.fusion.borders import VIEWS
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.text import Text
 
@@ -24,7 +24,7 @@ class MergeReshapesPass(RewritePass):
             match.keep(before)
             source, depth = before.input(0), depth + 1
         if source is None:
-            raise MissError("a view must have an operand", view)
+            raise MissError(Text("a view must have an operand"), view)
         target = view.output.type
         match.require_known_dims(view.output, source)
         if source.type.dims == target.dims and not view.output.is_output:

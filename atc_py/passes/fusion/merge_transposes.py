@@ -1,7 +1,7 @@
 """Transposes that follow one another become one, a Reshape, or nothing."""
 
 from atc_py.ir import Value
-from atc_py.passes.fusion.attributes import ints
+from atc_py.passes.fusion.borders import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.text import Text
 
@@ -27,7 +27,7 @@ class MergeTransposesPass(RewritePass):
             earlier = ints(first.attributes["perm"])
             source, perm = first.input(0), tuple(earlier[axis] for axis in perm)
         if source is None:
-            raise MissError("a Transpose must have an operand", last)
+            raise MissError(Text("a Transpose must have an operand"), last)
         match.require_known_dims(last.output, source)
         if perm == tuple(range(len(perm))) and not last.output.is_output:
             match.pass_through(source)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from atc_py.ir import Node, SplatConst, Value
-from atc_py.passes.fusion.attributes import ints
+from atc_py.passes.fusion.borders import ints
 from atc_py.passes.fusion.matching import Match, MissError, scalar
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
@@ -115,7 +115,7 @@ def parameter(
 ) -> Value:
     """Gamma or beta: what is given, or a constant that changes nothing."""
     if x is None:
-        raise MissError("x must be there", match.anchor)
+        raise MissError(Text("x must be there"), match.anchor)
     shape = closed_shape(x.type.dims[axis:])
     if given is None:
         data = SplatConst(missing, x.type.dtype, shape)

@@ -1,8 +1,8 @@
 """Nodes that pass on their operand unchanged are removed."""
 
-from atc_py.passes.fusion.attributes import ints
+from atc_py.passes.fusion.borders import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
-from atc_py.text import Text
+from atc_py.text import Text, all_of
 
 
 class RemoveIdentitiesPass(RewritePass):
@@ -24,7 +24,7 @@ class RemoveIdentitiesPass(RewritePass):
         (source,) = node.present_inputs
         match.require_known_dims(node.output, source)
         if source.type.dims != node.output.type.dims:
-            found = f"{source.type} and {node.output.type}"
+            found = all_of(map(str, (source.type, node.output.type)))
             raise MissError(
                 Text("operand and result must have the same dims, found {actual}", actual=found),
                 node,

@@ -114,7 +114,7 @@ def _json_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
 
 def _object(value: object, name: str, place: Place) -> dict[str, Any]:
     if not isinstance(value, dict):
-        found = "nothing" if value is None else json.dumps(value)[:40]
+        found = Text("nothing") if value is None else json.dumps(value)[:40]
         raise BAD_SWITCH_FILE.error(
             Text("{op} must be an object, found {row}", op=name, row=found), place=place
         )
@@ -159,12 +159,12 @@ def _is_reached(row: type[Pass], entry: _Entry) -> bool:
     return row.optional and (entry.is_on or LEFT_ON_BY_ALL.isdisjoint(row.atc_names))
 
 
-def _problem(entry: _Entry, rows: Sequence[type[Pass]]) -> str:
+def _problem(entry: _Entry, rows: Sequence[type[Pass]]) -> Text:
     """The reason why an entry switches nothing, or nothing."""
     if not rows:
         known = entry.name == _ALL or entry.name in KNOWN
         return (
-            ""
+            Text("")
             if known
             else Text("neither atc-py nor ATC is known to have a pass {entry}", entry=entry.name)
         )
@@ -178,4 +178,4 @@ def _problem(entry: _Entry, rows: Sequence[type[Pass]]) -> str:
     needed = [row.name for row in rows if not row.optional]
     if needed and not entry.is_on:
         return Text("{entry} stays on: every compilation needs it", entry=entry.name)
-    return ""
+    return Text("")

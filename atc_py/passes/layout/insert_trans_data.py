@@ -3,7 +3,7 @@
 from atc_py.ir import AttrValue, Engine, Graph, Phase, Return, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Soc
-from atc_py.target.storage_choices import ROWS, chosen_storages
+from atc_py.target.storage_choices import ROWS, select_storages
 from atc_py.target.stored_nodes import IMAGES, WEIGHTS, in_blocks, is_stored_as
 from atc_py.target.transfers import converts
 from atc_py.tensor.storage import Storage
@@ -28,7 +28,7 @@ class InsertTransDataPass(Pass):
         for node in list(graph.nodes):
             if not in_blocks(node):
                 continue
-            choice = chosen_storages(node, context.soc) or ROWS
+            choice = select_storages(node, context.soc) or ROWS
             for position, value in enumerate(node.inputs):
                 if value is None or value.const is not None:
                     continue

@@ -6,8 +6,7 @@ from atc_py.ir import Graph, Phase
 from atc_py.ir.memory_plan import MemoryPlan, size_in_arena
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.memory.arena_packing import Packing, Span, pack, widest
-from atc_py.passes.memory.in_place import Tenancy, merged
-from atc_py.passes.memory.liveness import Block, live_ranges
+from atc_py.passes.memory.liveness import Block, Tenancy, live_ranges, merged
 
 
 class PlanMemoryPass(Pass):

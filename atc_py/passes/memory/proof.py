@@ -7,11 +7,12 @@ from atc_py.ir.memory_plan import Home, MemoryPlan
 from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
 from atc_py.ir.placement_proof import prove
 from atc_py.target import find_operator, is_view
+from atc_py.text import Text
 
 
 def unsound_places(
     graph: Graph, alignment: int, padding: int = 0
-) -> Iterator[tuple[Node | None, str]]:
+) -> Iterator[tuple[Node | None, Text]]:
     """Yield the faults of the plan of `graph`, each with the node concerned.
 
     Args:
@@ -20,18 +21,20 @@ def unsound_places(
         padding: bytes; what must follow each value.
     """
     if graph.memory is None:
-        yield None, "a graph of phase placed must have a memory plan, found none"
+        yield None, Text("a graph of phase placed must have a memory plan, found none")
         return
     if graph.memory.alignment != alignment:
         found = graph.memory.alignment
-        yield None, f"the memory plan must be aligned to {alignment} bytes, found {found}"
+        text = Text("the memory plan must be aligned to {n} bytes, found {found}")
+        yield None, text.with_values(n=alignment, found=found)
     if graph.memory.padding != padding:
         found = graph.memory.padding
-        yield None, f"the memory plan must add {padding} bytes to each value, found {found}"
+        text = Text("the memory plan must add {n} bytes to each value, found {found}")
+        yield None, text.with_values(n=padding, found=found)
     values = list(graph.values())
     missing = [value for value in values if value not in graph.memory.spots]
     for value in missing:
-        yield value.producer, f"the memory plan has no place for %{value.name}"
+        yield value.producer, Text("the memory plan has no place for %{v}", v=value.name)
     if not missing:
         for position, message in prove(placement_of(graph, graph.memory)).faults:
             yield None if position is None else values[position].producer, message

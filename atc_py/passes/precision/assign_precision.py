@@ -7,13 +7,16 @@ from atc_py.diag import Code, Sink
 from atc_py.ir import Graph, Node, Phase, Value
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.precision.casts import cast_engine, insert_cast
-from atc_py.passes.precision.columns import Choice, broken_limit, choose_column
-from atc_py.passes.precision.decisions import Decision
-from atc_py.passes.precision.implementations import assign_implementations
+from atc_py.passes.precision.columns import (
+    Choice,
+    broken_limit,
+    cast_engine,
+    choose_column,
+    insert_cast,
+)
+from atc_py.passes.precision.decisions import Decision, refusal_of
+from atc_py.passes.precision.implementations import assign_implementations, assign_products
 from atc_py.passes.precision.mix_lists import MixList, has_lists
-from atc_py.passes.precision.products import assign_products
-from atc_py.passes.precision.refusals import refusal_of
 from atc_py.passes.precision.requested_dtypes import (
     SHORT,
     NodeTensors,

@@ -16,8 +16,7 @@ from atc_py.diag.codes import (
 from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
 from atc_py.passes.precision.controls import Controls, Custom
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
-from atc_py.passes.precision.mix_lists import MixList
-from atc_py.passes.precision.mixlist_file import read_moves
+from atc_py.passes.precision.mix_lists import MixList, read_moves
 from atc_py.passes.precision.model_names import ModelNames, unknown_name
 from atc_py.system.input_files import read_text
 from atc_py.target import find_operator, operators
@@ -127,7 +126,7 @@ class _Reader:
             raise OPTIONS_EXCLUDE.error(
                 Text("--modify-mixlist has no meaning with {mode}", mode=mode.value),
                 place=Place(field="--modify-mixlist"),
-                help="it goes with allow_mix_precision, _fp16 and _bf16",
+                help=Text("it goes with allow_mix_precision, _fp16 and _bf16"),
             )
         place = Place(str(path))
         moves = read_moves(_mixlist(path), place)
@@ -202,7 +201,7 @@ class _Reader:
                         entry=repr(entry),
                     ),
                     place=Place(field="--output-type"),
-                    help='write FP16 for all outputs, or "node:0:FP16;other:0:FP32"',
+                    help=Text('write FP16 for all outputs, or "node:0:FP16;other:0:FP32"'),
                 )
             found[self._output(node, int(index))] = _acl_dtype(dtype)
         return found
@@ -329,6 +328,6 @@ def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
             yield Place(str(path), line=number), text
 
 
-def _bad(place: Place, message: str) -> Exception:
+def _bad(place: Place, message: Text) -> Exception:
     """A file that does not follow its format."""
     return BAD_CONTROL_FILE.error(message, place=place)

@@ -6,9 +6,9 @@ from atc_py.ir import Node
 from atc_py.ir.verifier import Rules
 from atc_py.passes.layout.storage_fault import storage_fault
 from atc_py.passes.memory.proof import unsound_places
-from atc_py.passes.precision.casts import cast_engine
-from atc_py.passes.precision.columns import fits
+from atc_py.passes.precision.columns import cast_engine, fits
 from atc_py.target import Soc, find_operator
+from atc_py.text import Text
 
 
 def verifier_rules(soc: Soc) -> Rules:
@@ -21,16 +21,18 @@ def verifier_rules(soc: Soc) -> Rules:
     )
 
 
-def _dtypes_ok(node: Node, *, soc: Soc) -> str | None:
+def _dtypes_ok(node: Node, *, soc: Soc) -> Text | None:
     """The reason why the node's dtypes are not a column of its engine, or None."""
     row = find_operator(node.op)
     if row is None:
         return None
     if node.op == "Cast":
         wanted = cast_engine(node, soc)
-        return None if node.engine is wanted else f"Cast belongs on {wanted.value}"
+        belongs = Text("Cast belongs on {engine}", engine=wanted.value)
+        return None if node.engine is wanted else belongs
     if fits(node, row, soc):
         return None
     found = ", ".join(value.type.dtype.value for value in (*node.present_inputs, *node.outputs))
-    engine = node.engine.value if node.engine else "no engine"
-    return f"{node.op} has no column for {found} on {engine} of {soc.name}"
+    engine = node.engine.value if node.engine else Text("no engine")
+    text = Text("{op} has no column for {found} on {engine} of {soc}")
+    return text.with_values(op=node.op, found=found, engine=engine, soc=soc.name)

@@ -29,7 +29,7 @@ _OFFSET_W = 3
 _SIGNED_RESULT = 64
 """What bit 46 of a hardware word, set in every one, looks like as an offset of weights."""
 
-_HELP = "quantize the weights with offset 0, or put the AscendDequant right after its layer"
+_HELP = Text("quantize the weights with offset 0, or put the AscendDequant right after its layer")
 
 
 class ApplyOffsetWPass(Pass):

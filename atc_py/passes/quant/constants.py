@@ -1,5 +1,6 @@
-"""Constants as quantization passes read them: scale words, and data that can be read at all."""
+"""What quantization passes read of constants, scale words and the activations after a layer."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,28 @@ import numpy.typing as npt
 from atc_py.ir import DenseConst, Graph, Node, OpaqueConst, Value
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_graph
+
+
+def is_activation(node: Node) -> bool:
+    """True if a node is a Relu, leaky or not, whose result one input alone reads."""
+    return node.op in {"Relu", "LeakyRelu"} and len(node.output.uses) == 1
+
+
+def counts_as_relu(node: Node, flat_slope: float) -> bool:
+    """True for Relu, and for LeakyRelu whose slope is nearer to 0 than `flat_slope`."""
+    slope = node.attributes.get("negative_slope", 0.0)
+    if node.op == "Relu":
+        return True
+    return node.op == "LeakyRelu" and isinstance(slope, float) and abs(slope) < flat_slope
+
+
+LEAST, LARGEST = 2.0**-14, 65504.0
+"""The smallest and the largest normal number of float16."""
+
+
+def has_root(scale: float) -> bool:
+    """True if a factor is beyond float16's normal numbers and its root is taken twice."""
+    return 0 < scale < math.inf and not LEAST <= scale <= LARGEST
 
 
 def constant_words(value: Value | None) -> npt.NDArray[np.uint64] | None:

@@ -9,8 +9,7 @@ from atc_py.diag import Sink
 from atc_py.diag.codes import NO_KERNEL
 from atc_py.ir import Graph, Node
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.quant.constants import constant_like, constant_words
-from atc_py.passes.quant.half_scales import LARGEST, LEAST, has_root
+from atc_py.passes.quant.constants import LARGEST, LEAST, constant_like, constant_words, has_root
 from atc_py.tensor.scale_words import decode_graph
 from atc_py.text import Text
 
@@ -71,7 +70,7 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
             soc=context.soc.name,
             worst=f"{worst:g}",
         )
-        hint = "quantize the layer with other factors, or choose another --soc"
+        hint = Text("quantize the layer with other factors, or choose another --soc")
         sink.add(NO_KERNEL.diagnostic(message, place=context.place(dequant), help=hint))
         return False
     dequant.set_input(1, constant_like(graph, old, "float16", factors))

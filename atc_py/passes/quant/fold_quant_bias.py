@@ -52,9 +52,11 @@ _MOVES = frozenset(
 _OFFSETS = range(-256, 256)
 """Offsets that a word can hold; AMCT's are int8."""
 
-_HELP = "quantize all data that meet in the layer with one offset"
-_HELP_OPEN = "give all inputs fixed shapes, or quantize the data of the layer with offset 0"
-_HELP_WRAPS = "quantize the weights or the data with a larger scale, or the data with offset 0"
+_HELP = Text("quantize all data that meet in the layer with one offset")
+_HELP_OPEN = Text("give all inputs fixed shapes, or quantize the data of the layer with offset 0")
+_HELP_WRAPS = Text(
+    "quantize the weights or the data with a larger scale, or the data with offset 0"
+)
 
 
 class FoldQuantBiasPass(Pass):
@@ -162,7 +164,7 @@ def _tell_unclear(layer: Node, found: str, context: PassContext) -> None:
 
 def _tell_open(layer: Node, context: PassContext) -> None:
     """Report a layer whose offset CANN does not fold, as the shape of its data is not known."""
-    found = "unknown" if layer.input(0) is None else f"{layer.present_inputs[0].type}"
+    found = Text("unknown") if layer.input(0) is None else f"{layer.present_inputs[0].type}"
     message = Text(
         "{op} must have data of a known shape for ATC to fold their offset into its "
         "bias, found {actual}",

@@ -2,7 +2,7 @@
 
 from atc_py.ir import Graph, Node, OpaqueConst
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.quant.relus import counts_as_relu
+from atc_py.passes.quant.constants import counts_as_relu
 
 
 class FoldReluIntoDequantPass(Pass):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from atc_py.ir import Graph, Node
-from atc_py.passes.quant.relus import counts_as_relu, is_activation
+from atc_py.passes.quant.constants import counts_as_relu, is_activation
 from atc_py.tensor.dtypes import DType
 
 _NEAR = 1e-5

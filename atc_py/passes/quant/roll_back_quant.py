@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from atc_py.ir import DenseConst, Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.precision.casts import insert_cast
+from atc_py.passes.precision.columns import insert_cast
 from atc_py.passes.quant.constants import constant_codes, constant_factors
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis

@@ -107,7 +107,7 @@ def _chosen(path: Path, rank: int | None) -> AippConfig:
             known=known,
         ),
         place=Place(str(path)),
-        help="choose one with --input" if configs else "write an `aipp_op { ... }`",
+        help=Text("choose one with --input") if configs else Text("write an `aipp_op { ... }`"),
     )
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from atc_py.diag import Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_OPTION, NOT_FINITE, OUTPUT_MISMATCH
-from atc_py.options.gear_choice import GearChoice
+from atc_py.options.named_gear import NamedGear
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.pipeline.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
 from atc_py.pipeline.running.folders import file_stem
@@ -54,7 +54,7 @@ class RunOptions:
     tolerance: float | None = None
     output: Path | None = None
     profile: bool = False
-    gear: GearChoice | None = None
+    gear: NamedGear | None = None
     aipp_settings: Path | None = None
     cast: bool = False
     archive: Path | None = None
@@ -151,7 +151,7 @@ def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], floa
     if not math.isfinite(given):
         raise BAD_OPTION.error(
             Text("the tolerance must be a finite number, found {given}", given=given),
-            help="give a share of the output's range such as 1e-3, or leave --tolerance out",
+            help=Text("give a share of the output's range such as 1e-3, or leave --tolerance out"),
         )
     return lambda _name, _array: given
 
@@ -176,8 +176,10 @@ def _not_finite(feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Ite
                     name=name,
                 ),
                 place=Place(field=Text("output {at}", at=name)),
-                help="with float16, an intermediate value was beyond 65504; compare with "
-                "--precision-mode must_keep_origin_dtype",
+                help=Text(
+                    "with float16, an intermediate value was beyond 65504; compare with "
+                    "--precision-mode must_keep_origin_dtype"
+                ),
             )
 
 
@@ -193,7 +195,7 @@ def _mismatch(row: Comparison) -> Diagnostic:
                 expected=expected,
             ),
             place=place,
-            help="expect data that were computed from the same inputs, for this output",
+            help=Text("expect data that were computed from the same inputs, for this output"),
         )
     return OUTPUT_MISMATCH.diagnostic(
         Text(
@@ -203,7 +205,7 @@ def _mismatch(row: Comparison) -> Diagnostic:
             tolerance=f"{row.tolerance:.2e}",
         ),
         place=place,
-        help="compare with --precision-mode must_keep_origin_dtype, or set --tolerance",
+        help=Text("compare with --precision-mode must_keep_origin_dtype, or set --tolerance"),
     )
 
 

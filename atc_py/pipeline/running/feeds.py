@@ -65,7 +65,7 @@ def read_feeds(
         name, path = _split(text, ports)
         if not path:
             raise BAD_RUN_INPUT.error(
-                Text("{text} names no file", text=repr(text)), help="write FILE or NAME=FILE"
+                Text("{text} names no file", text=repr(text)), help=Text("write FILE or NAME=FILE")
             )
         arrays = _read_path(Path(path), name, ports, Sink() if sink is None else sink)
         for twice in arrays.keys() & feeds.keys():
@@ -75,7 +75,7 @@ def read_feeds(
                     twice=twice,
                     path=path,
                 ),
-                help="give each name one file",
+                help=Text("give each name one file"),
             )
         feeds.update(arrays)
     return feeds
@@ -344,7 +344,7 @@ def _load_raw(path: Path, port: Port) -> Array:
                 shape=format_shape(port.shape),
             ),
             place=Place(str(path)),
-            help="save the array as .npy, which has one",
+            help=Text("save the array as .npy, which has one"),
         )
     wanted = element_count(closed_shape(port.shape)) * port.dtype.itemsize
     require_memory(wanted, Text("data for {port}", port=port.name), Place(str(path)))
@@ -367,7 +367,7 @@ def _load_raw(path: Path, port: Port) -> Array:
                 size=size,
             ),
             place=Place(str(path)),
-            help="arrays with a shape and a dtype are saved as .npy, .npz or .pb",
+            help=Text("arrays with a shape and a dtype are saved as .npy, .npz or .pb"),
         )
     return np.frombuffer(data, port.dtype.numpy).reshape(closed_shape(port.shape))
 

@@ -59,7 +59,9 @@ def files_of_folder(folder: Path, names: Sequence[str]) -> list[tuple[str, Path]
             text = "{folder} has two files for {after}: {name} and {name_2}"
             names_of = {"name": before[1].name, "name_2": after[1].name}
             message = Text(text).with_values(folder=folder, after=after[0], **names_of)
-            raise BAD_RUN_INPUT.error(message, place=Place(str(folder)), help="leave one of them")
+            raise BAD_RUN_INPUT.error(
+                message, place=Place(str(folder)), help=Text("leave one of them")
+            )
     return pairs
 
 

@@ -38,9 +38,9 @@ def gear_of_feeds(
     left = {name: array for name, array in feeds.items() if name != SHAPE_DATA}
     fed = None if SHAPE_DATA not in feeds else _gear_of_data(gears, feeds[SHAPE_DATA])
     if chosen is not None:
-        from atc_py.options.gear_choice import GearChoice
+        from atc_py.options.named_gear import NamedGear
 
-        chosen = GearChoice("gear", None, (chosen,)).position_in(gears)
+        chosen = NamedGear("gear", None, (chosen,)).position_in(gears)
         if fed not in {None, chosen}:
             names = format_gear(gears.gears[chosen]), format_gear(gears.gears[fed or 0])
             raise BAD_RUN_INPUT.error(
@@ -51,7 +51,7 @@ def gear_of_feeds(
                     names_2=names[1],
                 ),
                 place=Place(field=Text("input {at}", at=SHAPE_DATA)),
-                help="give one of the two",
+                help=Text("give one of the two"),
             )
         return chosen, left
     if fed is not None:

@@ -166,9 +166,9 @@ class Model:
             inputs = filled(self.description, inputs)
         if self.gears is None:
             if gear is not None:
-                from atc_py.options.gear_choice import GearChoice
+                from atc_py.options.named_gear import NamedGear
 
-                GearChoice("gear", None, (gear,)).position_in(None)
+                NamedGear("gear", None, (gear,)).position_in(None)
             if self._ranges:
                 self._check_ranges(inputs)
             return self._backend.run(self._handle, inputs)
@@ -190,7 +190,7 @@ class Model:
                         ranges=format_ranges({name: dims}),
                     ),
                     place=Place(field=Text("input {at}", at=name)),
-                    help="convert the model again with the range that is needed",
+                    help=Text("convert the model again with the range that is needed"),
                 )
 
     def at_gear(self, gear: int) -> Model:

@@ -51,14 +51,14 @@ def picture_feeds(
         raise BAD_RUN_INPUT.error(
             Text("settings for {name} are given twice, by --aipp-settings and as data", name=name),
             place=Place(field=Text("input {at}", at=name)),
-            help="give them once",
+            help=Text("give them once"),
         )
     given |= found
     pictures = read_pictures(description, [each for each in texts if each not in rest], given)
     for name in pictures.keys() & given.keys():
         raise BAD_RUN_INPUT.error(
             Text("data for {name} are given twice, as pictures and as bytes", name=name),
-            help="give them once",
+            help=Text("give them once"),
         )
     return filled(description, {**given, **pictures})
 
@@ -90,7 +90,7 @@ def read_pictures(
                     name=name,
                     text=text,
                 ),
-                help="join the files with `,`",
+                help=Text("join the files with `,`"),
             )
         files = [Path(path) for path in paths]
         feeds[name or ""] = joined_input(inputs[name or ""], files, settings)

@@ -184,7 +184,7 @@ class PictureFolders:
             if name in feeds:
                 raise BAD_RUN_INPUT.error(
                     Text("data for {name} are given twice, as pictures and as bytes", name=name),
-                    help="give them once",
+                    help=Text("give them once"),
                 )
             feeds[name] = _joined(self._inputs[name], paths, {**self._settings, **feeds})
         return filled(self._description, feeds)

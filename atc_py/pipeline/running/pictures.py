@@ -24,7 +24,7 @@ from atc_py.text import Text
 Array = npt.NDArray[np.generic]
 
 
-SETTINGS_HELP = (
+SETTINGS_HELP = Text(
     "give a file of settings with --aipp-settings, or feed the bytes of a parameter buffer"
 )
 
@@ -89,7 +89,7 @@ def settings_feeds(description: OmModel, path: Path) -> dict[str, Array]:
         raise BAD_AIPP.error(
             Text("{path} has settings for dynamic AIPP, which the model does not have", path=path),
             place=Place(str(path)),
-            help="static AIPP has its settings in the model; leave out --aipp-settings",
+            help=Text("static AIPP has its settings in the model; leave out --aipp-settings"),
         )
     family = find_soc(description.soc).family.value
     networks = {each.position: each.network(family) for each in dynamic}

@@ -73,9 +73,11 @@ def require_same_count(
     counts = {str(path): len(own) for (_, path), own in zip(named, columns, strict=True)}
     if len(set(counts.values())) != 1:
         raise NO_SAMPLES.error(
-            "folders have different numbers of samples: "
-            + ", ".join(f"{path}: {count}" for path, count in counts.items()),
-            help="give each input a file for each sample",
+            Text(
+                "folders have different numbers of samples: {counts}",
+                counts=", ".join(f"{path}: {count}" for path, count in counts.items()),
+            ),
+            help=Text("give each input a file for each sample"),
         )
 
 
@@ -138,7 +140,7 @@ def entries(path: Path) -> list[Path]:
         raise NO_SAMPLES.error(
             Text("the folder {path} has no samples", path=path),
             place=Place(str(path)),
-            help="put a .npy, .npz, .pb or raw file into it for each sample",
+            help=Text("put a .npy, .npz, .pb or raw file into it for each sample"),
         )
     return found
 

@@ -70,7 +70,7 @@ class RowSamples:
                     actual=found,
                 ),
                 place=Place(str(self._path)),
-                help="save the same number of samples for each input, along the first axis",
+                help=Text("save the same number of samples for each input, along the first axis"),
             )
         self.count = next(iter(counts.values()))
 
@@ -154,7 +154,7 @@ def _stack(path: Path, found: ArrayHeader, port: Port) -> _Stack:
                 shape_2=format_shape(dims),
             ),
             place=Place(str(path), field=Text("input {at}", at=port.name)),
-            help="the first axis is that of samples, the others are those of the input",
+            help=Text("the first axis is that of samples, the others are those of the input"),
         )
     if own[0] % rows:
         raise NO_SAMPLES.error(

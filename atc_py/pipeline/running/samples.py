@@ -217,7 +217,7 @@ def _check(label: str, port: Port, array: NDArray[Any]) -> None:
                 port=repr(port.name),
             ),
             place=place,
-            help="remove the sample, or fix the preprocessing that made it",
+            help=Text("remove the sample, or fix the preprocessing that made it"),
         )
 
 
@@ -231,7 +231,7 @@ def _bad_shape(label: str, port: Port, array: NDArray[Any]) -> AtcError:
             shape_2=format_shape(port.shape),
         ),
         place=Place(label, field=Text("input {at}", at=port.name)),
-        help="save each sample in the shape that one run takes, the batch axis included",
+        help=Text("save each sample in the shape that one run takes, the batch axis included"),
     )
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
-from atc_py.quantizing.calibrate.value_range import RangeSettings
+from atc_py.quantizing.calibrate.value_range import RangeOptions
 from atc_py.text import Text
 
 STRENGTHS = (0.2, 0.8)
@@ -25,7 +25,7 @@ class LayerChoice(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     calibrator: str = "ifmr"
-    settings: RangeSettings = RangeSettings()
+    settings: RangeOptions = RangeOptions()
     channel_wise: bool | None = None
     migration_strength: float | None = None
 
@@ -102,7 +102,7 @@ def choice(values: Mapping[str, Any], place: Place, *, asymmetric: bool) -> Laye
     try:
         return LayerChoice(
             calibrator=values.get("calibrator", "ifmr"),
-            settings=RangeSettings(**settings),
+            settings=RangeOptions(**settings),
             channel_wise=values.get("channel_wise"),
             migration_strength=strength,
         )

@@ -60,7 +60,7 @@ def quantized_bias(
                 flat=f"{exact.flat[at]:g}",
             ),
             place=place,
-            help="raise the scale of the channel's weights, or leave the layer in floats",
+            help=Text("raise the scale of the channel's weights, or leave the layer in floats"),
         )
     return exact.astype(np.int32)
 

@@ -36,7 +36,7 @@ def finite_floats(array: NDArray[Any], place: Place | None = None) -> FiniteFloa
         raise BAD_OPTION.error(
             Text("values of dtype {dtype} cannot be quantized", dtype=array.dtype),
             place=place,
-            help="use float32",
+            help=Text("use float32"),
         )
     flat = array.ravel(order="K")
     with np.errstate(over="ignore"):

@@ -71,7 +71,9 @@ class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
         """
         start = len(_MAGIC) + _HEADER.size
         if data[: len(_MAGIC)] != _MAGIC or len(data) < start + _CHECK.size:
-            raise BAD_HISTOGRAM.error("the bytes do not begin as a histogram does", place=place)
+            raise BAD_HISTOGRAM.error(
+                Text("the bytes do not begin as a histogram does"), place=place
+            )
         low, high, count, zeros, exponent, size = _HEADER.unpack_from(data, len(_MAGIC))
         length = start + _BYTES_A_BIN * size + _CHECK.size
         if len(data) != length:
@@ -85,12 +87,14 @@ class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
                 place=place,
             )
         if _CHECK.unpack(data[-_CHECK.size :])[0] != zlib.crc32(data[: -_CHECK.size]):
-            raise BAD_HISTOGRAM.error("the check sum of a histogram is wrong", place=place)
+            raise BAD_HISTOGRAM.error(Text("the check sum of a histogram is wrong"), place=place)
         bins = np.frombuffer(data, "<i4", size, start).astype(np.int64)
         counts = np.frombuffer(data, "<i8", size, start + 4 * size).astype(np.int64)
         made = cls(low, high, count, zeros, exponent, bins, counts)
         if not made._is_sound(least_exponent, side):
-            raise BAD_HISTOGRAM.error("the parts of a histogram contradict each other", place=place)
+            raise BAD_HISTOGRAM.error(
+                Text("the parts of a histogram contradict each other"), place=place
+            )
         return made
 
     def _is_sound(self, least_exponent: int, side: int) -> bool:

@@ -58,7 +58,7 @@ def smoothing_factors(
         )
     data, taps = activations.astype(np.float64), weights.astype(np.float64)
     if not (np.isfinite(data).all() and np.isfinite(taps).all()):
-        raise VALUES_NOT_FINITE.error("magnitudes of channels are not finite", place=place)
+        raise VALUES_NOT_FINITE.error(Text("magnitudes of channels are not finite"), place=place)
     has_data, has_taps = data >= EPSILON, taps >= EPSILON
     both = has_data & has_taps
     factors = np.ones_like(data)

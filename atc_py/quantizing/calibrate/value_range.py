@@ -1,12 +1,13 @@
 """Ranges of values that int8 codes stand for, the choices of calibrators, and what a calibrator is."""
 
 import math
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
 from numpy.typing import NDArray
 
 from atc_py.diag.codes import BAD_OPTION, NO_VALUES
+from atc_py.options.option import Option
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.text import Text
 
@@ -26,12 +27,12 @@ class ValueRange(msgspec.Struct, frozen=True):
     high: float
 
 
-class RangeSettings(msgspec.Struct, frozen=True, kw_only=True):
+class RangeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Choices of calibrators; each reads those that concern it.
 
     Attributes:
-        symmetric: offset 0, for clips that are searched: as many values on either side of 0.
         percentile: share of the values in [0, 100] that `percentile` keeps.
+        symmetric: offset 0, for clips that are searched: as many values on either side of 0.
         entropy_bins: bins of the distribution that `entropy` compares.
         entropy_codes: bins to which it is quantized.
         max_percentile: share of the values up to which `ifmr` looks for the highest; (0.5, 1].
@@ -42,8 +43,13 @@ class RangeSettings(msgspec.Struct, frozen=True, kw_only=True):
         hfmg_bins: bins of `hfmg`.
     """
 
-    symmetric: bool = False
-    percentile: float = 99.999
+    percentile: Annotated[float, Option(
+        "--percentile", "Share of the values, in percent, that the calibrator `percentile` keeps.",
+        shown=True,
+    )] = 99.999  # fmt: skip
+    symmetric: Annotated[
+        bool, Option("--symmetric", "Give data the offset 0.", doc="data have offset 0.")
+    ] = False
     entropy_bins: int = 2048
     entropy_codes: int = 128
     max_percentile: float = 0.999999
@@ -105,14 +111,14 @@ class RangeSettings(msgspec.Struct, frozen=True, kw_only=True):
 class Calibrator(Protocol):
     """The choice of a range for values."""
 
-    def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
+    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
         """The range for values that were counted.
 
         Raises:
             AtcError: NO_VALUES if there are none.
         """
 
-    def range_of_array(self, array: NDArray[Any], settings: RangeSettings) -> ValueRange:
+    def range_of_array(self, array: NDArray[Any], settings: RangeOptions) -> ValueRange:
         """The range for the values of an array.
 
         Raises:
@@ -127,4 +133,4 @@ def require_values(count: int) -> None:
         AtcError: NO_VALUES.
     """
     if not count:
-        raise NO_VALUES.error("the tensor has no values, so that no range can be chosen")
+        raise NO_VALUES.error(Text("the tensor has no values, so that no range can be chosen"))

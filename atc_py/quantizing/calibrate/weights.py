@@ -41,7 +41,7 @@ def weight_scales(
             help=Text("methods are {known}", known=known),
         )
     if not array.size:
-        raise BAD_OPTION.error("weights without elements have no scale", place=place)
+        raise BAD_OPTION.error(Text("weights without elements have no scale"), place=place)
     finite_floats(array, place)
     rows = channel_rows(array, axis)
     scales = choose(rows)

@@ -76,7 +76,7 @@ def _refuse_quantized(file: OnnxFile) -> None:
             op_type=found[0].op_type if found else "AscendQuant",
         ),
         place=place,
-        help="leave out --data to write it in another form, or give the float model",
+        help=Text("leave out --data to write it in another form, or give the float model"),
     )
 
 

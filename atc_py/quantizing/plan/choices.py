@@ -23,11 +23,12 @@ from atc_py.quantizing.plan.assignment import (
 from atc_py.quantizing.plan.error_model import nodes_by_line
 from atc_py.quantizing.plan.trial_runs import TrialRuns, TriedAssignment
 from atc_py.target import find_soc
+from atc_py.text import COLON, Text
 
 _ROUNDS = 12
 """Compilations that look for lines without a kernel."""
 
-_NO_KERNEL = "no kernel of that dtype on this SoC"
+_NO_KERNEL = Text("no kernel of that dtype on this SoC")
 
 
 class Choices:
@@ -55,7 +56,7 @@ class Choices:
         self.candidates: dict[str, Candidate] = find_candidates(narrow)
         self.models: dict[str, OmModel] = {NARROW: narrow}
         self.tried: dict[str, TriedAssignment] = {NARROW: runs.found[ALL_NARROW]}
-        self.excluded: list[tuple[str, str]] = []
+        self.excluded: list[tuple[str, Text]] = []
         able = {BROAD: self._all_in(BROAD, [*self.candidates])}
         if bfloat16 and find_soc(narrow.soc).bfloat16:
             runs.custom |= custom_lines(narrow, self.candidates)
@@ -95,10 +96,10 @@ class Choices:
             lines = self._without_refused(lines, dtype, self._runs.refused_nodes(assignment))
         return frozenset()
 
-    def _why_narrow(self, line: str) -> str:
+    def _why_narrow(self, line: str) -> Text:
         """The reason why a line stays narrow where it is kept."""
         able = has_float32_kernel(self.candidates[line].op, self._runs.found[ALL_NARROW].model.soc)
-        return f"{BROAD}: {ITS_OWN_DTYPES if able else _NO_KERNEL}"
+        return BROAD + COLON + (ITS_OWN_DTYPES if able else _NO_KERNEL)
 
     def _fresh(self, model: OmModel) -> list[str]:
         """Lines of nodes that were fused with others until those were kept; take them."""
@@ -113,7 +114,7 @@ class Choices:
         refused = {line_of(node) for node in nodes if any(o.index in at for o in node.origins)}
         left = [line for line in lines if line not in refused]
         if len(left) == len(lines):
-            self.excluded += [(line, f"{dtype}: {_NO_KERNEL}") for line in lines]
+            self.excluded += [(line, dtype + COLON + _NO_KERNEL) for line in lines]
             return []
-        self.excluded += [(line, f"{dtype}: {_NO_KERNEL}") for line in lines if line in refused]
+        self.excluded += [(line, dtype + COLON + _NO_KERNEL) for line in lines if line in refused]
         return left

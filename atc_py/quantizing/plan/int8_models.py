@@ -11,7 +11,6 @@ from atc_py.compare.compilation import Compilation
 from atc_py.compare.original import open_original
 from atc_py.compare.paired_run import Feeds
 from atc_py.compare.reference import ReferenceModel
-from atc_py.options.compile_options import AUTO
 from atc_py.package.schema import OmModel
 from atc_py.quantizing.fall_back import cost_order
 from atc_py.quantizing.plan.time_model import seconds_by_line
@@ -55,7 +54,7 @@ class Int8Models:
         if self._reference is None:
             assert self._written is not None  # noqa: S101  (written before)
             path = self._written[1]
-            self._reference = open_original(path, self._folder, AUTO, self._model)
+            self._reference = open_original(path, self._folder, None, self._model)
         return self._reference
 
     def write(self, path: Path, layers: Collection[str]) -> None:

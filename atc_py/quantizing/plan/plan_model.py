@@ -5,19 +5,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 from typing_extensions import Unpack
 
-from atc_py.compare.comparison_session import ComparisonSession, GivenChoice
+from atc_py.compare.comparison_session import ComparisonSession, GivenSamples
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.model import open_compiled
 from atc_py.compare.paired_run import Feeds
 from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Trial
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import ConvertChoice, optional_path, reject_unknown, shapes_and_ranges
-from atc_py.options.compare_choices import COMPILING, PlanChoice
+from atc_py.options.compare_options import PlanOptions
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.keywords import PlanKeywords
+from atc_py.options.option import optional_path, parse_options, reject_unknown
 from atc_py.options.ranges import refuse_ranges
 from atc_py.quantizing.plan.assignment import ALL_NARROW, BROAD, NARROW, Assignment
 from atc_py.quantizing.plan.choices import Choices
@@ -98,6 +99,7 @@ def plan_record(
         limit=counts[1],
         exhaustive=searching.exhaustive,
         excluded=tuple(choices.excluded),
+        newer=first.done.newer,
     )
 
 
@@ -193,7 +195,7 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     model: str | os.PathLike[str],
     *,
     target: Mapping[str, float],
-    samples: GivenChoice = 1,
+    samples: GivenSamples = 1,
     seed: int = 0,
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
@@ -201,7 +203,7 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     trials: int = TRIALS,
     int8: str | os.PathLike[str] | None = None,
     on_stage: Callable[[str], None] | None = None,
-    **choice: Unpack[PlanChoice],
+    **keywords: Unpack[PlanKeywords],
 ) -> DtypePlan:
     """Find the cheapest dtypes of a model's nodes with which its outputs reach a target.
 
@@ -217,8 +219,8 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
         int8: file for the mixed model: allow layers on int8, which the samples calibrate. It is only
             written if the plan has any.
         on_stage: called with the name of each stage as it begins.
-        **choice: the user's own controls, which hold in every trial, and how it is searched; see
-            `PlanChoice`.
+        **keywords: the user's own controls, which hold in every trial, and how it is searched; see
+            `PlanKeywords`.
 
     Raises:
         TypeError: a keyword is unknown.
@@ -230,25 +232,27 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
         >>> plan.reached, plan.chosen.seconds <= plan.float16.seconds
         (True, True)
     """
-    reject_unknown("plan_model", choice, PlanChoice)
-    _check(target, choice, trials, input_shape)
-    precision = {name: value for name, value in choice.items() if name in COMPILING}
-    chosen = cast("ConvertChoice", {"precision_mode": _MODE, **precision})
-    compilation = Compilation(Path(model), soc, input_shape, op_specs, chosen)
-    limits = choice, trials, optional_path(int8)
-    return _planned(compilation, (samples, seed), target, limits, on_stage)
+    reject_unknown("plan_model", keywords, PlanKeywords)
+    _check(target, keywords, trials)
+    options = parse_options(
+        "plan_model", CompileOptions, keywords, soc=soc, input_shape=input_shape, op_specs=op_specs,
+        precision_mode=_MODE,
+    )  # fmt: skip
+    refuse_ranges(options.ranges, Text("a plan is for one shape"))
+    limits = parse_options("plan_model", PlanOptions, keywords), trials, optional_path(int8)
+    return _planned(Compilation(Path(model), options), (samples, seed), target, limits, on_stage)
 
 
 def _planned(
     compilation: Compilation,
-    draws: tuple[GivenChoice, int],
+    draws: tuple[GivenSamples, int],
     target: Mapping[str, float],
-    limits: tuple[PlanChoice, int, Path | None],
+    limits: tuple[PlanOptions, int, Path | None],
     on_stage: Callable[[str], None] | None,
 ) -> DtypePlan:
     """Compare, search and verify; the arguments are those of a session, and the limits of a search."""
-    choice, trials, int8 = limits
-    judge, jobs = choice.get("judge"), choice.get("jobs", 1)
+    options, trials, int8 = limits
+    judge, jobs = options.judge, options.jobs
     with work_folder() as folder, open_compiled(compilation, folder, on_stage) as package:
         session = ComparisonSession(compilation, package, folder, ((), None), draws)
         done = session.compared_for_trials()
@@ -262,7 +266,7 @@ def _planned(
             runs = TrialRuns(compilation, session.reference, judged, target, folder)
             first = replace(first, judged=layers.run(()).judged)
             runs.take(ALL_NARROW, first)
-        choices = Choices(runs, session.reference, bfloat16=choice.get("bfloat16", True))
+        choices = Choices(runs, session.reference, bfloat16=options.bfloat16)
         searching = PlanSearch(runs, layers, first, choices, target, trials, on_stage)
         with session.ahead(judge, jobs) as runs.ahead:
             searching.run(
@@ -290,9 +294,9 @@ def _int8_models(
         yield None
         return
     from atc_py.quantizing.calibration import calibrate
-    from atc_py.quantizing.settings import QuantizeSettings
+    from atc_py.quantizing.options import CalibrationOptions
 
-    with calibrate(model, session.source, QuantizeSettings()) as found:
+    with calibrate(model, session.source, CalibrationOptions()) as found:
         yield Int8Models(found, model, folder)
 
 
@@ -312,32 +316,23 @@ def _search_int8(
     try_int8(runs, models, floats, feeds, limit, on_stage or (lambda _stage: None))
 
 
-def _check(
-    target: Mapping[str, float],
-    choice: PlanChoice,
-    trials: int,
-    shapes: str | Mapping[str, Sequence[int]],
-) -> None:
+def _check(target: Mapping[str, float], keywords: PlanKeywords, trials: int) -> None:
     """Refuse options that make no sense.
 
     Raises:
         AtcError: BAD_OPTION.
     """
     if not target:
-        raise BAD_OPTION.error("a plan needs a target", help="write --target cosine=0.999")
-    check_targets(target)
-    if choice.get("precision_mode_v2") is not None:
         raise BAD_OPTION.error(
-            "a plan chooses the dtypes that a precision mode would",
-            help="leave --precision-mode-v2 out",
+            Text("a plan needs a target"), help=Text("write --target cosine=0.999")
+        )
+    check_targets(target)
+    if keywords.get("precision_mode_v2") is not None:
+        raise BAD_OPTION.error(
+            Text("a plan chooses the dtypes that a precision mode would"),
+            help=Text("leave --precision-mode-v2 out"),
         )
     if trials < _LEAST:
         raise BAD_OPTION.error(
             Text("a plan needs {least} trials, found {trials}", least=_LEAST, trials=trials)
         )
-    for name, count in (("judge", choice.get("judge")), ("jobs", choice.get("jobs"))):
-        if count is not None and count < 1:
-            raise BAD_OPTION.error(
-                Text("{name} must be 1 or more, found {count}", name=name, count=count)
-            )
-    refuse_ranges(shapes_and_ranges(shapes)[1], Text("a plan is for one shape"))

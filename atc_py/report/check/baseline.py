@@ -20,7 +20,7 @@ _Key: TypeAlias = tuple[str, str]
 _MOST_BYTES = 1 << 28
 """Some 300,000 findings."""
 
-_HELP = "write it with `atc-py check MODEL --format json --output FILE`"
+_HELP = Text("write it with `atc-py check MODEL --format json --output FILE`")
 
 
 class _Finding(msgspec.Struct, frozen=True):

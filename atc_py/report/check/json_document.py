@@ -19,8 +19,8 @@ from atc_py.check.findings import (
     fingerprint_of,
 )
 from atc_py.diag import Diagnostic, Place
-from atc_py.options.bound_values import bind_options
 from atc_py.options.compile_options import DEFAULT_LIST, PrecisionMode
+from atc_py.options.fix_rules import bind_options
 from atc_py.report.check.document import (
     VERSION,
     Biases,
@@ -36,9 +36,9 @@ from atc_py.report.check.document import (
     Remedy,
     Tool,
 )
-from atc_py.report.check.words import kept_text, newer_text
+from atc_py.report.check.words import kept_text
 from atc_py.report.escape import visible
-from atc_py.spec.lists import find_list
+from atc_py.report.model.semantics import newer_texts
 from atc_py.system.json_text import format_json, json_schema
 from atc_py.target import socs
 from atc_py.text import Text, in_language
@@ -200,10 +200,8 @@ def _notes(report: CheckReport, check: ModelCheck, language: str) -> tuple[Note,
     if check.kept:
         text = kept_text(check.kept, report.operator_list).in_language(language)
         notes.append(Note(name="kept", operators=check.kept, text=text))
-    for name, operators in check.newer.items():
-        release = find_list(name).release
-        text = newer_text(name, release, operators).in_language(language)
-        notes.append(Note(name="newer", operators=tuple(sorted(operators)), text=text))
+    for operators, text in newer_texts(check.newer):
+        notes.append(Note(name="newer", operators=operators, text=text.in_language(language)))
     return tuple(notes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
@@ -220,20 +220,6 @@ def kept_text(operators: Sequence[str], list_name: str) -> Text:
         "listed before, because quantizers and exporters still write them",
         names=all_of(operators),
         list_name=list_name,
-    )
-
-
-def newer_text(list_name: str, release: str, operators: Mapping[str, int]) -> Text:
-    """`3 nodes (GridSample, Mish) are on the list cann-9.0 alone: CANN 9.0 takes them, ...`."""
-    return plural(
-        sum(operators.values()),
-        "{n} node ({operators}) is taken by the list {name} alone: {release} takes it, "
-        "earlier releases may not",
-        "{n} nodes ({operators}) are taken by the list {name} alone: {release} takes them, "
-        "earlier releases may not",
-        operators=Text(", ", context="and").join(sorted(operators)),
-        name=list_name,
-        release=release,
     )
 
 

@@ -1,7 +1,7 @@
 """The words of reports on fixed models, in both languages."""
 
 from atc_py.check.findings import Standing
-from atc_py.options.bound_values import bind_options
+from atc_py.options.fix_rules import bind_options
 from atc_py.report.check.words import LEVELS
 from atc_py.report.profile.text import format_time
 from atc_py.results.fixing import Difference, Fixing, Rewrite, TargetError

@@ -27,6 +27,7 @@ def layers_json(done: LayerComparison) -> dict[str, object]:
         "first_bad": None if first is None else first.node,
         "verdict": _verdict(done),
         **semantics_json(done.semantics),
+        "newer": done.newer,
         "outputs": {
             name: output_json(done, name) for name in (*done.outputs, *_unmatched_outputs(done))
         },

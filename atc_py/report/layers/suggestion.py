@@ -111,9 +111,7 @@ def _remarks(found: Suggestion) -> list[str]:
     for each in found.excluded:
         reasons.setdefault(each.reason, []).append(each.line)
     lines += [
-        Text(
-            "not a candidate, {why}: {first_names}", why=Text(why), first_names=_first_names(names)
-        )
+        Text("not a candidate, {why}: {names}", why=Text(why), names=_first_names(names))
         for why, names in reasons.items()
     ]
     return lines

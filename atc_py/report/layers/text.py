@@ -7,7 +7,7 @@ import math
 
 from atc_py.report.layers.spreads import spreads_table
 from atc_py.report.layers.suggestion import suggestion_blocks
-from atc_py.report.model.semantics import semantics_line
+from atc_py.report.model.semantics import newer_texts, semantics_line
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
 from atc_py.results.layer import (
     FAILING_DISTANCE,
@@ -173,7 +173,8 @@ def verdict_lines(done: LayerComparison) -> list[str]:
     )
     semantics = [] if done.semantics is None else [_escaped(semantics_line(done.semantics))]
     found = (*_failing_layers(done), *_own_errors(done), *_against_targets(done))
-    return [*stopped, *semantics, *found]
+    newer = [_escaped(text) for _, text in newer_texts(done.newer)]
+    return [*stopped, *semantics, *newer, *found]
 
 
 def _failing_layers(done: LayerComparison) -> list[str]:

@@ -8,7 +8,7 @@ from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.model.layout import conversions_text
 from atc_py.report.model.memory_tables import memory_row
 from atc_py.report.model.quant_bias import bias_json, bias_rows
-from atc_py.report.model.semantics import semantics_tables
+from atc_py.report.model.semantics import newer_rows, semantics_tables
 from atc_py.report.profile.text import time_text
 from atc_py.report.tables import Table, format_bytes, format_seconds, share_text
 from atc_py.results.conversion import Conversion, Facts
@@ -92,7 +92,7 @@ def _summary(done: Conversion) -> Table:
         ("precision mode", facts.precision_mode),
         ("engines (nodes)", engines),
         ("passes (changes)", changed or spoken("none")),
-        *_newer_rows(done),
+        *newer_rows(done.check.newer),
         *quantized_rows(done.check),
         *bias_rows(bias_json(facts.bias_convention)),
         ("launches", _launches_text(facts)),
@@ -107,17 +107,6 @@ def _summary(done: Conversion) -> Table:
         ("output", f"{done.output} ({format_bytes(done.file_bytes)})"),
     )
     return Table("Result", ("", ""), rows)
-
-
-def _newer_rows(done: Conversion) -> list[tuple[str, str]]:
-    """The nodes that a later list alone takes, a row a list."""
-    return [
-        (
-            Text("{name} alone takes", name=name),
-            ", ".join(f"{op} {n}" for op, n in sorted(operators.items())),
-        )
-        for name, operators in done.check.newer.items()
-    ]
 
 
 def _launches_text(facts: Facts) -> str:

@@ -9,9 +9,9 @@ from atc_py.package.schema import OmModel, OmPort
 from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
 from atc_py.report.model.quant_bias import bias_rows
-from atc_py.report.model.semantics import semantics_tables
+from atc_py.report.model.semantics import newer_rows, semantics_tables
 from atc_py.report.tables import Table, format_bytes
-from atc_py.results.cann_nodes import read_semantics
+from atc_py.results.cann_nodes import read_newer, read_semantics
 from atc_py.results.memory_facts import memory_facts
 from atc_py.results.picture_inputs import PictureInput, picture_inputs
 from atc_py.text import Text
@@ -170,6 +170,7 @@ def _summary(model: OfflineModel, file_bytes: int) -> Table:
         ),
         ("SoC", description.soc),
         ("options", options),
+        *newer_rows(read_newer(model.report, description.name)),
         *bias_rows(model.report),
         ("nodes", str(len(description.nodes))),
         ("kernel stubs", str(len(kernels))),

@@ -37,10 +37,10 @@ def read_record(report: Mapping[str, object], name: str, schema: type[Record], f
     return cast("Record", found)
 
 
-def _unusable_record(message: str, file: str) -> AtcError:
+def _unusable_record(message: Text, file: str) -> AtcError:
     """A report without a record that can be shown."""
     return OM_CONTENT.error(
         message,
         place=Place(file, field="report.json"),
-        help="convert the model again with this version of atc-py",
+        help=Text("convert the model again with this version of atc-py"),
     )

@@ -1,8 +1,8 @@
-"""Nodes that compute what CANN makes of them, as tables and lines of reports."""
+"""Nodes that compute what CANN makes of them or that later lists alone take, in reports."""
 
 from atc_py.report.fix.nodes import node_list
 from atc_py.report.tables import Table
-from atc_py.results.cann_nodes import CannDeviation, CannSemantics
+from atc_py.results.cann_nodes import CannDeviation, CannSemantics, NewerNodes
 from atc_py.text import Text, plural
 from atc_py.text.language import spoken
 
@@ -37,6 +37,42 @@ def semantics_line(found: CannSemantics) -> str:
 def semantics_json(found: CannSemantics | None) -> dict[str, object]:
     """The entry of a JSON document, null where all nodes compute what ONNX defines."""
     return {"semantics": None} if found is None else found.as_json()
+
+
+def newer_rows(newer: NewerNodes) -> list[tuple[str, str]]:
+    """The nodes that a later list alone takes, a row a list."""
+    return [
+        (
+            Text("{name} alone takes", name=name),
+            ", ".join(f"{op} {n}" for op, n in sorted(operators.items())),
+        )
+        for name, operators in newer.items()
+    ]
+
+
+def newer_texts(newer: NewerNodes) -> list[tuple[tuple[str, ...], Text]]:
+    """The operators of each list, with `3 nodes (Mish) are taken by the list cann-9.0 alone ...`."""
+    if not newer:
+        return []
+    from atc_py.spec.lists import operator_lists  # it reads a file
+
+    releases = {each.name: each.release for each in operator_lists()}
+    return [
+        (
+            tuple(sorted(operators)),
+            plural(
+                sum(operators.values()),
+                "{n} node ({operators}) is taken by the list {name} alone: {release} takes it, "
+                "earlier releases may not",
+                "{n} nodes ({operators}) are taken by the list {name} alone: {release} takes them, "
+                "earlier releases may not",
+                operators=Text(", ", context="and").join(sorted(operators)),
+                name=name,
+                release=releases.get(name, name),
+            ),
+        )
+        for name, operators in newer.items()
+    ]
 
 
 def _places(found: CannSemantics) -> dict[CannDeviation, list[str]]:

@@ -114,7 +114,7 @@ def _operator_named(name: str, history: OnnxHistory) -> str:
     help_ = (
         Text("did you mean {near}?", near=Text(" or ").join(near))
         if near
-        else "use ONNX's spelling, such as Conv or Relu"
+        else Text("use ONNX's spelling, such as Conv or Relu")
     )
     raise UNKNOWN_NAME.error(Text("ONNX has no operator {name}", name=repr(name)), help=help_)
 

@@ -93,7 +93,7 @@ def list_diff(
                 ),
                 help=Text("near are {fromkeys}", fromkeys=", ".join(dict.fromkeys(near)))
                 if near
-                else "see `atc-py ops list`",
+                else Text("see `atc-py ops list`"),
             )
         tables = tuple({} if spec is None else {spec.op: spec} for spec in found)
     first, second = tables

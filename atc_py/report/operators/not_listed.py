@@ -10,7 +10,6 @@ from atc_py.spec import library as list_called
 from atc_py.spec.lists import operator_lists
 from atc_py.spec.rule import folded
 from atc_py.text import SEMICOLON, Text
-from atc_py.text.language import language
 
 
 def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) -> AtcError | None:
@@ -51,5 +50,5 @@ def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) 
             since=since,
             list_name=list_name,
         ),
-        help=SEMICOLON.join(parts).in_language(language()),
+        help=SEMICOLON.join(parts),
     )

@@ -4,6 +4,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from atc_py.options.compare_options import COMPARED, NOT_REPORTED
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.option import options_in
 from atc_py.report.escape import visible
 from atc_py.report.overview.verdict import FailingOutput, failing_outputs, left_out
 from atc_py.report.overview.wins import Win
@@ -22,10 +25,11 @@ COMPARING = frozenset({
 })  # fmt: skip
 """Options that a conversion does not take, and a comparison does."""
 
-CONVERTING = frozenset({
-    "--out-nodes", "--disable-pass", "--fusion-switch-file", "--disable-reuse-memory",
-    "--enable-small-channel", "--templates", "--verify",
-})  # fmt: skip
+CONVERTING = frozenset(
+    option.spellings[0]
+    for _, option in options_in(CompileOptions)
+    if option.flags and option.keyword not in COMPARED | NOT_REPORTED
+)
 """Options that a conversion takes, and a comparison does not."""
 
 REPORTING = frozenset({"--fail-under", "--factors", "--calibrate", "--gear", "--batch", "--image"})

@@ -16,7 +16,7 @@ from atc_py.cost.cores import cube_depth, vector_cores
 from atc_py.cost.network import KernelCost
 from atc_py.cost.pipes import PIPES
 from atc_py.onnx_graph.source.outline import ModelOutline
-from atc_py.report.model.semantics import semantics_tables
+from atc_py.report.model.semantics import newer_rows, semantics_tables
 from atc_py.report.overview.actions import actions_json
 from atc_py.report.overview.findings import BothChecks, check_json
 from atc_py.report.overview.fusions import fusions_json
@@ -26,6 +26,7 @@ from atc_py.report.overview.verdict import outputs_json
 from atc_py.report.overview.wins import Win, biggest_wins
 from atc_py.report.overview.words import diagnostic_json, in_both, name_text, table_json
 from atc_py.report.profile.text import bound_text, calibration_tables, format_time
+from atc_py.report.tables import Table
 from atc_py.results.overview import Overview
 from atc_py.results.profile import GearCost, Profile, SocProfile
 from atc_py.target import Soc
@@ -285,4 +286,8 @@ def _semantics(done: Overview) -> list[dict[str, object]]:
         found = done.comparison.semantics
     elif done.profile is not None:
         found = done.profile.semantics
-    return [*map(table_json, semantics_tables(found))]
+    tables = semantics_tables(found)
+    if done.check is None and done.profile is not None and done.profile.newer:
+        rows = tuple(newer_rows(done.profile.newer))
+        tables.append(Table("Taken by later lists alone", ("", ""), rows))
+    return [*map(table_json, tables)]

@@ -39,6 +39,7 @@ def plan_json(plan: DtypePlan) -> dict[str, object]:
         "excluded": [{"line": line, "reason": reason} for line, reason in plan.excluded],
         "trials": {"done": plan.trials, "runs": plan.runs, "limit": plan.limit},
         "exhaustive": plan.exhaustive,
+        "newer": plan.newer,
         "warnings": [each.as_json() for each in plan.warnings],
     }
 

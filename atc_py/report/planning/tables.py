@@ -3,6 +3,7 @@
 import math
 
 from atc_py.report.escape import visible
+from atc_py.report.model.semantics import newer_texts
 from atc_py.report.tables import Table, plain_lines
 from atc_py.results.layer_comparison import least_text
 from atc_py.results.plan import DtypePlan, PlanPoint
@@ -40,6 +41,7 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
             point=point_text(plan.chosen, plan),
         )
     lines: list[str] = [head, _estimated(plan), SEMICOLON.join((_counted(plan), _searched(plan)))]
+    lines += [text for _, text in newer_texts(plan.newer)]
     reasons: dict[str, list[str]] = {}
     for line, reason in plan.excluded:
         reasons.setdefault(reason, []).append(line)

@@ -24,6 +24,7 @@ def profile_json(done: Profile) -> str:
         "model": str(done.model),
         "calibration": None if done.calibration is None else calibration_json(done.calibration),
         **semantics_json(done.semantics),
+        "newer": done.newer,
         "socs": [_soc(each) for each in done.socs],
         "gears": [row for each in done.socs for row in _gears(each.gears)],
     }

@@ -9,7 +9,7 @@ from atc_py.cost.estimate import Estimate
 from atc_py.cost.network import KernelCost, NetworkCost, TimeRange
 from atc_py.options.gears import format_gear
 from atc_py.report.model.gears import gear_shapes_text
-from atc_py.report.model.semantics import semantics_tables
+from atc_py.report.model.semantics import newer_rows, semantics_tables
 from atc_py.report.tables import Table, format_bytes
 from atc_py.text import COMMA, Text
 from atc_py.text.language import language, spoken
@@ -66,7 +66,8 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
         title = Text("{model} on {soc}", model=cost.model, soc=cost.soc.name).in_language(
             language()
         )
-        tables.append(Table(title, ("", ""), tuple(summary_rows(cost))))
+        rows = (*newer_rows(done.newer), *summary_rows(cost))
+        tables.append(Table(title, ("", ""), rows))
         if not cost.kernels:
             continue
         tables += [

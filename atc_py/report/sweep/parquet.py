@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from atc_py.diag.codes import NO_PYARROW
 from atc_py.report.sweep.rows import COLUMNS, row_cells
 from atc_py.results.sweep import SweepRow
+from atc_py.text import Text
 
 
 def require_pyarrow() -> None:
@@ -17,7 +18,7 @@ def require_pyarrow() -> None:
     try:
         import pyarrow as pa
     except ImportError:
-        raise NO_PYARROW.error("--parquet needs `pyarrow`, which is not installed") from None
+        raise NO_PYARROW.error(Text("--parquet needs `pyarrow`, which is not installed")) from None
     del pa
 
 

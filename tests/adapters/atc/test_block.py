@@ -8,6 +8,7 @@ from atc_py.adapters.atc.block import error_block
 from atc_py.adapters.atc.faults import TEXTS, fault_text
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_OPERATOR
+from atc_py.text import Text
 
 ARGUMENTS = {
     "E10001": 3, "E10002": 3, "E10003": 3, "E10004": 1, "E10005": 2, "E10006": 2, "E10007": 2,
@@ -24,8 +25,8 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize("code", ARGUMENTS)
 def test_text_has_every_argument_once(code: str) -> None:
-    found = sorted(map(int, re.findall(r"\{(\d)\}", TEXTS[code])))
-    assert found == list(range(ARGUMENTS[code]))
+    found = sorted(re.findall(r"\{(\w)\}", TEXTS[code]))
+    assert found == list("abcd"[: ARGUMENTS[code]])
 
 
 def test_arguments_stand_at_their_places_as_they_are() -> None:
@@ -36,9 +37,9 @@ def test_arguments_stand_at_their_places_as_they_are() -> None:
 
 def test_others_of_several_findings_are_the_trace() -> None:
     error = AtcError(
-        BAD_OPTION.diagnostic("first", atc=AtcFault("E10004", ("om",)), help="do"),
+        BAD_OPTION.diagnostic(Text("first"), atc=AtcFault("E10004", ("om",)), help=Text("do")),
         UNKNOWN_OPERATOR.diagnostic(
-            "Odd is not listed", place=Place("m.onnx", node=3, node_name="n", op_type="Odd")
+            Text("Odd is not listed"), place=Place("m.onnx", node=3, node_name="n", op_type="Odd")
         ),
     )
     assert list(error_block(error)) == [
@@ -53,5 +54,5 @@ def test_others_of_several_findings_are_the_trace() -> None:
 
 
 def test_code_of_a_finding_without_one_is_that_of_its_kind() -> None:
-    assert next(error_block(BAD_OPTION.error("no"))) == "E10001: no"
+    assert next(error_block(BAD_OPTION.error(Text("no")))) == "E10001: no"
     assert next(error_block(AtcError())) == "E19999: Internal Error!"

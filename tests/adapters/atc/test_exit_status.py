@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from atc_py.diag.codes import MEMORY_LIMIT
+from atc_py.text import Text
 from tests.adapters.atc.conftest import Ran
 from tests.adapters.atc.test_command_lines import FAILURE
 
@@ -18,7 +19,7 @@ from tests.adapters.atc.test_command_lines import FAILURE
     [
         (KeyError("state that nobody expected"), "ATC9001"),
         (MemoryError(), "ATC2040"),
-        (MEMORY_LIMIT.error("too little"), "ATC2040"),
+        (MEMORY_LIMIT.error(Text("too little")), "ATC2040"),
     ],
 )
 def test_failure_of_surroundings_has_the_exit_status_and_verdict_of_atc(
@@ -40,7 +41,7 @@ def test_too_little_memory_for_libraries_is_a_failure(
     atc: Callable[[str], Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused() -> None:
-        raise MEMORY_LIMIT.error("too little")
+        raise MEMORY_LIMIT.error(Text("too little"))
 
     monkeypatch.setattr("atc_py.system.memory_limit.require_own_memory", refused)
     ran = atc("{B}")

@@ -14,7 +14,7 @@ import pytest
 import atc_py
 from atc_py.adapters.atc.options import OPTIONS, AtcOption, Treatment
 from atc_py.cli.main import main
-from atc_py.options.choices import ConvertChoice
+from atc_py.options.keywords import ConvertKeywords
 from atc_py.package.reader import open_model
 from tests.adapters.atc.conftest import Ran
 from tests.derived_docs import DOCS
@@ -79,7 +79,7 @@ def test_values_that_change_nothing_are_accepted(
 
 @pytest.mark.parametrize("option", OPTIONS.values(), ids=lambda each: each.name)
 def test_row_of_the_table_is_complete(option: AtcOption) -> None:
-    known = {*ConvertChoice.__annotations__, *inspect.signature(atc_py.convert).parameters}
+    known = {*ConvertKeywords.__annotations__, *inspect.signature(atc_py.convert).parameters}
     assert option.words
     assert not option.words.endswith(".")
     assert not option.keyword or option.keyword in known

@@ -8,7 +8,7 @@ import pytest
 from atc_py import AtcError, InferenceSession
 from atc_py.adapters.session.binding import SessionBinding
 from atc_py.adapters.session.members import ARGUMENTS, BINDING, IGNORED, MEMBERS, OPTIONS, REFUSED
-from atc_py.options.choices import ConvertChoice
+from atc_py.options.keywords import ConvertKeywords
 from tests.adapters.session.models import layer
 from tests.derived_docs import DOCS, render
 
@@ -63,11 +63,11 @@ def test_unknown_member_is_an_attribute_error() -> None:
 def test_arguments_are_those_of_the_constructor() -> None:
     import inspect
 
-    known = set(inspect.signature(InferenceSession.__init__).parameters) - {"self", "choice"}
+    known = set(inspect.signature(InferenceSession.__init__).parameters) - {"self", "keywords"}
     rows = {row.name for row in ARGUMENTS}
     assert known <= rows
     assert rows - known == {"enable_fallback", "precision_mode, fix, ..."}
-    assert {"precision_mode", "fix"} <= ConvertChoice.__annotations__.keys()
+    assert {"precision_mode", "fix"} <= ConvertKeywords.__annotations__.keys()
 
 
 def test_page_is_current() -> None:

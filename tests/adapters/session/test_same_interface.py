@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py import AtcError, InferenceSession
-from atc_py.options.choices import RuleChoice
+from atc_py.options.keywords import RuleKeywords
 from tests.adapters.session.models import SHARED, layer
 from tests.sampling import sampled
 from tests.trained.models import TRAINED
@@ -30,7 +30,7 @@ def rows_of(values: Sequence[Any]) -> list[tuple[str, str, list[Any]]]:
     return [(each.name, each.type, each.shape) for each in values]
 
 
-def require_same(model: bytes | str, fix: RuleChoice | None = None) -> None:
+def require_same(model: bytes | str, fix: RuleKeywords | None = None) -> None:
     """Compare a session with onnxruntime's; a model that is refused has none."""
     try:
         found: Any = InferenceSession(model, fix=fix)

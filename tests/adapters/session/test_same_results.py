@@ -10,7 +10,7 @@ import pytest
 
 import atc_py
 from atc_py import InferenceSession
-from atc_py.options.choices import ConvertChoice
+from atc_py.options.keywords import ConvertKeywords
 from atc_py.results.comparison import compare, explained_share
 from tests.adapters.session.models import SHARED, layer, rows
 from tests.networks.test_shared_models import IN_FLOAT32
@@ -77,7 +77,7 @@ def test_trained_line_reader_reads_what_onnxruntime_reads(tmp_path: Path) -> Non
 
 def test_types_at_the_surface_are_the_models_own() -> None:
     """Options that feed or return float16 change the arithmetic, not what programs feed and get."""
-    choices: list[ConvertChoice] = [{"input_fp16_nodes": "x"}, {"output_type": "FP16"}]
+    choices: list[ConvertKeywords] = [{"input_fp16_nodes": "x"}, {"output_type": "FP16"}]
     for options in choices:
         session = InferenceSession(layer((2, 3)).SerializeToString(), **options)
         (made,) = session.run(None, {"x": rows(2) + np.float32(2**-13)})

@@ -22,6 +22,7 @@ from atc_py.jobs.sent_files import forget_files, store_files
 from atc_py.results.sweep import SweepVerdict
 from atc_py.system.cache_folders import cache_folder
 from atc_py.system.resources import op_specs_dir
+from atc_py.text import Text
 from tests.adapters.sweep.test_command import rows_of, tables
 from tests.jobs.failing import FailingExecutor
 
@@ -134,7 +135,7 @@ def swept(zoo: Path, folder: Path, executor: FailingExecutor) -> Any:
 
 def test_each_kind_of_failure_is_a_verdict(zoo: Path, tmp_path: Path) -> None:
     kinds = dict(enumerate(TaskFailureKind))
-    failures = {at: TaskFailure(kind, f"it {kind.value}") for at, kind in kinds.items()}
+    failures = {at: TaskFailure(kind, Text(f"it {kind.value}")) for at, kind in kinds.items()}
     done = swept(zoo, tmp_path / "out", FailingExecutor(failures))
     assert [row.verdict for row, _ in done.rows] == [
         SweepVerdict.BUG,

@@ -16,7 +16,7 @@ from atc_py.quantizing.calibrate.errors import fake_quantized
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.ranges import CALIBRATORS
 from atc_py.quantizing.calibrate.scales import EPSILON, ActivationScale, activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeSettings
+from atc_py.quantizing.calibrate.value_range import RangeOptions
 from tests.quantizing.calibrate.distributions import f32
 
 NAMES = list(CALIBRATORS)
@@ -25,7 +25,7 @@ BOTH = pytest.mark.parametrize("symmetric", [False, True])
 
 def scales(name: str, array: NDArray[Any], *, symmetric: bool = False) -> list[ActivationScale]:
     """Return the scales of an array, from its histogram and directly."""
-    chosen, calibrator = RangeSettings(symmetric=symmetric), CALIBRATORS[name]
+    chosen, calibrator = RangeOptions(symmetric=symmetric), CALIBRATORS[name]
     found = (
         calibrator.range_of(Histogram.of(array), chosen),
         calibrator.range_of_array(array, chosen),
@@ -75,7 +75,7 @@ def test_values_beyond_every_scale_are_refused(name: str, *, symmetric: bool) ->
 def test_values_that_are_not_finite_are_refused(name: str, value: float) -> None:
     array = np.array([1.0, value])
     with pytest.raises(AtcError) as failed:
-        CALIBRATORS[name].range_of_array(array, RangeSettings())
+        CALIBRATORS[name].range_of_array(array, RangeOptions())
     assert failed.value.diagnostics[0].code is VALUES_NOT_FINITE
 
 
@@ -83,10 +83,10 @@ def test_values_that_are_not_finite_are_refused(name: str, value: float) -> None
 def test_no_values_are_refused(name: str) -> None:
     empty = np.zeros((0, 3), np.float32)
     with pytest.raises(AtcError) as failed:
-        CALIBRATORS[name].range_of(Histogram(), RangeSettings())
+        CALIBRATORS[name].range_of(Histogram(), RangeOptions())
     assert failed.value.diagnostics[0].code is NO_VALUES
     with pytest.raises(AtcError) as failed:
-        CALIBRATORS[name].range_of_array(empty, RangeSettings())
+        CALIBRATORS[name].range_of_array(empty, RangeOptions())
     assert failed.value.diagnostics[0].code is NO_VALUES
 
 

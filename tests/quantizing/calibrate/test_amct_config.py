@@ -9,7 +9,7 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
 from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
 from atc_py.quantizing.calibrate.amct_config import read_amct_config
-from atc_py.quantizing.calibrate.value_range import RangeSettings
+from atc_py.quantizing.calibrate.value_range import RangeOptions
 
 DOCUMENT: dict[str, Any] = {
     "version": 1,
@@ -50,14 +50,14 @@ def test_json_lists_every_layer() -> None:
         common=None,
         by_layer={
             "conv1": LayerChoice(
-                settings=RangeSettings(
+                settings=RangeOptions(
                     max_percentile=0.9999, search_start=0.8, search_end=1.2, search_step=0.02
                 ),
                 channel_wise=True,
                 migration_strength=0.5,
             ),
             "conv2": LayerChoice(
-                calibrator="hfmg", settings=RangeSettings(symmetric=True, hfmg_bins=1024)
+                calibrator="hfmg", settings=RangeOptions(symmetric=True, hfmg_bins=1024)
             ),
             "fc": None,
         },
@@ -92,7 +92,7 @@ override_layer_configs { layer_name: "stem" calibration_config { dmq_balancer { 
 def test_text_has_overrides_by_type_and_by_name() -> None:
     found = read_amct_config(TEXT)
     common = LayerChoice(
-        settings=RangeSettings(symmetric=True, max_percentile=0.999), channel_wise=False
+        settings=RangeOptions(symmetric=True, max_percentile=0.999), channel_wise=False
     )
     assert found.batch_num == 8
     assert found.skip_layers == ("head", "tail", "last")
@@ -103,7 +103,7 @@ def test_text_has_overrides_by_type_and_by_name() -> None:
         calibrator="hfmg", migration_strength=0.3
     )
     assert found.choice_for("stem", "MatMul") == LayerChoice(
-        settings=RangeSettings(symmetric=True), migration_strength=0.5
+        settings=RangeOptions(symmetric=True), migration_strength=0.5
     )
     assert found.skip_fusion_layers == ("stem",)
 

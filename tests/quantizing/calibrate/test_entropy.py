@@ -9,7 +9,7 @@ from atc_py.quantizing.calibrate.calibrators.entropy import divergence
 from atc_py.quantizing.calibrate.errors import fake_quantized, sqnr
 from atc_py.quantizing.calibrate.ranges import CALIBRATORS
 from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeSettings
+from atc_py.quantizing.calibrate.value_range import RangeOptions
 from tests.quantizing.calibrate.distributions import NAMES, values
 from tests.quantizing.calibrate.onnxruntime_ranges import collected_range
 
@@ -42,7 +42,7 @@ def test_one_batch_has_more_than_one_candidate() -> None:
     array = values("laplace", 20_000)
     theirs = collected_range("entropy", [array], bins=128)
     assert (theirs.low, theirs.high) == (array.min(), array.max())
-    ours = ENTROPY.range_of_array(array, RangeSettings())
+    ours = ENTROPY.range_of_array(array, RangeOptions())
     assert array.min() < ours.low
     assert ours.high < array.max()
 
@@ -51,7 +51,7 @@ def test_one_batch_has_more_than_one_candidate() -> None:
 def test_spike_of_zeros_does_not_draw_the_range(name: str) -> None:
     array = values(name, 50_000)
     with_zeros = np.concatenate([array, np.zeros(500_000, np.float32)])
-    settings = RangeSettings()
+    settings = RangeOptions()
     apart, together = (
         activation_scale(ENTROPY.range_of_array(each, settings))
         for each in (array[array != 0], with_zeros)
@@ -65,7 +65,7 @@ def test_range_errs_less_than_that_of_onnxruntime(name: str) -> None:
     found = [
         sqnr(array, fake_quantized(array, activation_scale(chosen)))
         for chosen in (
-            ENTROPY.range_of_array(array, RangeSettings()),
+            ENTROPY.range_of_array(array, RangeOptions()),
             collected_range("entropy", [array]),
         )
     ]
@@ -74,7 +74,7 @@ def test_range_errs_less_than_that_of_onnxruntime(name: str) -> None:
 
 def test_windows_of_one_sided_values_begin_at_zero() -> None:
     array = values("relu gauss", 20_000)
-    found = ENTROPY.range_of_array(array, RangeSettings())
+    found = ENTROPY.range_of_array(array, RangeOptions())
     assert found.low == 0
-    negative = ENTROPY.range_of_array(-array, RangeSettings())
+    negative = ENTROPY.range_of_array(-array, RangeOptions())
     assert (negative.low, negative.high) == pytest.approx((-found.high, 0), rel=0.01)

@@ -7,12 +7,12 @@ from atc_py.quantizing.calibrate.calibrators.hfmg import candidate_ranges
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
 from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeSettings
+from atc_py.quantizing.calibrate.value_range import RangeOptions
 from tests.quantizing.calibrate.distributions import NAMES, values
 
 HFMG = CALIBRATORS["hfmg"]
 EVEN = np.arange(4096, dtype=np.float32) / 4096
-SETTINGS = RangeSettings(hfmg_bins=1024)
+SETTINGS = RangeOptions(hfmg_bins=1024)
 
 
 def test_even_values_lose_one_bin() -> None:
@@ -70,7 +70,7 @@ def test_candidates_follow_the_pointers() -> None:
 @pytest.mark.parametrize("bins", [1024, 8192])
 def test_histogram_gives_the_range_of_the_array(name: str, bins: int) -> None:
     array = values(name, 50_000)
-    settings = RangeSettings(hfmg_bins=bins)
+    settings = RangeOptions(hfmg_bins=bins)
     ours = activation_scale(HFMG.range_of(Histogram.of(array), settings))
     exact = activation_scale(HFMG.range_of_array(array, settings))
     assert ours.scale == pytest.approx(exact.scale, rel=0.06)

@@ -10,7 +10,7 @@ from atc_py.quantizing.calibrate.errors import fake_quantized, sqnr
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.ranges import CALIBRATORS
 from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeSettings
+from atc_py.quantizing.calibrate.value_range import RangeOptions
 from tests.quantizing.calibrate.distributions import NAMES, values
 
 IFMR = CALIBRATORS["ifmr"]
@@ -35,13 +35,13 @@ CASES = [
 def test_scale_is_that_of_amct(
     array: NDArray[Any], percentile: float, expected: tuple[float, int], symmetric: float | None
 ) -> None:
-    settings = RangeSettings(max_percentile=percentile, min_percentile=percentile)
+    settings = RangeOptions(max_percentile=percentile, min_percentile=percentile)
     found = activation_scale(IFMR.range_of_array(array.astype(np.float32), settings))
     assert found.scale == pytest.approx(expected[0], rel=1e-7)
     assert found.offset == expected[1]
     if symmetric is None:
         return
-    settings = RangeSettings(symmetric=True, max_percentile=percentile, min_percentile=percentile)
+    settings = RangeOptions(symmetric=True, max_percentile=percentile, min_percentile=percentile)
     even = activation_scale(IFMR.range_of_array(array.astype(np.float32), settings), symmetric=True)
     assert even.scale == pytest.approx(symmetric, rel=1e-7)
     assert even.offset == 0
@@ -51,7 +51,7 @@ def test_scale_is_that_of_amct(
 def test_scale_of_a_histogram_is_near(
     array: NDArray[Any], percentile: float, expected: tuple[float, int], _symmetric: float | None
 ) -> None:
-    settings = RangeSettings(max_percentile=percentile, min_percentile=percentile)
+    settings = RangeOptions(max_percentile=percentile, min_percentile=percentile)
     found = activation_scale(IFMR.range_of(Histogram.of(array.astype(np.float32)), settings))
     assert found.scale == pytest.approx(expected[0], rel=5e-4)
     assert found.offset == expected[1]
@@ -61,7 +61,7 @@ def test_scale_of_a_histogram_is_near(
 def test_histogram_errs_as_the_array(name: str) -> None:
     array = values(name, 50_000)
     for symmetric in (False, True):
-        settings = RangeSettings(symmetric=symmetric)
+        settings = RangeOptions(symmetric=symmetric)
         found = [
             sqnr(array, fake_quantized(array, activation_scale(chosen, symmetric=symmetric)))
             for chosen in (
@@ -77,7 +77,7 @@ def test_histogram_errs_as_the_array(name: str) -> None:
 )
 def test_percentile_chooses_the_rank(count: int, percentile: float, rank: int) -> None:
     array = np.arange(1, count + 1, dtype=np.float32)
-    settings = RangeSettings(
+    settings = RangeOptions(
         max_percentile=percentile, search_start=1.0, search_end=1.00001, search_step=0.00001
     )
     found = IFMR.range_of_array(array, settings)

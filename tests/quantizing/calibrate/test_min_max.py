@@ -9,12 +9,12 @@ from onnxruntime.quantization.quant_utils import compute_scale_zp
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
 from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeSettings
+from atc_py.quantizing.calibrate.value_range import RangeOptions
 from tests.quantizing.calibrate.distributions import f32
 from tests.quantizing.calibrate.onnxruntime_ranges import min_max_range
 
 MIN_MAX = CALIBRATORS["min-max"]
-DEFAULT = RangeSettings()
+DEFAULT = RangeOptions()
 
 
 def test_range_is_from_the_lowest_to_the_highest() -> None:

@@ -10,7 +10,7 @@ from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import pieces_of
 from atc_py.quantizing.calibrate.ranges import CALIBRATORS, Range
 from atc_py.quantizing.calibrate.scales import activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeSettings
+from atc_py.quantizing.calibrate.value_range import RangeOptions
 from tests.quantizing.calibrate.distributions import NAMES, f32, values
 from tests.quantizing.calibrate.onnxruntime_ranges import collected_range
 
@@ -27,7 +27,7 @@ def test_error_is_the_least_of_all_calibrators(name: str, *, symmetric: bool) ->
         return sqnr(array, fake_quantized(array, activation_scale(chosen, symmetric=symmetric)))
 
     others = [
-        calibrator.range_of(histogram, RangeSettings(symmetric=symmetric, percentile=percentile))
+        calibrator.range_of(histogram, RangeOptions(symmetric=symmetric, percentile=percentile))
         for calibrator in CALIBRATORS.values()
         for percentile in (99.9, 99.99, 99.999)
     ]
@@ -37,7 +37,7 @@ def test_error_is_the_least_of_all_calibrators(name: str, *, symmetric: bool) ->
     ]
     others += [collected_range("entropy", [array], bins=bins) for bins in (128, 512)]
     best = max(decibels(chosen) for chosen in others)
-    assert decibels(MSE.range_of(histogram, RangeSettings(symmetric=symmetric))) >= best - 0.005
+    assert decibels(MSE.range_of(histogram, RangeOptions(symmetric=symmetric))) >= best - 0.005
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,13 +62,13 @@ def test_error_of_a_range_is_that_of_its_values(name: str) -> None:
     ],
 )
 def test_values_on_a_grid_of_codes_have_no_error(array: NDArray[np.float32]) -> None:
-    found = activation_scale(MSE.range_of_array(array, RangeSettings()))
+    found = activation_scale(MSE.range_of_array(array, RangeOptions()))
     assert sqnr(array, fake_quantized(array, found)) > 80
 
 
 def test_tenths_are_on_the_grid_of_a_wider_range() -> None:
     array = np.append(np.tile(np.arange(11) * 0.1, 1000), 2.0).astype(np.float32)
-    found = activation_scale(MSE.range_of_array(array, RangeSettings()))
+    found = activation_scale(MSE.range_of_array(array, RangeOptions()))
     whole = activation_scale(Range(0.0, 2.0))
     assert (
         sqnr(array, fake_quantized(array, found)) > sqnr(array, fake_quantized(array, whole)) + 10
@@ -77,4 +77,4 @@ def test_tenths_are_on_the_grid_of_a_wider_range() -> None:
 
 def test_whole_range_wins_where_nothing_is_gained() -> None:
     array = f32([0, 255])
-    assert MSE.range_of_array(array, RangeSettings()) == Range(0, 255)
+    assert MSE.range_of_array(array, RangeOptions()) == Range(0, 255)

@@ -18,6 +18,7 @@ from atc_py.package.reader import open_model
 from atc_py.quantizing.plan.error_share import error_share
 from atc_py.report.planning.formats import FORMATS, render_plan
 from atc_py.results.plan import DtypePlan
+from atc_py.text import in_language
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.quantizing.float_networks import FloatSketch, samples_of
 
@@ -288,6 +289,7 @@ def test_line_that_cannot_be_in_float32_is_in_none_for_a_reason(
     onnx.save(model, path)
     plan = atc_py.plan_model(path, target={"snr": 300}, soc=soc)
     assert plan.excluded == (("conv", f"float32: {reason}"),)
+    assert in_language(plan.excluded[0][1], "zh") == f"float32：{in_language(reason, 'zh')}"
     assert plan.float32 is not None
     assert [*plan.float32.dtypes] == ["sin"]
     assert {each.line: each.dtype for each in plan.nodes} == {"conv": "float16", "sin": "float32"}

@@ -1,4 +1,4 @@
-"""`python -m atc_py.ais_bench.infer`: the same command line."""
+"""`python -m atc_py.adapters.ais_bench.infer`: the same command line."""
 
 from atc_py.cli.bench_program import main
 

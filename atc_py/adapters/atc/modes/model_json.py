@@ -64,7 +64,7 @@ def text_to_json(text: Path) -> str:
     if text.suffix != ".txt":
         raise BAD_OPTION.error(
             Text("mode 5 reads a file whose name ends in .txt, found {text}", text=text),
-            help="give a file such as ge_proto_00000000_graph_1_Build.txt",
+            help=Text("give a file such as ge_proto_00000000_graph_1_Build.txt"),
             atc=AtcFault("E10001", (str(text), "--om", "the file must end in .txt")),
         )
     fault = AtcFault("E10041", (str(text),))

@@ -55,7 +55,7 @@ class _Builder:
                 Text("the nearest names are {near}", near=", ".join(near)) if near else None,
             )
         if not single.outputs:
-            message = "it has no output"
+            message = Text("it has no output")
             raise self._fault(message, AtcFault("E13014", ("0", "output size", row.name, message)))
         inputs = [self._input(row, at, each) for at, each in enumerate(single.inputs)]
         while inputs and inputs[-1] is None:
@@ -156,7 +156,7 @@ class _Builder:
         known = row.attribute(given.name)
         value = None if known is None else _converted(given.value, known.type)
         if known is None or value is None or not ATTRIBUTE_TYPES[known.type](value):
-            names = ", ".join(each.name for each in row.attributes) or "none"
+            names = ", ".join(each.name for each in row.attributes) or Text("none")
             what = Text("{name} has the attributes {names}", name=row.name, names=names)
             if known is not None:
                 what = Text("it must be of type {type}", type=known.type)
@@ -172,7 +172,7 @@ class _Builder:
             )
         return given.name, value
 
-    def _fault(self, message: str, atc: AtcFault, help_: str | None = None) -> AtcError:
+    def _fault(self, message: Text, atc: AtcFault, help_: Text | None = None) -> AtcError:
         single = self._single
         place = Place(self._file, single.index, single.name or None, single.op)
         return BAD_OPERATOR_FILE.error(message, place=place, help=help_, atc=atc)

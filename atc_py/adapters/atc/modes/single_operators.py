@@ -9,23 +9,12 @@ from atc_py.adapters.atc.modes.single_op_graph import graph_of
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPERATOR_FILE
 from atc_py.ir import Graph
-from atc_py.options.choices import ConvertChoice
-from atc_py.options.compile_options import CompileOptions, PrecisionMode
+from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import Ranges
 from atc_py.pipeline.bare_graph import compile_graph
 from atc_py.system.folders import make_folder
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-
-def with_kept_dtypes(choice: ConvertChoice) -> ConvertChoice:
-    """Options in which dtypes are kept where no precision mode is given.
-
-    The file states the dtypes of each operator itself [inferred].
-    """
-    if choice.get("precision_mode") or choice.get("precision_mode_v2"):
-        return choice
-    return ConvertChoice({**choice, "precision_mode": PrecisionMode.MUST_KEEP_ORIGIN_DTYPE.value})
 
 
 def compile_single_operators(
@@ -76,5 +65,5 @@ def _check_names(singles: Sequence[SingleOp], definitions: Path) -> None:
                     file_name=each.file_name,
                 ),
                 place=Place(str(definitions)),
-                help="give each operator a name of its own",
+                help=Text("give each operator a name of its own"),
             )

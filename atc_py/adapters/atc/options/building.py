@@ -7,7 +7,7 @@ _TUNING = "tuning changes how fast kernels are, not what they compute"
 _CLUSTER = "one device is modeled"
 
 ROWS = (
-    AtcOption("fusion_switch_file", "switches passes on and off", keyword="fusion_switch_file"),
+    AtcOption("fusion_switch_file", "switches passes on and off"),
     AtcOption(
         "optimization_switch", "switches single passes off, `Name:off;Other:on`; it counts more than "
         "the file", keyword="disable_pass", since=Since.NEW,
@@ -27,12 +27,11 @@ ROWS = (
     ),
     AtcOption(
         "disable_reuse_memory", "1 gives every value its own address",
-        keyword="disable_reuse_memory", default="0", values=("0", "1"), code="E10006",
-        kind=ValueKind.NUMBER,
+        default="0", code="E10006", kind=ValueKind.NUMBER,
     ),
     AtcOption(
         "enable_small_channel", "1 stores filters of at most 4 channels with 4 for each tap",
-        keyword="enable_small_channel", default="0", values=("0", "1"), code="E10006", late=True,
+        default="0", code="E10006", late=True,
     ),
     AtcOption(
         "buffer_optimize", "buffers on the chip change no result", Treatment.NO_MEANING,

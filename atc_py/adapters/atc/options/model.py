@@ -47,21 +47,15 @@ ROWS = (
     AtcOption(
         "input_format",
         "names the axes of inputs for AIPP and gears of image sizes; no data are moved",
-        keyword="input_format",
         values=("NCHW", "NCDHW", "ND"),
         code="E10001",
         late=True,
     ),
-    AtcOption(
-        "dynamic_batch_size", "gears of batch sizes in one offline model", keyword="batch_sizes"
-    ),
-    AtcOption(
-        "dynamic_image_size", "gears of heights and widths in one offline model",
-        keyword="image_sizes",
-    ),
-    AtcOption("dynamic_dims", "gears of any dims in one offline model", keyword="dims"),
-    AtcOption("insert_op_conf", "AIPP: images are prepared in the model", keyword="aipp"),
-    AtcOption("input_fp16_nodes", "inputs that are fed as float16", keyword="input_fp16_nodes"),
+    AtcOption("dynamic_batch_size", "gears of batch sizes in one offline model"),
+    AtcOption("dynamic_image_size", "gears of heights and widths in one offline model"),
+    AtcOption("dynamic_dims", "gears of any dims in one offline model"),
+    AtcOption("insert_op_conf", "AIPP: images are prepared in the model"),
+    AtcOption("input_fp16_nodes", "inputs that are fed as float16"),
     AtcOption(
         "is_input_adjust_hw_layout",
         "would feed those inputs as NC1HWC0",

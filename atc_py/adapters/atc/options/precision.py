@@ -1,6 +1,7 @@
 """Options on dtypes and arithmetic."""
 
 from atc_py.adapters.atc.options.option import AtcOption, Since, Treatment, ValueKind
+from atc_py.options.compile_options import PrecisionMode
 
 _QUANTIZE = "quantize the ONNX model with AMCT before it is compiled"
 
@@ -8,32 +9,19 @@ ROWS = (
     AtcOption(
         "precision_mode",
         "how dtypes may change; force_fp16 where it is not given",
-        keyword="precision_mode",
-        values=(
-            "force_fp16", "force_fp32", "cube_fp16in_fp32out", "allow_fp32_to_fp16",
-            "must_keep_origin_dtype", "allow_mix_precision", "allow_mix_precision_fp16",
-            "allow_mix_precision_bf16", "allow_fp32_to_bf16",
-        ),
         code="E10001",
     ),
     AtcOption(
         "precision_mode_v2",
         "the same by newer names; mixed_hif8 and cube_hif8 are refused",
-        keyword="precision_mode_v2",
-        values=(
-            "fp16", "origin", "cube_fp16in_fp32out", "mixed_float16", "mixed_bfloat16", "mixed_hif8",
-            "cube_hif8",
-        ),
+        values=(*PrecisionMode.second_names(), "mixed_hif8", "cube_hif8"),
         code="E10001",
         since=Since.NEW,
     ),
-    AtcOption("modify_mixlist", "moves operators between the lists of the mixed modes",
-              keyword="modify_mixlist"),
-    AtcOption("keep_dtype", "nodes that keep the model's dtypes", keyword="keep_dtype"),
-    AtcOption("customize_dtypes", "dtypes by node or operator", keyword="customize_dtypes",
-              since=Since.NEW),
-    AtcOption("op_precision_mode", "implementations by operator or node",
-              keyword="op_precision_mode"),
+    AtcOption("modify_mixlist", "moves operators between the lists of the mixed modes"),
+    AtcOption("keep_dtype", "nodes that keep the model's dtypes"),
+    AtcOption("customize_dtypes", "dtypes by node or operator", since=Since.NEW),
+    AtcOption("op_precision_mode", "implementations by operator or node"),
     AtcOption(
         "op_select_implmode",
         "the implementation of the operators of --optypelist_for_implmode, of all with `_for_all`; alone, "
@@ -49,12 +37,11 @@ ROWS = (
               keyword="implementations"),
     AtcOption(
         "allow_hf32", "whether float32 products round to HF32 where the SoC has it",
-        keyword="allow_hf32", values=("true", "false"), code="E10005", since=Since.NEW, late=True,
+        code="E10005", since=Since.NEW, late=True,
     ),
     AtcOption(
         "is_weight_clip", "clamps weights that become narrower to finite values",
-        keyword="is_weight_clip", default="1", values=("0", "1"), code="E10006", since=Since.NEW,
-        late=True,
+        default="1", code="E10006", since=Since.NEW, late=True,
     ),
     AtcOption(
         "quant_dumpable",

@@ -12,11 +12,8 @@ ROWS = (
     ),
     AtcOption(
         "output_type", "a dtype for all outputs, or `node:index:TYPE` for those that --out_nodes names",
-        keyword="output_type",
     ),
-    AtcOption(
-        "out_nodes", "results that become the outputs, in this order", keyword="out_nodes"
-    ),
+    AtcOption("out_nodes", "results that become the outputs, in this order"),
     AtcOption(
         "is_output_adjust_hw_layout",
         "would return those outputs as NC1HWC0",
@@ -25,7 +22,7 @@ ROWS = (
         hint="leave it out and take NCHW; the values are the same",
         late=True,
     ),
-    AtcOption("soc_version", "the SoC that is compiled for", keyword="soc"),
+    AtcOption("soc_version", "the SoC that is compiled for"),
     AtcOption(
         "core_type",
         "AiCore is modeled, VectorCore alone is not",

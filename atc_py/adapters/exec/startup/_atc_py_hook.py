@@ -96,7 +96,9 @@ class ImportWatch:
 
             replace(module, self._run)
         except Exception as error:  # noqa: BLE001  (the program is not to end for it)
-            _note(self._run, "unloaded", f"{type(error).__name__}: {error}")
+            # A text of `_import_own` is a template and a value, which the parent translates.
+            said = error.args if type(error) is ImportError else (error,)
+            _note(self._run, "unloaded", "\t".join(map(str, (type(error).__name__, *said))))
 
     def complete(self, package: ModuleType) -> None:
         """Replace the class of session options in onnxruntime itself, where sessions are replaced."""
@@ -117,10 +119,10 @@ def _import_own() -> None:
     known = sys.modules.get("atc_py")
     spec = PathFinder.find_spec("atc_py", [ROOT])
     if spec is None or spec.loader is None or spec.origin is None:
-        raise ImportError(f"there is no atc_py in {ROOT}")
+        raise ImportError("there is no atc_py in {folder}", ROOT)
     if known is not None:
         if os.path.realpath(known.__file__ or "") != os.path.realpath(spec.origin):
-            raise ImportError(f"the program has imported another atc_py, {known.__file__}")
+            raise ImportError("the program has imported another atc_py, {folder}", known.__file__)
         return
     module = module_from_spec(spec)
     sys.modules["atc_py"] = module

@@ -10,6 +10,7 @@ from atc_py.device.ort.body import Body
 from atc_py.device.ort.node import CompiledNode, NoFormError
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _RAISED = 1 << 17
 """Added to quotients before they are cut off, so that none is negative."""
@@ -65,10 +66,10 @@ def aipp(body: Body) -> str:
     """
     node = body.node
     if node.text("aipp_mode") != "static":
-        raise NoFormError("its settings come with the data of a run")
+        raise NoFormError(Text("its settings come with the data of a run"))
     name = node.text("input_format")
     if name not in _PLANES:
-        raise NoFormError(f"pictures in {name} have no form here")
+        raise NoFormError(Text("pictures in {name} have no form here", name=name))
     height, width, value = _gathered(body, name)
     chroma = name in _CHROMA
     count = len(_PLANES[name])

@@ -7,6 +7,7 @@ from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import truncated
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _BEYOND = {DType.FLOAT16: 65520.0, DType.BFLOAT16: 2.0**128 - 2.0**119}
 """The least number that is rounded to infinity, by 16-bit dtype."""
@@ -24,7 +25,7 @@ def cast(body: Body) -> str:
     """
     source, target = body.node.dtype(), body.node.outputs[0].dtype
     if target is DType.INT4:
-        raise NoFormError("int4 is held in int8, which keeps more bits")
+        raise NoFormError(Text("int4 is held in int8, which keeps more bits"))
     if source is DType.FLOAT64 and is_rounded(target):
         return _narrowed(body, body.own(), target)
     if target is DType.BFLOAT16 and source in _LONG:

@@ -21,6 +21,7 @@ from atc_py.device.ort.int8 import (
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 Geometry = dict[str, Any]
 
@@ -43,7 +44,7 @@ def depthwise(body: Body) -> str:
     """Write Conv2D in as many groups as channels."""
     channels = body.node.type(0).dims[1]
     if channels is None:
-        raise NoFormError("input 'x' has an open number of channels")
+        raise NoFormError(Text("input 'x' has an open number of channels"))
     return _convolved(body, channels)
 
 
@@ -103,7 +104,9 @@ def _without_long_extra(
         if extra[axis] < max(stride, dilation):
             continue
         if extra[axis] > pads[2 * axis + 1]:
-            raise NoFormError("output_padding is as long as stride and dilation, and no pad is")
+            raise NoFormError(
+                Text("output_padding is as long as stride and dilation, and no pad is")
+            )
         pads[2 * axis + 1] -= extra[axis]
         extra[axis] = 0
     return tuple(pads), tuple(extra)
@@ -116,7 +119,7 @@ def _check_float64(body: Body) -> None:
         NoFormError: the operands are of float64.
     """
     if body.node.dtype() is DType.FLOAT64:
-        raise NoFormError("onnxruntime has no convolution of float64")
+        raise NoFormError(Text("onnxruntime has no convolution of float64"))
 
 
 def _has_infinite_weights(body: Body) -> bool:

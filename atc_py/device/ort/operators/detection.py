@@ -7,6 +7,7 @@ from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.regions import align_regions, elsewhere, images_of, real_of
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _HALF_PIXEL = 2
 """The value of roi_end_mode that moves regions by half a pixel."""
@@ -45,7 +46,7 @@ def roi_pooling(body: Body) -> str:
     of pixels there are.
     """
     if real_of(body) is DType.FLOAT64:
-        raise NoFormError("MaxRoiPool computes float32, found float64")
+        raise NoFormError(Text("MaxRoiPool computes float32, found float64"))
     x, rois = body.x(), _pixels(body)
     least = float(np.finfo(np.float32).min)
     nothing = body.add("IsNaN", x)
@@ -86,7 +87,7 @@ def non_max_suppression(body: Body) -> str:
     """
     node = body.node
     if real_of(body) is DType.FLOAT64:
-        raise NoFormError("NonMaxSuppression computes float32, found float64")
+        raise NoFormError(Text("NonMaxSuppression computes float32, found float64"))
     scores = body.x(1)
     scores = body.add("Where", body.add("IsNaN", scores), body.const(-np.inf), scores)
     limits = [_one(body, at, kind) for at, kind in enumerate(_LIMITS, start=2)]

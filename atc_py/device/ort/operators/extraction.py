@@ -10,6 +10,7 @@ from atc_py.device.ort.region_maxima import largest_samples
 from atc_py.device.ort.regions import align_regions, images_of, real_of
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 # Several maps -----------------------------------------------------------------------------------
 
@@ -104,7 +105,7 @@ def batch_multi_class_nms(body: Body) -> Sequence[str]:
     """
     node, dtype = body.node, real_of(body)
     if dtype is DType.FLOAT64:
-        raise NoFormError("NonMaxSuppression computes float32, found float64")
+        raise NoFormError(Text("NonMaxSuppression computes float32, found float64"))
     images, count, classes = node.shape(1)
     boxes, framed = _framed(body)
     if node.shape(0)[1 if node.flag("transpose_box") else 2] != classes:

@@ -8,6 +8,7 @@ from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import carried, number, returned, truncated
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 
 def _declare(op: str, text: str, of_doubles: Callable[[Body, str], str] | None = None) -> None:
@@ -49,7 +50,7 @@ _declare("Tanh", "the hyperbolic tangent")
 def erf(body: Body) -> str:
     """Write the Gauss error function."""
     if body.node.dtype() is DType.FLOAT64:
-        raise NoFormError("ONNX's operator is computed in float32, and the data are float64")
+        raise NoFormError(Text("ONNX's operator is computed in float32, and the data are float64"))
     return body.add("Erf", body.x())
 
 
@@ -75,8 +76,9 @@ def _require_natural(body: Body) -> None:
     """
     for name, expected in (("base", -1.0), ("scale", 1.0), ("shift", 0.0)):
         if body.node.number(name) != expected:
+            text = Text("{name} is {found}, and only {expected} is computed")
             raise NoFormError(
-                f"{name} is {body.node.number(name)}, and only {expected} is computed"
+                text.with_values(name=name, found=body.node.number(name), expected=expected)
             )
 
 
@@ -106,7 +108,8 @@ def sign(body: Body) -> str:
 def rounded(body: Body) -> str:
     """Write the nearest integers, the even ones of two; integers stay as they are."""
     if body.node.integer("decimals") != 0:
-        raise NoFormError(f"decimals is {body.node.integer('decimals')}, and only 0 is computed")
+        text = Text("decimals is {found}, and only 0 is computed")
+        raise NoFormError(text.with_values(found=body.node.integer("decimals")))
     return body.add("Round", body.x()) if body.node.dtype().is_float else body.own()
 
 

@@ -10,6 +10,7 @@ from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import number
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _APPROXIMATIONS = ("none", "tanh")
 
@@ -22,7 +23,8 @@ def gelu(body: Body) -> str:
     """Write `x * Phi(x)`, or `x / (1 + exp(-2 * sqrt(2 / pi) * (x + 0.044715 * x^3)))` (tanh)."""
     approximation = body.node.text("approximate")
     if approximation not in _APPROXIMATIONS:
-        raise NoFormError(f"approximate {approximation!r} is not known")
+        text = Text("approximate {approximation} is not known")
+        raise NoFormError(text.with_values(approximation=repr(approximation)))
     x = body.x()
     if approximation == "none" or body.node.dtype() is DType.FLOAT16:
         return body.add("Gelu", x, approximate=approximation)

@@ -4,6 +4,7 @@ from atc_py.device.ort.body import Body
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.shapes import closed_shape
+from atc_py.text import Text
 
 
 @emulates("RandomStandardNormal", "RandomUniform")
@@ -27,5 +28,7 @@ def _nothing(body: Body) -> str:
     """A result without elements."""
     facts = body.node.outputs[0]
     if 0 not in facts.dims or None in facts.dims:
-        raise NoFormError("it draws random numbers, and ONNX does not say which ones a seed gives")
+        raise NoFormError(
+            Text("it draws random numbers, and ONNX does not say which ones a seed gives")
+        )
     return body.add("Expand", body.const(0, facts.dtype), body.ints(*closed_shape(facts.dims)))

@@ -8,6 +8,7 @@ from atc_py.device.ort.marks import marked
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _FOUND = frozenset({DType.BOOL, DType.FLOAT32, DType.INT32, DType.INT64, DType.UINT8})
 """Dtypes that a runtime's NonZero takes."""
@@ -62,7 +63,7 @@ def scatter(body: Body) -> str:
     """Write x with `y[indices[i]] = updates[i]`; of equal tuples the last one wins."""
     length = body.node.type(1).dims[-1]
     if length is None:
-        raise NoFormError("the length of its tuples is open")
+        raise NoFormError(Text("the length of its tuples is open"))
     if not length:
         return _replaced(body)
     indices, updates = _wide(body, 1), body.own(2)

@@ -7,6 +7,7 @@ from atc_py.device.ort.body import Body
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 
 @emulates("AdaptiveMaxPool2d", moves=True)
@@ -18,7 +19,7 @@ def adaptive_max_pool(body: Body) -> tuple[str, str]:
     node = body.node
     height, width = node.type(0).dims[2:]
     if height is None or width is None:
-        raise NoFormError("height and width are open")
+        raise NoFormError(Text("height and width are open"))
     rows, columns = (
         _places(dim, count)
         for dim, count in zip((height, width), node.integers("output_size"), strict=True)

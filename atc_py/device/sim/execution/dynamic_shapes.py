@@ -11,6 +11,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import carrier_dtype
 from atc_py.system.structs import replace
 from atc_py.target import find_operator
+from atc_py.text import Text
 
 
 def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFacts:
@@ -65,4 +66,5 @@ def _hold(found: tuple[TensorFacts, ...], declared: tuple[TensorFacts, ...]) -> 
     )
     if not admitted:
         made, wanted = (", ".join(map(str, facts)) for facts in (found, declared))
-        raise NodeError(f"the result is {made}, but the model declares {wanted}")
+        text = Text("the result is {made}, but the model declares {wanted}")
+        raise NodeError(text.with_values(made=made, wanted=wanted))

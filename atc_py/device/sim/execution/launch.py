@@ -63,13 +63,13 @@ def failure_of(step: Step, error: Exception) -> AtcError:
                 error=error,
             ),
             place=step.place,
-            help="run on a machine with more memory, or convert with a smaller input shape",
+            help=Text("run on a machine with more memory, or convert with a smaller input shape"),
         )
     if isinstance(error, NodeError):
         return DEVICE_FAILED.error(
             Text("the data do not fit the node: {error}", error=error),
             place=step.place,
-            help="its shapes follow from the data that the model was given; feed other data",
+            help=Text("its shapes follow from the data that the model was given; feed other data"),
         )
     return DEVICE_FAILED.error(
         Text("the kernel stopped: {name}: {error}", name=type(error).__name__, error=error),

@@ -120,7 +120,7 @@ class _Loader:
         memory = plan_memory(ready, self._tensors, outputs.values())
         return Program(tuple(self._tensors), inputs, outputs, self._constants, ready, memory)
 
-    def _find(self, message: str, place: Place | None) -> None:
+    def _find(self, message: Text, place: Place | None) -> None:
         self._sink.add(OM_CONTENT.diagnostic(message, place=place))
 
     def _read_tensors(self) -> None:
@@ -258,8 +258,8 @@ class _Loader:
         key = node.op, node.engine, repr(node.attributes), *types, *read
         known = self._judged.get(key) if len(read) == len(numbers) else None
         if known is None:
-            _check_operands("input", row.inputs, node.inputs)
-            _check_operands("output", row.outputs, node.outputs)
+            _check_operands(Text("input"), row.inputs, node.inputs)
+            _check_operands(Text("output"), row.outputs, node.outputs)
             attributes = read_attributes(row, node.attributes)
             facts = NodeFacts(node.op, node.name, node.engine, inputs, outputs, attributes, numbers)
             known = _Judged(facts, row, kernel, is_late=not _has_static_types(facts, kernel))
@@ -272,11 +272,12 @@ class _Loader:
         wrong = [t for t in node.inputs if not -1 <= t < count]
         wrong += [t for t in node.outputs if not 0 <= t < count]
         if wrong:
-            raise NodeError(f"tensors {wrong} do not exist; there are {count}")
+            text = Text("tensors {wrong} do not exist; there are {count}")
+            raise NodeError(text.with_values(wrong=wrong, count=count))
         early = [t for t in node.inputs if t >= 0 and t not in self._defined]
         if early:
             names = ", ".join(repr(self._description.tensors[t].name) for t in early)
-            raise NodeError(f"{names} is read before a node computes it")
+            raise NodeError(Text("{names} is read before a node computes it", names=names))
 
     def _numbers(self, node: OmNode, row: TargetOp) -> dict[int, NDArray[Any]]:
         """Data of constant inputs that the operator reads as numbers."""
@@ -299,21 +300,22 @@ def _place(index: int, node: OmNode) -> Place:
 def _known(node: OmNode) -> tuple[TargetOp, Kernel]:
     row, kernel = find_operator(node.op), find_kernel(node.op)
     if row is None or kernel is None:
-        raise NodeError(f"the device has no operator {node.op!r}")
+        raise NodeError(Text("the device has no operator {op}", op=repr(node.op)))
     return row, kernel
 
 
-def _check_operands(kind: str, operands: Sequence[Operand], tensors: Sequence[int]) -> None:
+def _check_operands(kind: Text, operands: Sequence[Operand], tensors: Sequence[int]) -> None:
     """Check the number of inputs or outputs, and which are absent, by the row."""
     last = operands[-1]
     if len(tensors) > len(operands) and not last.variadic:
-        raise NodeError(f"at most {len(operands)} {kind}s are allowed, found {len(tensors)}")
+        text = Text("at most {n} {side}s are allowed, found {found}")
+        raise NodeError(text.with_values(n=len(operands), side=kind, found=len(tensors)))
     for position, operand in enumerate(operands):
         absent = position >= len(tensors) or tensors[position] < 0
         if absent and not operand.optional:
-            raise NodeError(f"{kind} {operand.name!r} is absent")
+            raise NodeError(Text("{side} {name} is absent", side=kind, name=repr(operand.name)))
     if last.variadic and min(tensors) < 0:
-        raise NodeError(f"{kind}s {list(tensors)} must all be there")
+        raise NodeError(Text("{side}s {at} must all be there", side=kind, at=list(tensors)))
 
 
 def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
@@ -335,7 +337,8 @@ def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
     if implied != node.outputs:
         wanted = ", ".join(str(facts) for facts in implied)
         declared = ", ".join(str(facts) for facts in node.outputs)
-        raise NodeError(f"the result is {wanted}, but declared is {declared}")
+        text = Text("the result is {found}, but declared is {declared}")
+        raise NodeError(text.with_values(found=wanted, declared=declared))
     return True
 
 
@@ -359,4 +362,5 @@ def _check_open_types(node: NodeFacts, kernel: Kernel) -> None:
         dims = tuple([one if one == other else None for one, other in fixed])
         implied = TensorFacts(first.dtype, dims)
         if not implied.may_be(declared):
-            raise NodeError(f"the result is {implied}, but declared is {declared}")
+            text = Text("the result is {found}, but declared is {declared}")
+            raise NodeError(text.with_values(found=implied, declared=declared))

@@ -10,6 +10,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.implementations import step_of
 from atc_py.device.sim.primitives.blocks import Formula, by_blocks
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, same_float_as_x
+from atc_py.text import Text
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732631921768188, 1.0507010221481323
 """Klambauer et al. 2017, as float32 holds them, which is how ONNX states them."""
@@ -143,9 +144,8 @@ def _prelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     one_dtype(node.present)
     require_rank(weight, 1, "weight")
     if weight.elements != 1 and weight.shape != x.shape[1:2]:
-        raise NodeError(
-            f"weight must be one element or one for each channel of {x}, found {weight}"
-        )
+        text = Text("weight must be one element or one for each channel of {x}, found {found}")
+        raise NodeError(text.with_values(x=x, found=weight))
     return (x,)
 
 

@@ -22,6 +22,7 @@ from atc_py.device.sim.primitives.aipp_settings import (
 )
 from atc_py.device.sim.typing_rules import require_rank
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 Array = NDArray[Any]
 
@@ -33,18 +34,19 @@ def _aipp_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """Features for each picture; those of a dynamic node are what the model declares."""
     images, declared = node.x, node.outputs[0]
     if images.dtype is not DType.UINT8:
-        raise NodeError(f"images must be uint8, found {images}")
+        raise NodeError(Text("images must be uint8, found {found}", found=images))
     if declared.dtype not in {DType.FLOAT16, DType.UINT8}:
-        raise NodeError(f"features are float16 or uint8, found {declared}")
+        raise NodeError(Text("features are float16 or uint8, found {found}", found=declared))
     mode = node.text("aipp_mode")
     if mode == "dynamic":
         return (_dynamic_type(node, declared),)
     if mode != "static" or node.input(1) is not None:
-        raise NodeError("aipp_mode must be static without params, or dynamic with them")
+        raise NodeError(Text("aipp_mode must be static without params, or dynamic with them"))
     settings = from_node(node)
     batch, rest = divmod(images.elements, settings.nbytes)
     if rest or not batch or batch != images.shape[0]:
-        raise NodeError(f"images of {settings.nbytes} bytes each do not fill {images}")
+        text = Text("images of {nbytes} bytes each do not fill {images}")
+        raise NodeError(text.with_values(nbytes=settings.nbytes, images=images))
     return (TensorFacts(declared.dtype, (batch, *settings.shape)),)
 
 
@@ -53,10 +55,12 @@ def _dynamic_type(node: NodeFacts, declared: TensorFacts) -> TensorFacts:
     params = node.required(1)
     require_rank(declared, 4, "features")
     if declared.is_open:
-        raise NodeError(f"features of dynamic AIPP must have known dims, found {declared}")
+        text = Text("features of dynamic AIPP must have known dims, found {found}")
+        raise NodeError(text.with_values(found=declared))
     wanted = HEADER_BYTES + BATCH_BYTES * declared.shape[0]
     if params.dtype is not DType.UINT8 or params.elements != wanted:
-        raise NodeError(f"params must be {wanted} bytes, found {params}")
+        text = Text("params must be {wanted} bytes, found {found}")
+        raise NodeError(text.with_values(wanted=wanted, found=params))
     return declared
 
 
@@ -86,19 +90,18 @@ def _dynamic_settings(call: Call, count: int) -> list[Preprocessing]:
     params = np.ascontiguousarray(call.input(1)).reshape(-1)
     stated = int(params.view(np.int8)[4])
     if stated != count:
-        raise NodeError(f"params are for {stated} pictures, but the model takes {count}")
+        text = Text("params are for {stated} pictures, but the model takes {count}")
+        raise NodeError(text.with_values(stated=stated, count=count))
     settings = [from_buffer(params, at) for at in range(count)]
     for at, each in enumerate(settings):
         if each.shape != call.out.shape[1:]:
+            text = Text("params make {shape} of picture {n}, but the model takes {wanted}")
             raise NodeError(
-                f"params make {list(each.shape)} of picture {at}, "
-                f"but the model takes {list(call.out.shape[1:])}"
+                text.with_values(shape=list(each.shape), n=at, wanted=list(call.out.shape[1:]))
             )
     if count and count * settings[0].nbytes > call.x.size:
-        raise NodeError(
-            f"{count} pictures of {settings[0].nbytes} bytes are larger than "
-            f"max_src_image_size {call.x.size}"
-        )
+        text = Text("{count} pictures of {nbytes} bytes are larger than max_src_image_size {most}")
+        raise NodeError(text.with_values(count=count, nbytes=settings[0].nbytes, most=call.x.size))
     return settings
 
 

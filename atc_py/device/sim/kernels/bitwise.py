@@ -7,12 +7,14 @@ import numpy as np
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import broadcast
+from atc_py.text import Text
 
 
 def _require_integers(node: NodeFacts) -> None:
     for facts in node.present:
         if not facts.dtype.is_integer:
-            raise NodeError(f"the kernel computes integers, found {facts.dtype.value}")
+            text = Text("the kernel computes integers, found {found}")
+            raise NodeError(text.with_values(found=facts.dtype.value))
 
 
 def _pair_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -7,7 +7,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, require_float
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
-from atc_py.text import error_text
+from atc_py.text import Text, error_text
 
 
 def _comparison_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -19,7 +19,7 @@ def _comparison_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def _ordered_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The types of `_comparison_types`, without bools, which have no order."""
     if node.x.dtype is DType.BOOL:
-        raise NodeError("bools have no order")
+        raise NodeError(Text("bools have no order"))
     return _comparison_types(node)
 
 
@@ -49,7 +49,7 @@ def _logic_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 def _require_bool(facts: TensorFacts) -> None:
     if facts.dtype is not DType.BOOL:
-        raise NodeError(f"the kernel takes bool, found {facts.dtype.value}")
+        raise NodeError(Text("the kernel takes bool, found {found}", found=facts.dtype.value))
 
 
 @kernel("Equal", _comparison_types)

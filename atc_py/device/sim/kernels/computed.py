@@ -34,7 +34,8 @@ def _numbers(node: NodeFacts, position: int) -> tuple[int, ...]:
     """
     numbers = node.numbers_of(position, Text("input {at}", at=position))
     if numbers.dtype.kind not in "iu":
-        raise NodeError(f"input {position} must hold integers, found {node.input(position)}")
+        text = Text("input {position} must hold integers, found {found}")
+        raise NodeError(text.with_values(position=position, found=node.input(position)))
     return tuple(int(number) for number in numbers.reshape(-1))
 
 
@@ -48,10 +49,11 @@ def _slice(node: NodeFacts) -> Mapping[str, AttributeValue]:
     given = tuple(range(len(begins))) if node.input(3) is None else _numbers(node, 3)
     strides = (1,) * len(begins) if node.input(_STRIDES) is None else _numbers(node, _STRIDES)
     if not len(begins) == len(ends) == len(given) == len(strides) or 0 in strides:
-        raise NodeError(
-            f"begin {list(begins)}, end {list(ends)}, axes {list(given)} and strides "
-            f"{list(strides)} must be of one length, and strides not 0"
+        text = Text(
+            "begin {b}, end {e}, axes {a} and strides {s} must be of one length, and strides not 0"
         )
+        lists = {"b": list(begins), "e": list(ends), "a": list(given), "s": list(strides)}
+        raise NodeError(text.with_values(**lists))
     ranges = [range(dim) for dim in node.x.shape]
     for begin, end, axis, stride in zip(
         begins, ends, axes_of(given, node.x.rank), strides, strict=True
@@ -71,7 +73,8 @@ def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
     """Borders, (before, after) of each axis."""
     paddings = _numbers(node, 1)
     if len(paddings) != 2 * node.x.rank:
-        raise NodeError(f"paddings must have {2 * node.x.rank} numbers, found {list(paddings)}")
+        text = Text("paddings must have {n} numbers, found {found}")
+        raise NodeError(text.with_values(n=2 * node.x.rank, found=list(paddings)))
     if not node.flag("paddings_contiguous"):
         sides = (paddings[: node.x.rank], paddings[node.x.rank :])
         paddings = tuple(number for pair in zip(*sides, strict=True) for number in pair)
@@ -82,7 +85,7 @@ def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
     axes_of((node.integer("axis"),), node.x.rank + 1)
     depth = _numbers(node, 1)
     if len(depth) != 1:
-        raise NodeError(f"depth must be one number, found {list(depth)}")
+        raise NodeError(Text("depth must be one number, found {found}", found=list(depth)))
     return {"depth": depth[0], "axis": node.integer("axis")}
 
 
@@ -103,7 +106,8 @@ def _squeeze(node: NodeFacts) -> Mapping[str, AttributeValue]:
 def _parts(node: NodeFacts) -> Mapping[str, AttributeValue]:
     (axis,), count = axes_of((node.integer("split_dim"),), node.x.rank), node.integer("num_split")
     if count < 1 or node.x.shape[axis] % count:
-        raise NodeError(f"an axis of {node.x.shape[axis]} has no {count} equal parts")
+        text = Text("an axis of {dim} has no {count} equal parts")
+        raise NodeError(text.with_values(dim=node.x.shape[axis], count=count))
     sizes = (node.x.shape[axis] // count,) * count
     return {"size_splits": sizes, "split_dim": axis, "num_split": count}
 
@@ -126,7 +130,7 @@ class _Form:
     def kernel(self) -> Kernel:
         found = find_kernel(self.op)
         if found is None:
-            raise NodeError(f"the device has no operator {self.op!r}")
+            raise NodeError(Text("the device has no operator {op}", op=repr(self.op)))
         return found
 
     def node(self, node: NodeFacts) -> NodeFacts:

@@ -6,13 +6,14 @@ from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 
 def _switch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The type of the data for both outputs; the condition is one truth value."""
     condition = node.required(1)
     if condition.dtype is not DType.BOOL or condition.elements != 1:
-        raise NodeError(f"pred must be one truth value, found {condition}")
+        raise NodeError(Text("pred must be one truth value, found {found}", found=condition))
     return (node.x, node.x)
 
 
@@ -30,7 +31,8 @@ def _merge_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The type of the inputs, of one dtype and rank; dims that differ are open."""
     one_dtype(node.present)
     if len({facts.rank for facts in node.present}) != 1:
-        raise NodeError(f"inputs must have one rank, found {', '.join(map(str, node.present))}")
+        text = Text("inputs must have one rank, found {found}")
+        raise NodeError(text.with_values(found=", ".join(map(str, node.present))))
     sides = zip(*(facts.dims for facts in node.present), strict=True)
     dims = tuple(side[0] if len(set(side)) == 1 else None for side in sides)
     return (TensorFacts(node.present[0].dtype, dims),)

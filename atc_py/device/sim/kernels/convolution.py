@@ -31,6 +31,7 @@ from atc_py.device.sim.numerics.integer_products import (
 )
 from atc_py.device.sim.primitives.channelwise import channelwise, is_worthwhile
 from atc_py.device.sim.primitives.window import Window, padding, taps_of
+from atc_py.text import Text
 
 _COLUMNS = 512 * 1024
 """Elements of columns at a time, so that they stay in the cache of the core that unrolls them."""
@@ -60,7 +61,8 @@ def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
     batch, channels, height, width = x.shape
     filters, depth = weights.shape[:2]
     if groups < 1 or channels != groups * depth or filters % groups:
-        raise NodeError(f"{channels} channels, {groups} groups and filter {weights} do not fit")
+        text = Text("{channels} channels, {groups} groups and filter {weights} do not fit")
+        raise NodeError(text.with_values(channels=channels, groups=groups, weights=weights))
     check_channels(node, filters)
     windows = filter_window(node).outputs((height, width))
     return (TensorFacts(dtype, (batch, filters, *windows)),)

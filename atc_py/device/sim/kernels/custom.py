@@ -11,7 +11,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, broadcast_shapes
-from atc_py.text import error_text
+from atc_py.text import Text, error_text
 
 Array = NDArray[Any]
 
@@ -57,9 +57,11 @@ def _batch_matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         for facts, name in ((node.x, "adj_x1"), (node.required(1), "adj_x2"))
     )
     if min(len(left), len(right)) < 2:  # noqa: PLR2004  (matrices)
-        raise NodeError(f"matrices are needed, found {node.x} and {node.required(1)}")
+        text = Text("matrices are needed, found {found} and {other}")
+        raise NodeError(text.with_values(found=node.x, other=node.required(1)))
     if left[-1] != right[-2]:
-        raise NodeError(f"inner dims must be equal, found {left[-1]} and {right[-2]}")
+        text = Text("inner dims must be equal, found {found} and {other}")
+        raise NodeError(text.with_values(found=left[-1], other=right[-2]))
     stack = _broadcast(left[:-2], right[:-2])
     return (TensorFacts(node.x.dtype, (*stack, left[-2], right[-1])),)
 
@@ -79,7 +81,7 @@ def _adaptive_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_rank(x, 4, "x")
     size = node.integers("output_size", 2)
     if min(size) < 1 or 0 in x.shape[2:]:
-        raise NodeError(f"{x} cannot be pooled to {list(size)}")
+        raise NodeError(Text("{x} cannot be pooled to {size}", x=x, size=list(size)))
     shape = (*x.shape[:2], *size)
     return (TensorFacts(x.dtype, shape), TensorFacts(DType.INT32, shape))
 
@@ -132,12 +134,12 @@ def _bag_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     node.expect("padding_idx", -1)
     _check_bag_inputs(node)
     if len(node.outputs) > 1:
-        raise NodeError("only y can be an output on this device")
+        raise NodeError(Text("only y can be an output on this device"))
     if offsets is None:
         return (TensorFacts(weight.dtype, (indices.shape[0], weight.shape[1])),)
     bags = offsets.elements - node.flag("include_last_offset")
     if bags < 0:
-        raise NodeError("offsets must hold the last one, found none")
+        raise NodeError(Text("offsets must hold the last one, found none"))
     return (TensorFacts(weight.dtype, (bags, weight.shape[1])),)
 
 
@@ -153,11 +155,13 @@ def _check_bag_inputs(node: NodeFacts) -> None:
         require_rank(offsets, 1, "offsets")
     if node.text("mode") not in _REDUCTIONS:
         known = ", ".join(_REDUCTIONS)
-        raise NodeError(f"mode must be one of {known}, found {node.text('mode')!r}")
+        text = Text("mode must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=known, found=repr(node.text("mode"))))
     if factors is not None and (factors.shape != indices.shape or node.text("mode") != "sum"):
-        raise NodeError(
-            f"per_sample_weights go with mode sum and have the shape of indices, found {factors}"
+        text = Text(
+            "per_sample_weights go with mode sum and have the shape of indices, found {found}"
         )
+        raise NodeError(text.with_values(found=factors))
 
 
 @kernel("EmbeddingBag", _bag_types)
@@ -171,7 +175,8 @@ def embedding_bag(call: Call) -> None:
     bounds = _bag_bounds(call, len(indices))
     used = indices[: bounds[-1]]
     if np.any((used < 0) | (used >= len(table))):
-        raise ValueError(f"indices must be in [0, {len(table) - 1}], found {used.tolist()}")
+        text = Text("indices must be in [0, {last}], found {found}")
+        raise ValueError(text.with_values(last=len(table) - 1, found=used.tolist()))
     rows = table[used]
     factors = call.optional(3)
     if factors is not None:
@@ -193,5 +198,6 @@ def _bag_bounds(call: Call, total: int) -> NDArray[np.int64]:
     if not call.node.flag("include_last_offset"):
         bounds = np.append(bounds, total)
     if bounds[0] != 0 or bounds[-1] > total or np.any(np.diff(bounds) < 0):
-        raise ValueError(f"offsets must rise from 0 to at most {total}, found {offsets.tolist()}")
+        text = Text("offsets must rise from 0 to at most {total}, found {found}")
+        raise ValueError(text.with_values(total=total, found=offsets.tolist()))
     return bounds

@@ -28,6 +28,7 @@ from atc_py.device.sim.numerics.integer_products import (
 from atc_py.device.sim.primitives.volumes import VOLUME_RANK, VolumeWindow, filter_volume
 from atc_py.device.sim.primitives.window import taps_of
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _COLUMNS = 512 * 1024
 """Elements of columns at a time, so that they stay in the cache."""
@@ -38,7 +39,8 @@ def _convolution_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     x, weights, dtype = convolution_operands(node, VOLUME_RANK)
     groups, (filters, depth) = node.integer("groups"), weights.shape[:2]
     if groups < 1 or x.shape[1] != groups * depth or filters % groups:
-        raise NodeError(f"{x.shape[1]} channels, {groups} groups and filter {weights} do not fit")
+        text = Text("{channels} channels, {groups} groups and filter {weights} do not fit")
+        raise NodeError(text.with_values(channels=x.shape[1], groups=groups, weights=weights))
     check_channels(node, filters)
     windows = filter_volume(node).outputs(x.shape[2:])
     return (TensorFacts(dtype, (x.shape[0], filters, *windows)),)
@@ -152,10 +154,11 @@ def _transposed_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """
     x, weights, dtype = convolution_operands(node, VOLUME_RANK)
     if x.dtype is DType.INT8:
-        raise NodeError("the kernel computes floats, found int8")
+        raise NodeError(Text("the kernel computes floats, found int8"))
     groups, channels = node.integer("groups"), x.shape[1]
     if groups < 1 or channels != weights.shape[0] or channels % groups:
-        raise NodeError(f"{channels} channels, {groups} groups and filter {weights} do not fit")
+        text = Text("{channels} channels, {groups} groups and filter {weights} do not fit")
+        raise NodeError(text.with_values(channels=channels, groups=groups, weights=weights))
     filters = groups * weights.shape[1]
     check_channels(node, filters)
     extra = node.integers("output_padding", VOLUME_RANK)[2:]
@@ -164,11 +167,13 @@ def _transposed_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         for axis, dim, more in zip(filter_volume(node).axes, x.shape[2:], extra, strict=True)
     )
     if min(dims) < 1:
-        raise NodeError(f"the result {list(dims)} must have at least one slice, row and column")
+        text = Text("the result {dims} must have at least one slice, row and column")
+        raise NodeError(text.with_values(dims=list(dims)))
     implied = (x.shape[0], filters, *dims)
     found = node.integers("input_size", VOLUME_RANK)
     if not all(size in {-1, dim} for size, dim in zip(found, implied, strict=True)):
-        raise NodeError(f"input_size must be {list(implied)}, found {list(found)}")
+        text = Text("input_size must be {implied}, found {found}")
+        raise NodeError(text.with_values(implied=list(implied), found=list(found)))
     return (TensorFacts(dtype, implied),)
 
 

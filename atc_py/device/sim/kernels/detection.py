@@ -11,6 +11,7 @@ from atc_py.device.sim.primitives.regions import Cells, Regions, pool_regions
 from atc_py.device.sim.primitives.suppression import Boxes, best_first, keep_best
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 Array = NDArray[Any]
 
@@ -30,11 +31,13 @@ def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts
     require_rank(x, 4, "x")
     require_rank(rois, 2, "rois")
     if rois.shape[1] != _ROI_COLUMNS:
-        raise NodeError(f"rois must have {_ROI_COLUMNS} columns, found {rois}")
+        text = Text("rois must have {columns} columns, found {found}")
+        raise NodeError(text.with_values(columns=_ROI_COLUMNS, found=rois))
     if node.input(2) is not None:
-        raise NodeError("a number of rois is not read on this device; all rows count")
+        raise NodeError(Text("a number of rois is not read on this device; all rows count"))
     if min(pooled) < 1:
-        raise NodeError(f"regions must be pooled to at least 1 x 1, found {list(pooled)}")
+        text = Text("regions must be pooled to at least 1 x 1, found {found}")
+        raise NodeError(text.with_values(found=list(pooled)))
     return (TensorFacts(x.dtype, (rois.shape[0], x.shape[1], *pooled)),)
 
 
@@ -42,9 +45,11 @@ def _align_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The types of `_region_types`; regions are as given or moved by half a pixel."""
     if node.integer("roi_end_mode") not in {_AS_GIVEN, _HALF_PIXEL}:
         found = node.integer("roi_end_mode")
-        raise NodeError(f"roi_end_mode must be {_AS_GIVEN} or {_HALF_PIXEL}, found {found}")
+        text = Text("roi_end_mode must be {one} or {other}, found {found}")
+        raise NodeError(text.with_values(one=_AS_GIVEN, other=_HALF_PIXEL, found=found))
     if node.text("pool_mode") not in {"avg", "max"}:
-        raise NodeError(f"pool_mode must be avg or max, found {node.text('pool_mode')!r}")
+        text = Text("pool_mode must be avg or max, found {found}")
+        raise NodeError(text.with_values(found=repr(node.text("pool_mode"))))
     return _region_types(node, _pooled_size(node))
 
 
@@ -89,7 +94,8 @@ def roi_pooling(call: Call) -> None:
     rois, node = call.input(1), call.node
     images = rois[:, 0].astype(np.int64)
     if np.any((images < 0) | (images >= len(call.x))):
-        raise ValueError(f"regions must be in images 0 to {len(call.x) - 1}, found {images}")
+        text = Text("regions must be in images 0 to {last}, found {found}")
+        raise ValueError(text.with_values(last=len(call.x) - 1, found=images))
     rows = _cell_bounds(
         rois[:, 2::2], node.number("spatial_scale_h"), call.out.shape[2], call.x.shape[2]
     )
@@ -142,18 +148,19 @@ def _suppression_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_rank(scores, 3, "scores")
     one_dtype((boxes, scores))
     if boxes.shape[2] != 4 or (boxes.shape[0], boxes.shape[1]) != scores.shape[::2]:  # noqa: PLR2004  (corners)
-        raise NodeError(f"boxes {boxes} and scores {scores} do not go together")
+        text = Text("boxes {boxes} and scores {scores} do not go together")
+        raise NodeError(text.with_values(boxes=boxes, scores=scores))
     for position in (2, 3, 4):
         facts = node.input(position)
         if facts is not None and facts.elements != 1:
-            raise NodeError(f"input {position} must be one number, found {facts}")
+            text = Text("input {position} must be one number, found {found}")
+            raise NodeError(text.with_values(position=position, found=facts))
     if node.integer("center_point_box") not in {0, 1}:
-        raise NodeError(
-            f"center_point_box must be 0 or 1, found {node.integer('center_point_box')}"
-        )
+        text = Text("center_point_box must be 0 or 1, found {found}")
+        raise NodeError(text.with_values(found=node.integer("center_point_box")))
     declared = node.outputs[0]
     if declared.rank != 2 or declared.dims[1] not in {3, None}:  # noqa: PLR2004  (image, class, box)
-        raise NodeError(f"the result must have rows of 3, found {declared}")
+        raise NodeError(Text("the result must have rows of 3, found {found}", found=declared))
     return (TensorFacts(DType.INT32, (declared.dims[0], 3)),)
 
 
@@ -172,9 +179,8 @@ def non_max_suppression(call: Call) -> None:
     """
     found = _chosen(call)
     if len(found) > len(call.out):
-        raise ValueError(
-            f"{len(found)} boxes were found, but the model declares room for {len(call.out)}"
-        )
+        text = Text("{found} boxes were found, but the model declares room for {declared}")
+        raise ValueError(text.with_values(found=len(found), declared=len(call.out)))
     call.out.fill(-1)
     if found:
         call.out[: len(found)] = found
@@ -186,7 +192,7 @@ def _chosen(call: Call) -> list[tuple[int, int, int]]:
     most = int(_number(call, 2, 0))
     threshold, least = _number(call, 3, 0.0), _optional_number(call, 4)
     if not 0 <= threshold <= 1:
-        raise ValueError(f"iou_threshold must be in [0, 1], found {threshold}")
+        raise ValueError(Text("iou_threshold must be in [0, 1], found {found}", found=threshold))
     found: list[tuple[int, int, int]] = []
     for image in range(len(boxes)):
         corners = _corners(boxes[image], centered=call.node.integer("center_point_box") == 1)

@@ -14,7 +14,7 @@ from atc_py.device.sim.primitives.moves import Copies, moving
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
-from atc_py.text import error_text
+from atc_py.text import Text, error_text
 
 _ROW = 4096
 """Elements of the array that stands for a scalar bound in `_bound`."""
@@ -161,11 +161,13 @@ def power_of_affine(call: Call) -> None:
 
 def _accumulate_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if len(node.present) != node.integer("N") or len(node.inputs) != len(node.present):
-        raise NodeError(f"N is {node.integer('N')}, but there are {len(node.present)} inputs")
+        text = Text("N is {n}, but there are {inputs} inputs")
+        raise NodeError(text.with_values(n=node.integer("N"), inputs=len(node.present)))
     differing = {facts for facts in node.present if facts != node.x}
     if differing:
         listed = ", ".join(str(facts) for facts in sorted(differing, key=str))
-        raise NodeError(f"inputs must be {node.x} like the first, found {listed}")
+        text = Text("inputs must be {x} like the first, found {found}")
+        raise NodeError(text.with_values(x=node.x, found=listed))
     return (node.x,)
 
 
@@ -201,7 +203,8 @@ def _clip_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     one_dtype(node.present)
     for position, name in ((1, "clip_value_min"), (2, "clip_value_max")):
         if node.required(position).elements != 1:
-            raise NodeError(f"{name} must be one element, found {node.required(position)}")
+            text = Text("{name} must be one element, found {found}")
+            raise NodeError(text.with_values(name=name, found=node.required(position)))
     return (node.x,)
 
 

@@ -11,6 +11,7 @@ from atc_py.device.sim.primitives.regions import Cells, Regions, pool_regions
 from atc_py.device.sim.primitives.suppression import Boxes, best_first, keep_best
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 Array = NDArray[Any]
 
@@ -25,18 +26,20 @@ def _extractor_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     one_dtype(node.present)
     require_rank(rois, 2, "rois")
     if rois.shape[1] != 5:  # noqa: PLR2004  (image, x1, y1, x2, y2)
-        raise NodeError(f"rois must have 5 columns, found {rois}")
+        raise NodeError(Text("rois must have 5 columns, found {found}", found=rois))
     for facts in maps:
-        require_rank(facts, 4, "a map")
+        require_rank(facts, 4, Text("a map"))
     if len({facts.shape[:2] for facts in maps}) != 1:
-        raise NodeError("maps must have as many images and channels as each other")
+        raise NodeError(Text("maps must have as many images and channels as each other"))
     if len(_scales(node)) != len(maps):
-        raise NodeError(f"{len(maps)} maps need as many scales, found {len(_scales(node))}")
+        text = Text("{n} maps need as many scales, found {found}")
+        raise NodeError(text.with_values(n=len(maps), found=len(_scales(node))))
     if node.text("pool_mode") not in {"avg", "max"}:
-        raise NodeError(f"pool_mode must be avg or max, found {node.text('pool_mode')!r}")
+        text = Text("pool_mode must be avg or max, found {found}")
+        raise NodeError(text.with_values(found=repr(node.text("pool_mode"))))
     pooled = node.integer("pooled_height"), node.integer("pooled_width")
     if min(pooled) < 1 or node.integer("finest_scale") < 1:
-        raise NodeError("pooled sizes and finest_scale must be at least 1")
+        raise NodeError(Text("pooled sizes and finest_scale must be at least 1"))
     return (TensorFacts(rois.dtype, (rois.shape[0], maps[0].shape[1], *pooled)),)
 
 
@@ -100,17 +103,19 @@ def _classes_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     each = boxes.shape[1] if turned else boxes.shape[2]
     wanted = (images, each, 4, count) if turned else (images, count, each, 4)
     if boxes.shape != wanted or each not in {1, classes}:
-        raise NodeError(f"boxes {boxes} and scores {scores} do not go together")
+        text = Text("boxes {boxes} and scores {scores} do not go together")
+        raise NodeError(text.with_values(boxes=boxes, scores=scores))
     one_dtype(facts for facts in (boxes, scores, node.input(2)) if facts is not None)
     for position, shape in ((2, (images, 4)), (3, (images,))):
         facts = node.input(position)
         if facts is not None and facts.shape != shape:
-            raise NodeError(f"input {position} must have shape {list(shape)}, found {facts}")
+            text = Text("input {position} must have shape {shape}, found {found}")
+            raise NodeError(text.with_values(position=position, shape=list(shape), found=facts))
     if node.flag("change_coordinate_frame") and node.input(2) is None:
-        raise NodeError("change_coordinate_frame needs a clip_window")
+        raise NodeError(Text("change_coordinate_frame needs a clip_window"))
     most = node.integer("max_total_size")
     if most < 0 or node.integer("max_size_per_class") < 0:
-        raise NodeError("sizes must be at least 0")
+        raise NodeError(Text("sizes must be at least 0"))
     shapes = (images, most, 4), (images, most), (images, most)
     found = [TensorFacts(boxes.dtype, shape) for shape in shapes]
     return (*found, TensorFacts(DType.INT32, (images,)))

@@ -12,12 +12,13 @@ from atc_py.device.sim.numerics.erf import ERF_END, ERF_P, ERF_Q
 from atc_py.device.sim.primitives.blocks import by_blocks
 from atc_py.device.sim.typing_rules import require_float, same_float_as_x
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 
 def _number_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The type of x, which must not be bool."""
     if node.x.dtype is DType.BOOL:
-        raise NodeError("the kernel computes numbers, found bool")
+        raise NodeError(Text("the kernel computes numbers, found bool"))
     return (node.x,)
 
 
@@ -115,7 +116,7 @@ def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The type of x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:
-        raise NodeError("erf is computed in float32, found float64")
+        raise NodeError(Text("erf is computed in float32, found float64"))
     return (node.x,)
 
 

@@ -15,6 +15,7 @@ from atc_py.device.sim.numerics.erf import ERF_END, ERF_P, ERF_Q
 from atc_py.device.sim.primitives.blocks import by_blocks
 from atc_py.device.sim.typing_rules import require_float, same_float_as_x
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _APPROXIMATIONS = ("none", "tanh")
 
@@ -33,10 +34,11 @@ def _gelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The type of x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:
-        raise NodeError("GELU is computed in float32, found float64")
+        raise NodeError(Text("GELU is computed in float32, found float64"))
     if node.text("approximate") not in _APPROXIMATIONS:
         found = node.text("approximate")
-        raise NodeError(f"approximate must be one of {', '.join(_APPROXIMATIONS)}, found {found!r}")
+        text = Text("approximate must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(_APPROXIMATIONS), found=repr(found)))
     return (node.x,)
 
 

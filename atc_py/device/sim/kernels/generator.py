@@ -6,6 +6,7 @@ from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _WORD = 2**64 - 1
 
@@ -20,10 +21,10 @@ def _drawn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_rank(node.x, 1, "shape")
     shape, dtype = node.numbers_of(0, "shape"), node.dtype("dtype")
     if dtype not in {DType.FLOAT32, DType.FLOAT64}:
-        raise NodeError(f"dtype must be float32 or float64, found {dtype.value}")
+        raise NodeError(Text("dtype must be float32 or float64, found {found}", found=dtype.value))
     dims = tuple(int(dim) for dim in shape)
     if min(dims, default=0) < 0:
-        raise NodeError(f"dims must be at least 0, found {list(dims)}")
+        raise NodeError(Text("dims must be at least 0, found {found}", found=list(dims)))
     return (TensorFacts(dtype, dims),)
 
 
@@ -45,9 +46,11 @@ def _multinomial_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_rank(logits, 2, "logits")
     rows, classes = logits.shape
     if numbers is None or numbers.size != 1 or int(numbers.reshape(-1)[0]) < 0:
-        raise NodeError(f"num_samples must be one constant count, found {node.required(1)}")
+        text = Text("num_samples must be one constant count, found {found}")
+        raise NodeError(text.with_values(found=node.required(1)))
     if not classes or not dtype.is_integer:
-        raise NodeError(f"classes of an integer dtype are needed, found {logits}, {dtype.value}")
+        text = Text("classes of an integer dtype are needed, found {found}, {dtype}")
+        raise NodeError(text.with_values(found=logits, dtype=dtype.value))
     return (TensorFacts(dtype, (rows, int(numbers.reshape(-1)[0]))),)
 
 

@@ -36,7 +36,7 @@ def _block_size(node: NodeFacts) -> int:
     node.expect("data_format", "NCHW")
     block = node.integer("block_size")
     if block < 1:
-        raise NodeError(f"block_size must be at least 1, found {block}")
+        raise NodeError(Text("block_size must be at least 1, found {found}", found=block))
     return block
 
 
@@ -45,9 +45,10 @@ def _depth_to_space_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     block, mode = _block_size(node), node.text("mode")
     images, channels, height, width = node.x.shape
     if mode not in _DEPTH_AXES:
-        raise NodeError(f"mode must be DCR or CRD, found {mode!r}")
+        raise NodeError(Text("mode must be DCR or CRD, found {found}", found=repr(mode)))
     if channels % block**2:
-        raise NodeError(f"{channels} channels are no blocks of {block} x {block}")
+        text = Text("{channels} channels are no blocks of {block} x {block}")
+        raise NodeError(text.with_values(channels=channels, block=block))
     shape = (images, channels // block**2, height * block, width * block)
     return (TensorFacts(node.x.dtype, shape),)
 
@@ -68,7 +69,7 @@ def _space_to_depth_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     block = _block_size(node)
     images, channels, height, width = node.x.shape
     if height % block or width % block:
-        raise NodeError(f"{height} x {width} are no blocks of {block} x {block}")
+        raise NodeError(Text("{h} x {w} are no blocks of {b} x {b}", h=height, w=width, b=block))
     shape = (images, channels * block**2, height // block, width // block)
     return (TensorFacts(node.x.dtype, shape),)
 
@@ -173,15 +174,16 @@ def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
             )
     scales, sizes = node.input(2), node.input(3)
     if (scales is None) is (sizes is None):
-        raise NodeError("either scales or sizes must be there")
+        raise NodeError(Text("either scales or sizes must be there"))
     _check_numbers(node, "scales" if sizes is None else "sizes", 2 if sizes is None else 3)
     if _crops(node) and (node.input(1) is None or node.required(1).shape != (2 * node.x.rank,)):
-        raise NodeError(f"tf_crop_and_resize needs a roi of {2 * node.x.rank} numbers")
+        text = Text("tf_crop_and_resize needs a roi of {n} numbers")
+        raise NodeError(text.with_values(n=2 * node.x.rank))
     shape = tuple(int(np.float32(n) * s) for n, s in zip(node.x.shape, _scales(node), strict=True))
     if sizes is not None:
         shape = tuple(int(size) for size in node.numbers[3])
     if min(node.x.shape, default=1) == 0 and 0 not in shape:
-        raise NodeError(f"{node.x} has nothing to fill {list(shape)} with")
+        raise NodeError(Text("{x} has nothing to fill {shape} with", x=node.x, shape=list(shape)))
     return (TensorFacts(node.x.dtype, shape),)
 
 
@@ -189,10 +191,12 @@ def _check_numbers(node: NodeFacts, name: str, position: int) -> None:
     """Check that scales or sizes are constants with one usable number for each axis."""
     numbers = node.numbers.get(position)
     if numbers is None or numbers.shape != (node.x.rank,):
-        raise NodeError(f"{name} must be a constant with {node.x.rank} numbers")
+        text = Text("{name} must be a constant with {rank} numbers")
+        raise NodeError(text.with_values(name=name, rank=node.x.rank))
     least = 0 if name == "sizes" else np.nextafter(np.float32(0), np.float32(1))
     if not (np.isfinite(numbers).all() and (numbers >= least).all()):
-        raise NodeError(f"{name} must be positive, found {numbers.tolist()}")
+        text = Text("{name} must be positive, found {found}")
+        raise NodeError(text.with_values(name=name, found=numbers.tolist()))
 
 
 def _crops(node: NodeFacts) -> bool:

@@ -15,6 +15,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 Indices = NDArray[np.intp]
 
@@ -31,23 +32,28 @@ def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> I
     inside = (wide < dims) & (wide >= (-np.asarray(dims) if negative else 0))
     if not inside.all():
         wrong, dim = wide[~inside][0], np.broadcast_to(dims, wide.shape)[~inside][0]
-        raise ValueError(f"index {wrong} is outside an axis of {dim}")
+        raise ValueError(Text("index {wrong} is outside an axis of {dim}", wrong=wrong, dim=dim))
     return np.where(wide < 0, wide + dims, wide) if negative else wide
 
 
 def _require_indices(facts: TensorFacts, name: str) -> None:
     if facts.dtype not in {DType.INT32, DType.INT64}:
-        raise NodeError(f"{name} must be int32 or int64, found {facts}")
+        text = Text("{name} must be int32 or int64, found {found}")
+        raise NodeError(text.with_values(name=name, found=facts))
 
 
 def _require_within(x: TensorFacts, index: TensorFacts, axis: int, names: tuple[str, str]) -> None:
     """Check that an index for each element stays inside `x` along all axes but `axis`."""
     of_x, of_index = names
     if index.rank != x.rank:
-        raise NodeError(f"{of_index} must have {x.rank} axes like {of_x}, found {index}")
+        text = Text("{name} must have {rank} axes like {other}, found {found}")
+        raise NodeError(text.with_values(name=of_index, rank=x.rank, other=of_x, found=index))
     for other, (wanted, dim) in enumerate(zip(index.shape, x.shape, strict=True)):
         if other != axis and wanted > dim:
-            raise NodeError(f"{of_index} {index} reaches beyond {of_x} {x} along axis {other}")
+            text = Text("{name} {index} reaches beyond {other} {x} along axis {axis}")
+            raise NodeError(
+                text.with_values(name=of_index, index=index, other=of_x, x=x, axis=other)
+            )
 
 
 def _one_axis(node: NodeFacts, name: str) -> int:
@@ -97,14 +103,17 @@ def _tuple_length(node: NodeFacts, batch_dims: int = 0) -> int:
     indices = node.required(1)
     _require_indices(indices, "indices")
     if not indices.rank:
-        raise NodeError("indices must have an axis of tuples, found a scalar")
+        raise NodeError(Text("indices must have an axis of tuples, found a scalar"))
     if not 0 <= batch_dims < min(indices.rank, node.x.rank + 1):
-        raise NodeError(f"batch_dims {batch_dims} does not fit x {node.x} and indices {indices}")
+        text = Text("batch_dims {batch_dims} does not fit x {x} and indices {indices}")
+        raise NodeError(text.with_values(batch_dims=batch_dims, x=node.x, indices=indices))
     if indices.shape[:batch_dims] != node.x.shape[:batch_dims]:
-        raise NodeError(f"x {node.x} and indices {indices} differ in their {batch_dims} batch axes")
+        text = Text("x {x} and indices {indices} differ in their {batch_dims} batch axes")
+        raise NodeError(text.with_values(x=node.x, indices=indices, batch_dims=batch_dims))
     length = indices.shape[-1]
     if length > node.x.rank - batch_dims:
-        raise NodeError(f"tuples of {length} indices are too long for x {node.x}")
+        text = Text("tuples of {length} indices are too long for x {x}")
+        raise NodeError(text.with_values(length=length, x=node.x))
     return length
 
 
@@ -147,7 +156,8 @@ def _scatter_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     one_dtype((node.x, updates))
     wanted = node.required(1).shape[:-1] + node.x.shape[length:]
     if updates.shape != wanted:
-        raise NodeError(f"updates must have shape {list(wanted)}, found {updates}")
+        text = Text("updates must have shape {shape}, found {found}")
+        raise NodeError(text.with_values(shape=list(wanted), found=updates))
     return (node.x,)
 
 
@@ -169,7 +179,8 @@ def _scatter_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     _require_indices(indices, "indices")
     _require_within(node.x, indices, axis, ("data", "indices"))
     if updates.shape != indices.shape:
-        raise NodeError(f"updates must have shape {list(indices.shape)}, found {updates}")
+        text = Text("updates must have shape {shape}, found {found}")
+        raise NodeError(text.with_values(shape=list(indices.shape), found=updates))
     return (node.x,)
 
 
@@ -203,9 +214,10 @@ def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     lengths = node.required(1)
     _require_indices(lengths, "seq_lengths")
     if batch == time:
-        raise NodeError(f"batch_dim and seq_dim must differ, found {batch}")
+        raise NodeError(Text("batch_dim and seq_dim must differ, found {found}", found=batch))
     if lengths.shape != (node.x.shape[batch],):
-        raise NodeError(f"seq_lengths must have {node.x.shape[batch]} elements, found {lengths}")
+        text = Text("seq_lengths must have {n} elements, found {found}")
+        raise NodeError(text.with_values(n=node.x.shape[batch], found=lengths))
     return (node.x,)
 
 
@@ -216,7 +228,8 @@ def reverse_sequence(call: Call) -> None:
     dim = call.x.shape[time]
     lengths = call.input(1).astype(np.intp)
     if lengths.min() < 0 or lengths.max() > dim:
-        raise ValueError(f"seq_lengths must be in [0, {dim}], found {lengths.tolist()}")
+        text = Text("seq_lengths must be in [0, {dim}], found {found}")
+        raise ValueError(text.with_values(dim=dim, found=lengths.tolist()))
     steps = np.arange(dim)
     order = np.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
     shape = [1] * call.x.ndim
@@ -233,10 +246,12 @@ def _one_hot_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     one_dtype((node.required(1), node.required(2)))
     for position, name in ((1, "on_value"), (2, "off_value")):
         if node.required(position).elements != 1:
-            raise NodeError(f"{name} must be one element, found {node.required(position)}")
+            text = Text("{name} must be one element, found {found}")
+            raise NodeError(text.with_values(name=name, found=node.required(position)))
     depth = node.integer("depth")
     if depth < 0 or not node.x.dtype.is_integer:
-        raise NodeError(f"indices must be integers and depth at least 0, found {node.x}, {depth}")
+        text = Text("indices must be integers and depth at least 0, found {found}, {depth}")
+        raise NodeError(text.with_values(found=node.x, depth=depth))
     (axis,) = axes_of((node.integer("axis"),), node.x.rank + 1)
     shape = (*node.x.shape[:axis], depth, *node.x.shape[axis:])
     return (TensorFacts(node.required(1).dtype, shape),)
@@ -266,7 +281,8 @@ def _non_zero_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     node.expect("dtype", DType.INT64)
     declared, rank = node.outputs[0].dims, node.x.rank
     if len(declared) != 2 or declared[0] not in {rank, None}:  # noqa: PLR2004  (axes and elements)
-        raise NodeError(f"the result must have {rank} rows, found {node.outputs[0]}")
+        text = Text("the result must have {rank} rows, found {found}")
+        raise NodeError(text.with_values(rank=rank, found=node.outputs[0]))
     return (TensorFacts(DType.INT64, (rank, declared[1])),)
 
 
@@ -285,7 +301,8 @@ def non_zero(call: Call) -> None:
     """
     found = np.nonzero(call.x)
     if found[0].size != call.out.shape[1]:
-        raise ValueError(f"{found[0].size} are not zero, the model says {call.out.shape[1]}")
+        text = Text("{found} are not zero, the model says {declared}")
+        raise ValueError(text.with_values(found=found[0].size, declared=call.out.shape[1]))
     np.stack(found, out=call.out)
 
 
@@ -293,7 +310,8 @@ def _where_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """As many rows as declared, which the run must keep, and a column for each axis."""
     declared, rank = node.outputs[0].dims, node.x.rank
     if len(declared) != 2 or declared[1] not in {rank, None}:  # noqa: PLR2004  (elements and axes)
-        raise NodeError(f"the result must have {rank} columns, found {node.outputs[0]}")
+        text = Text("the result must have {rank} columns, found {found}")
+        raise NodeError(text.with_values(rank=rank, found=node.outputs[0]))
     return (TensorFacts(DType.INT64, (declared[0], rank)),)
 
 
@@ -311,5 +329,6 @@ def where(call: Call) -> None:
     """
     found = np.argwhere(call.x)
     if len(found) != call.out.shape[0]:
-        raise ValueError(f"{len(found)} are not zero, the model says {call.out.shape[0]}")
+        text = Text("{found} are not zero, the model says {declared}")
+        raise ValueError(text.with_values(found=len(found), declared=call.out.shape[0]))
     np.copyto(call.out, found)

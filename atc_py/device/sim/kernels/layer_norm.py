@@ -17,6 +17,7 @@ from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
@@ -28,7 +29,8 @@ def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None
         facts = node.required(position)
         if not facts.rank or facts.shape != node.x.shape[axis:]:
             wanted = list(node.x.shape[axis:])
-            raise NodeError(f"{name} must have shape {wanted}, found {facts}")
+            text = Text("{name} must have shape {shape}, found {found}")
+            raise NodeError(text.with_values(name=name, shape=wanted, found=facts))
 
 
 def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
@@ -48,7 +50,8 @@ def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
     (axis,) = axes_of((first,), node.x.rank)
     if axes_of((parameters,), node.x.rank) != (axis,):
-        raise NodeError(f"begin_params_axis must be begin_norm_axis, found {parameters}, {first}")
+        text = Text("begin_params_axis must be begin_norm_axis, found {found}, {norm}")
+        raise NodeError(text.with_values(found=parameters, norm=first))
     _hold_parameters(node, axis, ("gamma", "beta"))
     gamma = node.required(1)
     one_dtype(node.present if gamma.dtype is not DType.FLOAT32 else node.present[1:])
@@ -108,11 +111,12 @@ def _instance_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     one_dtype(node.present)
     node.expect("data_format", "NCHW")
     if node.x.rank < _CHANNEL_AXES:
-        raise NodeError(f"x must have a channel axis, found {node.x}")
+        raise NodeError(Text("x must have a channel axis, found {found}", found=node.x))
     for position, name in enumerate(("gamma", "beta"), start=1):
         facts = node.required(position)
         if facts.shape != node.x.shape[1:2]:
-            raise NodeError(f"{name} must have shape {node.x.shape[1]}, found {facts}")
+            text = Text("{name} must have shape {shape}, found {found}")
+            raise NodeError(text.with_values(name=name, shape=node.x.shape[1], found=facts))
     return (node.x,)
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import require_float
+from atc_py.text import Text
 
 _REDUCTIONS = ("none", "sum", "mean")
 _CLASSES = 1
@@ -19,16 +20,19 @@ def _loss_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     scores, labels, weights = node.x, node.required(1), node.input(2)
     require_float(scores)
     if scores.rank <= _CLASSES:
-        raise NodeError(f"scores must have an axis of classes, found {scores}")
+        raise NodeError(Text("scores must have an axis of classes, found {found}", found=scores))
     wanted = scores.shape[:_CLASSES] + scores.shape[_CLASSES + 1 :]
     if not labels.dtype.is_integer or labels.shape != wanted:
-        raise NodeError(f"labels must be integers of shape {list(wanted)}, found {labels}")
+        text = Text("labels must be integers of shape {wanted}, found {found}")
+        raise NodeError(text.with_values(wanted=list(wanted), found=labels))
     classes = scores.shape[_CLASSES : _CLASSES + 1]
     if weights is not None and (weights.shape != classes or weights.dtype is not scores.dtype):
-        raise NodeError(f"weights must be like scores of shape {list(classes)}, found {weights}")
+        text = Text("weights must be like scores of shape {shape}, found {found}")
+        raise NodeError(text.with_values(shape=list(classes), found=weights))
     reduction = node.text("reduction")
     if reduction not in _REDUCTIONS:
-        raise NodeError(f"reduction must be one of {', '.join(_REDUCTIONS)}, found {reduction!r}")
+        text = Text("reduction must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(_REDUCTIONS), found=repr(reduction)))
     loss = wanted if reduction == "none" else ()
     return (TensorFacts(scores.dtype, loss), scores)
 

@@ -10,7 +10,7 @@ from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import require_float
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
-from atc_py.text import error_text
+from atc_py.text import Text, error_text
 
 _LOWEST = np.finfo(np.float32).min
 """What a masked element counts as."""
@@ -22,15 +22,15 @@ def _types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_float(x)
     node.expect("fixed_triu_mask", allowed=False)
     if not x.rank:
-        raise NodeError(f"x must have an axis, found {x}")
+        raise NodeError(Text("x must have an axis, found {found}", found=x))
     if mask.dtype is not DType.BOOL:
-        raise NodeError(f"mask must be bool, found {mask.dtype.value}")
+        raise NodeError(Text("mask must be bool, found {found}", found=mask.dtype.value))
     try:
         shape = broadcast_shapes(x.shape, mask.shape)
     except ValueError as error:
         raise NodeError(error_text(error)) from None
     if shape != x.shape:
-        raise NodeError(f"mask must be broadcast to {x}, found {mask}")
+        raise NodeError(Text("mask must be broadcast to {x}, found {found}", x=x, found=mask))
     return (x,)
 
 

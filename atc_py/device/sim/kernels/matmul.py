@@ -27,7 +27,7 @@ from atc_py.device.sim.numerics.integer_products import (
 from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape, broadcast_shapes
-from atc_py.text import error_text
+from atc_py.text import Text, error_text
 
 _MATRIX = 2
 
@@ -44,11 +44,13 @@ def _product(node: NodeFacts, turn: str) -> TensorFacts:
     left, right = node.x, node.required(1)
     dtype = result_dtype(node)
     if min(left.rank, right.rank) < _MATRIX:
-        raise NodeError(f"matrices are needed, found {left} and {right}")
+        text = Text("matrices are needed, found {found} and {other}")
+        raise NodeError(text.with_values(found=left, other=right))
     rows, inner = left.shape[:-3:-1] if node.flag(f"{turn}_x1") else left.shape[-2:]
     other_inner, columns = right.shape[:-3:-1] if node.flag(f"{turn}_x2") else right.shape[-2:]
     if inner != other_inner:
-        raise NodeError(f"inner dims must be equal, found {inner} and {other_inner}")
+        text = Text("inner dims must be equal, found {found} and {other}")
+        raise NodeError(text.with_values(found=inner, other=other_inner))
     check_channels(node, columns)
     try:
         stack = broadcast_shapes(left.shape[:-2], right.shape[:-2])
@@ -201,7 +203,7 @@ def _determinant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     x = node.x
     require_float(x)
     if x.rank < _MATRIX or x.shape[-1] != x.shape[-2]:
-        raise NodeError(f"square matrices are needed, found {x}")
+        raise NodeError(Text("square matrices are needed, found {found}", found=x))
     return (TensorFacts(x.dtype, x.shape[:-2]),)
 
 

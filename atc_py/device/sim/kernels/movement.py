@@ -12,6 +12,7 @@ from atc_py.device.sim.primitives.moves import Copies, moving
 from atc_py.device.sim.primitives.window import along
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
 from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 
 def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -31,7 +32,7 @@ def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     if wanted.count(-1) == 1 and rest:
         wanted[wanted.index(-1)] = node.x.elements // rest
     if min(wanted, default=0) < 0 or math.prod(wanted) != node.x.elements:
-        raise NodeError(f"{node.x} cannot be reshaped to {wanted}")
+        raise NodeError(Text("{x} cannot be reshaped to {shape}", x=node.x, shape=wanted))
     return (TensorFacts(node.x.dtype, tuple(wanted)),)
 
 
@@ -44,7 +45,8 @@ def _flatten_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """A matrix: the axes before `axis`, and the others."""
     axis, rank = node.integer("axis"), node.x.rank
     if not -rank <= axis <= rank:
-        raise NodeError(f"axis must be in [{-rank}, {rank}], found {axis}")
+        text = Text("axis must be in [{low}, {high}], found {found}")
+        raise NodeError(text.with_values(low=-rank, high=rank, found=axis))
     shape = node.x.shape
     axis = axis + rank if axis < 0 else axis
     return (TensorFacts(node.x.dtype, (math.prod(shape[:axis]), math.prod(shape[axis:]))),)
@@ -74,12 +76,14 @@ def _concat_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The first input's shape with the dims of all along concat_dim."""
     first, count = node.x, node.integer("N")
     if len(node.present) != count or len(node.inputs) != count:
-        raise NodeError(f"N is {count}, but there are {len(node.present)} inputs")
+        text = Text("N is {n}, but there are {inputs} inputs")
+        raise NodeError(text.with_values(n=count, inputs=len(node.present)))
     one_dtype(node.present)
     (axis,) = axes_of((node.integer("concat_dim"),), first.rank)
     for facts in node.present:
         if _without(facts.shape, axis) != _without(first.shape, axis) or facts.rank != first.rank:
-            raise NodeError(f"{facts} and {first} differ beside axis {axis}")
+            text = Text("{found} and {first} differ beside axis {axis}")
+            raise NodeError(text.with_values(found=facts, first=first, axis=axis))
     total = sum(facts.shape[axis] for facts in node.present)
     shape = (*first.shape[:axis], total, *first.shape[axis + 1 :])
     return (TensorFacts(first.dtype, shape),)
@@ -104,9 +108,11 @@ def _split_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     x, sizes = node.x, node.integers("size_splits")
     (axis,) = axes_of((node.integer("split_dim"),), x.rank)
     if len(sizes) != node.integer("num_split"):
-        raise NodeError(f"num_split is {node.integer('num_split')}, size_splits {list(sizes)}")
+        text = Text("num_split is {num_split}, size_splits {sizes}")
+        raise NodeError(text.with_values(num_split=node.integer("num_split"), sizes=list(sizes)))
     if min(sizes, default=0) < 0 or sum(sizes) != x.shape[axis]:
-        raise NodeError(f"size_splits {list(sizes)} do not add up to {x.shape[axis]}")
+        text = Text("size_splits {sizes} do not add up to {dim}")
+        raise NodeError(text.with_values(sizes=list(sizes), dim=x.shape[axis]))
     rest = _without(x.shape, axis)
     return tuple(TensorFacts(x.dtype, (*rest[:axis], size, *rest[axis:])) for size in sizes)
 
@@ -133,7 +139,7 @@ def _slices(node: NodeFacts) -> tuple[slice, ...]:
     rank = node.x.rank
     begins, ends, strides = (node.integers(name, rank) for name in ("begin", "end", "strides"))
     if 0 in strides:
-        raise NodeError(f"strides must not be 0, found {list(strides)}")
+        raise NodeError(Text("strides must not be 0, found {found}", found=list(strides)))
     found = []
     for axis, (begin, end, stride) in enumerate(zip(begins, ends, strides, strict=True)):
         from_start = node.integer("begin_mask") >> axis & 1
@@ -170,7 +176,7 @@ def _confusion_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """`shape`, or where axes are turned last the dims of `shape` in the order of perm."""
     shape = node.integers("shape")
     if math.prod(shape) != node.x.elements:
-        raise NodeError(f"{node.x} cannot be reshaped to {list(shape)}")
+        raise NodeError(Text("{x} cannot be reshaped to {shape}", x=node.x, shape=list(shape)))
     seen = node.x.shape if node.flag("transpose_first") else shape
     order = axes_of(node.integers("perm", len(seen)), len(seen))
     made = shape if node.flag("transpose_first") else tuple(seen[axis] for axis in order)
@@ -197,14 +203,17 @@ def _pad_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The dims of x and their borders; what negative ones cut off is mirrored nowhere."""
     mode, borders = node.text("mode"), _borders(node)
     if mode not in {"constant", "edge", "reflect"}:
-        raise NodeError(f"mode must be constant, edge or reflect, found {mode!r}")
+        text = Text("mode must be constant, edge or reflect, found {found}")
+        raise NodeError(text.with_values(found=repr(mode)))
     shape = tuple(dim + sum(pair) for dim, pair in zip(node.x.shape, borders, strict=True))
     for dim, pair in zip(node.x.shape, borders, strict=True):
         left = dim + sum(min(border, 0) for border in pair)
         if left < 0 or (mode == "edge" and not left and max(pair) > 0):
-            raise NodeError(f"an axis of {dim} cannot have borders {list(pair)}")
+            text = Text("an axis of {dim} cannot have borders {pair}")
+            raise NodeError(text.with_values(dim=dim, pair=list(pair)))
         if mode == "reflect" and max(pair) >= max(left, 1):
-            raise NodeError(f"an axis of {left} cannot be mirrored by {max(pair)}")
+            text = Text("an axis of {dim} cannot be mirrored by {pair}")
+            raise NodeError(text.with_values(dim=left, pair=max(pair)))
     return (TensorFacts(node.x.dtype, shape),)
 
 
@@ -251,7 +260,8 @@ def _squeeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     ones = {axis for axis, dim in enumerate(shape) if dim == 1}
     axes = set(axes_of(node.integers("axis"), node.x.rank)) or ones
     if axes - ones:
-        raise NodeError(f"axes {sorted(axes - ones)} of {node.x} are not of size 1")
+        text = Text("axes {axes} of {x} are not of size 1")
+        raise NodeError(text.with_values(axes=sorted(axes - ones), x=node.x))
     kept = tuple(dim for axis, dim in enumerate(shape) if axis not in axes)
     return (TensorFacts(node.x.dtype, kept),)
 
@@ -264,7 +274,7 @@ def squeeze(call: Call) -> None:
 def _tile_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     multiples = node.integers("multiples", node.x.rank)
     if min(multiples, default=0) < 0:
-        raise NodeError(f"multiples must be at least 0, found {list(multiples)}")
+        raise NodeError(Text("multiples must be at least 0, found {found}", found=list(multiples)))
     pairs = zip(node.x.shape, multiples, strict=True)
     return (TensorFacts(node.x.dtype, tuple(dim * count for dim, count in pairs)),)
 

@@ -8,6 +8,7 @@ from atc_py.device.sim.numerics.implementations import softmax_steps
 from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import axes_of, require_float
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _LEAST_RANK = 2
 
@@ -17,12 +18,13 @@ def _batch_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     x = node.x
     require_float(x)
     if x.rank < _LEAST_RANK:
-        raise NodeError(f"x must have a channel axis, found {x}")
+        raise NodeError(Text("x must have a channel axis, found {found}", found=x))
     for position, name in enumerate(("scale", "offset", "mean", "variance"), start=1):
         facts = node.required(position)
         require_float(facts)
         if facts.shape != x.shape[1:2]:
-            raise NodeError(f"{name} must have shape {x.shape[1]}, found {facts}")
+            text = Text("{name} must have shape {shape}, found {found}")
+            raise NodeError(text.with_values(name=name, shape=x.shape[1], found=facts))
     return (x,)
 
 
@@ -54,7 +56,8 @@ def _lrn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_float(node.x)
     node.expect("norm_region", "ACROSS_CHANNELS")
     if node.x.rank < _LEAST_RANK or node.integer("depth_radius") < 0:
-        raise NodeError(f"a channel axis and a radius of at least 0 are needed, found {node.x}")
+        text = Text("a channel axis and a radius of at least 0 are needed, found {found}")
+        raise NodeError(text.with_values(found=node.x))
     return (node.x,)
 
 
@@ -138,7 +141,7 @@ def hardmax(call: Call) -> None:
 def _lp_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The types of `_along_axis`; p is 1 or 2."""
     if node.integer("p") not in {1, 2}:
-        raise NodeError(f"p must be 1 or 2, found {node.integer('p')}")
+        raise NodeError(Text("p must be 1 or 2, found {found}", found=node.integer("p")))
     return _along_axis(node)
 
 

@@ -13,6 +13,7 @@ from atc_py.device.sim.kernel import Call, Launch, Rounding, Workspace, in_turn,
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.window import Axis, Window, along, folding, spatial
 from atc_py.device.sim.typing_rules import require_float, require_rank
+from atc_py.text import Text
 
 _BLOCK = 256 * 1024
 """Elements of the input worked on at a time; its intermediate results stay in cache."""
@@ -39,7 +40,8 @@ def _window(node: NodeFacts) -> Window:
     given = ((top, bottom), (left, right))
     mode = node.text("padding_mode")
     if mode not in {"CALCULATED", "SAME", "VALID"}:
-        raise NodeError(f"padding_mode must be CALCULATED, SAME or VALID, found {mode!r}")
+        text = Text("padding_mode must be CALCULATED, SAME or VALID, found {found}")
+        raise NodeError(text.with_values(found=repr(mode)))
     axes = []
     for axis in range(2):
         pads = given[axis] if mode == "CALCULATED" else (0, 0)

@@ -24,6 +24,7 @@ from atc_py.device.sim.numerics.scaling import (
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_hardware
+from atc_py.text import Text
 
 Floats = NDArray[np.float32]
 
@@ -45,7 +46,8 @@ def _quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     target = check_dtype(node.dtype("dst_type"), "dst_type", I4, I8, I16)
     mode = node.text("round_mode")
     if mode not in _ROUNDINGS:
-        raise NodeError(f"round_mode must be one of {', '.join(_ROUNDINGS)}, found {mode}")
+        text = Text("round_mode must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(_ROUNDINGS), found=mode))
     return (TensorFacts(target, node.x.dims),)
 
 
@@ -127,7 +129,7 @@ def _dequant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     check_dtype(node.x.dtype, "x", I32)
     check_scale(node, "deq_scale", U64, F16)
     if node.flag("sqrt_mode") and node.required(1).dtype is U64:
-        raise NodeError("sqrt_mode goes with float16 factors, found uint64")
+        raise NodeError(Text("sqrt_mode goes with float16 factors, found uint64"))
     return (TensorFacts(check_dtype(node.dtype("dtype"), "dtype", F16, F32), node.x.dims),)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype
+from atc_py.text import Text
 
 
 def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -16,9 +17,10 @@ def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     one_dtype(node.present)
     for position, name in enumerate(("start", "limit", "delta")):
         if node.required(position).elements != 1:
-            raise NodeError(f"{name} must be one element, found {node.required(position)}")
+            text = Text("{name} must be one element, found {found}")
+            raise NodeError(text.with_values(name=name, found=node.required(position)))
     if node.outputs[0].rank != 1:
-        raise NodeError(f"the result must be a vector, found {node.outputs[0]}")
+        raise NodeError(Text("the result must be a vector, found {found}", found=node.outputs[0]))
     return (TensorFacts(node.x.dtype, node.outputs[0].dims),)
 
 
@@ -26,7 +28,8 @@ def _counted(call: Call) -> tuple[NDArray[Any], ...]:
     """The numbers of `count_up`, however many there are."""
     _range_types(call.node)
     length = _length(call)
-    call.workspace.require(length * call.x.dtype.itemsize, f"the range of {length} numbers")
+    text = Text("the range of {n} numbers", n=length)
+    call.workspace.require(length * call.x.dtype.itemsize, text)
     out = np.empty(length, call.x.dtype)
     _count(call, out)
     return (out,)
@@ -41,7 +44,8 @@ def count_up(call: Call) -> None:
     """
     length = _length(call)
     if length != call.out.size:
-        raise ValueError(f"the range has {length} elements, the model says {call.out.size}")
+        text = Text("the range has {n} elements, the model says {declared}")
+        raise ValueError(text.with_values(n=length, declared=call.out.size))
     _count(call, call.out)
 
 
@@ -49,10 +53,11 @@ def _length(call: Call) -> int:
     """Count elements; Python's integers do not overflow, and its floats are wide enough."""
     start, limit, delta = (call.input(position).reshape(-1)[0].item() for position in range(3))
     if delta == 0:
-        raise NodeError("delta must not be 0")
+        raise NodeError(Text("delta must not be 0"))
     steps = -((start - limit) // delta)
     if not math.isfinite(steps):
-        raise NodeError(f"there is no range from {start} to {limit} by {delta}")
+        text = Text("there is no range from {start} to {limit} by {delta}")
+        raise NodeError(text.with_values(start=start, limit=limit, delta=delta))
     return max(int(steps), 0)
 
 

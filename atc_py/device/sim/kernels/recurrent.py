@@ -21,6 +21,7 @@ from atc_py.device.sim.primitives.cells import (
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 Array = NDArray[Any]
 
@@ -44,11 +45,13 @@ def _check_operands(node: NodeFacts, lengths: int, wanted: Mapping[int, Shape]) 
     one_dtype(others)
     given = node.input(lengths)
     if given is not None and given.dtype is not DType.INT32:
-        raise NodeError(f"sequence lengths must be int32, found {given.dtype.value}")
+        text = Text("sequence lengths must be int32, found {found}")
+        raise NodeError(text.with_values(found=given.dtype.value))
     for position, shape in wanted.items():
         facts = node.input(position)
         if facts is not None and facts.shape != shape:
-            raise NodeError(f"input {position} must have shape {list(shape)}, found {facts}")
+            text = Text("input {position} must have shape {shape}, found {found}")
+            raise NodeError(text.with_values(position=position, shape=list(shape), found=facts))
 
 
 def _expect_one_direction(node: NodeFacts) -> None:
@@ -60,13 +63,15 @@ def _expect_one_direction(node: NodeFacts) -> None:
         node.expect(name, value)
     if node.text("direction") not in _DIRECTIONS:
         known = " or ".join(_DIRECTIONS)
-        raise NodeError(f"direction must be {known}, found {node.text('direction')!r}")
+        text = Text("direction must be {known}, found {found}")
+        raise NodeError(text.with_values(known=known, found=repr(node.text("direction"))))
 
 
 def _count_outputs(node: NodeFacts, most: int) -> None:
     """Refuse outputs that only training asks for."""
     if len(node.outputs) > most:
-        raise NodeError(f"gates cannot be outputs; at most {most} outputs are allowed")
+        text = Text("gates cannot be outputs; at most {most} outputs are allowed")
+        raise NodeError(text.with_values(most=most))
 
 
 # One direction ----------------------------------------------------------------------------------
@@ -81,7 +86,7 @@ def _dynamic_rnn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_rank(node.required(1), 2, "w")
     _count_outputs(node, 3)
     if any(node.input(position) is not None for position in range(6, 10)):
-        raise NodeError("peepholes and mask are not read on this device")
+        raise NodeError(Text("peepholes and mask are not read on this device"))
     steps, batch, width = node.x.shape
     hidden = node.required(1).shape[1] // 4
     state = (1, batch, hidden)
@@ -166,12 +171,14 @@ def _layer_types(node: NodeFacts, gates: int, functions: int) -> tuple[TensorFac
     require_rank(node.x, 3, "x")
     if node.text("direction") not in _LAYERS:
         found = node.text("direction")
-        raise NodeError(f"direction must be one of {', '.join(_LAYERS)}, found {found!r}")
+        text = Text("direction must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(_LAYERS), found=repr(found)))
     steps, batch, width = node.x.shape
     count, hidden = len(_LAYERS[node.text("direction")]), node.integer("hidden_size")
     rules = _activations(node)
     if len(rules) != functions * count:
-        raise NodeError(f"{functions * count} activations are needed, found {len(rules)}")
+        text = Text("{n} activations are needed, found {found}")
+        raise NodeError(text.with_values(n=functions * count, found=len(rules)))
     wide, state = gates * hidden, (count, batch, hidden)
     shapes: dict[int, Shape] = {
         1: (count, wide, width), 2: (count, wide, hidden), 3: (count, 2 * wide), 4: (batch,),

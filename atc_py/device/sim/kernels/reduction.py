@@ -11,6 +11,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.integer_norms import integer_norms
 from atc_py.device.sim.numerics.row_sums import summing
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
+from atc_py.text import Text
 
 
 def _reduced(
@@ -41,7 +42,7 @@ def _norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The types of `_reduced`, of numbers; p is 1 or 2."""
     require_number(node.x)
     if node.integer("p") not in {1, 2}:
-        raise NodeError(f"p must be 1 or 2, found {node.integer('p')}")
+        raise NodeError(Text("p must be 1 or 2, found {found}", found=node.integer("p")))
     return _reduced(node, keep_name="keepdim")
 
 
@@ -157,7 +158,7 @@ def _axes_given(node: NodeFacts) -> tuple[int, ...]:
     """The axes that the second input names, which must be known."""
     given = node.numbers.get(1)
     if given is None:
-        raise NodeError("axes must be constant")
+        raise NodeError(Text("axes must be constant"))
     return axes_of((int(axis) for axis in given.reshape(-1)), node.x.rank)
 
 
@@ -184,7 +185,8 @@ def _global_pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The shape of x with size 1 after the channels; p is positive."""
     require_float(node.x)
     if node.x.rank < _POOLED_FROM or node.number("p") <= 0:
-        raise NodeError(f"a channel axis and a positive p are needed, found {node.x}")
+        text = Text("a channel axis and a positive p are needed, found {found}")
+        raise NodeError(text.with_values(found=node.x))
     kept = node.x.shape[:_POOLED_FROM]
     return (TensorFacts(node.x.dtype, kept + (1,) * (node.x.rank - _POOLED_FROM)),)
 
@@ -212,9 +214,10 @@ def _position_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_number(x)
     (axis,) = axes_of((node.integer("dimension"),), x.rank)
     if not x.shape[axis]:
-        raise NodeError(f"axis {axis} must have elements, found {x}")
+        raise NodeError(Text("axis {axis} must have elements, found {found}", axis=axis, found=x))
     if not node.dtype("dtype").is_integer:
-        raise NodeError(f"positions must be integers, found {node.dtype('dtype').value}")
+        text = Text("positions must be integers, found {found}")
+        raise NodeError(text.with_values(found=node.dtype("dtype").value))
     return (TensorFacts(node.dtype("dtype"), x.shape[:axis] + x.shape[axis + 1 :]),)
 
 

@@ -24,6 +24,7 @@ from atc_py.device.sim.numerics.scaling import (
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_hardware
+from atc_py.text import Text
 
 I8, I16, I32, U64 = DType.INT8, DType.INT16, DType.INT32, DType.UINT64
 
@@ -66,7 +67,7 @@ def _requant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     check_scale(node, "req_scale", U64)
     addend = node.input(2)
     if addend is not None and addend != node.x:
-        raise NodeError(f"x1 must be {node.x} like x0, found {addend}")
+        raise NodeError(Text("x1 must be {x} like x0, found {found}", x=node.x, found=addend))
     requantized = TensorFacts(I8, node.x.dims)
     return (requantized, node.x) if node.flag("dual_output") else (requantized,)
 

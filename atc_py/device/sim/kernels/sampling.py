@@ -40,9 +40,10 @@ def _grid_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
                 )
             )
     if grid.shape[0] != x.shape[0] or grid.shape[3] != 2:  # noqa: PLR2004  (x and y)
-        raise NodeError(f"grid must have {x.shape[0]} images of x and y, found {grid}")
+        text = Text("grid must have {n} images of x and y, found {found}")
+        raise NodeError(text.with_values(n=x.shape[0], found=grid))
     if 0 in x.shape[2:]:
-        raise NodeError(f"{x} has no pixels to sample")
+        raise NodeError(Text("{x} has no pixels to sample", x=x))
     return (TensorFacts(x.dtype, (*x.shape[:2], *grid.shape[1:3])),)
 
 
@@ -143,11 +144,13 @@ def _deformable_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     height, width = node.integers("ksize", 2)
     groups = node.integer("deformable_groups")
     if groups < 1 or x.shape[1] % groups:
-        raise NodeError(f"{groups} groups do not divide {x.shape[1]} channels")
+        text = Text("{groups} groups do not divide {channels} channels")
+        raise NodeError(text.with_values(groups=groups, channels=x.shape[1]))
     windows = _windows(node)
     needed = (x.shape[0], _PARTS * groups * height * width, *windows)
     if offsets.shape != needed:
-        raise NodeError(f"offsets must be {list(needed)}, found {offsets}")
+        text = Text("offsets must be {shape}, found {found}")
+        raise NodeError(text.with_values(shape=list(needed), found=offsets))
     return (TensorFacts(x.dtype, (*x.shape[:2], windows[0] * height, windows[1] * width)),)
 
 
@@ -162,11 +165,12 @@ def _windows(node: NodeFacts) -> tuple[int, int]:
     for side, points in enumerate(node.integers("ksize", 2)):
         stride, dilation = (node.integers(name, 4)[2 + side] for name in ("strides", "dilations"))
         if min(stride, dilation, points) < 1:
-            raise NodeError(f"{points} points with steps {stride} and {dilation} are no window")
+            text = Text("{points} points with steps {stride} and {dilation} are no window")
+            raise NodeError(text.with_values(points=points, stride=stride, dilation=dilation))
         room = node.x.shape[2 + side] + sum(pads[2 * side : 2 * side + 2])
         found.append((room - (points - 1) * dilation - 1) // stride + 1)
     if min(found) < 1:
-        raise NodeError("no window fits into the image")
+        raise NodeError(Text("no window fits into the image"))
     return found[0], found[1]
 
 

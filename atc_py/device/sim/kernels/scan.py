@@ -6,6 +6,7 @@ from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 
 def _cumsum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -19,7 +20,7 @@ def _running_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     require_number(node.x)
     axis = node.required(1)
     if axis.elements != 1 or not axis.dtype.is_integer:
-        raise NodeError(f"axis must be one integer, found {axis}")
+        raise NodeError(Text("axis must be one integer, found {found}", found=axis))
     return (node.x,)
 
 
@@ -57,7 +58,8 @@ def _top_k_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     (axis,) = axes_of((node.integer("dim"),), x.rank)
     k = _k(node)
     if not 0 <= k <= x.shape[axis]:
-        raise NodeError(f"k must be in [0, {x.shape[axis]}], found {k}")
+        text = Text("k must be in [0, {dim}], found {found}")
+        raise NodeError(text.with_values(dim=x.shape[axis], found=k))
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
     return TensorFacts(x.dtype, shape), TensorFacts(DType.INT32, shape)
 
@@ -65,7 +67,7 @@ def _top_k_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def _k(node: NodeFacts) -> int:
     numbers = node.numbers_of(1, "k")
     if numbers.size != 1:
-        raise NodeError(f"k must be one number, found {node.required(1)}")
+        raise NodeError(Text("k must be one number, found {found}", found=node.required(1)))
     return int(numbers.reshape(-1)[0])
 
 

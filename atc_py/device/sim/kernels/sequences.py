@@ -28,10 +28,12 @@ def _pairs(node: NodeFacts) -> list[tuple[int, int]]:
     """The lengths of each sequence of x1 and of x2, which have all of their rows."""
     first, second = _lengths(node, 2, "seq_len1"), _lengths(node, 3, "seq_len2")
     if len(first) != len(second):
-        raise NodeError(f"as many lengths are needed, found {len(first)} and {len(second)}")
+        text = Text("as many lengths are needed, found {found} and {other}")
+        raise NodeError(text.with_values(found=len(first), other=len(second)))
     for name, x, lengths in (("x1", node.x, first), ("x2", node.required(1), second)):
         if x.shape[0] != sum(lengths):
-            raise NodeError(f"lengths add up to {sum(lengths)}, found {name} {x}")
+            text = Text("lengths add up to {sum}, found {found} {x}")
+            raise NodeError(text.with_values(sum=sum(lengths), found=name, x=x))
     return list(zip(first, second, strict=True))
 
 
@@ -42,7 +44,7 @@ def _outer_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     for name, x in (("x1", x1), ("x2", x2)):
         require_rank(x, 2, name)
     if x1.shape[1] != x2.shape[1]:
-        raise NodeError(f"x1 {x1} and x2 {x2} must have as many columns")
+        raise NodeError(Text("x1 {x1} and x2 {x2} must have as many columns", x1=x1, x2=x2))
     rows = sum(first * second for first, second in _pairs(node))
     return (TensorFacts(x1.dtype, (rows, x1.shape[1])),)
 
@@ -64,7 +66,7 @@ def _blocks(node: NodeFacts) -> list[tuple[int, int]]:
     blocks = list(zip(offset[:half], offset[half:], strict=False))
     covered = sum(beams * frames for beams, frames in blocks)
     if len(offset) != 2 * half or node.x.shape != (covered,):
-        raise NodeError(f"offset {offset} does not fit alpha {node.x}")
+        raise NodeError(Text("offset {offset} does not fit alpha {x}", offset=offset, x=node.x))
     return blocks
 
 
@@ -73,7 +75,7 @@ def _window_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     one_dtype((node.x, node.required(1)))
     require_rank(node.x, 1, "alpha")
     if node.required(1).shape != node.x.shape or node.integer("ksize") < 1:
-        raise NodeError(f"energy must be like alpha {node.x}, and ksize positive")
+        raise NodeError(Text("energy must be like alpha {x}, and ksize positive", x=node.x))
     blocks = _blocks(node)
     beams, frames = (sum(block[side] for block in blocks) for side in range(2))
     return (TensorFacts(node.x.dtype, (beams, frames)),)

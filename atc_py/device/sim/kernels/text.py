@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 Array = NDArray[Any]
 
@@ -17,20 +18,25 @@ Array = NDArray[Any]
 def _tf_idf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     x, places, starts = node.x, node.integers("ngram_indexes"), node.integers("ngram_counts")
     if x.dtype not in {DType.INT32, DType.INT64} or x.rank not in {1, 2}:
-        raise NodeError(f"input must be one or more sequences of int32 or int64, found {x}")
+        text = Text("input must be one or more sequences of int32 or int64, found {found}")
+        raise NodeError(text.with_values(found=x))
     if node.text("mode") not in {"TF", "IDF", "TFIDF"}:
-        raise NodeError(f"mode must be TF, IDF or TFIDF, found {node.text('mode')!r}")
+        text = Text("mode must be TF, IDF or TFIDF, found {found}")
+        raise NodeError(text.with_values(found=repr(node.text("mode"))))
     lengths = [after - before for before, after in pairwise(_bounds(node))]
     if not starts or starts[0] != 0 or min(lengths) < 0:
-        raise NodeError(f"ngram_counts must count up from 0, found {len(starts)} of them")
+        text = Text("ngram_counts must count up from 0, found {found} of them")
+        raise NodeError(text.with_values(found=len(starts)))
     count = sum(length // n for n, length in enumerate(lengths, 1))
     if not places or min(places) < 0 or len(places) != count:
-        raise NodeError(f"ngram_indexes must have {count} places, found {len(places)}")
+        text = Text("ngram_indexes must have {count} places, found {found}")
+        raise NodeError(text.with_values(count=count, found=len(places)))
     if _weights(node) and not len(_weights(node)) == len(set(places)) == max(places) + 1:
-        raise NodeError(
-            f"weights need n-grams with one place each, found {len(_weights(node))} weights for "
-            f"{len(set(places))} places up to {max(places)}"
+        text = Text(
+            "weights need n-grams with one place each, found {n} weights for {p} places up to {most}"
         )
+        values = {"n": len(_weights(node)), "p": len(set(places)), "most": max(places)}
+        raise NodeError(text.with_values(**values))
     return (TensorFacts(DType.FLOAT32, (*x.shape[:-1], max(places) + 1)),)
 
 
@@ -56,7 +62,7 @@ def tf_idf_vectorizer(call: Call) -> None:
     places = np.array(node.integers("ngram_indexes"), np.intp)
     found = np.zeros((len(sequences), int(places.max()) + 1), np.int64)
     largest = sequences.nbytes * node.integer("max_gram_length")
-    call.workspace.require(largest, "n-grams of the sequences")
+    call.workspace.require(largest, Text("n-grams of the sequences"))
     for grams, numbers in _grams(node):
         for windows in _windows(sequences, grams.shape[1], node.integer("max_skip_count") + 1):
             row, gram = _occurrences(windows, grams)

@@ -7,6 +7,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import same_as_x
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import BLOCKED_FORMATS
+from atc_py.text import Text
 
 _FORMATS = {form.value: form for form in Format}
 
@@ -18,11 +19,14 @@ def _trans_data_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     names = [node.text(name) for name in ("src_format", "dst_format")]
     for name in names:
         if name not in _FORMATS:
-            raise NodeError(f"formats are {', '.join(_FORMATS)}, found {name!r}")
+            text = Text("formats are {known}, found {found}")
+            raise NodeError(text.with_values(known=", ".join(_FORMATS), found=repr(name)))
     if names[0] == names[1] or not any(_FORMATS[name] in BLOCKED_FORMATS for name in names):
-        raise NodeError(f"nothing is stored otherwise in {names[1]} than in {names[0]}")
+        text = Text("nothing is stored otherwise in {name} than in {other}")
+        raise NodeError(text.with_values(name=names[1], other=names[0]))
     if node.integer("groups") < 1:
-        raise NodeError(f"groups must be at least 1, found {node.integer('groups')}")
+        text = Text("groups must be at least 1, found {found}")
+        raise NodeError(text.with_values(found=node.integer("groups")))
     return same_as_x(node)
 
 

@@ -30,6 +30,7 @@ from atc_py.device.sim.numerics.integer_products import (
     widened_weights,
 )
 from atc_py.device.sim.primitives.window import Axis
+from atc_py.text import Text
 
 _SPREAD = 4 * 1024 * 1024
 """Elements that are spread at a time, so that memory stays bounded."""
@@ -44,7 +45,8 @@ def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     groups = node.integer("groups")
     batch, channels, *dims = x.shape
     if groups < 1 or channels != weights.shape[0] or channels % groups:
-        raise NodeError(f"{channels} channels, {groups} groups and filter {weights} do not fit")
+        text = Text("{channels} channels, {groups} groups and filter {weights} do not fit")
+        raise NodeError(text.with_values(channels=channels, groups=groups, weights=weights))
     filters = groups * weights.shape[1]
     check_channels(node, filters)
     window = filter_window(node)
@@ -60,9 +62,11 @@ def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     found = node.integers("input_size", 4)
     fits = all(size in {-1, dim} for size, dim in zip(found, implied, strict=True))
     if min(implied[2:]) < 1:
-        raise NodeError(f"the result {list(implied)} must have at least one row and column")
+        text = Text("the result {implied} must have at least one row and column")
+        raise NodeError(text.with_values(implied=list(implied)))
     if not fits:
-        raise NodeError(f"input_size must be {list(implied)}, found {list(found)}")
+        text = Text("input_size must be {implied}, found {found}")
+        raise NodeError(text.with_values(implied=list(implied), found=list(found)))
     return (TensorFacts(dtype, implied),)
 
 

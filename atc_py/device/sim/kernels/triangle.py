@@ -5,6 +5,7 @@ import numpy as np
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype, require_rank
+from atc_py.text import Text
 
 _MATRIX = 2
 
@@ -12,7 +13,8 @@ _MATRIX = 2
 def _number(node: NodeFacts, position: int, name: str) -> int:
     numbers = node.numbers_of(position, name)
     if numbers.size != 1 or numbers.dtype.kind not in "iu":
-        raise NodeError(f"{name} must be one integer, found {node.required(position)}")
+        text = Text("{name} must be one integer, found {found}")
+        raise NodeError(text.with_values(name=name, found=node.required(position)))
     return int(numbers.reshape(-1)[0])
 
 
@@ -24,10 +26,12 @@ def _diagonal_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     k = _number(node, 1, "k")
     rows, columns = _number(node, 2, "num_rows"), _number(node, 3, "num_cols")
     if min(rows, columns) < 0 or not diagonal.rank:
-        raise NodeError(f"needs rows and columns, found {rows} and {columns} for {diagonal}")
+        text = Text("needs rows and columns, found {found} and {columns} for {diagonal}")
+        raise NodeError(text.with_values(found=rows, columns=columns, diagonal=diagonal))
     length = max(0, min(rows + min(k, 0), columns - max(k, 0)))
     if diagonal.shape[-1] != length:
-        raise NodeError(f"diagonals of {length} elements are needed, found {diagonal}")
+        text = Text("diagonals of {length} elements are needed, found {found}")
+        raise NodeError(text.with_values(length=length, found=diagonal))
     return (TensorFacts(diagonal.dtype, (*diagonal.shape[:-1], rows, columns)),)
 
 
@@ -43,12 +47,13 @@ def matrix_diag(call: Call) -> None:
 def _triangle_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The type of x, a stack of matrices; k is one number where it is given."""
     if node.x.rank < _MATRIX:
-        raise NodeError(f"x must have {_MATRIX} axes or more, found {node.x}")
+        text = Text("x must have {n} axes or more, found {found}")
+        raise NodeError(text.with_values(n=_MATRIX, found=node.x))
     k = node.input(1)
     if k is not None and k.elements != 1:
-        raise NodeError(f"k must be one number, found {k}")
+        raise NodeError(Text("k must be one number, found {found}", found=k))
     if k is not None and not k.dtype.is_integer:
-        raise NodeError(f"k must be an integer, found {k}")
+        raise NodeError(Text("k must be an integer, found {found}", found=k))
     return (node.x,)
 
 

@@ -6,13 +6,14 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.window import Window, window_of
 from atc_py.device.sim.typing_rules import one_dtype, require_rank
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 _BIAS, _OFFSET_W = 2, 3
 
 _NARROW = frozenset({DType.FLOAT16, DType.BFLOAT16})
 
 _INTEGERS: Mapping[int, tuple[str, DType]] = {
-    1: ("the second operand", DType.INT8),
+    1: (Text("the second operand"), DType.INT8),
     _BIAS: ("bias", DType.INT32),
     _OFFSET_W: ("offset_w", DType.INT8),
 }
@@ -30,9 +31,11 @@ def result_dtype(node: NodeFacts) -> DType:
     if node.x.dtype is DType.INT8:
         return _integer_dtype(node)
     if not node.x.dtype.is_float:
-        raise NodeError(f"the kernel computes floats and int8, found {node.x.dtype.value}")
+        text = Text("the kernel computes floats and int8, found {found}")
+        raise NodeError(text.with_values(found=node.x.dtype.value))
     if node.input(_OFFSET_W) is not None:
-        raise NodeError(f"offset_w is for quantized operands, found {node.x.dtype.value}")
+        text = Text("offset_w is for quantized operands, found {found}")
+        raise NodeError(text.with_values(found=node.x.dtype.value))
     node.expect("offset_x", 0)
     one_dtype(node.present[:_BIAS])
     sums = node.x.dtype in _NARROW and node.outputs[0].dtype is DType.FLOAT32
@@ -50,7 +53,8 @@ def _check_bias(node: NodeFacts, *, sums: bool) -> None:
     if bias is None or bias.dtype is DType.FLOAT32:
         return
     if sums:
-        raise NodeError(f"bias must be float32 beside float32 sums, found {bias.dtype.value}")
+        text = Text("bias must be float32 beside float32 sums, found {found}")
+        raise NodeError(text.with_values(found=bias.dtype.value))
     one_dtype(node.present)
 
 
@@ -59,10 +63,13 @@ def _integer_dtype(node: NodeFacts) -> DType:
     for position, (name, wanted) in _INTEGERS.items():
         facts = node.input(position)
         if facts is not None and facts.dtype is not wanted:
-            raise NodeError(f"{name} must be {wanted.value} beside int8, found {facts.dtype.value}")
+            text = Text("{name} must be {wanted} beside int8, found {found}")
+            raise NodeError(
+                text.with_values(name=name, wanted=wanted.value, found=facts.dtype.value)
+            )
     offset = node.integer("offset_x")
     if not -128 <= offset <= 127:  # noqa: PLR2004  (the range of int8)
-        raise NodeError(f"offset_x must be in [-128, 127], found {offset}")
+        raise NodeError(Text("offset_x must be in [-128, 127], found {found}", found=offset))
     return DType.INT32
 
 
@@ -76,9 +83,11 @@ def check_channels(node: NodeFacts, channels: int) -> None:
     """
     bias, offset = node.input(_BIAS), node.input(_OFFSET_W)
     if bias is not None and bias.shape != (channels,):
-        raise NodeError(f"bias must have shape {channels}, found {bias}")
+        text = Text("bias must have shape {shape}, found {found}")
+        raise NodeError(text.with_values(shape=channels, found=bias))
     if offset is not None and not _is_per_channel(offset, channels):
-        raise NodeError(f"offset_w must have shape 1 or {channels}, found {offset}")
+        text = Text("offset_w must have shape 1 or {shape}, found {found}")
+        raise NodeError(text.with_values(shape=channels, found=offset))
 
 
 def _is_per_channel(facts: TensorFacts, channels: int) -> bool:
@@ -101,7 +110,7 @@ def convolution_operands(node: NodeFacts, rank: int = 4) -> tuple[TensorFacts, T
     require_rank(x, rank, "x")
     require_rank(weights, rank, "filter")
     if not weights.elements:
-        raise NodeError(f"filter must have elements, found {weights}")
+        raise NodeError(Text("filter must have elements, found {found}", found=weights))
     node.expect("data_format", _FORMATS[rank])
     return x, weights, dtype
 

@@ -20,6 +20,7 @@ from atc_py.device.sim.kernel import Call, Launch, in_turn
 from atc_py.system.structs import replace
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 FRACTION_BITS = 11
 """Bits after the leading one."""
@@ -50,7 +51,7 @@ def with_hf32(call: Call, bind: Callable[[Call], Launch]) -> Launch:
     for position in _OPERANDS:
         array = call.input(position)
         if position in call.fixed:
-            call.workspace.require(array.nbytes, "weights in HF32")
+            call.workspace.require(array.nbytes, Text("weights in HF32"))
             inputs[position] = round_to_hf32(array)
             continue
         held = call.workspace.take(f"hf32 {position}", array.shape, np.float32)

@@ -13,6 +13,7 @@ from atc_py.device.sim.kernel import Call
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, is_a_list
+from atc_py.text import Text
 
 Floats: TypeAlias = NDArray[np.float32]
 Flat: TypeAlias = Callable[[NDArray[Any], NDArray[Any], Floats], None]
@@ -93,7 +94,8 @@ def check_channels(x: TensorFacts, facts: TensorFacts, name: str) -> None:
     """
     fits = channel_axis(x.shape, facts.elements) is not None and is_a_list(facts.shape)
     if facts.elements != 1 and not fits:
-        raise NodeError(f"{name} must have 1 element or 1 for each channel of {x}, found {facts}")
+        text = Text("{name} must have 1 element or 1 for each channel of {x}, found {found}")
+        raise NodeError(text.with_values(name=name, x=x, found=facts))
 
 
 def check_dtype(found: DType, name: str, *dtypes: DType) -> DType:
@@ -104,5 +106,6 @@ def check_dtype(found: DType, name: str, *dtypes: DType) -> DType:
     """
     if found not in dtypes:
         listed = " or ".join(dtype.value for dtype in dtypes)
-        raise NodeError(f"{name} must be {listed} on this device, found {found.value}")
+        text = Text("{name} must be {allowed} on this device, found {found}")
+        raise NodeError(text.with_values(name=name, allowed=listed, found=found.value))
     return found

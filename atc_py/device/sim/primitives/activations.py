@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.node import NodeError
+from atc_py.text import Text, all_of
 
 Activation: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
@@ -52,11 +53,13 @@ def read_activations(
         NodeError: a name is unknown, or the lists have different lengths.
     """
     if not len(names) == len(alphas) == len(betas):
-        counts = f"{len(names)}, {len(alphas)} and {len(betas)}"
-        raise NodeError(f"activations, alphas and betas must be as many, found {counts}")
+        counts = all_of(str(len(given)) for given in (names, alphas, betas))
+        text = Text("activations, alphas and betas must be as many, found {found}")
+        raise NodeError(text.with_values(found=counts))
     unknown = [name for name in names if name.lower() not in _TABLE]
     if unknown:
-        raise NodeError(f"no activation is called {unknown[0]!r}; known are {', '.join(_TABLE)}")
+        text = Text("no activation is called {name}; known are {known}")
+        raise NodeError(text.with_values(name=repr(unknown[0]), known=", ".join(_TABLE)))
     real = np.dtype(dtype).type
     with np.errstate(over="ignore"):  # numbers beyond the dtype are infinite
         return [

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.node import NodeError, NodeFacts
+from atc_py.text import Text
 
 Bytes = NDArray[np.uint8]
 Channels = tuple[NDArray[Any], ...]
@@ -122,7 +123,8 @@ def picture_format(name: str) -> PictureFormat:
     """
     found = FORMATS.get(name)
     if found is None:
-        raise NodeError(f"input_format must be one of {', '.join(FORMATS)}, found {name!r}")
+        text = Text("input_format must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(FORMATS), found=repr(name)))
     return found
 
 
@@ -227,21 +229,25 @@ class Preprocessing:
         """
         (height, width), area, layout = self.size, self.area, self.layout
         if height < 1 or width < 1:
-            raise NodeError(f"a picture must have pixels, found {height} rows of {width}")
+            text = Text("a picture must have pixels, found {height} rows of {width}")
+            raise NodeError(text.with_values(height=height, width=width))
         if (layout.even_rows and height % 2) or (layout.even_columns and width % 2):
-            raise NodeError(f"pictures with halved chroma must be even, found {height} x {width}")
+            text = Text("pictures with halved chroma must be even, found {height} x {width}")
+            raise NodeError(text.with_values(height=height, width=width))
         inside = area.row >= 0 and area.row + area.height <= height
         inside = inside and area.column >= 0 and area.column + area.width <= width
         if not inside or area.height < 1 or area.width < 1:
-            raise NodeError(
-                f"the crop of {area.height} x {area.width} at row {area.row}, column "
-                f"{area.column} is not inside a picture of {height} x {width}"
+            crop = f"{area.height} x {area.width}"
+            text = Text(
+                "the crop of {crop} at row {y}, column {x} is not inside a picture of {size}"
             )
+            values = {"y": area.row, "x": area.column, "size": f"{height} x {width}"}
+            raise NodeError(text.with_values(crop=crop, **values))
         pads = self.pads
         if min(pads.left, pads.right, pads.top, pads.bottom) < 0:
-            raise NodeError("padding sizes must not be negative")
+            raise NodeError(Text("padding sizes must not be negative"))
         if self.csc and layout.channels == 1:
-            raise NodeError("pictures of one channel have no colors to convert")
+            raise NodeError(Text("pictures of one channel have no colors to convert"))
         return self
 
 
@@ -290,12 +296,14 @@ def from_buffer(data: NDArray[np.uint8], batch: int) -> Preprocessing:
     number, csc, swap, skip, _ = header["switches"].tolist()
     if number not in _FORMAT_NUMBERS:
         known = ", ".join(f"{each} {name}" for each, name in _FORMAT_NUMBERS.items())
-        raise NodeError(f"the format of pictures must be one of {known}, found {number}")
+        text = Text("the format of pictures must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=known, found=number))
     crop, resize, padding, rotate = own["switches"].tolist()
     if resize or rotate:
-        raise NodeError("AIPP of this device does not resize or rotate pictures")
+        raise NodeError(Text("AIPP of this device does not resize or rotate pictures"))
     if padding not in {0, 1}:
-        raise NodeError(f"padding must be 0, none, or 1, of zeros; found {padding}")
+        text = Text("padding must be 0, none, or 1, of zeros; found {found}")
+        raise NodeError(text.with_values(found=padding))
     layout = picture_format(_FORMAT_NUMBERS[number])
     width, height = header["size"].tolist()
     area = Area(0, 0, height, width)
@@ -322,7 +330,8 @@ def from_buffer(data: NDArray[np.uint8], batch: int) -> Preprocessing:
 def _within(node: NodeFacts, name: str, count: int, bounds: tuple[int, int]) -> tuple[int, ...]:
     values, (low, high) = node.integers(name, count), bounds
     if not all(low <= value <= high for value in values):
-        raise NodeError(f"{name} must be {low} to {high}, found {list(values)}")
+        text = Text("{name} must be {low} to {high}, found {found}")
+        raise NodeError(text.with_values(name=name, low=low, high=high, found=list(values)))
     return values
 
 
@@ -339,6 +348,6 @@ def _halves(node: NodeFacts, name: str) -> NDArray[np.float16]:
     values = node.attributes[name]
     found = np.asarray(values, np.float32)
     if found.shape != (4,):
-        raise NodeError(f"{name} must have 4 elements, found {values}")
+        raise NodeError(Text("{name} must have 4 elements, found {found}", name=name, found=values))
     with np.errstate(over="ignore"):
         return found.astype(np.float16)

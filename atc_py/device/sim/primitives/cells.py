@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE, Workers
 from atc_py.device.sim.kernel import Workspace
 from atc_py.device.sim.primitives.activations import Activation
+from atc_py.text import Text
 
 Array = NDArray[Any]
 
@@ -99,7 +100,8 @@ class Sequences(msgspec.Struct, frozen=True):
         """Yield steps in order, with where sequences still run [batch, 1], None if everywhere."""
         count, lengths = len(self.x), self.lengths
         if lengths is not None and np.any((lengths < 0) | (lengths > count)):
-            raise ValueError(f"sequence lengths must be in [0, {count}], found {lengths.tolist()}")
+            text = Text("sequence lengths must be in [0, {count}], found {found}")
+            raise ValueError(text.with_values(count=count, found=lengths.tolist()))
         for step in reversed(range(count)) if self.reverse else range(count):
             running = None if lengths is None else lengths > step
             yield step, None if running is None or running.all() else running[:, None]

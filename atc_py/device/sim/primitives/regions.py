@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call
+from atc_py.text import Text
 
 Array = NDArray[Any]
 
@@ -77,14 +78,16 @@ def pool_regions(features: Array, regions: Regions, cells: Cells, out: Array, ca
     images, channels = features.shape[:2]
     if np.any((regions.images < 0) | (regions.images >= images)):
         found = regions.images.tolist()
-        raise ValueError(f"regions must be in images 0 to {images - 1}, found {found}")
+        text = Text("regions must be in images 0 to {last}, found {found}")
+        raise ValueError(text.with_values(last=images - 1, found=found))
     pixels = np.ascontiguousarray(features.transpose(0, 2, 3, 1))
     for samples, alike in _alike(regions, cells):
         if 0 in samples or 0 in features.shape:
             out[alike] = 0
             continue
         nbytes = _region_bytes(cells, samples, channels * pixels.itemsize)
-        call.workspace.require(nbytes, f"{samples[0]} x {samples[1]} samples for each cell")
+        text = Text("{size} samples for each cell", size=f"{samples[0]} x {samples[1]}")
+        call.workspace.require(nbytes, text)
         taken = max(1, _AT_ONCE // (channels * math.prod(samples) * math.prod(cells.counts)))
         work = partial(_pool_alike, pixels, regions, cells, samples, out)
         blocks = [alike[start : start + taken] for start in range(0, len(alike), taken)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from atc_py.device.sim.node import NodeError, NodeFacts
 from atc_py.device.sim.primitives.window import Axis, Window
 from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 VOLUME_RANK = 5
 
@@ -77,5 +78,6 @@ def _spatial(node: NodeFacts, name: str) -> Shape:
     """
     batch, channels, *rest = node.integers(name, VOLUME_RANK)
     if (batch, channels) != (1, 1):
-        raise NodeError(f"{name} must start with 1, 1 (NCDHW), found {[batch, channels]}")
+        text = Text("{name} must start with 1, 1 (NCDHW), found {found}")
+        raise NodeError(text.with_values(name=name, found=[batch, channels]))
     return tuple(rest)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Launch, Workspace, in_turn
 from atc_py.device.sim.node import NodeError, NodeFacts
+from atc_py.text import Text
 
 
 class Tap(msgspec.Struct, frozen=True):
@@ -62,10 +63,12 @@ class Axis(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if min(self.size, self.stride, self.dilation) < 1 or min(self.before, self.after) < 0:
-            raise NodeError(
-                "window, stride and dilation must be at least 1 and padding at least 0, found "
-                f"{self.size}, {self.stride}, {self.dilation} and {self.before}, {self.after}"
+            text = Text(
+                "window, stride and dilation must be at least 1 and padding at least 0, "
+                "found {sizes} and {pads}"
             )
+            sizes = f"{self.size}, {self.stride}, {self.dilation}"
+            raise NodeError(text.with_values(sizes=sizes, pads=f"{self.before}, {self.after}"))
 
     @property
     def is_pointwise(self) -> bool:
@@ -91,7 +94,8 @@ class Axis(msgspec.Struct, frozen=True):
         if ceil and (count - 1) * self.stride >= dim + self.before:
             count -= 1
         if count < 1:
-            raise NodeError(f"a window of {self.reach} does not fit in {room + self.reach}")
+            text = Text("a window of {reach} does not fit in {room}")
+            raise NodeError(text.with_values(reach=self.reach, room=room + self.reach))
         return count
 
     def covered(self, outputs: int) -> int:
@@ -152,7 +156,8 @@ def spatial(node: NodeFacts, name: str) -> tuple[int, int]:
     """
     batch, channels, height, width = node.integers(name, 4)
     if (batch, channels) != (1, 1):
-        raise NodeError(f"{name} must start with 1, 1 (NCHW), found {[batch, channels]}")
+        text = Text("{name} must start with 1, 1 (NCHW), found {found}")
+        raise NodeError(text.with_values(name=name, found=[batch, channels]))
     return height, width
 
 

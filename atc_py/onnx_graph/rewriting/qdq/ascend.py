@@ -20,7 +20,7 @@ from atc_py.tensor.scale_words import decode_graph, decode_hardware
 from atc_py.text import Text
 
 _INT8 = range(-128, 128)
-_KEEP = "`check` and `convert` take the model as it is"
+_KEEP = Text("`check` and `convert` take the model as it is")
 _SIGNED_RESULT = 64
 """The offset of weights that bit 46 of a hardware word looks like; every word has it set."""
 
@@ -55,10 +55,10 @@ class SumFactors:
         return SumFactors(self.scale[:1], self.offset_w[:1], self.zero)
 
 
-def no_form(node: WorkNode, message: str, help_: str = _KEEP) -> AtcError:
+def no_form(node: WorkNode, message: Text, help_: Text = _KEEP) -> AtcError:
     """The refusal of a node; `message` continues after the operator's name."""
     return NO_QDQ_FORM.error(
-        Text("{field} {message}", field=node.place.op_type, message=Text(message)),
+        Text("{field} {message}", field=node.place.op_type, message=message),
         place=node.place,
         help=help_,
     )
@@ -266,7 +266,7 @@ def _number(node: WorkNode, name: str) -> float:
 
 def _constant(node: WorkNode, const: ConstData | None) -> NDArray[Any]:
     if const is None:
-        raise no_form(node, "must have constant factors, found computed ones")
+        raise no_form(node, Text("must have constant factors, found computed ones"))
     return const.numpy().reshape(-1)
 
 
@@ -274,6 +274,6 @@ def _positive(node: WorkNode, scale: NDArray[np.float64]) -> NDArray[np.float64]
     """`scale`, which must be a scale for QuantizeLinear, too."""
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size or not scale.size:
-        actual = f"{wrong.flat[0]:g}" if wrong.size else "none"
+        actual = f"{wrong.flat[0]:g}" if wrong.size else Text("none")
         raise no_form(node, Text("must have positive factors, found {actual}", actual=actual))
     return scale

@@ -70,7 +70,7 @@ class RealLayers:
         layer, (data, name) = sums.layer, sums.layer.inputs[:2]
         const = self.known.get(name)
         if const is None:
-            raise no_form(layer, "must have constant weights, found computed ones")
+            raise no_form(layer, Text("must have constant weights, found computed ones"))
         codes = const.numpy().astype(np.int64)
         const.release()
         axis, factors = _channels(layer, codes.shape, factors)
@@ -112,7 +112,7 @@ class RealLayers:
                 rest = rest + extra * a.sum(axis=-1, keepdims=True)
             rest = rest - _depth(sums, a, b) * left * right
         if a is not None and factors.scale.size > 1:
-            raise no_form(layer, "must have one factor where its left operand is constant")
+            raise no_form(layer, Text("must have one factor where its left operand is constant"))
         data = 0 if a is None else 1
         zeros = [left, right]
         scale = _quotient(factors.scale, steps[data].scale)
@@ -166,7 +166,7 @@ class RealLayers:
         const = self.known.get(name)
         if name and const is None:
             if more.any():
-                raise no_form(layer, "must have a constant bias, found a computed one")
+                raise no_form(layer, Text("must have a constant bias, found a computed one"))
             return name
         if const is not None:
             more = const.numpy().astype(np.int64) + more
@@ -225,7 +225,7 @@ def _channels(
     if isinstance(groups, int) and groups > 1 and count == channels * groups:
         rows = factors.scale.reshape(groups, -1), factors.offset_w.reshape(groups, -1)
         if any((row != row[0]).any() for row in rows):
-            raise no_form(layer, "in groups must have the same factors in each of them")
+            raise no_form(layer, Text("in groups must have the same factors in each of them"))
         return axis, SumFactors(rows[0][0], rows[1][0])
     if count not in {1, channels}:
         raise no_form(

@@ -20,9 +20,6 @@ from atc_py.onnx_graph.typing.infer import infer_what_can_be
 from atc_py.options.compile_options import QuantBias
 from atc_py.text import Text
 
-FORMS = ("ascend", "qdq")
-"""Forms to which quantized models can be rewritten."""
-
 _LAYERS = frozenset({"QGemm", "QLinearConv", "QLinearMatMul"})
 _NOT_OPENED = Text("its scales are computed at run time, or its form has no counterpart")
 
@@ -154,9 +151,11 @@ def _nothing_to_rewrite(file: OnnxFile, form: str, other: str | None) -> Diagnos
     place = Place(str(file.path))
     if other is None:
         return NOT_QUANTIZED.diagnostic(
-            "the model is not quantized: it has no QuantizeLinear, QLinear... or Ascend operator",
+            Text(
+                "the model is not quantized: it has no QuantizeLinear, QLinear... or Ascend operator"
+            ),
             place=place,
-            help="quantize it first; `atc-py convert` takes it as it is",
+            help=Text("quantize it first; `atc-py convert` takes it as it is"),
         )
     return NOT_QUANTIZED.diagnostic(
         Text(

@@ -154,8 +154,8 @@ class _ToQdq:
                 writer.again(node, node.op_type, inputs, [real], with_own=True)
                 writer.op(node, "Cast", [real], node.outputs[0], to=TensorProto.INT8)
             else:
-                what = "works on int8, for which ONNX does not define it"
-                help_ = "dequantize before it and quantize after it, or use a newer opset"
+                what = Text("works on int8, for which ONNX does not define it")
+                help_ = Text("dequantize before it and quantize after it, or use a newer opset")
                 self._sink.extend(no_form(node, what, help_).diagnostics)
         writer.finish()
 
@@ -177,7 +177,9 @@ class _ToQdq:
         if any(
             inner.op_type in ASCEND_OPERATORS for inner in all_inner_nodes(node, self._graph.opsets)
         ):
-            raise no_form(node, "has quantized nodes in its subgraphs, which stay as they are")
+            raise no_form(
+                node, Text("has quantized nodes in its subgraphs, which stay as they are")
+            )
 
     def _codes_among(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that are int8."""
@@ -201,7 +203,7 @@ class _ToQdq:
     def _anti_quant(self, node: WorkNode) -> None:
         (x, y), steps = (node.inputs[0], node.outputs[0]), anti_quant_steps(node)
         if self._element(x) not in {0, TensorProto.INT8}:
-            raise no_form(node, "must read int8", "let it read codes")
+            raise no_form(node, Text("must read int8"), Text("let it read codes"))
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
         zero = self._writer.const(f"{y}/zero", np.array(steps.zero, np.int8))
         self._finish(node, y, lambda name: self._writer.op(
@@ -254,7 +256,7 @@ class _ToQdq:
         """Write DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
         x, count, axes = node.inputs[0], factors.scale.size, {}
         if factors.offset_w.any():
-            raise no_form(node, "must come after a layer, since its words have offset_w")
+            raise no_form(node, Text("must come after a layer, since its words have offset_w"))
         if count > 1:
             known = known_type(self._graph, x)
             shape = known.dims if known is not None and known.dims is not None else ()
@@ -274,11 +276,13 @@ class _ToQdq:
         """Write a layer whose int32 sums other nodes read."""
         op_type = _INTEGER_OPERATORS.get(node.op_type)
         if op_type is None or len(node.inputs) > len(("data", "weights")):
-            help_ = "have AscendDequant read the sums of this layer, and nothing else"
-            raise no_form(node, "on int8 must be dequantized directly after it", help_)
+            help_ = Text("have AscendDequant read the sums of this layer, and nothing else")
+            raise no_form(node, Text("on int8 must be dequantized directly after it"), help_)
         zero, inputs = self._steps.of(node, node.inputs[0]).zero, list(node.inputs)
         if node.op_type == "Conv" and zero:
-            raise no_form(node, "on int8 with an offset must be dequantized directly after it")
+            raise no_form(
+                node, Text("on int8 with an offset must be dequantized directly after it")
+            )
         # The compiler folds the offset of the data into unfolded biases of such layers.
         unfolded = self._graph.quant_bias is QuantBias.UNFOLDED
         corrected = unfolded and node.inputs[1] in self._known and node.outputs[0] in self._scaled
@@ -291,8 +295,8 @@ class _ToQdq:
 
     def _refuse(self, node: WorkNode) -> None:
         """Refuse the forms of int16."""
-        help_ = "quantize with int8 results; ONNX has no such sums of int16"
-        raise no_form(node, "works on int16, which has no such form", help_)
+        help_ = Text("quantize with int8 results; ONNX has no such sums of int16")
+        raise no_form(node, Text("works on int16, which has no such form"), help_)
 
     def _element(self, name: str) -> int:
         """ONNX's number of a value's element type; 0 where it is not known."""

@@ -31,6 +31,7 @@ from atc_py.onnx_graph.typing.type_rules import (
     type_rule,
 )
 from atc_py.tensor.shapes import Dims
+from atc_py.text import Text
 
 _FLOATS = {0: TensorProto.FLOAT, 1: TensorProto.FLOAT16}
 """What the attribute dtype of CANN's operators counts."""
@@ -143,7 +144,13 @@ def _custom(asked: Question) -> Refinement | Contradiction | None:
     try:
         results = custom_results(asked.node.op_type, inputs, simple_attributes(asked.node))
     except ContradictionError as error:
-        return Contradiction(f"{asked.node.op_type} {error.reason}") if asked.alone else None
+        return (
+            Contradiction(
+                Text("{op_type} {reason}", op_type=asked.node.op_type, reason=error.reason)
+            )
+            if asked.alone
+            else None
+        )
     inferred = asked.outputs(
         *(ValueType(element_of_dtype(result), dims) for result, dims in results)
     )

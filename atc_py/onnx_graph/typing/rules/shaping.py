@@ -46,7 +46,10 @@ def _impossible_reshape(asked: Question) -> Contradiction | None:
         return None
     if min(wanted, default=0) < -1 or wanted.count(-1) > 1:
         return Contradiction(
-            f"the shape {list(wanted)} of a Reshape may have one -1, its other extents are >= 0"
+            Text(
+                "the shape {wanted} of a Reshape may have one -1, its other extents are >= 0",
+                wanted=list(wanted),
+            )
         )
     known = asked.type(0)
     shape = known.shape if known else None
@@ -55,7 +58,11 @@ def _impossible_reshape(asked: Question) -> Contradiction | None:
     keeps = not numeric_attributes(asked.node).get("allowzero")
     if keeps and 0 in wanted[len(shape) :]:
         return Contradiction(
-            f"the shape {list(wanted)} keeps an axis that {format_shape(shape)} does not have"
+            Text(
+                "the shape {wanted} keeps an axis that {shape} does not have",
+                wanted=list(wanted),
+                shape=format_shape(shape),
+            )
         )
     extents = [shape[at] if keeps and not extent else extent for at, extent in enumerate(wanted)]
     if _fits(shape, extents):

@@ -22,7 +22,11 @@ from numpy.typing import NDArray
 from atc_py.quantizing.calibrate.calibrators.counted import CountedCalibrator
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import pieces_of
-from atc_py.quantizing.calibrate.value_range import RangeSettings, ValueRange, require_values
+from atc_py.quantizing.calibrate.value_range import (
+    RangeOptions,
+    ValueRange,
+    require_values,
+)
 
 _SMOOTH = 1e-4
 
@@ -30,7 +34,7 @@ _SMOOTH = 1e-4
 class Entropy(CountedCalibrator):
     """Range with the least divergence between values and their codes."""
 
-    def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
+    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
         """The range of the best window."""
         require_values(histogram.count)
         low, high = histogram.low, histogram.high

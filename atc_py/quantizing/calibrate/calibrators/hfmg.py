@@ -21,7 +21,11 @@ from atc_py.quantizing.calibrate.float_values import finite_floats
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import grid_integral, pieces_of
 from atc_py.quantizing.calibrate.scales import EPSILON
-from atc_py.quantizing.calibrate.value_range import RangeSettings, ValueRange, require_values
+from atc_py.quantizing.calibrate.value_range import (
+    RangeOptions,
+    ValueRange,
+    require_values,
+)
 
 _CODES = 256
 _MOST_STEPS = 100_000
@@ -30,7 +34,7 @@ _MOST_STEPS = 100_000
 class Hfmg:
     """AMCT's search of both clips on a histogram."""
 
-    def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
+    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
         """The range for values that were counted."""
         require_values(histogram.count)
         low, high = histogram.low, histogram.high
@@ -43,7 +47,7 @@ class Hfmg:
             counts[min(max(int(at), 0), counts.size - 1)] += histogram.zeros
         return _searched(low, high, counts.astype(np.int64))
 
-    def range_of_array(self, array: NDArray[Any], settings: RangeSettings) -> ValueRange:
+    def range_of_array(self, array: NDArray[Any], settings: RangeOptions) -> ValueRange:
         """The range for the values of an array, as AMCT computes it of one batch."""
         values, low, high = finite_floats(array)
         require_values(values.size)

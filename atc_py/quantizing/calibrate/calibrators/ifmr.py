@@ -21,7 +21,11 @@ from atc_py.quantizing.calibrate.float_values import finite_floats
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import pieces_of
 from atc_py.quantizing.calibrate.scales import EPSILON
-from atc_py.quantizing.calibrate.value_range import RangeSettings, ValueRange, require_values
+from atc_py.quantizing.calibrate.value_range import (
+    RangeOptions,
+    ValueRange,
+    require_values,
+)
 
 _WIDE = 2.0**60
 """Squares of larger numbers can leave float32."""
@@ -30,7 +34,7 @@ _WIDE = 2.0**60
 class Ifmr:
     """AMCT's search of the high clip."""
 
-    def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
+    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
         """The range for values that were counted."""
         require_values(histogram.count)
         pieces = pieces_of(histogram).with_zeros(histogram.zeros)
@@ -44,7 +48,7 @@ class Ifmr:
             low = float(values[np.searchsorted(np.cumsum(counts), least)])
         return _Search(low, high, values, counts).range(settings)
 
-    def range_of_array(self, array: NDArray[Any], settings: RangeSettings) -> ValueRange:
+    def range_of_array(self, array: NDArray[Any], settings: RangeOptions) -> ValueRange:
         """The range for the values of an array, as AMCT computes it."""
         values, low, high = finite_floats(array)
         require_values(values.size)
@@ -70,7 +74,7 @@ class _Search:
         self._low, self._high = min(low, 0.0), max(high, 0.0)
         self._values, self._counts = values, counts
 
-    def range(self, settings: RangeSettings) -> ValueRange:
+    def range(self, settings: RangeOptions) -> ValueRange:
         """The range of the first factor with the least error."""
         start, end, step = settings.search_start, settings.search_end, settings.search_step
         largest = max(self._high, -self._low)
@@ -85,7 +89,7 @@ class _Search:
                 best, least = tried, error
         return best
 
-    def _candidate(self, high: float, settings: RangeSettings) -> tuple[ValueRange, float]:
+    def _candidate(self, high: float, settings: RangeOptions) -> tuple[ValueRange, float]:
         """The range that ends at `high`, and its scale."""
         if not settings.symmetric:
             return ValueRange(self._low, high), (high - self._low) / 255

@@ -18,7 +18,11 @@ from atc_py.quantizing.calibrate.calibrators.counted import CountedCalibrator
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import Pieces, pieces_of
 from atc_py.quantizing.calibrate.scales import EPSILON, ActivationScale, activation_scale
-from atc_py.quantizing.calibrate.value_range import RangeSettings, ValueRange, require_values
+from atc_py.quantizing.calibrate.value_range import (
+    RangeOptions,
+    ValueRange,
+    require_values,
+)
 
 _COARSE, _FINE = 1024, 4096
 """Pieces on which clips are searched, and scales and offsets."""
@@ -36,7 +40,7 @@ _GRIDS = ((8, 2, 0.1, 20), (2, 1, 0.015, 15), (1, 1, 0.001, 10))
 class Mse(CountedCalibrator):
     """Range whose codes err least."""
 
-    def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
+    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
         """The range with the least squared error."""
         require_values(histogram.count)
         low, high = histogram.low, histogram.high

@@ -10,13 +10,17 @@ import numpy as np
 from atc_py.quantizing.calibrate.calibrators.counted import CountedCalibrator
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import Pieces, pieces_of
-from atc_py.quantizing.calibrate.value_range import RangeSettings, ValueRange, require_values
+from atc_py.quantizing.calibrate.value_range import (
+    RangeOptions,
+    ValueRange,
+    require_values,
+)
 
 
 class Percentile(CountedCalibrator):
     """Range of the given share of the values."""
 
-    def range_of(self, histogram: Histogram, settings: RangeSettings) -> ValueRange:
+    def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
         """The range that keeps the share."""
         require_values(histogram.count)
         pieces = pieces_of(histogram).with_zeros(histogram.zeros)

@@ -11,7 +11,7 @@ _DIGITS = 10
 """Digits of the numbers of gears."""
 
 
-class GearChoice(Result, frozen=True):
+class NamedGear(Result, frozen=True):
     """A gear that the user named, by its position or by its numbers.
 
     Attributes:
@@ -37,7 +37,7 @@ class GearChoice(Result, frozen=True):
                     "{option} names a gear, but the offline model is for one shape",
                     option=self.option,
                 ),
-                help="leave the option out",
+                help=Text("leave the option out"),
             )
         if self.kind is None:
             position = self.values[0]
@@ -69,7 +69,7 @@ class GearChoice(Result, frozen=True):
         return gears.of_values(self.values, self.option)
 
 
-def parse_gear_choice(position: int | None, given: Mapping[GearKind, str]) -> GearChoice | None:
+def parse_named_gear(position: int | None, given: Mapping[GearKind, str]) -> NamedGear | None:
     """The gear that one of four options names; None if none does.
 
     Args:
@@ -83,10 +83,10 @@ def parse_gear_choice(position: int | None, given: Mapping[GearKind, str]) -> Ge
     options = ["--gear"] * (position is not None) + [kind.run_option for kind, _ in texts]
     if len(options) > 1:
         raise OPTIONS_EXCLUDE.error(
-            Text("{options} both name a gear", options=" and ".join(options)), help="give one"
+            Text("{options} both name a gear", options=" and ".join(options)), help=Text("give one")
         )
     if position is not None:
-        return GearChoice("--gear", None, (position,))
+        return NamedGear("--gear", None, (position,))
     if not texts:
         return None
     ((kind, text),) = texts
@@ -100,4 +100,4 @@ def parse_gear_choice(position: int | None, given: Mapping[GearKind, str]) -> Ge
             ),
             help=Text("give its numbers, such as {run_option} 320,320", run_option=kind.run_option),
         )
-    return GearChoice(kind.run_option, kind, tuple(map(int, numbers)))
+    return NamedGear(kind.run_option, kind, tuple(map(int, numbers)))

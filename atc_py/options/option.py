@@ -1,0 +1,214 @@
+"""Fields of options structs as options of commands, of the Python interface and of `atc`.
+
+The annotation of a field says all of it:
+`verify: Annotated[bool, Option("--verify", "Check the graph after every pass.")] = False`.
+Commands add it by `cli.options.options_of`, and a configuration file has what commands have;
+`parse_options` reads its keyword, `keywords.py` names that for type checkers, and atc's table has its
+spelling in ATC.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from atc_py.diag.suggestions import nearest
+from atc_py.system.structs import replace
+from atc_py.text import Text
+
+MOST_RANDOM = 1_000_000
+"""The most random samples; more are a slip."""
+
+MOST_JOBS = 1024
+"""The most processes."""
+
+_K = TypeVar("_K", bound=msgspec.Struct)
+
+
+class Option(msgspec.Struct, frozen=True):
+    """An option of users that decides a field.
+
+    Attributes:
+        flags: spellings on the command line, joined by blanks; empty for none there.
+        help: of commands.
+        keyword: the name in Python; empty for the field's.
+        atc: the name in ATC, which is a spelling on the command line, too.
+        metavar: what stands for the value in the help.
+        values: texts for it on command lines with the keyword's values, where there are few.
+        numbers: the least and the largest number; None for no limit.
+        parse: makes the field's value of the keyword's.
+        read: makes the keyword's value of the texts of an option that may be repeated.
+        default: what commands take where it is not given; by default the field's own.
+        shown: the default in the help where that is not a choice: True, or what stands for it.
+        reads: whether the value names a file whose contents the field holds.
+        variable: of the environment, which has the value where it is not given.
+        doc: what Python's documentation says of the keyword, where the help does not do.
+        takes: the keyword's type as type checkers read it, where the field's does not do.
+    """
+
+    flags: str = ""
+    help: str = ""
+    keyword: str = ""
+    atc: str = ""
+    metavar: str | None = None
+    values: Mapping[str, Any] | None = None
+    numbers: tuple[int, int | None] | None = None
+    parse: Callable[[Any], Any] | None = None
+    read: Callable[[Any], Any] | None = None
+    default: Any = msgspec.UNSET
+    shown: str | bool = False
+    reads: bool = False
+    variable: str = ""
+    doc: str = ""
+    takes: str = ""
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The spellings on the command line, that of ATC last."""
+        own = self.flags.split()
+        return (*own, f"--{self.atc}") if own and self.atc else tuple(own)
+
+
+class Joint(NamedTuple):
+    """Mark of a field whose value several keywords decide together; `parse` takes all keywords."""
+
+    parse: Callable[[Mapping[str, Any]], Any]
+
+
+class OptionField(NamedTuple):
+    """A field of an options struct.
+
+    Attributes:
+        name: of the field.
+        type: what it holds, without None.
+        default: its value where no option is given.
+        options: those that decide it, by keyword; of a struct without options its own ones do.
+        joint: makes its value of all keywords; None where its own one does.
+    """
+
+    name: str
+    type: Any
+    default: Any
+    options: Mapping[str, Option]
+    joint: Joint | None
+
+    @property
+    def parts(self) -> "type[msgspec.Struct] | None":
+        """The struct that the field holds, if that has options of its own."""
+        kind = self.type
+        is_struct = isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+        return kind if is_struct and any(field.options for field in fields_of(kind)) else None
+
+
+@cache
+def fields_of(kind: type[msgspec.Struct]) -> tuple[OptionField, ...]:
+    """The fields of an options struct, in order."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(_field(info, hints[info.name]) for info in msgspec.structs.fields(kind))
+
+
+def _field(info: Any, hint: Any) -> OptionField:
+    marks = getattr(hint, "__metadata__", ())
+    kind = get_args(hint)[0] if marks else hint
+    if get_origin(kind) is UnionType:
+        kind = next(part for part in get_args(kind) if part is not type(None))
+    has_factory = info.default_factory is not msgspec.NODEFAULT
+    default = info.default_factory() if has_factory else info.default
+    options = {
+        mark.keyword or info.name: mark if mark.keyword else replace(mark, keyword=info.name)
+        for mark in marks
+        if isinstance(mark, Option)
+    }
+    joint = next((mark for mark in marks if isinstance(mark, Joint)), None)
+    return OptionField(info.name, kind, default, options, joint)
+
+
+def options_in(kind: type[msgspec.Struct]) -> Iterator[tuple[OptionField, Option]]:
+    """Yield the options of a struct and of structs that are parts of it, by their fields."""
+    for field in fields_of(kind):
+        for option in field.options.values():
+            yield field, option
+        if not field.options and field.parts is not None:
+            yield from options_in(field.parts)
+
+
+@cache
+def keywords_of(kind: type[msgspec.Struct]) -> frozenset[str]:
+    """The keywords that decide an options struct."""
+    return frozenset(option.keyword for _, option in options_in(kind))
+
+
+def parse_options(function: str, kind: type[_K], keywords: Mapping[str, Any], **named: Any) -> _K:
+    """The options struct that keywords say.
+
+    Args:
+        function: whose keywords they are, for messages.
+        kind: the struct.
+        keywords: may have others, too.
+        **named: more of them.
+
+    Raises:
+        TypeError: a mapping of rules has an unknown key.
+        AtcError: a value has no meaning.
+    """
+    given, values = {**keywords, **named}, {}
+    for field in fields_of(kind):
+        if field.joint is not None:
+            values[field.name] = field.joint.parse(given)
+        elif not field.options:
+            if field.parts is not None:
+                values[field.name] = parse_options(function, field.parts, given)
+        else:
+            ((name, option),) = field.options.items()
+            if name in given or option.variable:
+                values[field.name] = _value(function, field, option, given.get(name))
+    return kind(**values)
+
+
+def _value(function: str, field: OptionField, option: Option, given: Any) -> Any:
+    if option.variable:
+        return given or os.environ.get(option.variable) or field.default
+    if option.parse is not None:
+        return option.parse(given)
+    if given is None or field.parts is None:
+        return _converted(field.type, given)
+    names = [option.keyword for _, option in options_in(field.parts)]
+    reject_unknown(f"{function}({option.keyword}=...)", given, names)
+    return parse_options(function, field.parts, given)
+
+
+def _converted(kind: Any, given: Any) -> Any:
+    if given is None:
+        return None
+    if kind is Path:
+        return Path(given)
+    whole = get_origin(kind)
+    return whole(given) if whole in {frozenset, tuple} else given
+
+
+def reject_unknown(function: str, given: Mapping[str, object], known: Any) -> None:
+    """Refuse keywords that a function does not have, as Python itself does.
+
+    Args:
+        function: the name of the function.
+        given: its keywords.
+        known: the names that it has, or the TypedDict that names them.
+
+    Raises:
+        TypeError: one of them is unknown; the message names the nearest one that is known.
+    """
+    names = list(getattr(known, "__annotations__", known))
+    for name in sorted(given.keys() - set(names)):
+        hint = "".join(
+            Text(". Did you mean {item}?", item=repr(near)) for near in nearest(name, names, 1)
+        )
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def optional_path(file: str | os.PathLike[str] | None) -> Path | None:
+    """A file's name as a path; None where there is none."""
+    return None if file is None else Path(file)
