@@ -462,7 +462,7 @@ def _integer(attributes: Attributes, name: str, default: int) -> int:
     if not isinstance(value, int):
         actual = type(value).__name__
         raise ContradictionError(
-            Text("takes an integer as {name}, found {actual}", name=name, actual=actual),
+            Text("takes an integer as {name}, found {found}", name=name, found=actual),
             f"attribute {name}",
         )
     return value
