@@ -20,10 +20,9 @@ from atc_py.system.input_files import guarded_run
 
 if TYPE_CHECKING:
     from atc_py.check.findings import CheckReport
-    from atc_py.onnx_graph.source.outline import ModelOutline
+    from atc_py.onnx_graph.source.file_graph import FileGraph
     from atc_py.results.fixing import Fixing
-    from atc_py.results.float_quantization import FloatQuantization
-    from atc_py.results.quantization import Quantization
+    from atc_py.results.quantization import FloatQuantization, Quantization
 
 
 @guarded_run()
@@ -35,7 +34,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
     op_specs: str | os.PathLike[str] | None = None,
     processes: int | None = 1,
     on_stage: Callable[[str], None] | None = None,
-    outlines: dict[str, ModelOutline] | None = None,
+    outlines: dict[str, FileGraph] | None = None,
     **keywords: Unpack[CheckKeywords],
 ) -> CheckReport:
     """Check every node of ONNX models against the operator list, and its dtypes against kernels.
@@ -76,7 +75,7 @@ def check_models(  # noqa: PLR0913  (keywords, each of them an option)
         "check_models", CheckOptions, keywords, soc=soc, input_shape=input_shape, op_specs=op_specs
     )
     paths = map(Path, [models] if isinstance(models, str | os.PathLike) else models)
-    return check_files(list(paths), options, processes, on_stage, outlines=outlines)
+    return check_files(list(paths), options, processes, on_stage, file_graphs=outlines)
 
 
 @guarded_run()

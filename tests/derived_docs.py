@@ -15,10 +15,11 @@ from atc_py.diag.codes import all_codes
 from atc_py.passes.manager import PIPELINE
 from atc_py.report.explained.page import example_parts
 from atc_py.report.operators.list_diff import list_diff, list_diff_lines
-from atc_py.report.operators.lists import lists_json
+from atc_py.report.operators.listing import lists_json
 from atc_py.spec import Level, compressed, library
 from atc_py.spec.implied import rules_of
 from atc_py.spec.lists import operator_lists
+from atc_py.system.register import INDEX
 from atc_py.target import Attribute, Kernels, TargetOp, operators, socs
 from atc_py.target.kernels import FAMILY_WORDS
 from tests.derived_aipp import PAGE as AIPP_PAGE
@@ -28,7 +29,7 @@ from tests.derived_deviations import deviations_page
 from tests.derived_emulations import emulations_page
 from tests.derived_from_atc import from_atc_page
 from tests.derived_keywords import KEYWORDS, keywords_module
-from tests.derived_modules import TABLES, module_table
+from tests.derived_modules import module_index
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
 from tests.derived_session import session_page
@@ -357,7 +358,7 @@ def render(name: str) -> str:
 def main() -> None:
     """Write the pages, or name those that are not current."""
     texts = {DOCS / name: render(name) for name in PAGES}
-    texts |= {path: module_table(path) for path in TABLES}
+    texts[INDEX] = module_index()
     texts[AIPP_PAGE] = aipp_page()
     texts[KEYWORDS] = keywords_module()
     stale = [path for path, text in texts.items() if _old(path) != text]

@@ -6,13 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from atc_py.device.ort.functions import DOMAIN, OPSET
-from atc_py.device.ort.registry import emulations
+from atc_py.device.ort.registry import find_emulation
+from atc_py.target import operators
 
 
 def emulations_page() -> Iterator[str]:
     """Yield a section for each module of emulations, a row for each operator."""
     groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for op, emulation in sorted(emulations().items()):
+    for op, emulation in ((row.name, find_emulation(row.name)) for row in operators()):
+        if emulation is None:
+            continue
         text = inspect.getdoc(emulation.write) or ""
         groups[emulation.write.__module__].append((op, " ".join(text.split())))
     yield "# Target operators in ONNX"

@@ -11,7 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from atc_py.device.ort import registry as forms
+from atc_py.device.ort import model as emulated
+from atc_py.device.ort.registry import find_emulation
 from atc_py.fix import registry as rules
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext
@@ -132,8 +133,9 @@ def _odd_devices() -> Iterator[None]:
 @contextmanager
 def _without_form() -> Iterator[None]:
     """Let Relu have no form in ONNX's operators."""
-    others = {op: form for op, form in forms.emulations().items() if op != "Relu"}
-    with mock.patch.object(forms, "_EMULATIONS", others):
+    with mock.patch.object(
+        emulated, "find_emulation", lambda op: None if op == "Relu" else find_emulation(op)
+    ):
         yield
 
 
@@ -147,7 +149,7 @@ def _rule(op: str) -> Iterator[None]:
         operators=frozenset({"Mish"}),
         apply=lambda site: [site.op(op, site.name(0))],
     )
-    with mock.patch.dict(rules._RULES, {"wrong": rule}):
+    with mock.patch.dict(rules.load_rules(), {"wrong": rule}):
         yield
 
 

@@ -15,7 +15,7 @@ import onnx
 import onnx.parser
 import yaml
 
-from atc_py.report.explained.examples import FOLDER, SIDES, CodeExample, example_of, examples
+from atc_py.report.explained.page import FOLDER, SIDES, CodeExample, example_of, examples
 from atc_py.text import LANGUAGES
 from tests.example_faults import FAULTS
 from tests.example_shell import printed, working_in

@@ -5,6 +5,7 @@ import inspect
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from textwrap import shorten
 from types import TracebackType
 from typing import Any
 
@@ -13,12 +14,15 @@ from typing_extensions import Self
 
 Test = Callable[..., None]
 
+_LONG = 100
+"""Letters of a case by which it is named."""
+
 
 class Failures:
     """The failing cases of a loop.
 
     The first failure does not end the loop: leaving the `with` block fails the test with the
-    tracebacks of all of them. A loop without a case fails as well.
+    reasons of all of them. A loop without a case fails as well.
     """
 
     def __init__(self) -> None:
@@ -32,8 +36,9 @@ class Failures:
         try:
             yield
         except (Exception, pytest.fail.Exception) as failure:  # noqa: BLE001  (any test's)
-            text = "".join(traceback.format_exception(failure))
-            self._found.append(f"{', '.join(map(str, case))}:\n{text}")
+            self._found.append(
+                f"{', '.join(shorten(str(part), _LONG) for part in case)}:\n{_text_of(failure)}"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -51,6 +56,14 @@ class Failures:
             pytest.fail("\n\n".join((heading, *self._found)), pytrace=False)
         if not self._count:
             pytest.fail("there is no case", pytrace=False)
+
+
+def _text_of(failure: BaseException) -> str:
+    """Return what a failed assertion says and where it stands, and the traceback of other errors."""
+    if isinstance(failure, AssertionError | pytest.fail.Exception) and str(failure):
+        frame = traceback.extract_tb(failure.__traceback__)[-1]
+        return f"{failure}\n({frame.filename}:{frame.lineno}: {frame.line})"
+    return "".join(traceback.format_exception(failure))
 
 
 def in_one_item(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Test], Test]:

@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from atc_py.report.explained.examples import examples
+from atc_py.report.explained.page import examples
 from tests.example_shell import ROOT
 from tests.explained_examples import write_files
 

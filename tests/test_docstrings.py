@@ -61,7 +61,7 @@ def test_examples_of_docstrings_run(path: str) -> None:
         assert test.examples
     assert not any(doctest.SKIP in each.options for each in test.examples)
     report: list[str] = []
-    doctest.DocTestRunner(optionflags=flags).run(test, out=report.append)
+    doctest.DocTestRunner(verbose=False, optionflags=flags).run(test, out=report.append)
     assert report == []
 
 

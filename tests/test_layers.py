@@ -61,6 +61,7 @@ SIM = {
     "system.memory_limit",
     "system.structs",
     "system.one_thread",
+    "system.register",
     "target",
     "package",
     "device",

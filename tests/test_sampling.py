@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -13,7 +14,7 @@ from tests.sampling import WHOLE, alternating, examples, sampled
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def _split(cases: list[pytest.ParameterSet]) -> tuple[list[object], list[object]]:
+def _split(cases: list[Any]) -> tuple[list[object], list[object]]:
     """Return values that are tried always, and those that are swept."""
     return (
         [case.values for case in cases if not case.marks],

@@ -14,7 +14,7 @@ from atc_py.onnx_graph.source import BiasConvention, OpenDim, QuantizedNode
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
 from atc_py.spec import Level
 from atc_py.system.notebook import notebook_html
-from atc_py.system.structs import Result, replace
+from atc_py.system.structs import Count, Result, replace
 from atc_py.text import Text
 
 
@@ -143,8 +143,8 @@ class OtherVerdict(Result, frozen=True):
     """
 
     name: str
-    standing: Standing
-    errors: int
+    standing: Standing = msgspec.field(name="verdict")
+    errors: Count
 
 
 class NodeCount(Result, frozen=True):

@@ -6,6 +6,7 @@ after it.
 """
 
 from collections.abc import Callable
+from functools import wraps
 from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
@@ -16,6 +17,7 @@ from atc_py.check.reading import Answer, all_of
 from atc_py.diag import Code
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule
+from atc_py.system.register import Register, place_of
 from atc_py.text import Text
 
 Test: TypeAlias = "Callable[[Any, BoundNode], Answer]"
@@ -40,8 +42,8 @@ class Predicate(msgspec.Struct, frozen=True):
     help: Text
 
 
-REGISTER: dict[type[Rule], Predicate] = {}
-"""The predicates of the modules of `atc_py.check.rules` that are imported."""
+PREDICATES: Register[str, Predicate] = Register("predicate of", "atc_py.check.rules")
+"""By the name of the kind of rule."""
 
 
 def predicate(kind: type[Rule], code: Code, *, demand: str, help_: Text) -> Callable[[_T], _T]:
@@ -58,11 +60,8 @@ def predicate(kind: type[Rule], code: Code, *, demand: str, help_: Text) -> Call
     """
 
     def register(function: _T) -> _T:
-        first = REGISTER.get(kind)
-        if first is not None:
-            here, there = function.__qualname__, first.test.__qualname__
-            raise ValueError(f"{kind.__name__} is answered by {there} and by {here}")
-        REGISTER[kind] = Predicate(kind, function, code, Text(demand), help_)
+        row = Predicate(kind, function, code, Text(demand), help_)
+        PREDICATES.add(kind.__name__, row, place_of(getattr(function, "__wrapped__", function)))
         return function
 
     return register
@@ -71,6 +70,7 @@ def predicate(kind: type[Rule], code: Code, *, demand: str, help_: Text) -> Call
 def each_tensor(test: Callable[[Any, SourceTensor], Answer]) -> Test:
     """The predicate of a rule on every tensor of its operand."""
 
+    @wraps(test)
     def test_node(rule: Any, node: BoundNode) -> Answer:
         return all_of(test(rule, tensor) for tensor in node.tensors(rule.tensor))
 
@@ -80,6 +80,7 @@ def each_tensor(test: Callable[[Any, SourceTensor], Answer]) -> Test:
 def each_pair(test: Callable[[Any, SourceTensor, SourceTensor], Answer]) -> Test:
     """The predicate of a rule on every tensor of its operand, with each of another one."""
 
+    @wraps(test)
     def test_node(rule: Any, node: BoundNode) -> Answer:
         pairs = product(node.tensors(rule.tensor), node.tensors(rule.other))
         return all_of(test(rule, tensor, other) for tensor, other in pairs)

@@ -4,7 +4,7 @@ import math
 from enum import Enum
 from typing import Any
 
-from atc_py.check.predicate import REGISTER, Predicate
+from atc_py.check.predicate import PREDICATES, Predicate
 from atc_py.spec import OpSpec, Rule
 from atc_py.text import Text
 
@@ -14,8 +14,7 @@ _CHOICES = ("dtypes", "one_of")
 
 def predicates() -> tuple[Predicate, ...]:
     """All of them, by the rule's name."""
-    _load()
-    return tuple(sorted(REGISTER.values(), key=lambda row: row.kind.__name__))
+    return tuple(row for _, row in sorted(PREDICATES.all().items()))
 
 
 def predicate_of(kind: type[Rule]) -> Predicate:
@@ -24,8 +23,10 @@ def predicate_of(kind: type[Rule]) -> Predicate:
     Raises:
         KeyError: there is none; a test holds that there is one for every kind.
     """
-    _load()
-    return REGISTER[kind]
+    predicate = PREDICATES.get(kind.__name__)
+    if predicate is None:
+        raise KeyError(kind.__name__)
+    return predicate
 
 
 def sentence(spec: OpSpec, rule: Rule) -> Text:
@@ -41,10 +42,6 @@ def filled(words: Text, spec: OpSpec, rule: Rule) -> Text:
     if "range" in arguments:
         values["range"] = _bounds(arguments["range"])
     return words.with_values(**values)
-
-
-def _load() -> None:
-    from atc_py.check import rules as _rules  # noqa: F401  (registers them)
 
 
 def _argument(value: object) -> str:

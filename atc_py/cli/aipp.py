@@ -59,7 +59,7 @@ def aipp(  # noqa: PLR0913  (one parameter an option)
     from atc_py.options.output_paths import output_file
     from atc_py.options.picture_sizes import parse_size
     from atc_py.pipeline.running.aipp_preview import PreviewOptions, preview
-    from atc_py.report.model.aipp_previews import preview_json, preview_tables
+    from atc_py.report.model.aipp_previews import preview_tables
 
     options = PreviewOptions(
         size=None if size is None else parse_size(size),
@@ -74,7 +74,7 @@ def aipp(  # noqa: PLR0913  (one parameter an option)
     )
     done = preview(config, picture, options)
     if as_json:
-        print_json(preview_json(done))
+        print_json(done.as_json())
         return
     print_tables(preview_tables(done))
     print_diagnostics(done.warnings, as_json=False)

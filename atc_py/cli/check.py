@@ -11,7 +11,7 @@ import click
 from atc_py.check.findings import CheckReport, Standing
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_line, print_tables, progress
-from atc_py.onnx_graph.source.outline import ModelOutline
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.report.check.document import CheckDocument
 from atc_py.system.one_thread import import_numpy
@@ -85,17 +85,17 @@ def check(  # noqa: PLR0913  (one parameter an option)
     from atc_py.check.findings import Standing
     from atc_py.options.model_paths import model_paths
     from atc_py.report.check.baseline import read_baseline
+    from atc_py.report.check.formats import exit_status
     from atc_py.report.check.json_document import check_document
-    from atc_py.report.check.verdict import exit_status
 
     form = options.report_format(form, as_json=as_json)
     paths = model_paths(models)
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
-    found, outlines = _checked(paths, checking, outlined=form == "html")
+    found, file_graphs = _checked(paths, checking, with_graphs=form == "html")
     document = check_document(found, lang, known)
     limit = Standing(fail_on)
-    rendered = partial(_rendered, form, document, limit, found, outlines)
+    rendered = partial(_rendered, form, document, limit, found, file_graphs)
     _write(document, files, partial(rendered, verbose=verbose))
     if "--output" in files and not as_json:
         _print_lines(document, files["--output"])
@@ -107,17 +107,17 @@ def check(  # noqa: PLR0913  (one parameter an option)
 
 
 def _checked(
-    models: list[Path], given: dict[str, Any], *, outlined: bool
-) -> tuple[CheckReport, dict[str, ModelOutline] | None]:
-    """Check the models by the options that are `given`, and outline them; show the progress."""
+    models: list[Path], given: dict[str, Any], *, with_graphs: bool
+) -> tuple[CheckReport, dict[str, FileGraph] | None]:
+    """Check the models by the options that are `given`, and read their graphs; show the progress."""
     from atc_py import api
 
-    outlines: dict[str, ModelOutline] | None = {} if outlined else None
+    file_graphs: dict[str, FileGraph] | None = {} if with_graphs else None
     with progress(quiet=False) as on_stage:
         found = api.check_models(
-            models, processes=None, on_stage=on_stage, outlines=outlines, **given
+            models, processes=None, on_stage=on_stage, outlines=file_graphs, **given
         )
-    return found, outlines
+    return found, file_graphs
 
 
 def _files(output: str | None, check_report: str | None, models: list[Path]) -> dict[str, Path]:
@@ -148,14 +148,14 @@ def _rendered(
     document: CheckDocument,
     limit: Standing,
     found: CheckReport,
-    outlines: Mapping[str, ModelOutline] | None,
+    file_graphs: Mapping[str, FileGraph] | None,
     *,
     verbose: bool = False,
 ) -> str:
     if form == "html":
-        from atc_py.report.overview.pages import check_html
+        from atc_py.report.page.html_page import check_html
 
-        return check_html(document, found, outlines)
+        return check_html(document, found, file_graphs)
     from atc_py.report.check.formats import render_check
 
     return render_check(form, document, limit, verbose=verbose)

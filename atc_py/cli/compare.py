@@ -114,12 +114,14 @@ def _rendered(
     compiled: list[CompiledModel] | None,
 ) -> str:
     """The report in the form of that name; the page draws both graphs."""
-    from atc_py.pipeline.outline import outline_for
+    from atc_py.pipeline.file_graph import compiled_file_graph
     from atc_py.report.layers.formats import render_layers
 
     if not compiled:
         return render_layers(form, done, findings)
-    return render_layers(form, done, findings, outline_for(done.model, compiled[0]), compiled[0])
+    return render_layers(
+        form, done, findings, compiled_file_graph(done.model, compiled[0]), compiled[0]
+    )
 
 
 def _report(

@@ -158,7 +158,7 @@ def convert(
 def _print_refusal(error: AtcError) -> None:
     """Print why there is no offline model, the errors last, and how many they are."""
     from atc_py.check.added_findings import RulesBrokenError
-    from atc_py.report.model.conversion_check import closing_line, refusal_lines
+    from atc_py.report.model.conversion import closing_line, refusal_lines
 
     if isinstance(error, RulesBrokenError):
         for line in refusal_lines(error.check, error.missing):
@@ -181,7 +181,7 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
     else:
         _print_everything(done)
     if why_not:
-        from atc_py.report.model.fusions import why_not_lines
+        from atc_py.report.model.conversion import why_not_lines
 
         for line in ["", *why_not_lines(done.facts.fusions, why_not)]:
             print_line(spoken(line))
@@ -189,8 +189,7 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
 
 def _print_everything(done: Conversion) -> None:
     from atc_py.report.diagnostics import diagnostic_text
-    from atc_py.report.model.conversion import conversion_tables
-    from atc_py.report.model.conversion_check import found_lines
+    from atc_py.report.model.conversion import conversion_tables, found_lines
 
     lines = [*found_lines(done.check), *map(diagnostic_text, done.warnings)]
     for line in [*lines, ""] if lines else []:

@@ -65,9 +65,13 @@ def _show_offline(
     model: Path, gear: NamedGear | None, *, precision: bool, layout: bool, as_json: bool
 ) -> None:
     from atc_py.device.opening import open_verified
-    from atc_py.report.model.layout import layout_json, layout_tables
     from atc_py.report.model.offline_model import model_json, model_tables
-    from atc_py.report.model.precision import precision_json, precision_tables
+    from atc_py.report.model.records import (
+        layout_json,
+        layout_tables,
+        precision_json,
+        precision_tables,
+    )
 
     with open_verified(model) as opened:
         package = opened if gear is None else opened.at_gear(gear.position_in(opened.gears))

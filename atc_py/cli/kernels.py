@@ -96,7 +96,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
 
 def _list(opened: OfflineModel, form: str) -> None:
     from atc_py.compare.kernels.listing import read_kernels
-    from atc_py.report.kernels.tables import kernel_tables, summary
+    from atc_py.report.kernel_tables import kernel_tables, summary
 
     listed = read_kernels(opened)
     if form == "json":
@@ -112,7 +112,7 @@ def _verify(
     """Verify the kernels, and exit with an error status if one is wrong."""
     from atc_py.compare.kernels.toolchain import find_compiler
     from atc_py.compare.kernels.verify import verify_kernels
-    from atc_py.report.kernels.tables import (
+    from atc_py.report.kernel_tables import (
         findings,
         verified_json,
         verified_summary,

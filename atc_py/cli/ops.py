@@ -73,7 +73,7 @@ def show(
 
     known = specifications(op_specs, operator_list)
     if known.lookup(operator) is None:
-        from atc_py.report.operators.not_listed import not_listed
+        from atc_py.report.operators.listing import not_listed
 
         refusal = not_listed(operator, known, operator_list, history())
         if refusal is not None:
@@ -91,7 +91,7 @@ def show(
 @options.LANG
 def lists(*, lang: str, as_json: bool) -> None:
     """Name the operator lists: release of CANN, operators, opsets, source."""
-    from atc_py.report.operators.lists import lists_json, lists_lines
+    from atc_py.report.operators.listing import lists_json, lists_lines
 
     if as_json:
         print_json(lists_json())
@@ -174,14 +174,14 @@ def _diff_of_lists(
     Raises:
         click.UsageError: an opset is given as well, or not two lists.
     """
-    from atc_py.report.operators.list_diff import list_diff, list_diff_json, list_diff_lines
+    from atc_py.report.operators.list_diff import list_diff, list_diff_lines
     from atc_py.spec import library
 
     if len(names) != _TWO or first is not None:
         raise click.UsageError("give --list twice and no opsets to compare two lists")
     found = list_diff((names[0], names[1]), (library(names[0]), library(names[1])), operator)
     if as_json:
-        print_json(list_diff_json(found))
+        print_json(found.as_json())
         return
     _print_lines(list_diff_lines(found, lang))
 

@@ -105,7 +105,7 @@ def _finish(
     as_json: bool,
 ) -> int:
     """Write and print what was found; return the exit status."""
-    from atc_py.report.planning.formats import render_plan
+    from atc_py.report.planning.tables import render_plan
 
     path, write, mixed = paths
     files = [] if write is None else _write_files(done, write)

@@ -139,7 +139,7 @@ def _save(done: Calibration, path: Path) -> None:
 
 
 def _show_calibration(done: Calibration | None, form: str) -> None:
-    from atc_py.report.profile.json_document import calibration_json
+    from atc_py.report.profile.formats import calibration_json
     from atc_py.report.profile.text import calibration_tables
 
     if done is None:
@@ -161,10 +161,10 @@ def _write_trace(done: Profile, path: Path) -> None:
 def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None) -> str:
     """The report in the form of that name; the page draws both graphs."""
     if compiled:
-        from atc_py.pipeline.outline import outline_for
-        from atc_py.report.overview.pages import profile_html
+        from atc_py.pipeline.file_graph import compiled_file_graph
+        from atc_py.report.page.html_page import profile_html
 
-        return profile_html(done, outline_for(done.model, compiled[0]), compiled[0])
+        return profile_html(done, compiled_file_graph(done.model, compiled[0]), compiled[0])
     from atc_py.report.profile.formats import render_profile
 
     return render_profile(form, done)

@@ -8,12 +8,16 @@ from typing import Any
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
-from atc_py.cli.options import AS_JSON, MAX_MEMORY, options_of
+from atc_py.cli.options import (
+    AS_JSON,
+    MAX_MEMORY,
+    options_of,
+)
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
 from atc_py.options.quantize_options import BOTH, RewriteOptions
 from atc_py.quantizing.options import QuantizeOptions
-from atc_py.results.float_quantization import FloatQuantization
+from atc_py.results.quantization import FloatQuantization
 from atc_py.text import Text
 
 _SAMPLES = ("data", "random", "record")
@@ -93,7 +97,7 @@ def quantize(context: click.Context, /, **given: Any) -> None:
 
 def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: bool) -> None:
     import atc_py
-    from atc_py.report.model.float_quantization import float_quantization_tables
+    from atc_py.report.quantizing.tables import float_quantization_tables
 
     if given.pop("fix") is not None:
         raise click.UsageError(
@@ -145,7 +149,7 @@ def _write_report(done: FloatQuantization, path: Path) -> None:
 
 def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
     import atc_py
-    from atc_py.report.model.quantized_files import quantization_tables
+    from atc_py.report.quantizing.tables import quantization_tables
 
     for name in (*_CALIBRATING, *_SAMPLES, "layers_to_skip"):
         del given[name]

@@ -16,7 +16,7 @@ from atc_py.diag import Diagnostic
 from atc_py.options.compare_options import NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
-from atc_py.results.overview import Overview
+from atc_py.results.summary import ModelSummary
 from atc_py.text import Text
 from atc_py.text.language import spoken
 
@@ -92,7 +92,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
     --suggest found no nodes that reach the target.
     """
-    from atc_py.compare.overview import OverviewOptions, overviews_of
+    from atc_py.compare.summary import SummaryOptions, summaries_of
     from atc_py.compare.targets import read_targets
 
     options.refuse_compiling(context, model, *keywords_of(CompileOptions) - {"dims"})
@@ -100,7 +100,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
     _refuse_together(settings, calibrate, factors, suggest, no_compare=no_compare)
     running = {name: settings.pop(name) for name in _RUNNING}
     least, (fit, calibration) = read_targets(targets), _fit(calibrate, factors, socs)
-    chosen = OverviewOptions(
+    chosen = SummaryOptions(
         socs=socs,
         gears=settings.pop("gears"),
         gear=settings.pop("gear"),
@@ -113,7 +113,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
         given=_given(context),
     )
     with progress(quiet=False) as on_stage:
-        found = overviews_of(model, chosen, on_stage)
+        found = summaries_of(model, chosen, on_stage)
     _write(found, page, lang)
     context.exit(_close(found, page, _suggestions(found, keep), as_json=as_json))
 
@@ -190,27 +190,29 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(map(str, value if isinstance(value, tuple) else (value,)))
 
 
-def _write(found: Sequence[Overview], path: Path, language: str) -> None:
-    from atc_py.report.overview.html_page import overviews_html
+def _write(found: Sequence[ModelSummary], path: Path, language: str) -> None:
+    from atc_py.report.page.html_page import summaries_html
     from atc_py.system.atomic_files import atomic_write
 
-    data = overviews_html(found, language).encode("utf-8")
+    data = summaries_html(found, language).encode("utf-8")
     with atomic_write(path) as file:
         file.write(data)
 
 
-def _suggestions(found: Sequence[Overview], keep: Path | None) -> list[str]:
+def _suggestions(found: Sequence[ModelSummary], keep: Path | None) -> list[str]:
     """Write the nodes to keep in float32, and return a line about their file."""
     compared = [each.comparison for each in found if each.comparison is not None]
     lines = [comparing_options.suggestion_line(each, keep) for each in compared]
     return [line for line in lines if line]
 
 
-def _close(found: Sequence[Overview], path: Path, lines: Sequence[str], *, as_json: bool) -> int:
+def _close(
+    found: Sequence[ModelSummary], path: Path, lines: Sequence[str], *, as_json: bool
+) -> int:
     """Print the verdicts and where the page is; return the exit status."""
     from atc_py.diag import ExitCode
     from atc_py.report.escape import visible
-    from atc_py.report.overview.verdict import is_refused, outputs_word, verdict_line
+    from atc_py.report.page.verdict import is_refused, outputs_word, verdict_line
     from atc_py.text.language import language
 
     findings = [each for one in found for each in _findings(one)]
@@ -242,6 +244,6 @@ def _close(found: Sequence[Overview], path: Path, lines: Sequence[str], *, as_js
     return int(ExitCode.DEVICE if late else ExitCode.DONE)
 
 
-def _findings(done: Overview) -> tuple[Diagnostic, ...]:
+def _findings(done: ModelSummary) -> tuple[Diagnostic, ...]:
     """The reason why a model does not compile, was not compared, or misses its targets."""
     return (*done.refusals, *done.not_compared, *done.missed)

@@ -13,6 +13,7 @@ from atc_py.cli.gear_options import named_gear
 from atc_py.cli.options import AS_JSON, MAX_MEMORY
 from atc_py.options.named_gear import NamedGear
 from atc_py.pipeline.running.model import Model
+from atc_py.system.json_text import json_values
 from atc_py.text import Text
 
 _STORAGE = ("logical", "exact")
@@ -121,7 +122,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     from atc_py.api import load
     from atc_py.options.output_paths import output_folder
     from atc_py.pipeline.running.execute import RunOptions, execute, mismatches
-    from atc_py.report.model.runs import run_json, run_tables
+    from atc_py.report.model.runs import run_tables
 
     if timeout is None and device not in _OWN_DEVICES:
         timeout = _FOREIGN_TIMEOUT
@@ -138,7 +139,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
         done = execute(loaded, options)
     findings = mismatches(done)
     if as_json:
-        print_json(run_json(done, findings))
+        print_json({**done.as_json(), "diagnostics": json_values(findings)})
     else:
         print_tables(run_tables(done))
         print_diagnostics((*done.warnings, *findings), as_json=False)

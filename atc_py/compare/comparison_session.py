@@ -4,7 +4,6 @@ import itertools
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
@@ -45,6 +44,7 @@ from atc_py.results.layer import OwnError
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.results.picture_inputs import AIPP
 from atc_py.system.folders import make_folder
+from atc_py.system.structs import replace
 from atc_py.text import Text
 
 HELD_BYTES = 256 << 20

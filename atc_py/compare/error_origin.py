@@ -13,7 +13,6 @@ overflow, underflow and cancellation, at the price of a second run.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from atc_py.compare.matching import Matching, SourceLike
@@ -21,6 +20,7 @@ from atc_py.package.schema import OmModel, OmNode
 from atc_py.results.cann_nodes import CannNode, CannSemantics
 from atc_py.results.judgment import QuantizedGrid
 from atc_py.results.layer import INTRODUCED_FACTOR, NOISE, ErrorOrigin, Figures, Layer
+from atc_py.system.structs import replace
 from atc_py.target import Unit, find_operator
 
 _MEANS = frozenset({"ReduceMean", "ReduceMeanD"})

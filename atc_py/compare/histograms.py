@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.results.histogram import MagnitudeHistogram
+from atc_py.results.judgment import MagnitudeHistogram
 from atc_py.tensor.dtypes import DType
 
 VALUES = 4096

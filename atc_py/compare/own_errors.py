@@ -14,7 +14,7 @@ introduced the errors that such a layer read, because it may have enlarged a sma
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from atc_py.compare.reference import ReferenceModel
 from atc_py.package.schema import OmModel
 from atc_py.results.layer import INTRODUCED_FACTOR, ErrorOrigin, Layer, OwnError
 from atc_py.results.layer_comparison import LayerComparison, missed_figures
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
 _ROUNDINGS = 16

@@ -3,7 +3,6 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,11 +23,10 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 from atc_py.package.schema import FIXED
 from atc_py.results.cann_nodes import CannSemantics
-from atc_py.results.histogram import MagnitudeHistogram
-from atc_py.results.judgment import Ranking
+from atc_py.results.judgment import MagnitudeHistogram, Ranking, SampleSpread
 from atc_py.results.layer import NOISE
 from atc_py.results.layer_comparison import Alone, LayerComparison
-from atc_py.results.sample_spread import SampleSpread
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.sameness import best_places
 from atc_py.text import Text

@@ -129,6 +129,8 @@ def start_onnxruntime(
     options.intra_op_num_threads = threads or granted_threads()
     # Threads that wait in a loop would take the cores from the device's kernels.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Sessions that wait would keep what their last run took.
+    options.enable_cpu_mem_arena = False
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     opset = _opset_of(model)
     require_engine_memory(model, writes)

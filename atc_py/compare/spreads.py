@@ -6,8 +6,8 @@ import math
 from array import array
 from collections import Counter
 
+from atc_py.results.judgment import QUANTILES, FigureSpread, SampleSpread
 from atc_py.results.layer import Figures
-from atc_py.results.sample_spread import QUANTILES, FigureSpread, SampleSpread
 
 # Up to EXACT numbers are kept as they are. Beyond, each is counted in the bin of its logarithm: bins
 # are as wide as 1 % of the number, so that a quantile is off by half of that at most. The bin of a

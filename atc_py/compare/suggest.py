@@ -9,7 +9,6 @@ compilations allows that. Every set is judged by a run on the simulator.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from itertools import combinations, islice
 from math import comb
 from typing import Protocol
@@ -28,6 +27,7 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_KERNEL
 from atc_py.package.schema import OmModel
 from atc_py.results.layer_comparison import Excluded, KeptNode, LayerComparison, Suggestion
+from atc_py.system.structs import replace
 from atc_py.text import Text
 
 LEAST_TRIALS = 4

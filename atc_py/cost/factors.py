@@ -8,7 +8,7 @@ from enum import Enum
 
 import msgspec
 
-from atc_py.system.structs import replace
+from atc_py.system.structs import Result, replace
 
 
 class Cache(Enum):
@@ -25,7 +25,7 @@ class Cache(Enum):
     NOTHING = "nothing"
 
 
-class Factors(msgspec.Struct, frozen=True):
+class Factors(Result, frozen=True):
     """The free factors.
 
     Attributes:
@@ -43,10 +43,6 @@ class Factors(msgspec.Struct, frozen=True):
     launch: float
     aicpu: float
     aicpu_launch: float
-
-    def as_json(self) -> dict[str, float]:
-        """The factors by name."""
-        return msgspec.structs.asdict(self)
 
 
 class Case(msgspec.Struct, frozen=True):

@@ -1,9 +1,9 @@
 """Busy times of a core's pipes, and how they add up."""
 
-import msgspec
+from atc_py.system.structs import Result
 
 
-class Pipes(msgspec.Struct, frozen=True):
+class Pipes(Result, frozen=True):
     """Seconds for which the pipes of the busiest core work.
 
     Attributes:
@@ -31,10 +31,6 @@ class Pipes(msgspec.Struct, frozen=True):
     def total(self) -> float:
         """The time of one after another."""
         return self.cube + self.vector + self.mte1 + self.mte2 + self.mte3 + self.fixp
-
-    def as_json(self) -> dict[str, float]:
-        """Seconds by pipe."""
-        return {name: getattr(self, name) for name in PIPES}
 
 
 PIPES = Pipes.__struct_fields__

@@ -68,8 +68,8 @@ class GuardedBackend:
         """The outputs for `inputs`: those that the model has, of its dtypes and shapes."""
         loaded = self._own(handle)
         with self._faults("run"):
-            found: object = self._backend.run(loaded.handle, inputs)
-        return self._held(found, loaded.description)
+            returned: object = self._backend.run(loaded.handle, inputs)
+        return self._held(returned, loaded.description)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
         """The nodes of the last complete run."""
@@ -106,25 +106,25 @@ class GuardedBackend:
             )
         return handle
 
-    def _held(self, found: object, model: OmModel) -> dict[str, NDArray[Any]]:
+    def _held(self, returned: object, model: OmModel) -> dict[str, NDArray[Any]]:
         """The outputs of a run, where they are the ones that the model describes."""
-        if not isinstance(found, Mapping):
-            kind = type(found).__name__
+        if not isinstance(returned, Mapping):
+            kind = type(returned).__name__
             raise broken_backend(
                 self.name, Text("its run returned {kind}, not arrays by name", kind=kind)
             )
-        outputs = {port.name: self._output(found, port, model) for port in model.outputs}
-        strange = [name for name in found if name not in outputs]
+        outputs = {port.name: self._output(returned, port, model) for port in model.outputs}
+        strange = [name for name in returned if name not in outputs]
         if strange:
             raise broken_backend(
                 self.name, Text("it made an output {strange} of its own", strange=repr(strange[0]))
             )
         return outputs
 
-    def _output(self, found: Mapping[Any, object], port: OmPort, model: OmModel) -> NDArray[Any]:
+    def _output(self, returned: Mapping[Any, object], port: OmPort, model: OmModel) -> NDArray[Any]:
         wanted = model.tensors[port.tensor]
         declared = f"{wanted.dtype} {format_shape(wanted.shape)}"
-        array = found.get(port.name)
+        array = returned.get(port.name)
         if not isinstance(array, np.ndarray):
             what = Text("nothing") if array is None else type(array).__name__
             raise broken_backend(

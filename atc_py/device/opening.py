@@ -26,14 +26,16 @@ def open_verified(path: Path) -> OfflineModel:
     except BaseException as error:
         model.close()
         if isinstance(error, AtcError):
-            raise AtcError(*(_in_file(each, path) for each in error.diagnostics)) from error
+            raise AtcError(
+                *(_in_file(diagnostic, path) for diagnostic in error.diagnostics)
+            ) from error
         raise
     return model
 
 
-def _in_file(found: Diagnostic, path: Path) -> Diagnostic:
-    place = replace(found.place or Place(), file=str(path))
-    help_ = found.help or Text(
+def _in_file(diagnostic: Diagnostic, path: Path) -> Diagnostic:
+    place = replace(diagnostic.place or Place(), file=str(path))
+    help_ = diagnostic.help or Text(
         "convert the ONNX model again; if that does not help, report it as a bug"
     )
-    return replace(found, place=place, help=help_)
+    return replace(diagnostic, place=place, help=help_)

@@ -1,11 +1,9 @@
 """A device in a process of its own: where it dies or hangs, the run ends with a diagnostic."""
 
+import json
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,25 +11,15 @@ from numpy.typing import NDArray
 
 from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel, NodeProfile
 from atc_py.device.guarded import broken_backend, find_guarded
-from atc_py.device.messages import as_error, receive, send
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_TIMEOUT
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel
 from atc_py.system.memory_limit import memory_limit
-from atc_py.system.process_end import end_signal
+from atc_py.system.worker import Bounds, NoAnswerError, Part, Worker, as_error, describe_end
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text, os_reason
-
-_START = (
-    "import runpy, sys; sys.path[:] = sys.argv[1:]; "
-    "runpy.run_module('atc_py.device.host', run_name='__main__')"
-)
-"""Code that the process runs. `python -m` would import modules from the current folder, and that
-may be one with hostile files."""
-
-_CLOSING = 5.0
-"""Seconds that a device may take to end before it is killed."""
+from atc_py.text.packed import packed, unpacked
 
 
 def backend_for(name: str, timeout: float | None) -> DeviceBackend:
@@ -75,8 +63,7 @@ class SupervisedBackend:
         """
         self.name = name
         self._timeout = timeout
-        self._process: subprocess.Popen[bytes] | None = None
-        self._asking: threading.Thread | None = None
+        self._worker: Worker | None = None
 
     def open(self) -> None:
         """Start the process and take hold of the device.
@@ -84,13 +71,9 @@ class SupervisedBackend:
         Raises:
             AtcError: what the back end raises; DEVICE_FAILED, DEVICE_TIMEOUT.
         """
-        paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109
+        self._worker = Worker("atc_py.device.host:main")
         try:
-            self._process = subprocess.Popen(  # noqa: S603  (this Python, this package)
-                [sys.executable, "-I", "-c", _START, *paths],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
+            self._worker.start()
         except OSError as error:
             reason = os_reason(error)
             raise broken_backend(
@@ -124,21 +107,10 @@ class SupervisedBackend:
         return tuple(NodeProfile(**row) for row in rows)
 
     def close(self) -> None:
-        """End the process; one that does not end by itself is killed."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        if self._asking is not None and self._asking.is_alive():
-            process.kill()  # closing a pipe would wait for the thread that waits at it
-            self._asking.join(_CLOSING)
-        elif process.stdin is not None:
-            with suppress(OSError):
-                process.stdin.close()
-            _wait(process)
-        process.kill()
-        process.wait()
-        if process.stdout is not None and not (self._asking and self._asking.is_alive()):
-            process.stdout.close()
+        """End the process."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
 
     def _load(self, model: LoadedModel, storage: str) -> DeviceModel:
         if not isinstance(model, OfflineModel):
@@ -156,31 +128,22 @@ class SupervisedBackend:
             AtcError: what the other side raised; DEVICE_TIMEOUT where none came in time,
                 DEVICE_FAILED where none will come.
         """
-        process = self._process
-        if process is None:
+        if self._worker is None:
             raise DEVICE_FAILED.error(
                 Text("device {name} is not open", name=repr(self.name)),
                 help=Text("call open() first"),
             )
-        came: list[tuple[dict[str, Any], dict[str, NDArray[Any]]]] = []
-        asking = threading.Thread(
-            target=_exchange, args=(process, fields, arrays, came), daemon=True
-        )
-        self._asking = asking
-        asking.start()
-        asking.join(self._timeout or None)
-        if asking.is_alive():
-            process.kill()
-            asking.join(_CLOSING)
-            raise self._late(str(fields["ask"]))
-        if not came:
-            if not _wait(process):
-                process.kill()
-            raise broken_backend(self.name, Text("its process {end}", end=_end(process.wait())))
-        answer, made = came[0]
+        try:
+            message = self._worker.ask(pack(fields, arrays or {}), Bounds(self._timeout or None))
+        except NoAnswerError as error:
+            if error.why == "late":
+                raise self._late(str(fields["ask"])) from error
+            end = _describe_end(error.status)
+            raise broken_backend(self.name, Text("its process {end}", end=end)) from error
+        answer, outputs = unpack(message)
         if "diagnostics" in answer:
-            raise as_error(answer["diagnostics"])
-        return answer, made
+            raise as_error(answer["diagnostics"], DEVICE_FAILED)
+        return answer, outputs
 
     def _late(self, ask: str) -> Exception:
         """The error for an answer that did not come in time."""
@@ -204,29 +167,6 @@ class _Sent:
         self.description = description
 
 
-def _exchange(
-    process: subprocess.Popen[bytes],
-    fields: Mapping[str, object],
-    arrays: Mapping[str, NDArray[Any]] | None,
-    came: list[tuple[dict[str, Any], dict[str, NDArray[Any]]]],
-) -> None:
-    """Send a request and put the answer into `came`, which stays empty where none comes."""
-    if process.stdin is None or process.stdout is None:
-        return
-    with suppress(OSError, EOFError, ValueError):
-        send(process.stdin, fields, arrays)  # type: ignore[arg-type]  # both are buffered streams
-        came.append(receive(process.stdout))  # type: ignore[arg-type]
-
-
-def _wait(process: subprocess.Popen[bytes]) -> bool:
-    """True if a process that has nothing to do any more ends by itself, and soon."""
-    try:
-        process.wait(_CLOSING)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
 def _check_sendable(name: str, array: object) -> None:
     try:
         known = isinstance(array, np.ndarray | np.generic) and DType.from_numpy(array.dtype)
@@ -244,10 +184,30 @@ def _check_sendable(name: str, array: object) -> None:
         )
 
 
-def _end(status: int) -> str:
-    name = end_signal(status)
-    return (
-        Text("was ended by {name}", name=name)
-        if name
-        else Text("ended with status {status} and without an answer", status=status)
-    )
+def _describe_end(status: int) -> Text:
+    if status < 0:
+        return describe_end(status)
+    return Text("ended with status {status} and without an answer", status=status)
+
+
+def pack(fields: Mapping[str, object], arrays: Mapping[str, NDArray[Any]]) -> list[Part]:
+    """A message of `fields`, which JSON can say, and `arrays`.
+
+    Nothing is pickled: a reader makes numbers, texts and arrays of what it is sent, and nothing
+    else.
+    """
+    types = [(name, array.dtype.name, array.shape) for name, array in arrays.items()]
+    data = (np.ascontiguousarray(array) for array in arrays.values())
+    return [
+        json.dumps({**packed(fields), "arrays": types}).encode(),
+        *(array.reshape(-1).view(np.uint8).data for array in data),
+    ]
+
+
+def unpack(message: list[bytearray]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The fields and arrays of a message."""
+    fields = json.loads(message[0], object_hook=unpacked)
+    return fields, {
+        name: np.frombuffer(data, DType(dtype).numpy).reshape(shape)
+        for (name, dtype, shape), data in zip(fields.pop("arrays"), message[1:], strict=True)
+    }

@@ -1,17 +1,18 @@
 """The registry of rules, filled by the pages in `atc_py/fix/rules`, one a family of operators."""
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
 from atc_py.fix.case import RuleCase
 from atc_py.fix.rule import Apply, Exactness, FixRule, Purpose
+from atc_py.system.register import Register, place_of
 from atc_py.text import Text
 
-_RULES: dict[str, FixRule] = {}
+RULES: Register[str, FixRule] = Register("rule", "atc_py.fix.rules")
+"""By name."""
+
+load_rules = RULES.all
 
 
 def rule(  # noqa: PLR0913  (a rule is its parts)
@@ -47,32 +48,16 @@ def rule(  # noqa: PLR0913  (a rule is its parts)
 
     def register(apply: Apply) -> Apply:
         name = apply.__name__.replace("_", "-")
-        if name in _RULES:
-            raise ValueError(f"two rules are called {name!r}")
         words = apply.__doc__ or ""
         cases = (boundary,) if isinstance(boundary, RuleCase) else tuple(boundary)
-        _RULES[name] = FixRule(
+        row = FixRule(
             name, names, exactness, words, example, miss, cases, apply,
             last, bound, frozenset(purposes), removed, float16,
         )  # fmt: skip
+        RULES.add(name, row, place_of(apply))
         return apply
 
     return register
-
-
-def load_rules() -> Mapping[str, FixRule]:
-    """Every rule by name."""
-    _import_rules()
-    return _RULES
-
-
-@cache
-def _import_rules() -> None:
-    # Once: the folder is not looked through for every node.
-    from atc_py.fix import rules
-
-    for module in sorted(pkgutil.iter_modules(rules.__path__), key=lambda page: page.name):
-        importlib.import_module(f"{rules.__name__}.{module.name}")
 
 
 def rules_of_operator(

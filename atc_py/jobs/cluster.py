@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from atc_py import __version__
 from atc_py.diag import AtcError
 from atc_py.diag.codes import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION
-from atc_py.jobs.lane import Lane, TaskLimits
+from atc_py.jobs.lane import Lane, TaskAnswer, TaskLimits
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
 from atc_py.jobs.sent_files import FileBundle, forget_files, has_files, store_files
 from atc_py.jobs.task_executor import TaskExecutor
-from atc_py.jobs.worker import TaskAnswer
 from atc_py.system.memory_limit import memory_limit
 from atc_py.text import Text
 
@@ -116,22 +115,22 @@ class _Cluster(TaskExecutor):
         Raises:
             AtcError: a file cannot be read, or a worker cannot keep it.
         """
-        for each in bundles:
-            if each.digest in self._sent or self._is_shared(each):
+        for bundle in bundles:
+            if bundle.digest in self._sent or self._is_shared(bundle):
                 continue
-            names = zip(each.names(), each.files, strict=True)
+            names = zip(bundle.names(), bundle.files, strict=True)
             contents = {name: path.read_bytes() for name, path in names if path.is_file()}
-            self._client.register_plugin(_sending(each.digest, contents), name=each.digest)
-            self._sent.add(each.digest)
+            self._client.register_plugin(_sending(bundle.digest, contents), name=bundle.digest)
+            self._sent.add(bundle.digest)
         return self._sent
 
     def _is_shared(self, bundle: FileBundle) -> bool:
         """True if each worker finds the files of a bundle by their paths."""
         try:
-            facts = [(str(each.absolute()), each.stat()) for each in bundle.files]
+            facts = [(str(path.absolute()), path.stat()) for path in bundle.files]
         except OSError:
             return True  # it cannot be read here, which its tasks will say
-        known = [(path, found.st_size, found.st_mtime_ns) for path, found in facts]
+        known = [(path, stat.st_size, stat.st_mtime_ns) for path, stat in facts]
         return all(self._client.run(has_files, known).values())
 
     def close(self) -> None:
@@ -243,9 +242,9 @@ def _check_versions(client: Client) -> None:
     Raises:
         AtcError: WORKER_VERSION naming each such worker.
     """
-    found: Mapping[str, Any] = client.run(_version, on_error="return")
+    versions: Mapping[str, Any] = client.run(_version, on_error="return")
     unfit = {}
-    for worker, version in found.items():
+    for worker, version in versions.items():
         if version == __version__:
             continue
         known = version

@@ -33,7 +33,7 @@ class FileBundle:
 
     def names(self) -> tuple[str, ...]:
         """The names of the files below the base."""
-        return tuple(Path(os.path.relpath(each, self.base)).as_posix() for each in self.files)
+        return tuple(Path(os.path.relpath(path, self.base)).as_posix() for path in self.files)
 
 
 def has_files(paths: list[tuple[str, int, int]]) -> bool:

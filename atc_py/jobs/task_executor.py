@@ -8,8 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from atc_py.jobs.lane import TaskAnswer
 from atc_py.jobs.outcomes import TaskOutcome
-from atc_py.jobs.worker import TaskAnswer
 
 if TYPE_CHECKING:
     from atc_py.jobs.sent_files import FileBundle
@@ -61,7 +61,7 @@ class TaskExecutor(ABC):
                 if not waiting:
                     return
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=lambda each: waiting[each][0]):
+                for future in sorted(done, key=lambda item: waiting[item][0]):
                     answer = self._answer(future)
                     index, task = waiting.pop(future)
                     yield TaskOutcome(index, task, answer.value, answer.failure)
@@ -91,5 +91,5 @@ class TaskExecutor(ABC):
 
     def _abandon(self, futures: Iterable[Future[TaskAnswer]]) -> None:
         """Let tasks that nobody waits for any more not begin."""
-        for each in futures:
-            each.cancel()
+        for future in futures:
+            future.cancel()

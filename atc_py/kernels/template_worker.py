@@ -1,36 +1,36 @@
 """The process that renders a user's templates.
 
-It takes requests on standard input and answers on standard output, both with their length in eight
-bytes before them. A template that takes more than its share of time is ended by the system, with
+A template that takes more than its share of time is ended by the system, with
 the process; one that takes more memory gets an error.
 """
 
 import json
 import math
 import pickle
-import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from atc_py.diag import AtcError
-from atc_py.kernels.framing import read_block, write_block
 from atc_py.kernels.templating import bad_template, sandboxed_text
-from atc_py.text.packed import packed
+from atc_py.system.worker import Part, error_fields, leave_no_core, serve
 
 _MEBI = 1 << 20
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    while (request := read_block(requests)) is not None:
-        # The program that started this process wrote it, so its pickles are trusted.
-        folders, name, context, seconds, mebibytes = pickle.loads(request)  # noqa: S301
-        _limit_resources(seconds, mebibytes)
-        answer = _render(tuple(map(Path, folders)), name, context)
-        write_block(answers, json.dumps(packed(answer)).encode())
+    """Render templates, as a process of its own."""
+    leave_no_core()
+    serve(_answers)
+
+
+def _answers(message: list[bytearray]) -> Iterator[tuple[Part, ...]]:
+    # The program that started this process wrote it, so its pickles are trusted.
+    folders, name, context, seconds, mebibytes = pickle.loads(message[0])  # noqa: S301
+    _limit_resources(seconds, mebibytes)
+    yield (json.dumps(_render(tuple(map(Path, folders)), name, context)).encode(),)
 
 
 def _render(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> dict[str, Any]:
@@ -38,19 +38,12 @@ def _render(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> di
     try:
         return {"text": sandboxed_text(folders, name, context)}
     except AtcError as error:
-        found = error
+        refusal = error
     except MemoryError:
-        found = bad_template(folders, name, MemoryError("it takes more memory than it may"))
+        refusal = bad_template(folders, name, MemoryError("it takes more memory than it may"))
     except Exception as error:  # noqa: BLE001  (a template may raise anything; it is the user's)
-        found = bad_template(folders, name, error)
-    diagnostic = found.diagnostics[0]
-    place = diagnostic.place
-    return {
-        "message": diagnostic.message,
-        "file": place.file if place else None,
-        "line": place.line if place else None,
-        "help": diagnostic.help,
-    }
+        refusal = bad_template(folders, name, error)
+    return {"diagnostics": error_fields(refusal)}
 
 
 def _limit_resources(seconds: int, mebibytes: int) -> None:
@@ -64,7 +57,6 @@ def _limit_resources(seconds: int, mebibytes: int) -> None:
         return
     used = math.ceil(time.process_time())
     with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _lower_limit(resource, resource.RLIMIT_CPU, used + seconds)
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         _lower_limit(

@@ -12,12 +12,12 @@ from atc_py.check.evaluate import check_view
 from atc_py.check.findings import CheckReport, Finding, ModelCheck, OtherVerdict, Standing
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_INPUT_SHAPE
+from atc_py.onnx_graph.reading.file_graph import file_graph_of
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, Survey, surveyed
-from atc_py.onnx_graph.reading.outline import outline_of
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
-from atc_py.onnx_graph.source.outline import ModelOutline
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import ANY_LIST, CheckOptions
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
@@ -128,7 +128,7 @@ def check_files(
     processes: int | None = 1,
     on_stage: Callable[[str], None] | None = None,
     *,
-    outlines: dict[str, ModelOutline] | None = None,
+    file_graphs: dict[str, FileGraph] | None = None,
 ) -> CheckReport:
     """Check every one of `models`; one that cannot be read does not stop the others.
 
@@ -137,7 +137,7 @@ def check_files(
         options: the user's options.
         processes: how many may share the work; None for what pays.
         on_stage: called with the number of models that are done, where there are several.
-        outlines: takes the outline of each file that can be read, by its path.
+        file_graphs: takes the graph of each file that can be read, by its path.
 
     Raises:
         AtcError: UNKNOWN_SOC, NO_BFLOAT16; BAD_INPUT_SHAPE for shapes that fit no input of any
@@ -150,7 +150,7 @@ def check_files(
     unused = set(options.input_shapes)
     unmatched = _UnknownNames()
     checks: list[ModelCheck] = []
-    check = partial(checked_file, outlined=outlines is not None)
+    check = partial(checked_file, with_graphs=file_graphs is not None)
     for path, done in zip(models, checked_files(models, options, check, processes), strict=True):
         checks.append(done.check)
         if on_stage is not None and len(models) > 1:
@@ -158,8 +158,8 @@ def check_files(
         if done.names is not None:
             unused -= done.names
             unmatched.meet(done.unknown)
-        if outlines is not None and done.outline is not None:
-            outlines[str(path)] = done.outline
+        if file_graphs is not None and done.file_graph is not None:
+            file_graphs[str(path)] = done.file_graph
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
         _refuse_unused(unused)
@@ -175,7 +175,7 @@ def check_files(
 
 
 def checked_file(
-    path: Path, options: CheckOptions, *, alone: bool, outlined: bool = False
+    path: Path, options: CheckOptions, *, alone: bool, with_graphs: bool = False
 ) -> FileCheck:
     """Check one model; where others are checked as well, it need not have every input named.
 
@@ -183,7 +183,7 @@ def checked_file(
         path: of the file.
         options: of the check.
         alone: the only file that is checked.
-        outlined: return the outline of the file, too.
+        with_graphs: return the graph of the file, too.
 
     Raises:
         AtcError: as `check_files` for this one model.
@@ -200,8 +200,8 @@ def checked_file(
     judge, view = found.judge, found.survey.model
     check = with_other_lists(found.check, found.survey, judge.conditions, options, found.trial)
     fixable = with_fixes(check, file, judge, shapes, found.known)
-    outline = outline_of(file, view) if outlined else None
-    return FileCheck(fixable, names, found.unknown, outline)
+    file_graph = file_graph_of(file, view) if with_graphs else None
+    return FileCheck(fixable, names, found.unknown, file_graph)
 
 
 class LoneCheck(msgspec.Struct, frozen=True):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from atc_py.check.findings import ModelCheck
 from atc_py.diag import Diagnostic
-from atc_py.onnx_graph.source.outline import ModelOutline
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions
-from atc_py.system.memory_limit import limited_memory, memory_limit
 
 
 class CheckOfFile(Protocol):
@@ -35,13 +34,13 @@ class FileCheck(NamedTuple):
         check: what was found.
         names: the model's inputs; None for a file that cannot be read.
         unknown: names in the finer controls that it does not have.
-        outline: of its graph; None where nobody asked for it.
+        file_graph: of its graph; None where nobody asked for it.
     """
 
     check: ModelCheck
     names: frozenset[str] | None = None
     unknown: tuple[Diagnostic, ...] = ()
-    outline: ModelOutline | None = None
+    file_graph: FileGraph | None = None
 
 
 def checked_files(
@@ -66,7 +65,7 @@ def checked_files(
         yield check(models[done], options, alone=alone)
         done += 1
     if done < len(models):
-        yield from _checked_or_again(models[done:], options, check, count)
+        yield from _checked_apart(models[done:], options, check, count)
 
 
 def _pays(seconds: float) -> bool:
@@ -74,44 +73,23 @@ def _pays(seconds: float) -> bool:
     return seconds > _WORTH
 
 
-def _checked_or_again(
-    models: Sequence[Path], options: CheckOptions, check: CheckOfFile, count: int
-) -> Iterator[FileCheck]:
-    """Yield the checks from several processes; from this one, where the system ends a process."""
-    from concurrent.futures.process import BrokenProcessPool
-
-    done = 0
-    try:
-        for each in _checked_apart(models, options, check, count):
-            done += 1
-            yield each
-    except BrokenProcessPool:
-        for path in models[done:]:
-            yield check(path, options, alone=False)
-
-
 def _checked_apart(
     models: Sequence[Path], options: CheckOptions, check: CheckOfFile, count: int
 ) -> Iterator[FileCheck]:
-    """Yield the checks from a pool of processes, which share the memory that one may have."""
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
+    """Yield the checks from processes, which share the memory that one may have, in order.
 
-    share = memory_limit() // count
-    # A copy of this process would have its threads' locks; a fresh one has none.
-    pool = ProcessPoolExecutor(count, get_context("spawn"), _leave_signals)
-    try:
-        waiting = [pool.submit(_checked, check, path, options, share) for path in models]
-        for each in waiting:
-            yield each.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    A file whose process the system ends is checked by this one.
+    """
+    from atc_py.jobs import TaskFailureKind, open_executor
 
-
-def _checked(check: CheckOfFile, path: Path, options: CheckOptions, share: int) -> FileCheck:
-    with limited_memory(share):
-        return check(path, options, alone=False)
-
-
-def _leave_signals() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    one = partial(check, options=options, alone=False)
+    known: dict[int, FileCheck] = {}
+    position = 0
+    with open_executor(count, apart=True) as executor:
+        for outcome in executor.map_unordered(one, models):
+            failure = outcome.failure
+            ended = failure is not None and failure.kind is TaskFailureKind.CRASHED
+            known[outcome.index] = one(outcome.task) if ended else outcome.result()
+            while position in known:
+                yield known.pop(position)
+                position += 1

@@ -26,13 +26,12 @@ from atc_py.pipeline.rehearsal import rehearse
 from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.conversion import Conversion, Facts
 from atc_py.results.memory_facts import memory_facts
-from atc_py.system.collector import few_collections
-from atc_py.system.freed_memory import MANY_NODES, give_back
+from atc_py.system.process import MANY_NODES, gc_paused, release_to_system
 from atc_py.system.structs import replace
 from atc_py.target import Soc
 
 
-@few_collections()
+@gc_paused()
 def compile_model(
     model: Path,
     output: Path,
@@ -122,7 +121,7 @@ def compile_graph(
         context.sink.extend(lowered.doubts)
         passed = run_pipeline(graph, context, options, ground.switches)
         if len(graph.nodes) >= MANY_NODES:  # the source, and what passes took
-            give_back()
+            release_to_system()
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options, ground.sources)
     facts = facts_of(lowered, kernels, passed, options)

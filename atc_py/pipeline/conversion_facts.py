@@ -11,8 +11,7 @@ from atc_py.passes.layout.reasons import layout_record
 from atc_py.passes.manager import PIPELINE
 from atc_py.pipeline.lowering import Lowered, counts_by_name
 from atc_py.pipeline.pass_stage import Passed, launch_count
-from atc_py.results.conversion import Facts, PassEffect
-from atc_py.results.fusions import FusionEffect
+from atc_py.results.conversion import Facts, FusionEffect, PassEffect
 from atc_py.target import find_soc
 
 

@@ -15,7 +15,7 @@ from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.pipeline.opened import opened_model
-from atc_py.results.export import Export
+from atc_py.results.conversion import Export
 from atc_py.system.input_files import guarded_run
 
 _FORM = "emulated"

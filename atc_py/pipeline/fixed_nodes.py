@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from atc_py.fix.fixed import Applied
-from atc_py.results.fixed_nodes import FixedNode
+from atc_py.results.fixing import FixedNode
 
 
 def fixed_nodes(applied: Iterable[Applied]) -> tuple[FixedNode, ...]:

@@ -31,7 +31,7 @@ from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.misfit import misfits_explained
 from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.cann_nodes import CannDeviation, CannNode, CannSemantics
-from atc_py.results.fixed_nodes import FixedNode
+from atc_py.results.fixing import FixedNode
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:

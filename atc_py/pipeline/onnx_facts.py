@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from atc_py.onnx_graph.reading.contents import DeclaredInput
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.reading.outline import (
+from atc_py.onnx_graph.reading.file_graph import (
     dtype_name,
     external_tensors,
     operator_counts,
     output_types,
     parameter_count,
 )
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.package.foreign import is_onnx
 from atc_py.results.onnx_facts import ExternalFile, OnnxFacts, OnnxOperator, OnnxPort

@@ -20,7 +20,7 @@ from atc_py.options.output_paths import rewritten_output
 from atc_py.options.quantize_options import FORMS, RewriteOptions
 from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.proposal.judging import Judge
-from atc_py.results.quantization import Quantization
+from atc_py.results.quantization import QuantBiases, Quantization, layer_counts
 from atc_py.spec import Library, specifications
 from atc_py.target import find_soc
 from atc_py.text import Text
@@ -61,11 +61,11 @@ def rewrite_quantized(
         data=done.data,
         form=form,
         opset=done.opset,
+        counts=layer_counts(done.nodes),
         nodes=done.nodes,
         bytes_before=done.bytes_before,
         bytes_after=done.bytes_after,
-        read_as=done.read_as,
-        written_as=done.written_as,
+        biases=QuantBiases(done.read_as, done.written_as),
         listed=list_verdict(path, specs, options.operator_list, strict=options.strict_list),
         fixed=None if fixing is None else fixed_nodes(fixing.applied),
     )

@@ -21,7 +21,7 @@ from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.numbers import LayerNumbers
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.results.output_error import ErrorSums
-from atc_py.results.step_gain import RangeTrial
+from atc_py.results.quantization import RangeTrial
 
 Feeds = Mapping[str, NDArray[Any]]
 

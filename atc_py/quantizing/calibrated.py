@@ -23,7 +23,7 @@ from atc_py.quantizing.layers.qdq_nodes import Int8Layer, TensorScale
 from atc_py.quantizing.observe import Observed
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import Prepared
-from atc_py.results.step_gain import RangeTrial, StepGain
+from atc_py.results.quantization import RangeTrial, StepGain
 
 if TYPE_CHECKING:
     from atc_py.text import Text

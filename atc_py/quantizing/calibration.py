@@ -27,7 +27,7 @@ from atc_py.quantizing.original_places import in_original, original_places
 from atc_py.quantizing.prepare import FirstSamples, prepare
 from atc_py.quantizing.sample_choice import ChosenSamples, first_feeds
 from atc_py.quantizing.selection import skipped_layers
-from atc_py.results.step_gain import StepGain
+from atc_py.results.quantization import StepGain
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text

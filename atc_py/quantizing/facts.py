@@ -11,7 +11,7 @@ from atc_py.quantizing.calibrate.errors import sqnr
 from atc_py.quantizing.calibrate.weights import dequantized_weights
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer
 from atc_py.quantizing.weights import layer_weights
-from atc_py.results.float_quantization import BalancedTensor, QuantizedLayerFacts
+from atc_py.results.quantization import BalancedTensor, QuantizedLayerFacts
 
 if TYPE_CHECKING:
     from atc_py.text import Text

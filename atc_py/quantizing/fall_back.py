@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.quantizing.targets import reaches_target
 from atc_py.quantizing.trial_model import TrialModel
-from atc_py.results.quantization_proof import FallBack, FallBackPoint
+from atc_py.results.quantization import FallBack, FallBackPoint
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from atc_py.quantizing.layers.qdq_nodes import Int8Layer, TensorScale, takes_bia
 from atc_py.quantizing.layers.switched import SwitchedForm
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.weights import layer_weights
-from atc_py.results.step_gain import StepGain
+from atc_py.results.quantization import StepGain
 from atc_py.system.structs import replace
 
 EQUALIZE, SMOOTH = "equalize", "smooth"

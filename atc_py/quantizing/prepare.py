@@ -33,7 +33,7 @@ from atc_py.quantizing.layers.layers import find_layers
 from atc_py.quantizing.observe import run_samples
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.sample_choice import first_feeds
-from atc_py.results.step_gain import StepGain
+from atc_py.results.quantization import StepGain
 from atc_py.system.structs import replace
 from atc_py.text import Text
 

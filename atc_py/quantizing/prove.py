@@ -25,7 +25,7 @@ from atc_py.quantizing.options import ProofOptions
 from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.trial_model import TrialModel, form_errors
 from atc_py.results.output_error import ErrorFigures, ErrorSums
-from atc_py.results.quantization_proof import (
+from atc_py.results.quantization import (
     FallBack,
     LayerCost,
     QuantizationProof,

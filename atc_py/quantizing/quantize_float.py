@@ -33,10 +33,16 @@ from atc_py.quantizing.original_places import original_places
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
-from atc_py.results.float_quantization import FloatQuantization
-from atc_py.results.quantization import Quantization
-from atc_py.results.quantization_proof import FallBack, QuantizationProof
-from atc_py.results.step_gain import StepGain
+from atc_py.results.quantization import (
+    CalibrationRun,
+    FallBack,
+    FloatQuantization,
+    QuantBiases,
+    Quantization,
+    QuantizationProof,
+    StepGain,
+    layer_counts,
+)
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
@@ -118,16 +124,18 @@ def quantize_float(
         return FloatQuantization(
             model=model,
             written=_write(found, paths, options, tell, None if read else options.record),
-            layers=layer_facts(found),
-            samples=count,
-            executor=found.observed.executor if found.observed else "",
-            calibrator="" if read else options.calibration.calibrator,
-            seconds=found.seconds,
+            calibration=CalibrationRun(
+                samples=count,
+                executor=found.observed.executor if found.observed else "",
+                calibrator="" if read else options.calibration.calibrator,
+                seconds=found.seconds,
+            ),
             folded_norms=found.prepared.folded_norms,
             balanced=balanced_tensors(found),
             steps=found.steps,
             ranges=found.trials,
             record=options.record,
+            layers=layer_facts(found),
             warnings=(
                 *sink.diagnostics,
                 *found.warnings,
@@ -319,17 +327,19 @@ def _record(
     """The record of one form, which is at the first of two paths and moves to the second."""
     specs = specifications(None, options.operator_list)
     trial, path = paths
+    nodes = node_outcomes(found, written.nodes)
     return Quantization(
         model=found.original.file.path,
         output=path,
         data=None if written.data is None else path.with_name(written.data.name),
         form=form,
         opset=written.opset,
-        nodes=node_outcomes(found, written.nodes),
+        counts=layer_counts(nodes),
+        nodes=nodes,
         bytes_before=bytes_read(found.original.file),
         bytes_after=written.bytes_after,
         listed=list_verdict(trial, specs, options.operator_list, strict=options.strict_list),
-        written_as=written.written_as,
+        biases=QuantBiases(None, written.written_as),
     )
 
 

@@ -14,7 +14,7 @@ _KIB = 1024
 
 def cube_dtypes(soc: Soc) -> list[str]:
     """The dtypes that the SoC's cube multiplies, those of data of a convolution."""
-    (row,) = (each for each in operators() if each.name == _CONVOLUTION)
+    (row,) = (operator for operator in operators() if operator.name == _CONVOLUTION)
     found = dict.fromkeys(column.inputs[0] for column in row.columns_on(soc))
     names = [each.value for each in found if each is not DType.FLOAT32 or soc.cube_float32]
     return sorted(names, key=lambda name: (not name.startswith("float"), name))

@@ -1,26 +1,26 @@
 """The result of AIPP on one picture: the tensor, and what each step did to the channels."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from numpy.typing import NDArray
 
 from atc_py.aipp import AippSettings
 from atc_py.diag import Diagnostic
+from atc_py.system.json_text import json_values
+from atc_py.system.structs import Result
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelRange:
+class ChannelRange(Result, frozen=True):
     """Smallest, largest and mean value of a channel."""
 
-    least: float
-    most: float
+    least: float = msgspec.field(name="min")
+    most: float = msgspec.field(name="max")
     mean: float
 
 
-@dataclass(frozen=True, slots=True)
-class AippStep:
+class AippStep(Result, frozen=True):
     """A step of AIPP.
 
     Attributes:
@@ -36,8 +36,7 @@ class AippStep:
     channels: tuple[ChannelRange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AippPreview:
+class AippPreview(Result, frozen=True):
     """Result of AIPP on one picture.
 
     Attributes:
@@ -57,3 +56,16 @@ class AippPreview:
     tensor: NDArray[Any]
     output: Path | None
     warnings: tuple[Diagnostic, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The steps as JSON values; the tensor itself is left out."""
+        return {
+            "config": str(self.config),
+            "picture": str(self.picture),
+            "settings": self.settings.attributes(),
+            "steps": json_values(self.steps),
+            "dtype": self.tensor.dtype.name,
+            "shape": list(self.tensor.shape),
+            "output": json_values(self.output),
+            "warnings": json_values(self.warnings),
+        }

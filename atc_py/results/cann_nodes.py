@@ -8,9 +8,10 @@ import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.system.json_text import plain_values
 from atc_py.system.struct_types import ready_for_threads
 from atc_py.system.structs import Result
-from atc_py.text import Text, plain_text
+from atc_py.text import Text
 
 _KEY = "semantics"
 
@@ -72,11 +73,16 @@ class CannSemantics(Result, frozen=True):
     nodes: tuple[CannNode, ...]
 
     def as_json(self) -> dict[str, object]:
-        """The entry of a report."""
-        return {_KEY: msgspec.to_builtins(self, enc_hook=plain_text)}
+        """The entry of a report; texts are in English."""
+        return {_KEY: plain_values(self)}
 
 
 ready_for_threads(CannSemantics)
+
+
+def semantics_json(semantics: CannSemantics | None) -> dict[str, object]:
+    """The entry of a JSON document, null where all nodes compute what ONNX defines."""
+    return {_KEY: None} if semantics is None else semantics.as_json()
 
 
 def read_semantics(report: Mapping[str, object], file: str) -> CannSemantics | None:

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.package.schema import OmModel
+from atc_py.system.structs import Ratio, Result
 from atc_py.target import find_operator
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
@@ -30,8 +31,7 @@ FLOAT16_CAP = 1e-2
 """Largest share of the range that passes, however long the chain of float16 kernels is."""
 
 
-@dataclass(frozen=True, slots=True)
-class FloatGrid:
+class FloatGrid(Result, frozen=True):
     """The numbers of a 16-bit float type.
 
     Attributes:
@@ -83,8 +83,7 @@ for k = 6 and in 0.8 % for k = 7, the first k at which it does so less than once
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Result, frozen=True):
     """Comparison of one output with its expected data.
 
     Attributes:
@@ -99,13 +98,13 @@ class Comparison:
             can be compared, the errors are inf and the rest says no.
     """
 
-    name: str
-    max_error: float
-    range_error: float
+    name: str = msgspec.field(name="output")
+    max_error: Ratio
+    range_error: Ratio
     cosine: float
     same_argmax: bool
     tolerance: float
-    other_shapes: tuple[Shape, Shape] | None = None
+    other_shapes: tuple[Shape, Shape] | None = msgspec.field(name="_other_shapes", default=None)
 
     @property
     def passed(self) -> bool:
@@ -113,26 +112,18 @@ class Comparison:
         return self.range_error <= self.tolerance
 
     def as_json(self) -> dict[str, object]:
-        """The figures as JSON values; an infinite error is null."""
-        return {
-            "output": self.name,
-            "max_error": self.max_error if math.isfinite(self.max_error) else None,
-            "range_error": self.range_error if math.isfinite(self.range_error) else None,
-            "cosine": self.cosine,
-            "same_argmax": self.same_argmax,
-            "tolerance": self.tolerance,
-            "passed": self.passed,
-        }
+        """The fields as JSON values, and whether they pass."""
+        return {**super().as_json(), "passed": self.passed}
 
 
-def compare(name: str, found: Array, expected: Array, tolerance: float) -> Comparison:
+def compare(name: str, array: Array, expected: Array, tolerance: float) -> Comparison:
     """Compare `found` with `expected`; differing shapes are an infinite error.
 
     Raises:
         AtcError: BAD_RUN_INPUT for data that are not real numbers.
     """
-    ours, theirs = _numbers(name, found), _numbers(name, expected)
-    if found.shape != expected.shape:
+    ours, theirs = _numbers(name, array), _numbers(name, expected)
+    if array.shape != expected.shape:
         return Comparison(
             name,
             math.inf,
@@ -140,7 +131,7 @@ def compare(name: str, found: Array, expected: Array, tolerance: float) -> Compa
             0.0,
             same_argmax=False,
             tolerance=tolerance,
-            other_shapes=(found.shape, expected.shape),
+            other_shapes=(array.shape, expected.shape),
         )
     max_error = _max_error(ours, theirs)
     scale = _range(theirs)
@@ -217,9 +208,9 @@ def _roundings(description: OmModel) -> tuple[float, FloatGrid | None]:
 
 
 def _largest_terms(
-    found: Iterable[tuple[float, FloatGrid | None]],
+    rows: Iterable[tuple[float, FloatGrid | None]],
 ) -> tuple[float, FloatGrid | None]:
-    pairs = list(found)
+    pairs = list(rows)
     coarsest = max((grid for _, grid in pairs if grid), key=_unit_of, default=None)
     return max((total for total, _ in pairs), default=0.0), coarsest
 

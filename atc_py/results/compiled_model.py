@@ -1,15 +1,14 @@
 """A compiled model as reports show it: its graph, its record, and the sources of its kernels."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel
+from atc_py.system.structs import Result
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledModel:
+class CompiledModel(Result, frozen=True):
     """An offline model without its weights.
 
     Attributes:
@@ -26,7 +25,7 @@ class CompiledModel:
 
 
 def compiled_model(model: OfflineModel) -> CompiledModel:
-    """Return what reports show of an offline model, which may be closed then."""
+    """The parts of an offline model that reports show; it may be closed then."""
     names = dict.fromkeys(node.kernel for node in model.description.nodes if node.kernel)
     members = {name: f"kernels/{name}/{name}.cpp" for name in names}
     return CompiledModel(

@@ -1,6 +1,6 @@
-"""Record of a conversion: files, stages, counts, sizes, memory and estimated time."""
+"""Record of a conversion: files, stages, counts, sizes, memory, time, fusions; and of an export."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -9,11 +9,82 @@ from atc_py.check.findings import ModelCheck
 from atc_py.cost.network import TimeRange
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source import BiasConvention, Outcome
+from atc_py.passes.base import PassFusions
 from atc_py.results.cann_nodes import NEWER, CannSemantics, NewerNodes
-from atc_py.results.fixed_nodes import FixedNode
-from atc_py.results.fusions import FusionEffect, fusions_json
+from atc_py.results.fixing import FixedNode
 from atc_py.results.memory_facts import MemoryFacts
+from atc_py.system.json_text import json_values
 from atc_py.system.structs import Result
+
+
+class FusionEffect(Result, frozen=True):
+    """A pass that a user may switch off, with its record.
+
+    Attributes:
+        name: the pass.
+        atc_names: ATC's names for it.
+        is_ub: it is one of ATC's UB fusions.
+        record: what it found.
+    """
+
+    name: str
+    atc_names: tuple[str, ...]
+    is_ub: bool
+    record: PassFusions
+
+
+def fusions_json(effects: Iterable[FusionEffect]) -> dict[str, object]:
+    """All passes in the sections of ATC's fusion_result.json, with nearest misses."""
+    sections: dict[bool, dict[str, object]] = {False: {}, True: {}}
+    for effect in effects:
+        sections[effect.is_ub][effect.name] = _effect_json(effect)
+    return {"graph_fusion": sections[False], "ub_fusion": sections[True]}
+
+
+def _effect_json(effect: FusionEffect) -> dict[str, object]:
+    record, miss = effect.record, effect.record.nearest
+    document: dict[str, object] = {
+        "atc_names": list(effect.atc_names),
+        "match_times": record.matched,
+        "effect_times": record.effective,
+    }
+    if miss is not None:
+        document["nearest_miss"] = {
+            "reason": miss.reason,
+            "node": miss.node,
+            "from": list(miss.origins),
+            "depth": miss.depth,
+            "anchor": miss.anchor or miss.node,
+        }
+    return document
+
+
+class Export(Result, frozen=True):
+    """Record of an export.
+
+    Attributes:
+        model: the file that was read.
+        output: the ONNX file that was written.
+        data: the file with its constants beside it; None where the model holds them itself.
+        soc: the SoC that the graph was compiled for.
+        options: the compilation's options.
+        opset: the version of ONNX's operators that the written model imports.
+        operators: how many nodes of each target operator it computes.
+        functions: how many functions it has; none of a flat model.
+        nodes: how many nodes its graph has.
+        bytes: size of the files written.
+    """
+
+    model: Path
+    output: Path
+    data: Path | None
+    soc: str
+    options: Mapping[str, str]
+    opset: int
+    operators: Mapping[str, int]
+    functions: int
+    nodes: int
+    bytes: int
 
 
 class Stage(Result, frozen=True):
@@ -93,7 +164,7 @@ class Facts(Result, frozen=True):
             "launches_unfused": self.launches_unfused,
             "fusion_result": fusions_json(self.fusions),
             **({} if convention is None else {"quant_bias": convention.as_json()}),
-            **({} if self.fixed is None else {"fixed": [each.as_json() for each in self.fixed]}),
+            **({} if self.fixed is None else {"fixed": json_values(self.fixed)}),
             **({} if self.semantics is None else self.semantics.as_json()),
             **({NEWER: self.newer} if self.newer else {}),
         }
@@ -109,19 +180,10 @@ class GearFacts(Result, frozen=True):
         memory: its need of device memory.
     """
 
-    values: tuple[int, ...]
-    shapes: Mapping[str, tuple[int, ...]]
+    values: tuple[int, ...] = msgspec.field(name="gear")
+    shapes: Mapping[str, tuple[int, ...]] = msgspec.field(name="inputs")
     nodes: int
     memory: MemoryFacts | None
-
-    def as_json(self) -> dict[str, object]:
-        """The figures as JSON values."""
-        return {
-            "gear": list(self.values),
-            "inputs": {name: list(shape) for name, shape in self.shapes.items()},
-            "nodes": self.nodes,
-            "memory": None if self.memory is None else self.memory.as_json(),
-        }
 
 
 class Conversion(Result, frozen=True):
@@ -159,16 +221,16 @@ class Conversion(Result, frozen=True):
             "model": str(self.model),
             "output": str(self.output),
             "findings": _findings_json(self.check),
-            "warnings": [each.as_json() for each in self.warnings],
+            "warnings": json_values(self.warnings),
             **_quantized_json(self.check),
             "semantics": None,
             **self.facts.as_json(),
             "stages": {stage.name: stage.seconds for stage in self.stages},
             "weights_out": self.weights_out,
             "file_bytes": self.file_bytes,
-            "memory": None if self.memory is None else self.memory.as_json(),
+            "memory": json_values(self.memory),
             "estimated_time": None if self.time is None else msgspec.structs.asdict(self.time),
-            "gears": [each.as_json() for each in self.gears],
+            "gears": json_values(self.gears),
         }
 
 
@@ -180,16 +242,16 @@ def _quantized_json(check: ModelCheck) -> dict[str, object]:
     """Count layers, those on int8, and others with reasons; empty for other models."""
     if not check.layers:
         return {}
-    rest = [each for each in check.layers if each.outcome is not Outcome.INTEGER]
+    rest = [layer for layer in check.layers if layer.outcome is not Outcome.INTEGER]
     floats = [
         {
-            "node": each.index,
-            "name": each.name,
-            "op_type": each.op_type,
-            "reason": each.reason.en if each.reason else "",
+            "node": node.index,
+            "name": node.name,
+            "op_type": node.op_type,
+            "reason": node.reason.en if node.reason else "",
         }
-        for each in rest
+        for node in rest
     ]
     layers = len(check.layers)
-    found = {"layers": layers, "on_int8": layers - len(rest), "on_floats": floats}
-    return {"quantized": found}
+    counts = {"layers": layers, "on_int8": layers - len(rest), "on_floats": floats}
+    return {"quantized": counts}

@@ -1,16 +1,126 @@
-"""Record of fixing a model: the rules that were applied, and how the result compares."""
+"""Record of fixing a model: rules that were applied, how the result compares, changes of nodes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
+import msgspec
+
 from atc_py.diag import Diagnostic
-from atc_py.results.graph_diff import NodeChange
+from atc_py.system.json_text import json_values
+from atc_py.system.structs import Result
 from atc_py.text import Text
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class ChangeKind(Enum):
+    """Reason of a change."""
+
+    RULES = "rules"
+    CHOSEN = "chosen"
+    QUANTIZED = "quantized"
+    MOVED = "moved"
+    RESTATED = "restated"
+    DROPPED = "dropped"
+
+    @property
+    def words(self) -> Text:
+        """The reason in words."""
+        return _KINDS[self]
+
+
+_KINDS = {
+    ChangeKind.RULES: Text("rewritten by rules"),
+    ChangeKind.CHOSEN: Text("one branch is chosen"),
+    ChangeKind.QUANTIZED: Text("quantized layers in the deploy form"),
+    ChangeKind.MOVED: Text("carried along in the form of the nodes around it"),
+    ChangeKind.RESTATED: Text("stated at another opset"),
+    ChangeKind.DROPPED: Text("constant, or not needed"),
+}
+
+
+class DiffValue(Result, frozen=True):
+    """A value that a node reads or writes.
+
+    Attributes:
+        name: its name.
+        dtype: its dtype; "" where it is not known.
+        dims: its dims, None for open ones; None where the rank is not known.
+        data: of a small constant, its data as text.
+    """
+
+    name: str
+    dtype: str = ""
+    dims: tuple[int | None, ...] | None = None
+    data: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        """The fields as JSON values; null where a text is empty."""
+        return {**super().as_json(), "dtype": self.dtype or None, "data": self.data or None}
+
+
+class DiffNode(Result, frozen=True):
+    """A node with what it reads and writes.
+
+    Attributes:
+        operator: its operator, with the domain before it where that is not ONNX's.
+        name: its name, possibly empty.
+        inputs: by position; None for one that is absent.
+        outputs: those that are asked for.
+        attributes: as text, by name.
+    """
+
+    operator: str
+    name: str
+    inputs: tuple[DiffValue | None, ...]
+    outputs: tuple[DiffValue, ...]
+    attributes: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+
+class NodeChange(Result, frozen=True):
+    """A node of the original that is gone or has changed, and the nodes in its place.
+
+    Attributes:
+        kind: the reason.
+        node: its position in the file's graph.
+        rules: names of the rules that were applied, in order.
+        before: the node.
+        after: the nodes in its place; empty where there are none.
+        producer: the node before it in the new graph, None where there is none.
+        reader: a node after it in the new graph.
+    """
+
+    kind: ChangeKind
+    node: int
+    rules: tuple[str, ...]
+    before: DiffNode
+    after: tuple[DiffNode, ...]
+    producer: DiffNode | None = msgspec.field(name="_producer", default=None)
+    reader: DiffNode | None = msgspec.field(name="_reader", default=None)
+
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        """The parts that changes of one pattern have in common."""
+        after = tuple(node.operator for node in self.after)
+        return (self.kind, self.rules, self.before.operator, after)
+
+
+class FixedNode(Result, frozen=True):
+    """A node of the file that was rewritten.
+
+    Attributes:
+        node: its position in the file's graph; a node of a branch has that of the If.
+        name: its name in the file, possibly empty.
+        operator: its operator there.
+        rules: names of the rules that were applied, in order.
+    """
+
+    node: int
+    name: str
+    operator: str
+    rules: tuple[str, ...]
+
+
+class Difference(Result, frozen=True):
     """Largest difference from the original over all runs.
 
     Attributes:
@@ -23,13 +133,8 @@ class Difference:
     differing: int
     elements: int
 
-    def as_json(self) -> dict[str, object]:
-        """The figures as JSON values."""
-        return {"error": self.error, "differing": self.differing, "elements": self.elements}
 
-
-@dataclass(frozen=True, slots=True)
-class ProofData:
+class ProofData(Result, frozen=True):
     """Data on which a rewritten node and its new form were run by themselves.
 
     Attributes:
@@ -40,19 +145,10 @@ class ProofData:
 
     runs: int = 0
     drawn: int = 0
-    why: Text = field(default=Text(""))
-
-    def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
-        return {
-            "runs": self.runs,
-            "drawn": self.drawn,
-            "why": self.why.as_json() if self.why else None,
-        }
+    why: Text = msgspec.field(default=Text(""))
 
 
-@dataclass(frozen=True, slots=True)
-class NewNodePlace:
+class NewNodePlace(Result, frozen=True):
     """A node of the file that was written.
 
     Attributes:
@@ -65,13 +161,8 @@ class NewNodePlace:
     name: str
     operator: str
 
-    def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
-        return {"position": self.position, "name": self.name, "operator": self.operator}
 
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(Result, frozen=True):
     """A node of the original and what was written in its place.
 
     Attributes:
@@ -98,31 +189,13 @@ class Rewrite:
     after: tuple[str, ...]
     difference: Difference | None = None
     limit: float | None = None
-    shown: ProofData = field(default_factory=ProofData)
+    shown: ProofData = msgspec.field(default_factory=ProofData)
     assumptions: tuple[Text, ...] = ()
     new: tuple[NewNodePlace, ...] = ()
     microseconds: float | None = None
 
-    def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
-        return {
-            "node": self.node,
-            "name": self.name,
-            "operator": self.operator,
-            "rules": list(self.rules),
-            "exactness": self.exactness,
-            "after": list(self.after),
-            "difference": None if self.difference is None else self.difference.as_json(),
-            "limit": self.limit,
-            "shown": self.shown.as_json(),
-            "assumptions": [each.as_json() for each in self.assumptions],
-            "new": [each.as_json() for each in self.new],
-            "microseconds": self.microseconds,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class TargetError:
+class TargetError(Result, frozen=True):
     """Difference of an output in the target's precision from the original's in float32.
 
     Attributes:
@@ -133,13 +206,8 @@ class TargetError:
     cosine: float | None
     error: float
 
-    def as_json(self) -> dict[str, object]:
-        """The figures as JSON values."""
-        return {"cosine": self.cosine, "error": self.error}
 
-
-@dataclass(frozen=True, slots=True)
-class TargetProof:
+class TargetProof(Result, frozen=True):
     """The fixed model in the target's precision, on the simulator.
 
     Attributes:
@@ -156,51 +224,33 @@ class TargetProof:
     outputs: Mapping[str, TargetError]
     microseconds: float | None = None
     failed: tuple[Diagnostic, ...] = ()
-    why: Text = field(default=Text(""))
-
-    def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
-        return {
-            "soc": self.soc,
-            "precision_mode": self.precision_mode,
-            "outputs": {name: each.as_json() for name, each in self.outputs.items()},
-            "microseconds": self.microseconds,
-            "failed": [each.as_json() for each in self.failed],
-            "why": self.why.as_json() if self.why else None,
-        }
+    why: Text = msgspec.field(default=Text(""))
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Result, frozen=True):
     """A finding that no rule removes.
 
     Attributes:
         node: position of the node in the file's graph; None for what concerns the whole model.
         operator: its operator.
+        code: the code of the finding.
         message: the finding.
         unfit: the rules for the operator, each with the condition that does not hold.
-        code: the code of the finding.
     """
 
     node: int | None
     operator: str
+    code: str
     message: Text
     unfit: tuple[tuple[str, Text], ...] = ()
-    code: str = ""
 
     def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
-        return {
-            "node": self.node,
-            "operator": self.operator,
-            "code": self.code,
-            "message": self.message.as_json(),
-            "unfit": [{"rule": rule, "requires": why.as_json()} for rule, why in self.unfit],
-        }
+        """The fields as JSON values."""
+        unfit = [{"rule": rule, "requires": why.as_json()} for rule, why in self.unfit]
+        return {**super().as_json(), "unfit": unfit}
 
 
-@dataclass(frozen=True, slots=True)
-class Fixing:
+class Fixing(Result, frozen=True, kw_only=True):
     """Record of fixing one model.
 
     Attributes:
@@ -230,18 +280,18 @@ class Fixing:
     operator_list: str
     opset: tuple[int, int]
     errors: tuple[int, int]
-    rewrites: tuple[Rewrite, ...]
-    left: tuple[Left, ...]
-    seeds: tuple[int, ...]
-    outputs: Mapping[str, Difference]
-    diagnostics: tuple[Diagnostic, ...] = ()
     verdicts: tuple[str, str] = ("", "")
-    bound: Mapping[str, float] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    data: tuple[str, ...] = ()
+    bound: Mapping[str, float] = msgspec.field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int]] = msgspec.field(default_factory=dict)
+    rewrites: tuple[Rewrite, ...]
+    deciding: Mapping[str, tuple[float, ...]] = msgspec.field(default_factory=dict)
+    left: tuple[Left, ...]
+    outputs: Mapping[str, Difference] = msgspec.field(name="proof")
     target: TargetProof | None = None
     changes: tuple[NodeChange, ...] = ()
-    deciding: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    seeds: tuple[int, ...] = msgspec.field(name="_seeds")
+    data: tuple[str, ...] = msgspec.field(name="_data", default=())
 
     @property
     def is_sound(self) -> bool:
@@ -249,25 +299,11 @@ class Fixing:
         return not self.left and not (self.target is not None and self.target.failed)
 
     def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
+        """The fields as JSON values; those of the proof together."""
+        pairs = {"opset": self.opset, "errors": self.errors, "verdicts": self.verdicts}
+        proof = {"seeds": self.seeds, "data": self.data, "outputs": self.outputs}
         return {
-            "model": str(self.model),
-            "output": None if self.output is None else str(self.output),
-            "operator_list": self.operator_list,
-            "opset": {"before": self.opset[0], "after": self.opset[1]},
-            "errors": {"before": self.errors[0], "after": self.errors[1]},
-            "verdicts": {"before": self.verdicts[0], "after": self.verdicts[1]},
-            "bound": dict(self.bound),
-            "ranges": {name: list(each) for name, each in self.ranges.items()},
-            "rewrites": [each.as_json() for each in self.rewrites],
-            "deciding": {name: list(values) for name, values in self.deciding.items()},
-            "left": [each.as_json() for each in self.left],
-            "proof": {
-                "seeds": list(self.seeds),
-                "data": list(self.data),
-                "outputs": {name: each.as_json() for name, each in self.outputs.items()},
-            },
-            "target": None if self.target is None else self.target.as_json(),
-            "changes": [each.as_json() for each in self.changes],
-            "diagnostics": [each.as_json() for each in self.diagnostics],
+            **super().as_json(),
+            **{name: {"before": before, "after": after} for name, (before, after) in pairs.items()},
+            "proof": json_values(proof),
         }

@@ -1,11 +1,11 @@
 """One layer of a compiled model compared with its original: figures, faults, error origin."""
 
 import math
-from dataclasses import dataclass
 from enum import Enum
 
 from atc_py.results.cann_nodes import CannNode
 from atc_py.results.judgment import ErrorsBeyondFloor, Judged, QuantizedGrid
+from atc_py.system.structs import Result
 from atc_py.text import Text, plural
 
 FAILING_DISTANCE = 0.05
@@ -29,8 +29,7 @@ class ErrorOrigin(Enum):
     PASSED_ON = "passed on"
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Result, frozen=True):
     """Values that the dtype could not hold.
 
     Attributes:
@@ -42,8 +41,7 @@ class Lost:
     value: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Result, frozen=True):
     """Distances of a result from the original's, over all samples.
 
     Errors, cosine and distance count the elements that are finite on both sides; where there are
@@ -118,8 +116,7 @@ class Figures:
         return Judged(plain.cosine, plain.distance, plain.snr)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnError:
+class OwnError(Result, frozen=True):
     """An error that the original made itself, where a float64 run of the node shows it.
 
     Attributes:
@@ -139,8 +136,7 @@ class OwnError:
     seen: Figures
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Result, frozen=True):
     """A result of the compiled model and the value of the original that it stands for.
 
     Attributes:
@@ -248,9 +244,9 @@ class Layer:
     def faults(self) -> tuple[str, ...]:
         """Reasons why the layer is failing, in words; empty if it is not."""
         figures = self.figures
-        found: list[str] = []
+        lines: list[str] = []
         if figures.overflow.share:
-            found.append(
+            lines.append(
                 Text(
                     "overflow: {share} of the values, up to {overflow}, beyond {limit}",
                     share=f"{figures.overflow.share:.3%}",
@@ -259,35 +255,35 @@ class Layer:
                 )
             )
         if figures.lost_share and not figures.overflow.share:
-            found.append(
+            lines.append(
                 Text(
                     "{lost_share} of the values are NaN or infinite",
                     lost_share=f"{figures.lost_share:.3%}",
                 )
             )
         if not self.is_float and not self.holds_codes:
-            return (*found, *self._integer_faults())
+            return (*lines, *self._integer_faults())
         if math.isnan(figures.distance) and figures.differing and not figures.lost_share:
-            found.append(
+            lines.append(
                 Text(
                     "{share} of the values differ from the original's NaN and infinities",
                     share=f"{figures.differing:.3%}",
                 )
             )
         if self.judged.distance > FAILING_DISTANCE and not self.cancels:
-            found.append(
+            lines.append(
                 Text("relative distance {distance}", distance=f"{self.judged.distance:.3g}")
             )
-            found += self._moved_values()
+            lines += self._moved_values()
             if figures.underflow.share:
-                found.append(
+                lines.append(
                     Text(
                         "underflow: {share} of the values, up to {underflow}, became 0",
                         share=f"{figures.underflow.share:.3%}",
                         underflow=f"{figures.underflow.value:.3g}",
                     )
                 )
-        return tuple(found)
+        return tuple(lines)
 
     def _moved_values(self) -> tuple[str, ...]:
         steps = self.moved_steps

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from atc_py.diag import Diagnostic
-from atc_py.results.cann_nodes import CannSemantics, NewerNodes
-from atc_py.results.histogram import MagnitudeHistogram
-from atc_py.results.judgment import Ranking
+from atc_py.results.cann_nodes import CannSemantics, NewerNodes, semantics_json
+from atc_py.results.judgment import MagnitudeHistogram, Ranking, SampleSpread
 from atc_py.results.layer import Layer, OwnError
-from atc_py.results.sample_spread import SampleSpread
+from atc_py.system.json_text import finite, json_values, plain_values
 from atc_py.system.notebook import notebook_html
+from atc_py.system.structs import Result
 from atc_py.text import Text
 
 
-@dataclass(frozen=True, slots=True)
-class Alone:
+class Alone(Result, frozen=True):
     """Node or result of one side without a counterpart on the other.
 
     Attributes:
@@ -31,8 +31,7 @@ class Alone:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeptNode:
+class KeptNode(Result, frozen=True):
     """A line of the file.
 
     Attributes:
@@ -48,8 +47,7 @@ class KeptNode:
     engine: str
 
 
-@dataclass(frozen=True, slots=True)
-class Excluded:
+class Excluded(Result, frozen=True):
     """A node that cannot be kept.
 
     Attributes:
@@ -63,8 +61,7 @@ class Excluded:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Result, frozen=True):
     """Result of the search for nodes to keep.
 
     Attributes:
@@ -104,11 +101,34 @@ class Suggestion:
     @property
     def text(self) -> str:
         """The --keep-dtype file: one line a node, the user's own first."""
-        return "".join(f"{line}\n" for line in (*self.own, *(each.line for each in self.kept)))
+        return "".join(f"{line}\n" for line in (*self.own, *(node.line for node in self.kept)))
+
+    def as_json(self) -> dict[str, object]:
+        """The fields as JSON values, both comparisons as far as their outputs."""
+        sides = {"before": self.before, "after": self.after}
+        return {
+            "target": self.target,
+            "needed": self.needed,
+            "reached": self.reached,
+            "out_of_reach": self.out_of_reach,
+            "smallest": self.smallest,
+            "minimal": self.minimal,
+            "keep": plain_values(self.kept),
+            "excluded": plain_values(self.excluded),
+            "candidates": self.candidates,
+            "trials": {"done": self.trials, "limit": self.limit},
+            "samples": self.samples,
+            **{
+                name: {
+                    "stopped": side.stopped or None,
+                    "outputs": {name: _output_json(side, name) for name in side.outputs},
+                }
+                for name, side in sides.items()
+            },
+        }
 
 
-@dataclass(frozen=True, slots=True)
-class LayerComparison:
+class LayerComparison(Result, frozen=True):
     """Comparison of a compiled model with its original.
 
     Attributes:
@@ -166,20 +186,52 @@ class LayerComparison:
     total_bytes: int
     stopped: str = ""
     suggestion: Suggestion | None = None
-    histograms: Mapping[int, MagnitudeHistogram] = field(default_factory=dict)
+    histograms: Mapping[int, MagnitudeHistogram] = msgspec.field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
-    targets: Mapping[str, float] = field(default_factory=dict)
-    uncompared: Mapping[str, str] = field(default_factory=dict)
-    rankings: Mapping[str, Ranking] = field(default_factory=dict)
+    targets: Mapping[str, float] = msgspec.field(default_factory=dict)
+    uncompared: Mapping[str, str] = msgspec.field(default_factory=dict)
+    rankings: Mapping[str, Ranking] = msgspec.field(default_factory=dict)
     own_errors: tuple[OwnError, ...] = ()
     original_form: str = ""
     semantics: CannSemantics | None = None
-    newer: NewerNodes = field(default_factory=dict)
+    newer: NewerNodes = msgspec.field(default_factory=dict)
     device: str = "sim"
-    spreads: Mapping[int, SampleSpread] = field(default_factory=dict)
+    spreads: Mapping[int, SampleSpread] = msgspec.field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         return notebook_html(self)
+
+    def as_json(self) -> dict[str, object]:
+        """The whole comparison as JSON values; texts are in English."""
+        first = self.first_failing
+        unmatched = [name for name in self.uncompared if name not in self.outputs]
+        return {
+            "model": str(self.model),
+            "soc": self.soc,
+            "precision_mode": self.precision_mode,
+            "samples": self.samples,
+            "stopped": self.stopped or None,
+            "engines": list(self.engines),
+            "device": self.device,
+            "original_form": self.original_form or None,
+            "first_bad": None if first is None else first.node,
+            "verdict": _verdict_json(self),
+            **semantics_json(self.semantics),
+            "newer": self.newer,
+            "outputs": {name: _output_json(self, name) for name in (*self.outputs, *unmatched)},
+            "own_errors": plain_values(self.own_errors),
+            "layers": [_layer_json(self, layer, at) for at, layer in enumerate(self.layers)],
+            "device_alone": plain_values(self.device_alone),
+            "original_alone": plain_values(self.original_alone),
+            "seconds": {
+                "original": self.reference_seconds,
+                "device": self.device_seconds,
+                "all": self.seconds,
+            },
+            "warnings": json_values(self.warnings),
+            "bytes": {"held": self.peak_bytes, "all": self.total_bytes},
+            "suggestion": json_values(self.suggestion),
+        }
 
     @property
     def passed(self) -> bool | None:
@@ -192,11 +244,10 @@ class LayerComparison:
 
         If no output fails, it is the first layer that fails at all, in the order of execution.
         """
-        found = (self.layers[at].start for at in self.outputs.values())
-        starts = [start for start in found if start is not None]
-        if starts:
-            return self.layers[min(starts)]
-        return next((layer for layer in self.layers if layer.faults), None)
+        starts = (self.layers[at].start for at in self.outputs.values())
+        known = [start for start in starts if start is not None]
+        failing = (layer for layer in self.layers if layer.faults)
+        return self.layers[min(known)] if known else next(failing, None)
 
     def worst(self) -> list[Layer]:
         """All layers, those of the largest error first."""
@@ -207,8 +258,7 @@ class LayerComparison:
         return None if layer.root is None else self.layers[layer.root]
 
 
-@dataclass(frozen=True, slots=True)
-class TargetMiss:
+class TargetMiss(Result, frozen=True):
     """An output that misses a target.
 
     Attributes:
@@ -253,6 +303,65 @@ class TargetMiss:
         )
 
 
+def _output_json(done: LayerComparison, name: str) -> dict[str, object]:
+    """An output: its layer, the figures to judge by, the agreement on classes."""
+    reason = done.uncompared.get(name)
+    output: dict[str, object] = {"node": None, "compared": reason is None, "reason": reason}
+    if name in done.outputs:
+        layer = done.layers[done.outputs[name]]
+        figures = layer.judged._asdict() | {
+            "max_absolute": layer.figures.max_absolute,
+            "lost": layer.figures.lost_share,
+        }
+        output |= {"node": layer.node, **finite(figures), "faults": list(layer.faults)}
+    return output | {
+        "classes": json_values(done.rankings.get(name)),
+        "over_samples": json_values(done.spreads.get(done.outputs.get(name, -1))),
+    }
+
+
+def _verdict_json(done: LayerComparison) -> dict[str, object]:
+    misses = [
+        {
+            "output": miss.output,
+            "figure": miss.figure or None,
+            "value": finite(miss.value),
+            "least": miss.least,
+            "text": miss.sentence,
+        }
+        for miss in misses_of(done, done.targets)
+    ]
+    return {"targets": dict(done.targets), "passed": done.passed, "misses": misses}
+
+
+def _layer_json(done: LayerComparison, layer: Layer, at: int) -> dict[str, object]:
+    root = done.root_of(layer)
+    return {
+        "index": layer.index,
+        "node": layer.node,
+        "op": layer.op,
+        "dtype": layer.dtype,
+        "shape": list(layer.shape),
+        "source": layer.source,
+        "source_op": layer.source_op,
+        "source_at": layer.source_at,
+        "value": layer.value,
+        "birth": layer.origin.value,
+        "root": None if root is None else root.node,
+        "rolled_back": layer.rolled_back,
+        "deviating": plain_values(layer.deviating),
+        "faults": list(layer.faults),
+        "cancels": layer.cancels,
+        "within_floor": layer.within_floor,
+        "original_corrected": layer.own is not None,
+        "grid": plain_values(layer.grid),
+        "moved_steps": layer.moved_steps if layer.grid is not None else None,
+        "steps": layer.steps,
+        "over_samples": json_values(done.spreads.get(at)),
+        **plain_values(layer.figures),
+    }
+
+
 def least_text(value: float) -> str:
     """A target in the fewest digits that identify it."""
     return repr(float(value)).removesuffix(".0")
@@ -263,11 +372,11 @@ def missed_figures(layer: Layer, targets: Mapping[str, float]) -> dict[str, floa
 
     Values that are NaN or infinite, though the original's are finite, miss every target.
     """
-    found = {"cosine": layer.judged.cosine, "snr": layer.judged.snr}
+    figures = {"cosine": layer.judged.cosine, "snr": layer.judged.snr}
     return {
-        name: found[name]
+        name: figures[name]
         for name, least in targets.items()
-        if not found[name] >= least or layer.figures.lost_share
+        if not figures[name] >= least or layer.figures.lost_share
     }
 
 
@@ -275,16 +384,15 @@ def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[Targe
     """The missed targets, output by output; none without targets."""
     if not targets:
         return []
-    found = [TargetMiss(name, "", None, None, reason=why) for name, why in done.uncompared.items()]
+    misses = [TargetMiss(name, "", None, None, reason=why) for name, why in done.uncompared.items()]
     for name, at in done.outputs.items():
-        if name in done.uncompared:
-            continue
         layer = done.layers[at]
-        found += [
+        misses += [
             TargetMiss(name, figure, value, targets[figure], layer.figures.lost_share)
             for figure, value in missed_figures(layer, targets).items()
+            if name not in done.uncompared
         ]
-    return found
+    return misses
 
 
 def passes(done: LayerComparison) -> bool | None:

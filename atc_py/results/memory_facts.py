@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from atc_py.package.memory_check import peak_of
 from atc_py.package.schema import OmMemory, OmModel, OmTensor
 from atc_py.package.stored import stored_nbytes
 from atc_py.package.stored_types import storage_of
+from atc_py.system.json_text import json_values
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import format_shape
 
@@ -16,16 +19,7 @@ class ArenaTensor(Result, frozen=True):
     name: str
     type: str
     offset: int
-    nbytes: int
-
-    def as_json(self) -> dict[str, object]:
-        """The tensor as JSON values."""
-        return {
-            "name": self.name,
-            "type": self.type,
-            "offset": self.offset,
-            "bytes": self.nbytes,
-        }
+    nbytes: int = msgspec.field(name="bytes")
 
 
 class MemoryFacts(Result, frozen=True):
@@ -95,7 +89,7 @@ class MemoryFacts(Result, frozen=True):
             "widest": {
                 "node": self.node,
                 "op": self.op,
-                "tensors": [tensor.as_json() for tensor in self.tensors],
+                "tensors": json_values(self.tensors),
             },
         }
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.system.structs import Result
+from atc_py.system.structs import Ratio, Result, Share
 
 
 class ErrorFigures(Result, frozen=True):
-    """The error of a tensor over all samples.
+    """The error of a tensor: cosine, signal to noise in dB, and the share of rows with the same top.
 
     Attributes:
         cosine: of the two as vectors; 1 where both are 0.
@@ -20,16 +20,8 @@ class ErrorFigures(Result, frozen=True):
     """
 
     cosine: float
-    snr: float
-    top1: float | None = None
-
-    def as_json(self) -> dict[str, float | None]:
-        """The figures; an infinite ratio is null."""
-        return {
-            "cosine": self.cosine,
-            "snr": self.snr if math.isfinite(self.snr) else None,
-            "top1": self.top1,
-        }
+    snr: Ratio
+    top1: Share | None = None
 
 
 class ErrorSums:

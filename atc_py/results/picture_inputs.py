@@ -1,6 +1,6 @@
 """Inputs of an offline model that hold pictures: the settings of AIPP as its nodes have them."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import prod
 from typing import Any
 
@@ -8,6 +8,7 @@ from atc_py.aipp import AippSettings, NetworkInput
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.package.schema import OmModel, OmNode
+from atc_py.system.structs import Result
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -15,8 +16,7 @@ AIPP = "Aipp"
 """The operator that makes features of pictures."""
 
 
-@dataclass(frozen=True, slots=True)
-class PictureInput:
+class PictureInput(Result, frozen=True):
     """An input that AIPP reads.
 
     Attributes:
@@ -89,17 +89,17 @@ class PictureInput:
 def picture_inputs(description: OmModel) -> tuple[PictureInput, ...]:
     """The inputs that Aipp nodes of a model read, in the order of inputs."""
     ports = {port.tensor: at for at, port in enumerate(description.inputs)}
-    found = [
+    inputs = [
         _picture_input(description, node, ports)
         for node in description.nodes
         if node.op == AIPP and node.inputs and node.inputs[0] in ports
     ]
-    return tuple(sorted(found, key=lambda each: each.position))
+    return tuple(sorted(inputs, key=lambda picture: picture.position))
 
 
 def _picture_input(description: OmModel, node: OmNode, ports: dict[int, int]) -> PictureInput:
     at = ports[node.inputs[0]]
-    source, features = (description.tensors[each] for each in (node.inputs[0], node.outputs[0]))
+    source, features = (description.tensors[tensor] for tensor in (node.inputs[0], node.outputs[0]))
     params = ports.get(node.inputs[1]) if len(node.inputs) > 1 else None
     return PictureInput(
         name=description.inputs[at].name,
@@ -120,21 +120,21 @@ def _settings(node: OmNode) -> AippSettings:
     Raises:
         AtcError: OM_CONTENT for an attribute that is not of its type.
     """
-    found = AippSettings.from_attributes(node.attributes)
-    for each in fields(found):
-        value, default = getattr(found, each.name), each.default
+    settings = AippSettings.from_attributes(node.attributes)
+    for field in fields(settings):
+        value, default = getattr(settings, field.name), field.default
         if not _is_like(value, default):
             raise OM_CONTENT.error(
                 Text(
                     "attribute {name} of {node} must be like {default}, found {value}",
-                    name=each.name,
+                    name=field.name,
                     node=repr(node.name),
                     default=repr(default),
                     value=repr(value),
                 ),
-                place=Place(node_name=node.name, op_type=node.op, field=each.name),
+                place=Place(node_name=node.name, op_type=node.op, field=field.name),
             )
-    return found
+    return settings
 
 
 def _is_like(value: object, default: object) -> bool:
@@ -144,7 +144,7 @@ def _is_like(value: object, default: object) -> bool:
         return (
             isinstance(value, tuple)
             and len(value) == len(default)
-            and all(_is_number(each, kind) for each in value)
+            and all(_is_number(number, kind) for number in value)
         )
     if isinstance(default, float):
         return _is_number(value, float)

@@ -1,16 +1,18 @@
 """The cheapest dtypes of a model's nodes that reach a target, and what was tried on the way."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from atc_py.diag import Diagnostic
 from atc_py.results.cann_nodes import NewerNodes
+from atc_py.system.json_text import finite, json_values
 from atc_py.system.notebook import notebook_html
+from atc_py.system.structs import Ratio, Result
 
 
-class OutputFigures(NamedTuple):
+class OutputFigures(Result, frozen=True):
     """Error of an output over all samples that judge.
 
     Attributes:
@@ -20,14 +22,13 @@ class OutputFigures(NamedTuple):
         top1: share of rows with the same best class; None of an output without scores.
     """
 
-    cosine: float
-    snr: float
+    cosine: Ratio
+    snr: Ratio
     lost: float
     top1: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedNode:
+class PlannedNode(Result, frozen=True):
     """A line of the option files.
 
     Attributes:
@@ -46,11 +47,10 @@ class PlannedNode:
     nodes: int
     dtype: str
     error: float | None
-    saved: float | None
+    saved: float | None = msgspec.field(name="saved_seconds")
 
 
-@dataclass(frozen=True, slots=True)
-class PlanPoint:
+class PlanPoint(Result, frozen=True):
     """An assignment that was compiled and run.
 
     Attributes:
@@ -74,19 +74,30 @@ class PlanPoint:
         """True if the target is reached."""
         return self.share <= 1
 
+    def as_json(self) -> dict[str, object]:
+        """The point as JSON values, and whether it reaches the target."""
+        return {
+            "seconds": self.seconds,
+            "error_share": finite(self.share),
+            "reached": self.reached,
+            "casts": self.casts,
+            "dtypes": dict(self.dtypes),
+            "int8": list(self.int8),
+            "outputs": json_values(self.outputs),
+        }
+
     @property
     def snr(self) -> float:
         """Signal to noise of the worst output, in dB."""
-        return min((each.snr for each in self.outputs.values()), default=float("nan"))
+        return min((output.snr for output in self.outputs.values()), default=float("nan"))
 
     @property
     def cosine(self) -> float:
         """Cosine of the worst output."""
-        return min((each.cosine for each in self.outputs.values()), default=float("nan"))
+        return min((output.cosine for output in self.outputs.values()), default=float("nan"))
 
 
-@dataclass(frozen=True, slots=True)
-class DtypePlan:
+class DtypePlan(Result, frozen=True):
     """The result of planning dtypes.
 
     Attributes:
@@ -135,11 +146,35 @@ class DtypePlan:
     exhaustive: bool
     excluded: tuple[tuple[str, str], ...] = ()
     int8: tuple[str, ...] = ()
-    warnings: tuple[Diagnostic, ...] = field(default=())
-    newer: NewerNodes = field(default_factory=dict)
+    warnings: tuple[Diagnostic, ...] = msgspec.field(default=())
+    newer: NewerNodes = msgspec.field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         return notebook_html(self)
+
+    def as_json(self) -> dict[str, object]:
+        """The plan as JSON values."""
+        return {
+            "model": str(self.model),
+            "soc": self.soc,
+            "target": dict(self.target),
+            "reached": self.reached,
+            "samples": {"count": self.samples, "judged": self.judged},
+            "chosen": json_values(self.chosen),
+            "float16": json_values(self.float16),
+            "float32": json_values(self.float32),
+            "suggested": json_values(self.suggested),
+            "curve": json_values(self.curve),
+            "nodes": json_values(self.nodes),
+            "keep_dtype": self.keep_text.splitlines(),
+            "customize_dtypes": list(self.custom),
+            "candidates": self.candidates,
+            "excluded": [{"line": line, "reason": reason} for line, reason in self.excluded],
+            "trials": {"done": self.trials, "runs": self.runs, "limit": self.limit},
+            "exhaustive": self.exhaustive,
+            "newer": self.newer,
+            "warnings": json_values(self.warnings),
+        }
 
     @property
     def reached(self) -> bool:

@@ -1,7 +1,7 @@
 """The record of a profile: what a model costs on one SoC or several."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from atc_py.cost.calibration import Calibration
@@ -9,11 +9,11 @@ from atc_py.cost.network import NetworkCost
 from atc_py.diag import Diagnostic
 from atc_py.results.cann_nodes import CannSemantics, NewerNodes
 from atc_py.system.notebook import notebook_html
+from atc_py.system.structs import Result
 from atc_py.text import Text
 
 
-@dataclass(frozen=True, slots=True)
-class GearCost:
+class GearCost(Result, frozen=True):
     """Cost of one gear of an offline model with gears.
 
     Attributes:
@@ -27,8 +27,7 @@ class GearCost:
     cost: NetworkCost
 
 
-@dataclass(frozen=True, slots=True)
-class SocProfile:
+class SocProfile(Result, frozen=True):
     """A model on one SoC.
 
     Attributes:
@@ -58,8 +57,7 @@ class SocProfile:
         return "fits" if fits else "compiles, but device memory is too small"
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Result, frozen=True):
     """A model on one SoC or several.
 
     Attributes:
@@ -78,14 +76,14 @@ class Profile:
     @property
     def costs(self) -> tuple[NetworkCost, ...]:
         """Costs on the SoCs for which the model compiles."""
-        return tuple(each.cost for each in self.socs if each.cost is not None)
+        return tuple(soc.cost for soc in self.socs if soc.cost is not None)
 
     @property
     def semantics(self) -> CannSemantics | None:
         """The nodes that compute what CANN makes of them; they are the same on every SoC."""
-        return next((each.semantics for each in self.socs if each.cost is not None), None)
+        return next((soc.semantics for soc in self.socs if soc.cost is not None), None)
 
     @property
     def newer(self) -> NewerNodes:
         """The nodes that later lists alone take; they are the same on every SoC."""
-        return next((each.newer for each in self.socs if each.cost is not None), {})
+        return next((soc.newer for soc in self.socs if soc.cost is not None), {})

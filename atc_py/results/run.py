@@ -1,7 +1,6 @@
 """Record of a run: outputs, files, comparisons and times."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -9,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.diag import Diagnostic
-from atc_py.results.cann_nodes import CannSemantics
+from atc_py.results.cann_nodes import CannSemantics, semantics_json
 from atc_py.results.comparison import Comparison
+from atc_py.system.json_text import json_values
+from atc_py.system.structs import Result
 
 
 class NodeTime(Protocol):
@@ -37,8 +38,7 @@ class NodeTime(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Result, frozen=True):
     """Record of a run.
 
     Attributes:
@@ -60,3 +60,25 @@ class Run:
     warnings: tuple[Diagnostic, ...] = ()
     semantics: CannSemantics | None = None
     gear: tuple[int, ...] | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """The run as JSON values; the arrays themselves are left out."""
+        return {
+            "seconds": self.seconds,
+            "gear": json_values(self.gear),
+            **semantics_json(self.semantics),
+            "outputs": {
+                name: {
+                    "dtype": array.dtype.name,
+                    "shape": list(array.shape),
+                    "file": json_values(self.files.get(name)),
+                }
+                for name, array in self.outputs.items()
+            },
+            "comparisons": json_values(self.comparisons),
+            "nodes": [
+                {"op": node.op, "engine": node.engine, "seconds": node.seconds}
+                for node in self.nodes
+            ],
+            "warnings": json_values(self.warnings),
+        }

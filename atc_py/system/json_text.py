@@ -3,6 +3,9 @@
 import inspect
 import json
 import math
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import PurePath
 from typing import Any
 
 from atc_py.text import plain_text
@@ -72,6 +75,26 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_values(value: Any) -> Any:
+    """`value` as JSON values: what has `as_json` says itself, an empty text is null."""
+    if hasattr(value, "as_json"):
+        return None if value == "" else value.as_json()
+    if isinstance(value, Mapping):
+        return {name: json_values(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_values(inner) for inner in value]
+    if isinstance(value, Enum):
+        return value.value
+    return str(value) if isinstance(value, PurePath) else finite(value)
+
+
+def plain_values(value: Any) -> Any:
+    """A struct, or what has structs in it, as JSON values; texts are in English."""
+    import msgspec
+
+    return finite(msgspec.to_builtins(value, enc_hook=plain_text))
 
 
 def is_deep(value: Any) -> bool:

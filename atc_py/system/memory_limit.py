@@ -85,6 +85,16 @@ def limited_memory(size: int | str | None) -> Iterator[None]:
         _given.reset(token)
 
 
+@contextmanager
+def held_memory(nbytes: int) -> Iterator[None]:
+    """Leave the block so much less than the limit: data of that size stay beside what it makes."""
+    token = _given.set(max(memory_limit() - nbytes, _LEAST))
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
 def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
     """Refuse to hold `wanted` bytes for `what` where the limit is lower.
 

@@ -26,7 +26,7 @@ def usable_cores() -> int:
 
 
 def granted_threads() -> int:
-    """Return what `limited_threads` says; 0 outside of it, which libraries read as their choice."""
+    """The threads that `limited_threads` allows; 0 outside of it, which libraries read as their choice."""
     return _given.get() or 0
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from atc_py.system.structs import replace
 from atc_py.target.layouts import Layout
-from atc_py.target.operators import find_operator
+from atc_py.target.operator_table import find_operator
 from atc_py.target.soc import Soc
 from atc_py.target.stored_nodes import (
     DEPTHWISE,

@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from atc_py.compare.overview import OverviewOptions, overview_of, overviews_of
-from atc_py.onnx_graph.source.outline import ModelOutline
+from atc_py.compare.summary import SummaryOptions, summaries_of, summary_of
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions, select_gears
 from atc_py.pipeline.check import check_files
 from atc_py.report.check.json_document import check_document
-from atc_py.report.overview.html_page import overview_html, overviews_html
-from atc_py.report.overview.pages import check_html
+from atc_py.report.page.html_page import check_html, summaries_html, summary_html
 from tests.bench.models import randomised_light
 from tests.bench.sized_networks import SIZED_NETWORKS
 from tests.browser.networks import (
@@ -38,12 +37,12 @@ def _one(name: str, folder: Path) -> str:
     """Return the page of a network."""
     model = folder / f"{name}.onnx"
     onnx.save(NETWORKS[name](), model)
-    options = OverviewOptions(
+    options = SummaryOptions(
         socs=("Ascend310P3", "Ascend910B4") if name == "resnet50" else (),
         running={"device": "ort"},
         targets={"cosine": 0.999} if name == "failing" else {},
     )
-    return overview_html(overview_of(model, options))
+    return summary_html(summary_of(model, options))
 
 
 def _gears(folder: Path) -> str:
@@ -51,7 +50,7 @@ def _gears(folder: Path) -> str:
     model = image_model(folder / "gears.onnx")
     shapes = "x:1,3,-1,-1"
     gears = select_gears({"image_sizes": "16,16;32,16", "input_shape": shapes})
-    return overviews_html(overviews_of(model, OverviewOptions(gears=gears)))
+    return summaries_html(summaries_of(model, SummaryOptions(gears=gears)))
 
 
 def _samples(folder: Path) -> str:
@@ -61,7 +60,7 @@ def _samples(folder: Path) -> str:
     arrays[4] *= 5000
     np.savez(folder / "pictures.npz", x=arrays)
     running = {"samples": folder / "pictures.npz"}
-    return overview_html(overview_of(model, OverviewOptions(running=running)))
+    return summary_html(summary_of(model, SummaryOptions(running=running)))
 
 
 def _several(folder: Path) -> str:
@@ -70,9 +69,9 @@ def _several(folder: Path) -> str:
     for name in ("quantized", "refused", "hostile"):
         files.append(folder / f"several_{name}.onnx")
         onnx.save(NETWORKS[name](), files[-1])
-    outlines: dict[str, ModelOutline] = {}
-    report = check_files(files, CheckOptions(), outlines=outlines)
-    return check_html(check_document(report, "en"), report, outlines)
+    file_graphs: dict[str, FileGraph] = {}
+    report = check_files(files, CheckOptions(), file_graphs=file_graphs)
+    return check_html(check_document(report, "en"), report, file_graphs)
 
 
 PAGES: dict[str, Callable[[Path], str]] = {

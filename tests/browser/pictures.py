@@ -16,8 +16,8 @@ from onnxruntime.quantization import QuantFormat
 from PIL import Image, PngImagePlugin
 from playwright.sync_api import sync_playwright
 
-from atc_py.compare.overview import OverviewOptions, overview_of
-from atc_py.report.overview.html_page import overview_html
+from atc_py.compare.summary import SummaryOptions, summary_of
+from atc_py.report.page.html_page import summary_html
 from tests.bench.models import randomised_light
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.networks import refused_network
@@ -36,14 +36,14 @@ class Picture(NamedTuple):
     file: str
     model: str
     height: int
-    options: OverviewOptions
+    options: SummaryOptions
     select: str = ""
 
 
 PICTURES = (
     Picture(
         "report-resnet50.png", "resnet50.onnx", 2180,
-        OverviewOptions(
+        SummaryOptions(
             ("Ascend310P3", "Ascend910B4"), running={"device": "ort"},
             given={"--soc": ("Ascend310P3", "Ascend910B4")},
         ),
@@ -51,7 +51,7 @@ PICTURES = (
     ),
     Picture(
         "report-mobilenetv2-int8.png", "mobilenetv2_int8.onnx", 2400,
-        OverviewOptions(
+        SummaryOptions(
             ("Ascend310P3",), running={"device": "ort"}, targets={"cosine": 0.9999},
             given={"--soc": ("Ascend310P3",), "--fail-under": ("cosine=0.9999",)},
         ),
@@ -59,7 +59,7 @@ PICTURES = (
     ),
     Picture(
         "report-resnet50-refused.png", "resnet50_refused.onnx", 1400,
-        OverviewOptions(running={"device": "ort"}),
+        SummaryOptions(running={"device": "ort"}),
     ),
 )  # fmt: skip
 
@@ -94,9 +94,9 @@ def main() -> None:
         _write_models(folder)
         browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for each in PICTURES:
-            done = overview_of(folder / each.model, each.options)
+            done = summary_of(folder / each.model, each.options)
             page = folder / "page.html"
-            text = overview_html(done).replace(f"{folder}/", "")
+            text = summary_html(done).replace(f"{folder}/", "")
             page.write_text(text, encoding="utf-8")
             sheet = browser.new_page(viewport={"width": WIDTH, "height": 900})
             sheet.goto(page.as_uri())

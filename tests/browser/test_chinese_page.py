@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from atc_py.target.operators import operators
+from atc_py.target.operator_table import operators
 from tests.browser.conftest import Opened
 
 Show = Callable[..., Opened]

@@ -14,9 +14,8 @@ from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
 from atc_py.report.check.json_document import check_document
 from atc_py.report.model.offline_model import model_tables
-from atc_py.report.planning.formats import plan_json
 from atc_py.report.planning.tables import plan_lines
-from atc_py.report.profile.json_document import profile_json
+from atc_py.report.profile.formats import profile_json
 from atc_py.report.profile.text import profile_tables
 from atc_py.report.tables import plain_lines
 from atc_py.results.cann_nodes import read_newer
@@ -45,6 +44,10 @@ WIDE = (
     "g (float[1,1,1,8400] x, float[1,1,1,1] w) => (float[1,1,1,8400] y) "
     "{ y = Conv <strides = [1,1]> (x, w) }"
 )
+WORDS = (
+    "g (float[1,1,32,300] x, float[4,1,2,300] w) => (float[1,4,31,1] y) "
+    "{ y = Conv <strides = [1,1]> (x, w) }"
+)
 PRODUCT = "g (float[4,8] x, float[8,4] w) => (float[4,4] y) { y = MatMul(x, w) }"
 PIXEL = (
     "g (float[1,1,2,2] x, float[1,1,4,4] w) => (float[1,1,1,1] y) "
@@ -65,6 +68,7 @@ ROWS = (
 
 CASES = {
     "wide convolution": Case(WIDE, {}, {"Conv/dim_in_range/X.W"}),
+    "window over words": Case(WORDS, {"soc": "Ascend310P3"}, {"Conv/dim_in_range/W.W"}),
     "float32 product": Case(PRODUCT, KEEP, {"MatMul/dtype_listed/A", "MatMul/dtype_listed/B"}),
     "result of one pixel": Case(PIXEL, BASE, {"Conv/dims_equal/X"}),
     "convolution of volumes": Case(
@@ -125,6 +129,7 @@ def test_evidence_counts_for_what_was_seen_alone(tmp_path: Path) -> None:
     for graph, options in (
         (PRODUCT, {**KEEP, "soc": "Ascend310P3"}),
         (double, KEEP),
+        (WORDS, {}),
         (line, {}),
         (line, BASE),
     ):
@@ -175,7 +180,7 @@ def test_an_offline_model_knows_which_nodes_a_later_list_alone_takes(tmp_path: P
     for lines in (info, plain_lines(profile_tables(profile)[0])):
         assert "  cann-9.0 alone takes  LayerNormalization 2" in lines
     plan = atc_py.plan_model(path, target={"cosine": 0.9})
-    assert plan_json(plan)["newer"] == newer
+    assert plan.as_json()["newer"] == newer
     with speaking("zh"):
         assert any("2 个节点（LayerNormalization）仅 cann-9.0" in line for line in plan_lines(plan))
     api.convert(

@@ -1,19 +1,26 @@
 """`atc-py check` of folders and patterns: every model once, a summary, several processes."""
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import onnx
 import pytest
 
 import atc_py
+from atc_py import jobs
 from atc_py.diag.codes import all_codes
+from atc_py.jobs import TaskFailure, TaskFailureKind
 from atc_py.options.model_paths import model_paths
 from atc_py.pipeline import check_pool
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import check_text
+from atc_py.text import Text
 from tests.cli.conftest import Result, small_model
+from tests.jobs.failing import FailingExecutor
 
 Atc = Callable[..., Result]
 
@@ -126,17 +133,23 @@ def test_processes_start_where_the_first_models_say_that_it_pays(
 
 @pytest.mark.usefixtures("nets")
 def test_process_that_dies_leaves_the_rest_to_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from concurrent.futures.process import BrokenProcessPool
-
-    def broken(
-        models: list[Path], options: object, check: Callable[..., object], _n: int
-    ) -> object:
-        yield check(models[0], options, alone=False)
-        raise BrokenProcessPool
-
-    monkeypatch.setattr(check_pool, "_checked_apart", broken)
+    executor = FailingExecutor({1: TaskFailure(TaskFailureKind.CRASHED, Text("it ended"))})
+    monkeypatch.setattr(jobs, "open_executor", lambda *_, **__: nullcontext(executor))
     paths = model_paths(["nets"])
     assert atc_py.check_models(paths, processes=2) == atc_py.check_models(paths)
+    assert len(executor.given) == len(paths)
+
+
+@pytest.mark.usefixtures("nets")
+def test_processes_do_not_run_the_program_that_asks_for_them_again() -> None:
+    Path("program.py").write_text(
+        "import atc_py\n"
+        "print(len(atc_py.check_models(['nets/a.onnx', 'nets/b.onnx'], processes=2).models))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "program.py"], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("2\n", "")
 
 
 def test_codes_keep_their_identity_between_processes() -> None:

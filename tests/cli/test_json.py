@@ -54,6 +54,9 @@ GOOD: dict[str, Line] = {
 }
 """A command line that is done, for each document."""
 
+FORMS = Path(__file__).parents[1] / "golden" / "documents.json"
+"""Forms of documents, by the command line."""
+
 FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
     "check": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (3, ("small.onnx", "-o", "gone/report"))),
     "compare": (
@@ -160,6 +163,29 @@ def test_result_is_one_document_with_the_names_that_are_documented(
     assert isinstance(found, list) == text.startswith("[")
     assert each
     assert all(set(one) == names for one in each)
+
+
+def form(value: object) -> object:
+    """Return the names in a document and the kinds of its values; of a list that of its first.
+
+    More than eight values of one kind are by names that the model or the list of passes has.
+    """
+    if isinstance(value, list):
+        return [form(value[0])] if value else []
+    if not isinstance(value, dict):
+        return {bool: "bool", str: "text", type(None): "null"}.get(type(value), "number")
+    forms = {name: form(inner) for name, inner in value.items()}
+    first = next(iter(forms.values()), None)
+    alike = len(forms) > 8 and all(inner == first for inner in forms.values())
+    return {"*": first} if alike else forms
+
+
+def test_documents_have_the_form_that_is_stored(workshop: Atc) -> None:
+    onnx.save(small_model(operator="Tan"), "hard.onnx")
+    for line, stored in json.loads(FORMS.read_text(encoding="utf-8")).items():
+        done = workshop(*line.split(), "--json")
+        # The order of names counts, too.
+        assert json.dumps(form(document(done))) == json.dumps(stored), line
 
 
 @pytest.mark.parametrize("command", FAILING)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.report.model.layout import layout_json
+from atc_py.report.model.records import layout_json
 from tests.cli.conftest import Result
 
 Atc = Callable[..., Result]

@@ -9,7 +9,7 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.report.model.precision import precision_json
+from atc_py.report.model.records import precision_json
 from tests.cli.conftest import Result, small_model
 
 Atc = Callable[..., Result]

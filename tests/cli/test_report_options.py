@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from atc_py.cli.main import cli
 from atc_py.cli.report import _given
-from atc_py.report.overview import actions
+from atc_py.report.page import actions
 from tests.cli.conftest import Result, small_model
 from tests.cli.test_profile_command import TABLE
 from tests.cli.test_report_command import model_of

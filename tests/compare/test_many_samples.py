@@ -19,7 +19,7 @@ from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FIN
 from atc_py.diag.diagnostic import Code
 from atc_py.pipeline.running.samples import evenly
 from atc_py.report.layers.formats import render_layers
-from atc_py.results.sample_spread import QUANTILES
+from atc_py.results.judgment import QUANTILES
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.execution.parallel import Workers
-from atc_py.device.sim.kernel import Call, Workspace, kernels
-from atc_py.device.sim.node import NodeFacts, TensorFacts
+from atc_py.device.sim.kernel import KERNELS, Call, Workspace
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from tests.device.models import (
     Array,
@@ -132,8 +132,8 @@ def test_layer_norm_of_many_rows_does_not_depend_on_how_they_are_cut() -> None:
     gamma, beta = random_array(5, [48]), random_array(6, [48])
     attributes = {"begin_norm_axis": 1, "begin_params_axis": 1, "epsilon": 1e-5}
     facts = tuple(TensorFacts(DType.FLOAT32, each.shape) for each in (x, gamma, beta))
-    node = NodeFacts("LayerNorm", "n", "AI_CORE", facts, facts[:1], attributes)
-    kernel, results = kernels()["LayerNorm"], []
+    node = NodeView("LayerNorm", "n", "AI_CORE", facts, facts[:1], attributes)
+    kernel, results = KERNELS.all()["LayerNorm"], []
     for workers in (Workers(1), Workers(3)):
         call = Call(node, (x, gamma, beta), (np.empty_like(x),), Workspace(), workers)
         kernel.launch(call)()

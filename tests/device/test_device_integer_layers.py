@@ -13,8 +13,8 @@ from atc_py.device.sim.backend import SimBackend
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, find_kernel
 from atc_py.device.sim.kernels import convolution, transposed_convolution
-from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import integer_products
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.package.schema import OmAttribute
 from atc_py.tensor.dtypes import DType
 from tests.device.integer_layers import (
@@ -215,7 +215,7 @@ def test_parts_of_an_integer_product_make_the_whole(
     expected = np.einsum("...mk,...kn->...mn", a.astype(np.int64), b.astype(np.int64))
     types = TensorFacts(I8, left), TensorFacts(I8, right)
     attributes = {"adj_x1": False, "adj_x2": False, "offset_x": 0}
-    node = NodeFacts("BatchMatMulV2", "n", "aicore", types, (), attributes)
+    node = NodeView("BatchMatMulV2", "n", "aicore", types, (), attributes)
     out = np.full(expected.shape, 7, np.int32)
     kernel, workers = find_kernel("BatchMatMulV2"), Workers(size)
     assert kernel is not None
@@ -297,7 +297,7 @@ def test_constant_that_stands_where_another_was_is_not_taken_for_it() -> None:
     known = integer_products._FLOATS._known
     known[id(weights), weights.strides] = ref(gone), gone.astype(np.float32)
     types = TensorFacts(I8, (1, 1)), TensorFacts(I8, (1, 1))
-    node = NodeFacts("MatMulV2", "n", "aicore", types, (), {})
+    node = NodeView("MatMulV2", "n", "aicore", types, (), {})
     call = Call(node, (gone, weights), (np.zeros((1, 1), np.int32),))
     assert integer_products.widened_weights(call, weights) == 3
 

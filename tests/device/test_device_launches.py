@@ -11,7 +11,7 @@ from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.execution.program import settled
 from atc_py.device.sim.execution.session import SimModel
-from atc_py.device.sim.kernel import Launch, in_turn, shared
+from atc_py.device.sim.kernel import Launch, sequence, split_among_workers
 from tests.device.models import Array, Attributes, MemoryModel, ModelBuilder
 
 X, FILTERS = [2, 8, 16, 16], [12, 8, 3, 3]
@@ -102,7 +102,7 @@ def test_shared_work_is_built_once_for_each_range_and_thread() -> None:
 
         return launch
 
-    launch = shared(workers, 8, build)
+    launch = split_among_workers(workers, 8, build)
     for _ in range(20):
         launch()
     workers.close()
@@ -114,6 +114,6 @@ def test_shared_work_is_built_once_for_each_range_and_thread() -> None:
 
 def test_launches_in_turn_keep_their_order() -> None:
     seen: list[int] = []
-    in_turn([partial(seen.append, number) for number in range(3)])()
-    in_turn([])()
+    sequence([partial(seen.append, number) for number in range(3)])()
+    sequence([])()
     assert seen == [0, 1, 2]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, find_kernel
-from atc_py.device.sim.node import NodeFacts, TensorFacts
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from tests.device.models import Attributes, random_array, run_operator
 from tests.device.nodes import refusal
@@ -59,7 +59,7 @@ def test_parts_of_a_product_make_the_whole(
     bias = random_array(3, expected.shape[-1:])
     types = tuple(TensorFacts(F32, array.shape) for array in (a, b, bias))
     attributes = {"adj_x1": False, "adj_x2": False, "offset_x": 0}
-    node = NodeFacts("BatchMatMulV2", "n", "aicore", types, (), attributes)
+    node = NodeView("BatchMatMulV2", "n", "aicore", types, (), attributes)
     out = np.full(expected.shape, np.nan, np.float32)
     kernel, workers = find_kernel("BatchMatMulV2"), Workers(size)
     assert kernel is not None
@@ -73,7 +73,7 @@ def test_product_with_itself_is_that_with_an_equal_matrix(shape: tuple[int, ...]
     """Check a matrix and its transpose in one memory, which numpy gives to syrk, not to gemm."""
     x = random_array(1, shape)
     attributes = {"adj_x1": False, "adj_x2": True, "offset_x": 0}
-    node = NodeFacts("BatchMatMulV2", "n", "aicore", (TensorFacts(F32, shape),) * 2, (), attributes)
+    node = NodeView("BatchMatMulV2", "n", "aicore", (TensorFacts(F32, shape),) * 2, (), attributes)
     kernel = find_kernel("BatchMatMulV2")
     assert kernel is not None
     itself, equal = (np.empty((*shape[:-1], shape[-2]), np.float32) for _ in range(2))

@@ -1,16 +1,21 @@
 """The memory plan: slots are shared where lifetimes allow, and only there."""
 
+import tracemalloc
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 
+from atc_py.device.sim.execution import launch, session
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.program import SlotPlan
-from atc_py.device.sim.kernel import Workspace
+from atc_py.device.sim.kernel import Call, Kernel, Workspace
 from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.system.memory_limit import limited_memory
-from tests.device.models import ModelBuilder
+from atc_py.tensor.dtypes import DType
+from tests.device.models import Array, ModelBuilder, random_array, run_operator
 
 
 def plan(builder: ModelBuilder) -> SlotPlan:
@@ -136,3 +141,54 @@ def test_scratch_of_each_thread_is_its_own() -> None:
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(workspace.take, "a", (4,), np.float32).result()
     assert not np.shares_memory(mine, other)
+
+
+SIDE = 256
+X, FIRST = random_array(1, (SIDE, SIDE)), -np.ones((SIDE, SIDE), np.int32)
+PAIRS, IMAGE = -np.ones((SIDE, SIDE, 2), np.int64), X.reshape(1, 1, SIDE, SIDE)
+GRID, BOTH = random_array(2, (1, SIDE, SIDE, 2)), {"negative_index_support": True}
+F32, I32, I64 = DType.FLOAT32, DType.INT32, DType.INT64
+TEMPORARIES: dict[str, tuple[Sequence[Array | None], tuple[DType, list[int]], dict[str, Any]]] = {
+    "Resize": (
+        [X, None, None, np.array([SIDE, 2 * SIDE], np.int64)],
+        (F32, [SIDE, 2 * SIDE]),
+        {"mode": "linear", "coordinate_transformation_mode": "half_pixel"},
+    ),
+    "PadV3D": (
+        [X],
+        (F32, [SIDE + 2, SIDE + 2]),
+        {"mode": "edge", "paddings": [1, 1, 1, 1]},
+    ),
+    "NonZero": ([X], (I64, [2, SIDE * SIDE]), {"transpose": True}),
+    "GatherV2D": ([X[0], FIRST], (F32, [SIDE, SIDE]), {"axis": 0, **BOTH}),
+    "GatherElements": ([X, FIRST], (F32, [SIDE, SIDE]), {"dim": 1}),
+    "GatherNd": ([X, PAIRS], (F32, [SIDE, SIDE]), {"batch_dims": 0, **BOTH}),
+    "TensorScatterUpdate": ([X, PAIRS, X], (F32, [SIDE, SIDE]), {}),
+    "ScatterElements": ([X, FIRST, X], (F32, [SIDE, SIDE]), {"axis": 1, "reduction": "none"}),
+    "ReverseSequence": ([X, 0 - FIRST[0]], (F32, [SIDE, SIDE]), {"batch_dim": 0, "seq_dim": 1}),
+    "OneHotD": ([FIRST, X[0, :1], X[0, 1:2]], (F32, [SIDE, SIDE, 1]), {"axis": -1, "depth": 1}),
+    "ArgMaxD": ([X], (I64, [SIDE]), {"dimension": 0}),
+    "HardMax": ([X], (F32, [SIDE, SIDE]), {"axis": 0}),
+    "MatrixDeterminant": ([X], (F32, []), {}),
+    "RealDiv": ([FIRST, FIRST], (I32, [SIDE, SIDE]), {}),
+    "GridSampler2D": ([IMAGE, GRID], (F32, [1, 1, SIDE, SIDE]), {}),
+}
+
+
+@pytest.mark.parametrize("op", TEMPORARIES)
+def test_what_numpy_makes_for_a_moment_is_asked_for(
+    op: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, taken = [0], [0]
+
+    def compute(kernel: Kernel, call: Call) -> None:
+        tracemalloc.start()
+        launch.compute(kernel, call)
+        taken.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+
+    monkeypatch.setattr(session, "compute", compute)
+    monkeypatch.setattr(Workspace, "require", lambda _self, nbytes, _what: asked.append(nbytes))
+    inputs, output, attributes = TEMPORARIES[op]
+    run_operator(op, inputs, [output], attributes, [3] if op == "Resize" else [])
+    assert X.nbytes // 4 < max(taken) <= max(asked) + 2**14

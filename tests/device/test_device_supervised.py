@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.device import registry, supervised
+from atc_py.device import registry
 from atc_py.diag import AtcError, ExitCode
 from atc_py.pipeline.running.model import Model
 from tests.faults.models import small_model
@@ -191,10 +191,7 @@ def test_back_end_that_dies_is_reported(om: Path, device: str, said: str) -> Non
         ("stuck", 3, "has not opened after 3"),  # keeps a processor busy all the time
     ],
 )
-def test_back_end_that_hangs_is_stopped(
-    om: Path, monkeypatch: pytest.MonkeyPatch, device: str, seconds: int, said: str
-) -> None:
-    monkeypatch.setattr(supervised, "_CLOSING", 1.0)
+def test_back_end_that_hangs_is_stopped(om: Path, device: str, seconds: int, said: str) -> None:
     started = time.monotonic()
     found = failure(om, device, seconds)
     assert found.startswith("4 ATC7021 ")

@@ -5,9 +5,9 @@ import pytest
 
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, Rounding, Workspace, find_kernel
-from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.function_tables import looking_up, table_of
 from atc_py.device.sim.numerics.rounding import round_to_grid
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.target import TargetOp, operators
 from atc_py.tensor.dtypes import DType
 
@@ -27,13 +27,13 @@ def _of_one_float(row: TargetOp) -> bool:
 FUNCTIONS = [row for row in operators() if _of_one_float(row)]
 
 
-def _node(row: TargetOp, size: int) -> NodeFacts:
+def _node(row: TargetOp, size: int) -> NodeView:
     """Return a node of an operator; attributes without a default are 1.5."""
     attributes = {
         each.name: 1.5 if each.default is None else each.default for each in row.attributes
     }
     facts = TensorFacts(DType.FLOAT16, (size,))
-    return NodeFacts(row.name, "node", "aicore", (facts,), (facts,), attributes)
+    return NodeView(row.name, "node", "aicore", (facts,), (facts,), attributes)
 
 
 @pytest.mark.parametrize("row", FUNCTIONS, ids=lambda row: str(row.name))
@@ -74,5 +74,5 @@ def test_small_results_and_other_dtypes_have_no_table() -> None:
     assert kernel is not None
     assert table_of(_node(by_name["Swish"], 100), kernel, WORKER) is None
     wide = TensorFacts(DType.FLOAT32, (20000,))
-    node = NodeFacts("Swish", "node", "aicore", (wide,), (wide,), {"scale": 1.0})
+    node = NodeView("Swish", "node", "aicore", (wide,), (wide,), {"scale": 1.0})
     assert table_of(node, kernel, WORKER) is None

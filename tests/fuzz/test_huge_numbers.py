@@ -2,10 +2,15 @@
 
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
+import onnx
 import pytest
 
+import atc_py
+from atc_py.fix.registry import load_rules
+from tests.fix.cases import write_case
 from tests.fuzz.huge import HugeTrial, huge_model
 from tests.fuzz.trial import Step
 from tests.sampling import sampled
@@ -32,3 +37,16 @@ def test_case_is_the_same_whenever_it_is_made() -> None:
 def test_memory_beyond_the_limit_is_a_failure() -> None:
     assert HugeTrial(Step("check", 0, ()), 100, 1.0).failure == ""
     assert "took 900 MiB" in HugeTrial(Step("check", 0, ()), 900, 1.0).failure
+
+
+@pytest.mark.parametrize("rule", ["loop-as-gru", "scan-unroll"])
+def test_scan_over_more_inputs_than_it_has_takes_no_room(rule: str, tmp_path: Path) -> None:
+    path = write_case(load_rules()[rule].example, tmp_path / "case.onnx")
+    model = onnx.load(path)
+    (count,) = (each for each in model.graph.node[0].attribute if each.name == "num_scan_inputs")
+    count.i = 2**22
+    onnx.save(model, path)
+    tracemalloc.start()
+    assert atc_py.check_models(path).models[0].standing.value == "error"
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from atc_py.jobs import TaskExecutor, TaskFailure
-from atc_py.jobs.worker import TaskAnswer, called
+from atc_py.jobs.lane import TaskAnswer, called
 from atc_py.system.memory_limit import memory_limit
 
 T = TypeVar("T")

@@ -13,11 +13,11 @@ import pytest
 
 import atc_py
 from atc_py.device.sim.kernel import find_kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.diag import AtcError
 from atc_py.ir import Graph, Node, Phase
 from atc_py.ir.parser import parse_graph
 from atc_py.kernels.kernels import INDEX, emit_kernels
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.spec import OpSpec, all_specs
 from atc_py.system.structs import replace
 from atc_py.target import find_operator, find_soc
@@ -75,7 +75,7 @@ def with_shapes(node: Node, shapes: Sequence[Shape]) -> Graph | None:
     defaults = {x.name: x.default for x in row.attributes if x.default is not None}
     attributes = defaults | node.attributes
     try:
-        results = kernel.types(NodeFacts(node.op, "", node.engine.value, facts, stated, attributes))
+        results = kernel.types(NodeView(node.op, "", node.engine.value, facts, stated, attributes))
     except NodeError:
         results = tuple(TensorFacts(each.dtype, (0,) * len(each.dims)) for each in stated)
     if any(each.is_open for each in results):

@@ -3,19 +3,18 @@
 import importlib
 import inspect
 import pkgutil
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Mapping
 
 import pytest
 
 import atc_py.kernels
 from atc_py.ir import Engine, Graph
-from atc_py.kernels import registry
 from atc_py.kernels.collect import collect
 from atc_py.kernels.family import Family
 from atc_py.kernels.fields import Tiling, extended, narrow, wide
 from atc_py.kernels.plan import Launch, Plan
-from atc_py.kernels.registry import families, families_of, family_of
+from atc_py.kernels.registry import FAMILIES, families_of, family_of
+from atc_py.system.register import Register
 from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType
 from tests.kernels.conftest import AddNode
@@ -103,12 +102,12 @@ def test_a_tiling_extends_another_and_may_change_its_numbers() -> None:
 
 
 def test_every_operator_of_a_family_has_a_row() -> None:
-    assert families()
-    assert all(find_operator(op) for family in families() for op in family.operators)
+    assert FAMILIES.all().values()
+    assert all(find_operator(op) for family in FAMILIES.all().values() for op in family.operators)
 
 
 def test_the_family_in_blocks_is_asked_first() -> None:
-    for op in {op for family in families() for op in family.operators}:
+    for op in {op for family in FAMILIES.all().values() for op in family.operators}:
         kinds = [family.in_blocks for family in families_of(op)]
         assert kinds in ([True, False], [False], [True])
 
@@ -122,26 +121,21 @@ def test_operands_in_blocks_choose_the_family_in_blocks(graph: Graph, add_node: 
     assert [each.in_blocks for each in found] == [False, True, False]
 
 
-def listed(monkeypatch: pytest.MonkeyPatch, **modules: tuple[Family, ...]) -> Any:
-    """Return the register with families of these modules alone."""
-    names = [SimpleNamespace(name=name) for name in modules]
-    monkeypatch.setattr("atc_py.kernels.registry.pkgutil.iter_modules", lambda _: names)
-    monkeypatch.setattr(
-        "atc_py.kernels.registry.importlib.import_module",
-        lambda name: SimpleNamespace(FAMILIES=modules[name.rpartition(".")[2]]),
-    )
-    return registry._by_operator.__wrapped__
+def named(*families: Family) -> Mapping[tuple[str, bool], Family]:
+    """Return a register's families of Sign, listed in modules called by their numbers."""
+    register: Register[tuple[str, bool], Family] = Register("family of", "atc_py.text")
+    for number, family in enumerate(families):
+        for key in FAMILIES._keys(family, None):
+            register.add(key, family, f"module{number}")
+    return register.named("Sign")
 
 
-def test_two_families_of_one_operator_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_families_of_one_operator_are_refused() -> None:
     one, other = (Claiming(in_blocks=False) for _ in range(2))
-    by_operator = listed(monkeypatch, first=(one,), second=(other,))
-    with pytest.raises(ValueError, match=r"Sign is claimed in .*\.first and in .*\.second"):
-        by_operator()
+    with pytest.raises(ValueError, match=r"of Sign False stands twice: in module0 and in module1"):
+        named(one, other)
 
 
-def test_rows_and_blocks_of_one_operator_may_be_two_families(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rows_and_blocks_of_one_operator_may_be_two_families() -> None:
     rows, blocks = Claiming(in_blocks=False), Claiming(in_blocks=True)
-    assert listed(monkeypatch, first=(rows,), second=(blocks,))() == {"Sign": (blocks, rows)}
+    assert named(rows, blocks) == {("Sign", False): rows, ("Sign", True): blocks}

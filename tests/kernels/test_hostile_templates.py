@@ -12,6 +12,7 @@ from atc_py.kernels import rendering
 from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.templating import render
 from atc_py.system.resources import templates_dir
+from atc_py.system.worker import Worker
 from atc_py.tensor.dtypes import DType
 
 OWN = templates_dir() / "kernels"
@@ -167,12 +168,20 @@ def test_modules_in_the_current_folder_are_not_imported(
     for name in ("json", "pickle", "jinja2", "atc_py"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(9)", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    process = rendering._Process()
-    monkeypatch.setattr(rendering, "_process", lambda: process)
-    try:
-        assert rendered(tmp_path, "{{ 1 + 1 }}") == "2"
-    finally:
-        process.close()
+    rendering._process().close()
+    rendering._process.cache_clear()
+    assert rendered(tmp_path, "{{ 1 + 1 }}") == "2"
+
+
+def test_process_that_does_not_start_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(Worker, "start", refuse)
+    message = refusal(tmp_path, "{{ 1 + 1 }}")
+    assert message.endswith("its process does not start: Resource temporarily unavailable")
 
 
 def test_own_templates_render_alike_in_the_sandbox(tmp_path: Path) -> None:

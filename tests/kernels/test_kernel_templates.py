@@ -19,7 +19,7 @@ from jinja2 import Environment
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import AttrValue, Engine, Graph, TensorType
 from atc_py.kernels.kernels import KernelSet, emit_kernels
-from atc_py.kernels.registry import families
+from atc_py.kernels.registry import FAMILIES
 from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
@@ -225,14 +225,14 @@ def test_kernels_of_blocks_wait_for_what_is_filled_in(
 
 
 def test_golden_tilings_show_every_family() -> None:
-    assert {family.name for family in families()} <= set(SHOWN)
+    assert {family.name for family in FAMILIES.all().values()} <= set(SHOWN)
 
 
 def test_every_template_is_used() -> None:
     """Check for use by a family, as parent or macros of another template, or by the project."""
     folder = templates_dir() / "kernels"
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.cpp.j2")}
-    named = {f"{family.template}.cpp.j2" for family in families()}
+    named = {f"{family.template}.cpp.j2" for family in FAMILIES.all().values()}
     named |= {f"{name}.cpp.j2" for name in ("aicpu", "skeleton", "host_kernels")}
     named |= {name for name in texts if any(f'"{name}"' in text for text in texts.values())}
     assert set(texts) - named - {"conv.cpp.j2", "matmul.cpp.j2"} == set()

@@ -167,7 +167,9 @@ def test_two_lowerings_of_one_version_clash() -> None:
         return [b.input(0)]
 
     assert find_lowering("Conv", 1) is not None
-    with pytest.raises(ValueError, match=r"lower_twice clashes with .*lower_conv"):
+    with pytest.raises(
+        ValueError, match=r"lowering of Conv 1 stands twice: in .*nn:\d+ and in .*refusals:"
+    ):
         lowering("Conv")(lower_twice)
 
 

@@ -3,10 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
-from atc_py.lowering import registry
-
 ASK = """\
 import sys
 from atc_py.lowering.registry import lowering_versions
@@ -31,12 +27,3 @@ def test_one_operator_imports_its_own_functions() -> None:
 
 def test_operator_without_functions_imports_none() -> None:
     assert asked("Relu") == ("", set())
-
-
-def test_functions_of_a_module_that_no_table_lists_are_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    registry._versions.cache_clear()
-    monkeypatch.setattr(registry, "OPERATORS", {})
-    assert registry.lowering_versions("Einsum")
-    registry._versions.cache_clear()

@@ -11,9 +11,8 @@ from atc_py import api
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, UNKNOWN_OPERATOR
-from atc_py.report.check.formats import render_check
+from atc_py.report.check.formats import exit_status, render_check
 from atc_py.report.check.json_document import check_document
-from atc_py.report.check.verdict import exit_status
 from tests.check.checks import checked
 from tests.networks.builders.open_detector import build_open_detector
 from tests.onnx_graph import onnx_files

@@ -11,7 +11,7 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_QUANT_CONFIG, NOT_IN_MODEL, QUANT_FIELD_NOT_MODELED
 from atc_py.diag.diagnostic import Code
-from atc_py.results.float_quantization import FloatQuantization
+from atc_py.results.quantization import FloatQuantization
 from tests.quantizing.float_networks import conv_network, samples_of
 from tests.quantizing.test_prepare import norm_network, norm_products
 

@@ -15,7 +15,7 @@ from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.sample_choice import ChosenSamples
 from atc_py.quantizing.trial_model import form_errors
 from atc_py.report.quantizing.formats import check_ending, render_quantization
-from atc_py.results.float_quantization import FloatQuantization
+from atc_py.results.quantization import FloatQuantization
 from atc_py.system.structs import replace
 from atc_py.text import Text
 from tests.quantizing.float_networks import conv_network, samples_of

@@ -15,7 +15,7 @@ from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.channel_errors import ChannelErrors
 from atc_py.quantizing.judging import select_parts
 from atc_py.quantizing.options import CalibrationOptions
-from atc_py.results.step_gain import StepGain
+from atc_py.results.quantization import StepGain
 from atc_py.system.structs import replace
 from tests.quantizing.float_networks import (
     Array,

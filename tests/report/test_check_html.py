@@ -11,11 +11,11 @@ import pytest
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_TEMPLATE
-from atc_py.report import page as module
 from atc_py.report.check.baseline import Baseline
 from atc_py.report.check.json_document import check_document
-from atc_py.report.overview import html_page
-from atc_py.report.overview.pages import check_html
+from atc_py.report.page import html_page
+from atc_py.report.page import rendering as module
+from atc_py.report.page.html_page import check_html
 from atc_py.system.resources import templates_dir
 from tests.executed_lines import PACKAGE, executed, steep
 from tests.report.check_samples import (

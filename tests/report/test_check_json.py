@@ -12,8 +12,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_BASELINE, FILE_NOT_FOUND
 from atc_py.report.check.baseline import Baseline, read_baseline
 from atc_py.report.check.document import BaselineCount
+from atc_py.report.check.formats import exit_status
 from atc_py.report.check.json_document import check_document, check_json, check_json_schema
-from atc_py.report.check.verdict import exit_status
 from tests.check_schema import SCHEMA
 from tests.report.check_samples import (
     RESTATED,

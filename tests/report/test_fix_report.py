@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from atc_py.results.fixing import (
     TargetError,
     TargetProof,
 )
+from atc_py.system.structs import replace
 from atc_py.text import Words, verbatim
 from tests.cli.conftest import Result
 from tests.cli.conftest import atc as atc
@@ -88,7 +88,7 @@ def test_text_has_rewrites_assumptions_errors_costs_and_the_target() -> None:
 def test_findings_alike_that_are_left_share_a_row() -> None:
     why = (("int64-as-int32", Words("bounds are known", "范围已知")),)
     words = Words("A must be float", "A 须为浮点")
-    left = tuple(Left(at, "Less", words, why, "ATC4002") for at in (4, 4, 7))
+    left = tuple(Left(at, "Less", "ATC4002", words, why) for at in (4, 4, 7))
     text = fixing_text(record(rewrite(1, 0.0), left=left))
     assert "1 of 4 errors is removed, 3 are left" in text
     assert (
@@ -102,7 +102,7 @@ def test_findings_alike_that_are_left_share_a_row() -> None:
 
 def test_many_findings_of_one_reason_share_a_row_and_the_deciding_input_is_named() -> None:
     why = (("if-as-where", Words("dims are known", "形状已知")),)
-    left = tuple(Left(2, "Conv", verbatim(f"rank {at}"), why, "ATC4003") for at in range(12))
+    left = tuple(Left(2, "Conv", "ATC4003", verbatim(f"rank {at}"), why) for at in range(12))
     text = fixing_text(replace(record(left=left), output=None, deciding={"sr": (16000, 8000)}))
     assert text.startswith("net.onnx: no error is removed, 12 are left; no node was rewritten\n")
     assert "Conv      ATC4003  rank 0; 11 more  if-as-where needs: dims are known" in text

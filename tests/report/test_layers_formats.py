@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,10 @@ from atc_py.compare.histograms import Sampled
 from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.report.layers.formats import FORMATS, render_layers
-from atc_py.report.overview import html_page as page
+from atc_py.report.page import html_page as page
 from atc_py.results.layer import ErrorOrigin, Layer
 from atc_py.results.layer_comparison import Alone, Excluded, KeptNode, LayerComparison, Suggestion
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from tests.report.page_document import document_of
 

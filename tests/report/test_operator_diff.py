@@ -7,8 +7,13 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
 from atc_py.onnx_graph.reading.history import history
-from atc_py.report.operators.diff import diff_json, diff_lines, operator_diff
-from atc_py.report.operators.history import history_json, history_rows
+from atc_py.report.operators.diff import (
+    diff_json,
+    diff_lines,
+    history_json,
+    history_rows,
+    operator_diff,
+)
 from atc_py.report.operators.listing import find_named_spec
 
 

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 import onnx
 import pytest
 
-from atc_py.pipeline.outline import outline_for
+from atc_py.pipeline.file_graph import compiled_file_graph
 from atc_py.pipeline.profile import profile_model
-from atc_py.report.overview.pages import profile_html
+from atc_py.report.page.html_page import profile_html
 from atc_py.results.compiled_model import CompiledModel
 from tests.cost.small_networks import chain
 from tests.report.page_document import document_of
@@ -38,7 +38,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     onnx.save(model, path)
     compiled: list[CompiledModel] = []
     found = profile_model(path, ["sim", "Ascend910B4"], compiled=compiled)
-    return profile_html(found, outline_for(path, compiled[0]), compiled[0])
+    return profile_html(found, compiled_file_graph(path, compiled[0]), compiled[0])
 
 
 def test_page_has_kernels_roofs_and_memory_of_each_soc(page: str) -> None:

@@ -8,10 +8,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from atc_py.compare.overview import OverviewOptions, overview_of
-from atc_py.report.overview.document import overview_document
-from atc_py.report.overview.wins import Win, biggest_wins
-from atc_py.results.overview import Overview
+from atc_py.compare.summary import SummaryOptions, summary_of
+from atc_py.report.page.document import summary_document
+from atc_py.report.page.wins import Win, biggest_wins
+from atc_py.results.summary import ModelSummary
 
 _RANDOM = np.random.default_rng(0)
 NORMS = "fuse-conv-batch-norm"
@@ -43,13 +43,13 @@ def normalized_sums(*, after: str) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
-def looked_at(model: onnx.ModelProto, folder: Path) -> Overview:
+def looked_at(model: onnx.ModelProto, folder: Path) -> ModelSummary:
     """Return what is known of a model without a comparison."""
     onnx.save(model, folder / "net.onnx")
-    return overview_of(folder / "net.onnx", OverviewOptions(compares=False))
+    return summary_of(folder / "net.onnx", SummaryOptions(compares=False))
 
 
-def wins_of(done: Overview) -> list[Win]:
+def wins_of(done: ModelSummary) -> list[Win]:
     """Return the biggest wins."""
     assert done.profile is not None
     assert done.compiled is not None
@@ -87,7 +87,7 @@ def test_kernel_of_several_operators_is_not_said_to_be_unfused(tmp_path: Path) -
 
 
 def test_page_lists_what_each_pass_found(tmp_path: Path) -> None:
-    document: dict[str, Any] = overview_document(
+    document: dict[str, Any] = summary_document(
         looked_at(normalized_sums(after="Concat"), tmp_path)
     )
     rows = {row[0]: row for row in document["fusions"]}

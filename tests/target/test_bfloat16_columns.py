@@ -3,7 +3,7 @@
 import pytest
 
 from atc_py.target import Resource, TargetOp, Unit, find_operator, operators, socs
-from atc_py.target.operators import with_bfloat16
+from atc_py.target.operator_table import with_bfloat16
 from atc_py.target.row import Column, Operand
 from atc_py.tensor.dtypes import DType
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from atc_py.target import Unit, find_operator, operators
-from atc_py.target.operators import row_modules
+from atc_py.system.register import Register
+from atc_py.target import TargetOp, Unit, find_operator, operators
+from atc_py.target.operator_table import ROWS
 from atc_py.target.rows import reduction
 
 
@@ -23,5 +24,8 @@ def test_row_that_launches_a_kernel_has_a_family_and_a_dtype() -> None:
 def test_two_rows_of_one_name_clash(monkeypatch: pytest.MonkeyPatch) -> None:
     relu = find_operator("Relu")
     monkeypatch.setattr(reduction, "ROWS", (relu,))
-    with pytest.raises(ValueError, match=r"Relu has a row in .*elementwise and in .*reduction"):
-        row_modules()
+    rows: Register[str, TargetOp] = Register(
+        ROWS.kind, ROWS.package, listed="ROWS", keys=lambda row, _: [row.name]
+    )
+    with pytest.raises(ValueError, match=r"Relu stands twice: in .*elementwise and in .*reduction"):
+        rows.all()

@@ -239,7 +239,7 @@ class InferenceSession(SessionSurface):
         if not self._feeder.open_names:
             return types_of(self._models.prepare(()))
         try:
-            return self._source.outlook()
+            return self._source.known_outputs()
         except AtcError as error:
             raise load_error(error) from error
 

@@ -69,8 +69,8 @@ class SessionSource(Protocol):
         """
         ...
 
-    def outlook(self) -> Mapping[str, KnownType]:
-        """Return what is known of outputs whatever is chosen for open dims.
+    def known_outputs(self) -> Mapping[str, KnownType]:
+        """Types of outputs that hold whatever is chosen for open dims.
 
         Raises:
             AtcError: with all findings, where no dims of the inputs compile.
@@ -148,16 +148,16 @@ class OnnxSource:
         }
         return Built(model, nbytes, done.warnings, casts)
 
-    def outlook(self) -> Mapping[str, KnownType]:
-        """Return what is known of outputs whatever is chosen for open dims.
+    def known_outputs(self) -> Mapping[str, KnownType]:
+        """Types of outputs that hold whatever is chosen for open dims.
 
         Raises:
             AtcError: with all findings, where no dims of the inputs compile.
         """
-        from atc_py.pipeline.outlook import outlook
+        from atc_py.pipeline.open_model_report import report_open_model
 
-        found = outlook(self.file, self.options).outputs
-        return {each.name: KnownType(each.dtype, each.dims) for each in found}
+        outputs = report_open_model(self.file, self.options).outputs
+        return {port.name: KnownType(port.dtype, port.dims) for port in outputs}
 
     def _require_unchanged(self) -> None:
         """Refuse files that were written again: their weights are not those that were read.
@@ -216,7 +216,7 @@ class OfflineSource:
         facts = memory_facts(model.description)
         return Built(model, 0 if facts is None else facts.total)
 
-    def outlook(self) -> Mapping[str, KnownType]:
+    def known_outputs(self) -> Mapping[str, KnownType]:
         """The types of outputs."""
         return types_of(self.model)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,13 @@ from atc_py.jobs.sent_files import sent_file
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 from atc_py.system import structs
 from atc_py.system.path_facts import legible
+from atc_py.system.structs import replace
 from atc_py.text import Text, in_language
 
 if TYPE_CHECKING:
-    from atc_py.compare.overview import OverviewOptions
+    from atc_py.compare.summary import SummaryOptions
     from atc_py.results.layer_comparison import LayerComparison
-    from atc_py.results.overview import Overview
+    from atc_py.results.summary import ModelSummary
 
 
 _MEMORY = {MEMORY_LIMIT.id, DEVICE_MEMORY.id}
@@ -73,7 +74,7 @@ class DoneRow:
 
 def run_row(task: RowTask) -> DoneRow:
     """The row of a task; refusals are part of it."""
-    from atc_py.compare.overview import OverviewOptions
+    from atc_py.compare.summary import SummaryOptions
 
     began = time.monotonic()
     each = task.combination
@@ -88,7 +89,7 @@ def run_row(task: RowTask) -> DoneRow:
     }
     if "op_specs" in compiling:
         compiling["op_specs"] = sent_file(task.sent_specs, compiling["op_specs"])
-    options = OverviewOptions(
+    options = SummaryOptions(
         socs=(each.soc,),
         compiling=compiling,
         running=running,
@@ -115,7 +116,7 @@ def run_row(task: RowTask) -> DoneRow:
     return DoneRow(row, page, time.monotonic() - began)
 
 
-def _own_shapes(model: Path, options: OverviewOptions) -> OverviewOptions:
+def _own_shapes(model: Path, options: SummaryOptions) -> SummaryOptions:
     """The options with the shapes of the model's own inputs alone."""
     shapes = options.compiling.get("input_shape")
     if not shapes:
@@ -127,16 +128,16 @@ def _own_shapes(model: Path, options: OverviewOptions) -> OverviewOptions:
     return replace(options, compiling={**options.compiling, "input_shape": kept})
 
 
-def _overview(model: Path, options: OverviewOptions) -> Overview:
+def _overview(model: Path, options: SummaryOptions) -> ModelSummary:
     """Return what is found out; samples that do not fit are a reason why there is no comparison."""
-    from atc_py.compare.overview import overview_of
+    from atc_py.compare.summary import summary_of
 
     try:
-        return overview_of(model, options)
+        return summary_of(model, options)
     except AtcError as error:
         if not options.compares:
             raise
-        done = overview_of(model, replace(options, compares=False))
+        done = summary_of(model, replace(options, compares=False))
         return replace(done, not_compared=error.diagnostics)
 
 
@@ -154,7 +155,7 @@ def _refused(task: RowTask, diagnostics: Iterable[Diagnostic]) -> SweepRow:
     )
 
 
-def _row(task: RowTask, done: Overview) -> SweepRow:
+def _row(task: RowTask, done: ModelSummary) -> SweepRow:
     compiled, comparison = done.compiled, done.comparison
     cost = done.profile.costs[0] if done.profile is not None and done.profile.costs else None
     check = done.check.models[0] if done.check is not None else None
@@ -228,13 +229,13 @@ def _with_memory(verdict: SweepVerdict, diagnostics: Iterable[Diagnostic]) -> Sw
     return verdict
 
 
-def _page(done: Overview, language: str | None) -> bytes | None:
+def _page(done: ModelSummary, language: str | None) -> bytes | None:
     """The page about the model, where it is wanted."""
     if language is None:
         return None
-    from atc_py.report.overview.html_page import overview_html
+    from atc_py.report.page.html_page import summary_html
 
-    return overview_html(done, language).encode("utf-8")
+    return summary_html(done, language).encode("utf-8")
 
 
 def _as_given(

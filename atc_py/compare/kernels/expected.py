@@ -55,7 +55,7 @@ def _link_inputs(link: SampledNode, before: NDArray[Any]) -> Sequence[NDArray[An
 def _result_shift(
     link: SampledNode, before: NDArray[Any], off: NDArray[np.float64], result: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Return how far a link's result moves when its input moves by `off`."""
+    """Movement of a link's result when its input moves by `off`."""
     middle = result.astype(np.float64)
     moved = np.zeros(middle.shape)
     with np.errstate(all="ignore"):

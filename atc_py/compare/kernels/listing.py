@@ -1,8 +1,6 @@
 """The kernels of a model, as its offline model lists them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from atc_py.compare.kernels.index import KernelEntry, decode_index
 from atc_py.diag import Place
@@ -10,11 +8,11 @@ from atc_py.diag.codes import OM_CONTENT
 from atc_py.kernels.kernels import INDEX
 from atc_py.package.names import KERNELS
 from atc_py.package.reader import OfflineModel
+from atc_py.system.structs import Result
 from atc_py.text import Text
 
 
-@dataclass(frozen=True, slots=True)
-class KernelList:
+class KernelList(Result, frozen=True):
     """The list of a model's kernels as `kernels.json` has it.
 
     Attributes:
@@ -26,10 +24,6 @@ class KernelList:
     soc: str
     buffers: Mapping[str, int]
     kernels: tuple[KernelEntry, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """The list as JSON prints it."""
-        return {"soc": self.soc, "buffers": dict(self.buffers), "kernels": list(self.kernels)}
 
 
 def kernel_texts(model: OfflineModel) -> dict[str, str]:

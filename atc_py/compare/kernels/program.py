@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.node import TensorFacts
+from atc_py.package.node_view import TensorFacts
 from atc_py.text import Text
 
 _SECONDS = 300

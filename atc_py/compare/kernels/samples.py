@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.program import Step
-from atc_py.device.sim.node import TensorFacts
 from atc_py.kernels.family import InputSample
 from atc_py.kernels.registry import families_of
+from atc_py.package.node_view import TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 
@@ -49,7 +49,7 @@ class SampledLaunch:
     @property
     def inputs(self) -> tuple[NDArray[Any], ...]:
         """Inputs that the kernel reads, in the order of its signature."""
-        return tuple(each for part in self.parts for each in part.inputs if each is not None)
+        return tuple(array for part in self.parts for array in part.inputs if array is not None)
 
     @property
     def outputs(self) -> tuple[TensorFacts, ...]:
@@ -75,7 +75,7 @@ def case_of(
     """
     ways = [
         (kernel["numbers"], ()),
-        *((each["numbers"], each["reads"]) for each in kernel["links"]),
+        *((link["numbers"], link["reads"]) for link in kernel["links"]),
     ]
     parts = []
     for step, (numbers, reads) in zip(steps, ways, strict=True):
@@ -98,20 +98,24 @@ def _input_data(step: Step, position: int, generator: np.random.Generator) -> ND
     """Data for one input: what its family draws, or what fits its dtype."""
     node = step.node
     facts = node.required(position)
-    shapes = tuple(None if each is None else each.shape for each in node.inputs)
+    shapes = tuple(None if kind is None else kind.shape for kind in node.inputs)
     for family in families_of(node.op)[:1]:  # those of one operator draw alike
         sample = InputSample(
             node.op, node.attributes, shapes, position, facts.dtype, _known_shapes(node.outputs)
         )
-        found = family.draw(sample, generator)
-        if found is not None:
-            return np.asarray(found, facts.dtype.numpy, order="C")
+        drawn = family.draw(sample, generator)
+        if drawn is not None:
+            return np.asarray(drawn, facts.dtype.numpy, order="C")
     return _plain_values(facts.dtype, facts.shape, generator)
 
 
 def _known_shapes(tensors: tuple[TensorFacts, ...]) -> tuple[Shape, ...]:
     """The shapes of tensors, none where one is open."""
-    return () if any(each.is_open for each in tensors) else tuple(each.shape for each in tensors)
+    return (
+        ()
+        if any(tensor.is_open for tensor in tensors)
+        else tuple(tensor.shape for tensor in tensors)
+    )
 
 
 def _plain_values(

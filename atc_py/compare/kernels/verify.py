@@ -22,9 +22,9 @@ from atc_py.compare.kernels.program import Job, JobOutcome, run_jobs
 from atc_py.compare.kernels.samples import SampledLaunch, case_of
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.program import Program, Step
-from atc_py.device.sim.node import TensorFacts
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.kernels.writing import write_kernels
+from atc_py.package.node_view import TensorFacts
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.system.temp_folders import work_folder
@@ -63,11 +63,11 @@ def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[
     Raises:
         AtcError: OM_CONTENT where the list names a storage that an operand cannot have.
     """
-    found = []
+    stored = []
     for port, array in zip(kernel["inputs"], arrays, strict=True):
         origin, storage = _place(kernel, port, TensorFacts(_dtype(array), array.shape))
-        found.append(array if storage is None else pack(array, origin, storage))
-    return tuple(found)
+        stored.append(array if storage is None else pack(array, origin, storage))
+    return tuple(stored)
 
 
 def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple[TensorFacts, ...]:
@@ -76,12 +76,12 @@ def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple
     Raises:
         AtcError: OM_CONTENT as for inputs.
     """
-    found = []
+    types = []
     for port, facts in zip(kernel["outputs"], outputs, strict=True):
         origin, storage = _place(kernel, port, facts)
         shape = closed_shape(stored_shape(facts.shape, origin, storage, facts.dtype))
-        found.append(TensorFacts(facts.dtype, shape))
-    return tuple(found)
+        types.append(TensorFacts(facts.dtype, shape))
+    return tuple(types)
 
 
 def unpacked_result(
@@ -306,7 +306,7 @@ def _left_out(kernel: KernelEntry, step: Step, fixed: Container[int]) -> str:
     if not kernel["complete"]:
         return "skeleton"
     sized_by_data = step.kernel.results is not None and not all(
-        each in fixed for each in step.inputs
+        tensor in fixed for tensor in step.inputs
     )
     return "only the run knows all its shapes" if step.is_late or sized_by_data else ""
 

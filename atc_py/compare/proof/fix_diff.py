@@ -12,7 +12,7 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, known_type
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
-from atc_py.results.graph_diff import ChangeKind, DiffNode, DiffValue, NodeChange
+from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, NodeChange
 
 _SMALL = 4
 """Elements of a constant up to which its data is shown."""

@@ -50,7 +50,7 @@ from atc_py.pipeline.running.model import Port
 from atc_py.results.fixing import Difference, Fixing, Left
 from atc_py.spec import Library, specifications
 from atc_py.system.atomic_files import put_in_place
-from atc_py.system.memory_limit import RAISE_IT
+from atc_py.system.memory_limit import RAISE_IT, held_memory
 from atc_py.system.path_facts import is_folder
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
@@ -386,7 +386,8 @@ def _on_target(
         for feeds, results in proof.samples
     ]
     size = sum(constant_bytes(each) for each in fixed.graph.consts.values())
-    return prove_on_target(folder / name, size, options.check, samples, folder)
+    with held_memory(proof.nbytes):
+        return prove_on_target(folder / name, size, options.check, samples, folder)
 
 
 def _errors(counts: Mapping[Standing, int]) -> int:

@@ -228,14 +228,14 @@ def left_findings(
     """Yield what is left: faults of the model, and findings with the rules that did not fit."""
     for fault in faults:
         place = fault.place or Place()
-        yield Left(place.node, place.op_type or "", Text(fault.message), (), fault.code.id)
+        yield Left(place.node, place.op_type or "", fault.code.id, Text(fault.message))
     for finding in findings:
         node = finding.place.node
         unfit = dict.fromkeys(
             (each.rule.name, each.reason) for each in fixed.unfit if each.node.index == node
         )
         operator = finding.place.op_type or ""
-        yield Left(node, operator, finding.message, tuple(unfit), finding.code.id)
+        yield Left(node, operator, finding.code.id, finding.message, tuple(unfit))
 
 
 def errors_left(check: ModelCheck, rules: FixRules) -> list[Finding]:

@@ -32,6 +32,7 @@ from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
 from atc_py.pipeline.running.model import Port
+from atc_py.system.memory_limit import held_memory
 from atc_py.tensor.shapes import closed_shape
 
 _MOST_READ = 1 << 16
@@ -152,6 +153,13 @@ class FixProof:
     samples: list[tuple[Feeds, Feeds]] = field(default_factory=list)
     astray: str = ""
 
+    @property
+    def nbytes(self) -> int:
+        """What the samples take; an array that is in several counts in each."""
+        return sum(
+            each.nbytes for pair in self.samples for values in pair for each in values.values()
+        )
+
 
 def prove(
     original: StreamedModel,
@@ -182,15 +190,17 @@ def prove(
     visible: Feeds = {}
     roles = input_roles(original, feeds.ports)
     for seed in feeds.seeds:
-        visible = _run_both(original, fixed, feeds.of(seed, roles), regions, found, kept)
+        with held_memory(found.nbytes):
+            visible = _run_both(original, fixed, feeds.of(seed, roles), regions, found, kept)
     steps = SharedSteps(original.file.tensors, feeds.seeds, visible)
-    for group, proof, region in zip(groups, found.rewrites, regions.regions, strict=True):
-        for step in group:
-            proof.add(steps.proof_of(step))
-        if region is not None and len(group) > 1:
-            region.prove_drawn(feeds.seeds, visible)
-    if not any(each.undefined for each in found.rewrites):
-        found.astray = _astray(original, feeds, found, groups)
+    with held_memory(found.nbytes):
+        for group, proof, region in zip(groups, found.rewrites, regions.regions, strict=True):
+            for step in group:
+                proof.add(steps.proof_of(step))
+            if region is not None and len(group) > 1:
+                region.prove_drawn(feeds.seeds, visible)
+        if not any(each.undefined for each in found.rewrites):
+            found.astray = _astray(original, feeds, found, groups)
     return found
 
 

@@ -22,7 +22,7 @@ def reduced(body: Body, op_type: str, value: str, axes: Sequence[int], *, keep: 
 
 def mean(body: Body, value: str, axes: Sequence[int], *, keep: bool = True) -> str:
     """Write the mean of a float value that has the shape of operand 0; NaN of none."""
-    dims = [body.node.type(0).dims[axis] for axis in axes]
+    dims = [body.node.required(0).dims[axis] for axis in axes]
     if None not in dims and 0 not in dims:
         return reduced(body, "ReduceMean", value, axes, keep=keep)
     shape = body.add("Shape", value)

@@ -12,7 +12,7 @@ Dim: TypeAlias = int | str
 
 def dims_of(body: Body, position: int = 0) -> list[Dim]:
     """The dims of the operand at `position`."""
-    facts = body.node.type(position)
+    facts = body.node.required(position)
     return [
         body.add("Shape", body.own(position), start=axis, end=axis + 1) if dim is None else dim
         for axis, dim in enumerate(facts.dims)

@@ -55,7 +55,7 @@ def rounded_to_hf32(array: NDArray[Any]) -> NDArray[np.float32]:
 def _rounded(body: Body, position: int) -> str:
     """The nodes of `rounded_to_hf32` for an operand: in float32 where no number is special."""
     x = body.own(position)
-    if 0 in body.node.type(position).dims:
+    if 0 in body.node.required(position).dims:
         return x
     ordinary, special = body.inner(), body.inner()
     branches = [

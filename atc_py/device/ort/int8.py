@@ -46,7 +46,7 @@ def zero_point(body: Body, zero: int = 0) -> str:
 def single_offset(body: Body) -> str:
     """The byte that stands for the one offset of all weights, that of 0 if there is none."""
     node = body.node
-    if node.has(OFFSET_W) and node.type(OFFSET_W).dims == (1,):
+    if node.has(OFFSET_W) and node.required(OFFSET_W).dims == (1,):
         return bytes_of_operand(body, OFFSET_W)
     return zero_point(body)
 
@@ -54,6 +54,6 @@ def single_offset(body: Body) -> str:
 def offset_of_weights(body: Body) -> str | None:
     """The offsets of the weights as int32 where there is one for each channel, else None."""
     node = body.node
-    if not node.has(OFFSET_W) or node.type(OFFSET_W).dims == (1,):
+    if not node.has(OFFSET_W) or node.required(OFFSET_W).dims == (1,):
         return None
     return body.cast(body.own(OFFSET_W), DType.INT32)

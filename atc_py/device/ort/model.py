@@ -15,17 +15,16 @@ from atc_py.device.ort.constants import ConstantSource, Initializer
 from atc_py.device.ort.elements import element_type, held_dtype
 from atc_py.device.ort.functions import Functions
 from atc_py.device.ort.late_rounding import without_early_roundings
-from atc_py.device.ort.node import CompiledNode, NoFormError, read_attributes
+from atc_py.device.ort.node import CompiledNode, NoFormError
 from atc_py.device.ort.reads import reads_of
 from atc_py.device.ort.registry import find_emulation
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import NO_ONNX_FORM
-from atc_py.ir.types import TensorType
-from atc_py.package.schema import OmNode, OmTensor
-from atc_py.package.stored_types import TRANS_DATA, storage_of
+from atc_py.package.node_view import TensorFacts, read_attributes
+from atc_py.package.schema import OmNode
+from atc_py.package.stored_types import TRANS_DATA
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
 from atc_py.text import Text
 
 _CONTROL = frozenset({"Switch", "Merge"})
@@ -63,22 +62,22 @@ class Emulated:
 
     def drop_early_roundings(self) -> None:
         """Leave out roundings that change nothing, of a flat model, except of its outputs."""
-        outputs = {each.name for each in self.outputs}
+        outputs = {value.name for value in self.outputs}
         self.nodes = without_early_roundings(self.nodes, outputs, self.on_grid)
 
     def show(self, name: str) -> None:
         """Make a value of the graph an output."""
-        if all(each.name != name for each in self.outputs):
-            at = next(index for index, each in enumerate(self.values) if each.name == name)
+        if all(value.name != name for value in self.outputs):
+            at = next(index for index, value in enumerate(self.values) if value.name == name)
             self.outputs.append(self.values.pop(at))
 
     def show_wide(self, name: str) -> str:
         """Make a value of the graph an output in float32, in place of itself; return its name."""
         wide = f"{name}/float32"
-        kept = [each for each in self.outputs if each.name != name]
+        kept = [value for value in self.outputs if value.name != name]
         if len(kept) < len(self.outputs):
             self.outputs[:] = kept
-        if all(each.name != wide for each in kept):
+        if all(value.name != wide for value in kept):
             number = element_type(DType.FLOAT32)
             self.nodes.append(helper.make_node("Cast", [name], [wide], wide, to=number))
             self.outputs.append(helper.make_tensor_value_info(wide, number, None))
@@ -105,7 +104,10 @@ class _Emulator:
         self._model = model
         self._flat = flat
         self._description = model.description
-        self._types = [_type(tensor) for tensor in self._description.tensors]
+        self._types = [
+            TensorFacts(DType.parse(tensor.dtype), tuple(tensor.shape))
+            for tensor in self._description.tensors
+        ]
         self._stands_for: dict[int, int] = {}
         self._names = self._value_names()
         self._taken = frozenset(self._names)
@@ -156,7 +158,7 @@ class _Emulator:
             if node.op == TRANS_DATA:
                 source = node.inputs[0]
                 self._stands_for[node.outputs[0]] = self._stands_for.get(source, source)
-        constants = {at for at, each in enumerate(self._description.tensors) if each.member}
+        constants = {at for at, tensor in enumerate(self._description.tensors) if tensor.member}
         fixed: dict[int, str] = {}
         for port in self._description.inputs:
             fixed[port.tensor] = port.name
@@ -201,7 +203,7 @@ class _Emulator:
             return None
         writes = [self._names[tensor] for tensor in node.outputs]
         self._makers.update(dict.fromkeys(writes, node))
-        origin = tuple(each.index for each in node.origins)
+        origin = tuple(node_origin.index for node_origin in node.origins)
         if node.op in _CONTROL:
             reads = [self._name(tensor) for tensor in node.inputs]
             return WrittenOperator(node.op, node.name, origin, reads, writes)
@@ -233,7 +235,7 @@ class _Emulator:
             results = _held_to_dims(body, results)
         body.finish(results, rounds=empty is None and not emulation.moves)
         made = [name for name, value in zip(writes, results, strict=True) if value]
-        used = {value for each in body.nodes for value in reads_of(each)}
+        used = {value for proto in body.nodes for value in reads_of(proto)}
         body.inputs = {at: name for at, name in body.inputs.items() if name in used}
         operands = [self._name(node.inputs[at]) for at in body.inputs]
         operands += [self._form(node, body, at) for at in range(len(body.repacked))]
@@ -252,13 +254,16 @@ class _Emulator:
             if member is not None:
                 constants[at] = partial(self._model.array, member)
         return CompiledNode(
-            row,
-            node,
+            node.op,
+            node.name,
+            node.engine,
             tuple(self._types[tensor] if tensor >= 0 else None for tensor in node.inputs),
             tuple(self._types[tensor] for tensor in node.outputs),
-            read_attributes(row, node.attributes),
-            constants,
-            frozenset(at for at, out in enumerate(node.outputs) if out not in self._read),
+            read_attributes(row, node.attributes, NoFormError),
+            row=row,
+            source=node,
+            constants=constants,
+            unread=frozenset(at for at, out in enumerate(node.outputs) if out not in self._read),
         )
 
     def _body(self, facts: CompiledNode, writes: Sequence[str]) -> Body:
@@ -271,7 +276,10 @@ class _Emulator:
         inputs = {at: facts.input_name(at) for at in there}
         outputs = [facts.output_name(at) for at in range(len(writes))]
         return Body(
-            facts, inputs, [f"{each}_" if each in inputs.values() else each for each in outputs], ""
+            facts,
+            inputs,
+            [f"{output}_" if output in inputs.values() else output for output in outputs],
+            "",
         )
 
     def _form(self, node: OmNode, body: Body, index: int) -> str:
@@ -349,9 +357,9 @@ def _held_to_dims(body: Body, results: Sequence[str]) -> list[str]:
     for value, facts in zip(results, body.node.outputs, strict=True):
         known = [(axis, dim) for axis, dim in enumerate(facts.dims) if dim is not None]
         if value and known:
-            axes, dims = (body.ints(*each) for each in zip(*known, strict=True))
-            found = body.add("Gather", body.add("Shape", value), axes)
-            value = body.held(value, body.add("Equal", found, dims))  # noqa: PLW2901
+            axes, dims = (body.ints(*numbers) for numbers in zip(*known, strict=True))
+            actual = body.add("Gather", body.add("Shape", value), axes)
+            value = body.held(value, body.add("Equal", actual, dims))  # noqa: PLW2901
         held.append(value)
     return held
 
@@ -361,9 +369,3 @@ def _is_on_grid(made: NDArray[Any], dtype: DType) -> bool:
     if made.dtype != np.float32 or not is_rounded(dtype):
         return False
     return bool((made.astype(dtype.numpy).astype(made.dtype) == made).all())
-
-
-def _type(tensor: OmTensor) -> TensorType:
-    return TensorType(
-        DType.parse(tensor.dtype), tuple(tensor.shape), Format(tensor.format), storage_of(tensor)
-    )

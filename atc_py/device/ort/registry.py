@@ -1,13 +1,16 @@
 """Emulations and their registry: a function for each target operator writes its nodes."""
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TypeAlias
 
+from onnx import defs
+
 from atc_py.device.ort.body import Body
+from atc_py.device.ort.functions import OPSET
+from atc_py.system.register import Register, place_of
+from atc_py.target import find_operator
 
 Write: TypeAlias = Callable[[Body], "str | Sequence[str]"]
 
@@ -28,7 +31,27 @@ class Emulation:
     moves: bool = False
 
 
-_EMULATIONS: dict[str, Emulation] = {}
+EMULATIONS: Register[str, Emulation] = Register("emulation of", "atc_py.device.ort.operators")
+"""By target operator."""
+
+
+def find_emulation(op: str) -> Emulation | None:
+    """The emulation of `op`, or None."""
+    return EMULATIONS.get(op) or _same_name(op)
+
+
+@cache
+def _same_name(op: str) -> Emulation | None:
+    """The emulation of a function of each element that ONNX has, too, and calls the same."""
+    row = find_operator(op)
+    if row is None or row.vector is None or row.attributes or not defs.has(op, OPSET, ""):
+        return None
+
+    def write(body: Body) -> str:
+        return body.add(op, *body.all())
+
+    write.__doc__ = f"Write {op} of ONNX: {row.summary}"
+    return Emulation(write)
 
 
 def emulates(*operators: str, moves: bool = False) -> Callable[[Write], Write]:
@@ -39,30 +62,9 @@ def emulates(*operators: str, moves: bool = False) -> Callable[[Write], Write]:
     """
 
     def register(write: Write) -> Write:
+        emulation = Emulation(write, moves)
         for op in operators:
-            if op in _EMULATIONS:
-                raise ValueError(f"two emulations of {op}")
-            _EMULATIONS[op] = Emulation(write, moves)
+            EMULATIONS.add(op, emulation, place_of(write))
         return write
 
     return register
-
-
-def emulations() -> Mapping[str, Emulation]:
-    """Every emulation, by operator."""
-    _import_operators()
-    return _EMULATIONS
-
-
-def find_emulation(op: str) -> Emulation | None:
-    """The emulation of `op`, or None."""
-    return emulations().get(op)
-
-
-@lru_cache(maxsize=1)
-def _import_operators() -> None:
-    """Import every module of `operators/`, whose functions then register themselves."""
-    from atc_py.device.ort import operators as package
-
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")

@@ -57,7 +57,7 @@ def halves(body: Body) -> str:
 def along_channels(body: Body, value: str, position: int) -> str:
     """An operand of one element, or one for each channel of `x`, such that it broadcasts."""
     dims = _dims(body, position)
-    if body.node.type(position).dims == dims:
+    if body.node.required(position).dims == dims:
         return value
     return body.add("Reshape", value, body.ints(*dims))
 
@@ -90,7 +90,7 @@ def _words(body: Body) -> NDArray[Any] | None:
 def _dims(body: Body, position: int) -> tuple[int, ...]:
     """Dims in which an operand of one element, or one for each channel, broadcasts."""
     node = body.node
-    dims, count = node.type(0).dims, prod(node.shape(position))
+    dims, count = node.required(0).dims, prod(node.shape(position))
     if count == 1:
         return (1,) * len(dims)
     axis = channel_axis(dims, count)

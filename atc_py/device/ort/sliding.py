@@ -83,7 +83,7 @@ def _axes(node: CompiledNode) -> tuple[SlidingAxis, SlidingAxis]:
     Raises:
         NoFormError: they depend on dims that only the run knows.
     """
-    dims = [node.type(0).dims[at] for at in SPATIAL]
+    dims = [node.required(0).dims[at] for at in SPATIAL]
     mode = node.text("padding_mode")
     sizes, strides = (node.integers(name)[2:] for name in ("ksize", "strides"))
     dilations = node.integers("dilations")[2:] if "dilations" in node.attributes else (1, 1)
@@ -141,7 +141,7 @@ class SlidingPool:
         start in the padding.
         """
         dropping = self.overhangs and any(axis.drops_one for axis in self.axes)
-        if dropping or 0 in self.body.node.type(0).dims:
+        if dropping or 0 in self.body.node.required(0).dims:
             return False
         padded = all(max(axis.before, axis.after) < axis.size for axis in self.axes)
         dilated = any(axis.dilation > 1 and axis.before + axis.after for axis in self.axes)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar
 
 import msgspec
@@ -16,11 +14,11 @@ from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Unpack
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
-from atc_py.device.sim.kernel_modules import MODULES
 from atc_py.device.sim.memory.array_pool import Pool
-from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import Kind, rounding
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.system.memory_limit import format_size
+from atc_py.system.register import Register, place_of
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.text import Text
@@ -115,7 +113,7 @@ class Call(msgspec.Struct, frozen=True):
         fixed: positions of the inputs that hold the same data in every launch.
     """
 
-    node: NodeFacts
+    node: NodeView
     inputs: tuple[NDArray[Any] | None, ...]
     outputs: tuple[NDArray[Any], ...]
     workspace: Workspace = msgspec.field(default_factory=Workspace)
@@ -123,21 +121,29 @@ class Call(msgspec.Struct, frozen=True):
     finishing: Callable[[NDArray[Any], Part], Launch] | None = None
     fixed: frozenset[int] = frozenset()
 
-    def onto(self, outputs: tuple[NDArray[Any], ...]) -> Call:
+    def with_outputs(self, outputs: tuple[NDArray[Any], ...]) -> Call:
         """This launch with results to fill; `dataclasses.replace` takes much longer."""
         return Call(self.node, self.inputs, outputs, self.workspace, self.workers, fixed=self.fixed)
 
-    def made(self, position: int, make: Callable[[], Made]) -> Callable[[], Made]:
+    def memoized(self, position: int, make: Callable[[], Made]) -> Callable[[], Made]:
         """A function that gives `make()` of input `position`, once if data are fixed."""
         if position not in self.fixed:
             return make
-        found = make()
-        return lambda: found
+        value = make()
+        return lambda: value
 
     def finish(self, values: NDArray[Any], part: Part) -> None:
         """Do now what is left to do to a part of the result."""
         if self.finishing is not None:
             self.finishing(values, part)()
+
+    def require_scratch(self, nbytes: int) -> None:
+        """Refuse what numpy itself makes for a moment, beside what the call reads and writes.
+
+        Raises:
+            MemoryError: it does not fit.
+        """
+        self.workspace.require(nbytes, "scratch memory")
 
     def rounding(
         self,
@@ -201,7 +207,7 @@ class Kernel(msgspec.Struct, frozen=True):
 
     op: str
     run: Callable[[Call], None]
-    types: Callable[[NodeFacts], tuple[TensorFacts, ...]]
+    types: Callable[[NodeView], tuple[TensorFacts, ...]]
     rounding: Rounding = Rounding.BOUNDARY
     in_place: bool = False
     alias: bool = False
@@ -219,7 +225,7 @@ class Kernel(msgspec.Struct, frozen=True):
     @property
     def place(self) -> str:
         """Module and line of the function, for messages."""
-        return f"{self.run.__module__}:{self.run.__code__.co_firstlineno}"
+        return place_of(self.run)
 
 
 class Traits(TypedDict, total=False):
@@ -248,25 +254,25 @@ def falls_together(length: int, dtype: DTypeLike) -> bool:
     return length * np.dtype(dtype).itemsize % _PAGE == 0
 
 
-_GROUPS = "atc_py.device.sim.kernels"
-"""The package of the modules that register kernels."""
+KERNELS: Register[str, Kernel] = Register("kernel of", "atc_py.device.sim.kernels")
+"""By target operator."""
 
-_KERNELS: dict[str, Kernel] = {}
+find_kernel = KERNELS.get
 
 
-def in_turn(launches: Sequence[Launch]) -> Launch:
+def sequence(launches: Sequence[Launch]) -> Launch:
     """A launch that does all of `launches`, one after the other."""
     if len(launches) == 1:
         return launches[0]
 
     def launch() -> None:
-        for each in launches:
-            each()
+        for step in launches:
+            step()
 
     return launch
 
 
-def shared(
+def split_among_workers(
     workers: Workers, total: int, build: Callable[[int, int], Launch], least: int = 1
 ) -> Launch:
     """A launch that does items 0 to `total`, split among workers where that is worthwhile.
@@ -292,7 +298,7 @@ def shared(
 
 
 def kernel(
-    op: str, types: Callable[[NodeFacts], tuple[TensorFacts, ...]], **traits: Unpack[Traits]
+    op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]], **traits: Unpack[Traits]
 ) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
     """Register a function as the kernel of target operator `op`; `Kernel` explains the rest.
 
@@ -302,31 +308,7 @@ def kernel(
 
     def register(run: Callable[[Call], None]) -> Callable[[Call], None]:
         row = Kernel(op, run, types, **traits)
-        other = _KERNELS.setdefault(op, row)
-        if other is not row:
-            raise ValueError(f"two kernels for {op}: {other.place} and {row.place}")
+        KERNELS.add(op, row, row.place)
         return run
 
     return register
-
-
-def kernels() -> Mapping[str, Kernel]:
-    """Every kernel, by operator."""
-    _import_groups()
-    return _KERNELS
-
-
-def find_kernel(op: str) -> Kernel | None:
-    """The kernel of `op`, or None; of a listed operator its module alone is imported."""
-    if op not in _KERNELS and op in MODULES:
-        importlib.import_module(f"{_GROUPS}.{MODULES[op]}")
-    if op not in _KERNELS:
-        _import_groups()
-    return _KERNELS.get(op)
-
-
-@lru_cache(maxsize=1)
-def _import_groups() -> None:
-    """Import every module of `kernels/`, whose functions then register themselves."""
-    for module in pkgutil.iter_modules(importlib.import_module(_GROUPS).__path__):
-        importlib.import_module(f"{_GROUPS}.{module.name}")

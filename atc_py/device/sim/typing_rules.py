@@ -2,23 +2,23 @@
 
 from collections.abc import Iterable
 
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.shapes import broadcast_shapes, normalize_axis
 from atc_py.text import Text, error_text
 
 
-def same_as_x(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def same_as_x(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of the first input."""
     return (node.x,)
 
 
-def same_float_as_x(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def same_float_as_x(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of the first input, which must be of a float dtype."""
     require_float(node.x)
     return (node.x,)
 
 
-def broadcast(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def broadcast(node: NodeView) -> tuple[TensorFacts, ...]:
     """Two inputs of one dtype, broadcast against each other."""
     one_dtype(node.present)
     try:

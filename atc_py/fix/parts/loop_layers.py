@@ -280,6 +280,7 @@ def _read_loop(site: Site) -> Recurrence:
 def _read_scan(site: Site) -> Recurrence:
     require(site.node.opset >= 9, "the opset is 9 or more")  # noqa: PLR2004
     body, scanned = body_of(site, "body"), site.integer("num_scan_inputs", 0)
+    require(0 <= scanned <= len(site.node.inputs), "it scans inputs that it has")
     count = len(site.node.inputs) - scanned
     axes = site.integers("scan_input_axes", [0] * scanned)
     backward = site.integers("scan_input_directions", [0] * scanned)

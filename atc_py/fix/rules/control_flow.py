@@ -202,6 +202,7 @@ def scan_unroll(site: Site) -> Sequence[str]:
     """
     require(site.node.opset >= _WITHOUT_BATCH, "the opset is 9 or more")
     body, scanned = body_of(site, "body"), site.integer("num_scan_inputs", 0)
+    require(0 <= scanned <= len(site.node.inputs), "it scans inputs that it has")
     count = len(site.node.inputs) - scanned
     states = [site.name(position) for position in range(count)]
     axes = _axes(site, "scan_input_axes", scanned)
@@ -260,6 +261,7 @@ def scan_of_batch_unroll(site: Site) -> Sequence[str]:
     require(site.node.opset < _WITHOUT_BATCH, "the opset is 8")
     require(site.tensor(0) is None, "sequence_lens is absent")
     body, scanned = body_of(site, "body"), site.integer("num_scan_inputs", 0)
+    require(0 <= scanned <= len(site.node.inputs), "it scans inputs that it has")
     first = len(site.node.inputs) - scanned
     dims = [site.shape(position)[:2] for position in range(first, len(site.node.inputs))]
     require(len(set(dims)) == 1 and len(dims[0]) > 1, "sequences are of one length")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
 
@@ -62,24 +62,20 @@ _REASONS = {
 
 
 class BiasConvention(Result, frozen=True):
-    """The way to read the biases of int8 layers in a file.
+    """The convention of biases that were read, and how it is known.
 
     Attributes:
         form: the convention.
         source: where it comes from.
     """
 
-    form: QuantBias
+    form: QuantBias = msgspec.field(name="convention")
     source: BiasSource
 
     @property
     def text(self) -> Text:
         """`unfolded (stated in the file's metadata)` and the like."""
         return verbatim(self.form.value) + Text(" (") + _REASONS[self.source] + Text(")")
-
-    def as_json(self) -> dict[str, str]:
-        """The two names."""
-        return {"convention": self.form.value, "source": self.source.value}
 
 
 def form_of(convention: BiasConvention | None) -> QuantBias:
@@ -117,13 +113,15 @@ class QuantizedNode(Result, frozen=True):
         channels: of a convolution on int8, the channels of its data; None where unknown.
     """
 
-    index: int
+    index: int = msgspec.field(name="node")
     name: str
-    op_type: str
-    outcome: Outcome
+    op_type: str = msgspec.field(name="operator")
+    outcome: Annotated[
+        Outcome, msgspec.Meta(extra_json_schema={"enum": [outcome.value for outcome in Outcome]})
+    ]
     reason: Text | None = None
-    help: Text | None = None
-    scope: str = ""
+    help: Text | None = msgspec.field(name="_help", default=None)
+    scope: str = msgspec.field(name="_scope", default="")
     channels: int | None = None
 
 

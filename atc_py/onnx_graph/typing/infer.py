@@ -41,7 +41,7 @@ from atc_py.onnx_graph.typing.type_rules import (
     has_rules,
     verdicts,
 )
-from atc_py.system.freed_memory import MANY_NODES, give_back
+from atc_py.system.process import MANY_NODES, release_to_system
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
@@ -297,7 +297,7 @@ def _inferred(
         refuse_negative_dims(graph, negative)
     if len(graph.nodes) >= MANY_NODES:  # some 3 KiB a node
         del inferred
-        give_back()
+        release_to_system()
     return types
 
 

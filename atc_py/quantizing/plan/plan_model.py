@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from typing_extensions import Unpack
@@ -28,6 +27,7 @@ from atc_py.quantizing.plan.search import PlanSearch
 from atc_py.quantizing.plan.trial_runs import TrialRuns, TriedAssignment, rank
 from atc_py.results.plan import DtypePlan, PlannedNode, PlanPoint
 from atc_py.system.input_files import guarded_run
+from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 

@@ -53,11 +53,11 @@ def _model(model: CheckedModel, language: str) -> Json:
 
 def _causes(model: CheckedModel) -> Mapping[_Key, list[Json]]:
     causes: dict[_Key, list[Json]] = defaultdict(list)
-    for found in model.all_findings:
-        if found.level != Standing.ERROR.value or found.node is None:
+    for finding in model.all_findings:
+        if finding.level != Standing.ERROR.value or finding.node is None:
             continue
-        number = _TYPE_UNSUPPORTED if found.code in _TYPE_CODES else _PARAM_INVALID
-        causes[_key(found.node, found)].append(_cause(number, found.message))
+        number = _TYPE_UNSUPPORTED if finding.code in _TYPE_CODES else _PARAM_INVALID
+        causes[_key(finding.node, finding)].append(_cause(number, finding.message))
     return causes
 
 

@@ -26,8 +26,8 @@ def check_csv(document: CheckDocument) -> str:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for model in document.models:
-        for found in model.all_findings:
-            writer.writerow(_row(document, model, found))
+        for finding in model.all_findings:
+            writer.writerow(_row(document, model, finding))
         for note in model.notes:
             writer.writerow(_note_row(document, model, note))
     return text.getvalue()

@@ -110,7 +110,7 @@ class Biases(_Part, frozen=True, kw_only=True):
     """
 
     convention: Annotated[
-        str, msgspec.Meta(extra_json_schema={"enum": [each.value for each in QuantBias]})
+        str, msgspec.Meta(extra_json_schema={"enum": [bias.value for bias in QuantBias]})
     ]
     source: Annotated[
         str, msgspec.Meta(extra_json_schema={"enum": [each.value for each in BiasSource]})

@@ -49,14 +49,14 @@ class Group(msgspec.Struct, frozen=True):
     @property
     def findings(self) -> tuple[Found, ...]:
         """All findings, those with one observed value together."""
-        return tuple(found for sighting in self.sightings for found in sighting.findings)
+        return tuple(finding for sighting in self.sightings for finding in sighting.findings)
 
 
 def groups(findings: Iterable[Found]) -> list[Group]:
     """The findings gathered, the worst level first, then in the order of the network."""
     gathered: dict[tuple[str, ...], dict[str, list[Found]]] = {}
-    for found in findings:
-        gathered.setdefault(_key(found), {}).setdefault(found.observed, []).append(found)
+    for finding in findings:
+        gathered.setdefault(_key(finding), {}).setdefault(finding.observed, []).append(finding)
     rows = [_group(values) for values in gathered.values()]
     return sorted(rows, key=lambda row: Standing(row.first.level).rank)
 
@@ -79,5 +79,5 @@ def _key(found: Found) -> tuple[str, ...]:
 
 
 def _group(values: dict[str, list[Found]]) -> Group:
-    sightings = tuple(Sighting(observed, tuple(found)) for observed, found in values.items())
+    sightings = tuple(Sighting(observed, tuple(value)) for observed, value in values.items())
     return Group(sightings[0].findings[0], sightings)

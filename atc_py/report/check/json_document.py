@@ -74,9 +74,9 @@ def fix_command(report: CheckReport, path: str, advice: FixAdvice) -> str:
         words += [option] if name in _FLAGS else [option, value]
     if advice.input_shape:
         words += ["--input-shape", advice.input_shape]
-    for each in bind_options(advice.bind):
-        words += each.split(" ", 1)
-    return " ".join(shlex.quote(visible(each)) for each in words)
+    for bind_option in bind_options(advice.bind):
+        words += bind_option.split(" ", 1)
+    return " ".join(shlex.quote(visible(word)) for word in words)
 
 
 def check_document(
@@ -188,8 +188,10 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
         ),
         quant_bias=_biases(check, language),
         other_lists=tuple(
-            OtherList(name=each.name, verdict=each.standing.value, errors=each.errors)
-            for each in check.other_lists
+            OtherList(
+                name=other_list.name, verdict=other_list.standing.value, errors=other_list.errors
+            )
+            for other_list in check.other_lists
         ),
     )
 
@@ -206,26 +208,28 @@ def _notes(report: CheckReport, check: ModelCheck, language: str) -> tuple[Note,
 
 
 def _remedy(report: CheckReport, check: ModelCheck) -> Remedy | None:
-    found = check.fix
-    if found is None:
+    fix = check.fix
+    if fix is None:
         return None
     return Remedy(
-        command=_text(fix_command(report, check.path, found)),
-        removed=found.removed,
+        command=_text(fix_command(report, check.path, fix)),
+        removed=fix.removed,
         candidates=tuple(
             Candidates(input=_text(name), values=tuple(values))
-            for name, values in found.candidates.items()
+            for name, values in fix.candidates.items()
         ),
     )
 
 
 def _biases(check: ModelCheck, language: str) -> Biases | None:
     """The convention of the biases of int8 layers."""
-    found = check.bias_convention
-    if found is None:
+    bias_convention = check.bias_convention
+    if bias_convention is None:
         return None
-    text = found.text.in_language(language)
-    return Biases(convention=found.form.value, source=found.source.value, text=text)
+    text = bias_convention.text.in_language(language)
+    return Biases(
+        convention=bias_convention.form.value, source=bias_convention.source.value, text=text
+    )
 
 
 def _marked_finding(found: Found, path: str, baseline: Baseline | None) -> Found:

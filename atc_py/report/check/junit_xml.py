@@ -48,7 +48,7 @@ def _suite(document: CheckDocument, model: CheckedModel, fail_on: Standing) -> E
         ET.SubElement(properties, "property", name=name, value=visible(value))
     for group in groups(model.all_findings):
         suite.append(_case(document, model, group, fail_on))
-    busy = {found.op for found in model.findings}
+    busy = {finding.op for finding in model.findings}
     for row in model.operators:
         if row.op.rpartition("::")[2] not in busy and row.op not in busy:
             _new_case(suite, model, row.op)
@@ -85,7 +85,7 @@ def _case(
 def _kind(group: Group, fail_on: Standing) -> str | None:
     """The kind of a case with these findings; None where it passes."""
     first = group.first
-    new = any(not found.known for found in group.findings)
+    new = any(not finding.known for finding in group.findings)
     code = find_code(first.code)
     if code is not None and code.exit is ExitCode.FILE:
         return "error"
@@ -96,7 +96,7 @@ def _kind(group: Group, fail_on: Standing) -> str | None:
 
 def _lines(group: Group, language: str) -> list[str]:
     """Every node with its value, the rule and the hint."""
-    lines = [visible(_line(found, language)) for found in group.findings]
+    lines = [visible(_line(finding, language)) for finding in group.findings]
     if group.first.source:
         lines.append(f"rule: {visible(group.first.source)}")
     if group.first.taken_by:

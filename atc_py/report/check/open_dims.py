@@ -34,7 +34,7 @@ def deciding_text(model: CheckedModel) -> Text:
     dims = _dims(model.deciding)
     labels: dict[tuple[str, ...], list[Text]] = {}
     for axes in dims:
-        inputs = tuple(dict.fromkeys(each.input for each in axes))
+        inputs = tuple(dict.fromkeys(axis.input for axis in axes))
         labels.setdefault(inputs, []).append(_label(axes[0]))
     parts = [_of_inputs(inputs, named) for inputs, named in labels.items()]
     *most, last = parts
@@ -45,8 +45,8 @@ def deciding_text(model: CheckedModel) -> Text:
 def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
     """Group the axes by the dims that they have; one without a name is a dim of its own."""
     dims: dict[str | tuple[str, int], list[OpenAxis]] = {}
-    for each in axes:
-        dims.setdefault(each.name or (each.input, each.axis), []).append(each)
+    for axis in axes:
+        dims.setdefault(axis.name or (axis.input, axis.axis), []).append(axis)
     return list(dims.values())
 
 

@@ -37,7 +37,7 @@ _FINGERPRINT = "atcFinding/v1"
 
 def check_sarif(document: CheckDocument) -> str:
     """The report as one SARIF run, indented."""
-    found = [each for model in document.models for each in model.all_findings]
+    found = [finding for model in document.models for finding in model.all_findings]
     rules = _positions_of(each.code for each in found)
     uris = {model.path: _uri(model.path) for model in document.models}
     artifacts = _positions_of(uris.values())
@@ -223,7 +223,7 @@ def _message(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
-def _was_unread(found: Iterable[Found]) -> bool:
+def _was_unread(findings: Iterable[Found]) -> bool:
     """True if a file could not be read."""
-    codes = (find_code(each.code) for each in found)
+    codes = (find_code(finding.code) for finding in findings)
     return any(code is not None and code.exit is ExitCode.FILE for code in codes)

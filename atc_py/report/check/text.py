@@ -93,7 +93,7 @@ def _headline(group: Group, language: str) -> str:
 
 def finding_lines(model: CheckedModel, language: str, *, verbose: bool = False) -> Iterator[str]:
     """Yield the findings of a model by rule, an empty line before each rule."""
-    shown = [found for found in model.all_findings if verbose or not found.known]
+    shown = [finding for finding in model.all_findings if verbose or not finding.known]
     gathered = groups(shown)
     most = len(gathered) if verbose else _MOST_GROUPS
     for group in gathered[:most]:
@@ -168,7 +168,7 @@ def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
     if len(findings) == most + 1:
         most += 1
     text = COMMA.in_language(language).join(
-        clipped(node_text(found, language)) for found in findings[:most]
+        clipped(node_text(finding, language)) for finding in findings[:most]
     )
     rest = len(findings) - most
     if rest > 0:
@@ -254,10 +254,10 @@ def _standings(models: Sequence[CheckedModel]) -> list[Standing]:
 def _columns(first: tuple[str, ...], standings: list[Standing], language: str) -> tuple[str, ...]:
     """Headings: `first` in words, then counts of nodes, which are aligned to the right."""
     heads = [HEADINGS[key].in_language(language) for key in first]
-    counts = [HEADINGS["network"], *(COLUMNS[each] for each in standings)]
+    counts = [HEADINGS["network"], *(COLUMNS[standing] for standing in standings)]
     return (*heads, *(f"{words.in_language(language)}>" for words in counts))
 
 
 def _cells(counts: Mapping[str, int], standings: list[Standing]) -> list[str]:
     """Counts of nodes by verdict; a row of zeros would hide the others."""
-    return [str(counts.get(each.value) or "-") for each in standings]
+    return [str(counts.get(standing.value) or "-") for standing in standings]

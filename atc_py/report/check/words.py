@@ -184,9 +184,9 @@ def _nodes_with(
 ) -> int:
     """The number of nodes with a finding of a code, a verdict and a certainty, if given."""
     nodes = {
-        (found.scope, found.node, found.node_name)
-        for found in model.findings
-        if found.code == code and certainty in {"", found.certainty}
+        (finding.scope, finding.node, finding.node_name)
+        for finding in model.findings
+        if finding.code == code and certainty in {"", finding.certainty}
     }
     if verdict is None or not nodes:
         return len(nodes)
@@ -203,7 +203,10 @@ def lists_text(document: CheckDocument, model: CheckedModel, language: str) -> s
     errors = Standing.ERROR.value
     rows = [
         (document.operator_list, errors, model.counts.get(errors, 0)),
-        *((each.name, each.verdict, each.errors) for each in model.other_lists),
+        *(
+            (other_list.name, other_list.verdict, other_list.errors)
+            for other_list in model.other_lists
+        ),
     ]
     return SEMICOLON.join(
         verbatim(name) + COLON + _list_verdict(verdict, count) for name, verdict, count in rows
@@ -301,14 +304,14 @@ def _head(model: CheckedModel, verdict: Standing, counts: dict[Standing, int]) -
 
 def _not_supported(model: CheckedModel) -> Text:
     total = model.nodes
-    misfits = sum(found.code == BAD_INPUT_SHAPE.id for found in model.faults)
+    misfits = sum(fault.code == BAD_INPUT_SHAPE.id for fault in model.faults)
     faults = len(model.faults) - misfits
     errors = model.counts.get(Standing.ERROR.value, 0) - len(model.faults)
     nodes = len(
         {
-            (found.scope, found.node, found.node_name, found.op)
-            for found in model.findings
-            if found.level == Standing.ERROR.value
+            (finding.scope, finding.node, finding.node_name, finding.op)
+            for finding in model.findings
+            if finding.level == Standing.ERROR.value
         }
     )
     reasons = []
@@ -329,34 +332,35 @@ def fix_call(found: Found) -> str:
 
 def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:
     """The command, and how many errors it removes; None where rules remove none."""
-    found = model.fix
-    if found is None:
+    fix = model.fix
+    if fix is None:
         return None
     errors = model.counts.get(Standing.ERROR.value, 0)
     count = plural(
         errors,
         "removes {removed} of {n} error",
         "removes {removed} of {n} errors",
-        removed=found.removed,
+        removed=fix.removed,
     )
     choices = (
-        _candidates_text(each, bound=f"{each.input}=" in found.command) for each in found.candidates
+        _candidates_text(candidate, bound=f"{candidate.input}=" in fix.command)
+        for candidate in fix.candidates
     )
-    parts = [verbatim(f"`{found.command}` ") + count, *choices]
+    parts = [verbatim(f"`{fix.command}` ") + count, *choices]
     return SEMICOLON.join(parts).in_language(document.lang)
 
 
-def _candidates_text(found: Candidates, *, bound: bool) -> Text:
+def _candidates_text(candidates: Candidates, *, bound: bool) -> Text:
     """The values of an input that decides which branch runs.
 
     Args:
-        found: the input and its values.
+        candidates: the input and its values.
         bound: whether the command gives it one of them already.
     """
-    values = [f"{value:.15g}" for value in found.values]
-    head = Text("{input} decides which branch runs", input=found.input)
+    values = [f"{value:.15g}" for value in candidates.values]
+    head = Text("{input} decides which branch runs", input=candidates.input)
     if bound:
         listed = ", ".join(values)
         return head + Text(", values to choose from: {listed}", listed=listed)
-    options = ", ".join(f"--bind {found.input}={value}" for value in values)
+    options = ", ".join(f"--bind {candidates.input}={value}" for value in values)
     return head + Text(", {options} leaves one alone", options=options)

@@ -11,7 +11,7 @@ from atc_py.report.exec.tables import (
     shapes_text,
     where_text,
 )
-from atc_py.report.page import render_page
+from atc_py.report.page.rendering import render_page
 from atc_py.report.tables import format_bytes, format_seconds
 from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramRun
 from atc_py.text import Text
@@ -34,14 +34,14 @@ def program_html(done: ProgramRun) -> str:
         facts=_facts(done),
         findings=done.diagnostics,
         columns=[column.rstrip(">") for column in OUTPUT_COLUMNS[1:]],
-        models=[_model(each, name) for each, name in zip(done.models, names, strict=True)],
+        models=[_model(model, name) for model, name in zip(done.models, names, strict=True)],
         processes=done.processes,
         tool=done.tool,
     )
 
 
 def _facts(done: ProgramRun) -> list[tuple[str, str]]:
-    on_npu = sum(each.where in {"npu", "both"} for each in done.models)
+    on_npu = sum(model.where in {"npu", "both"} for model in done.models)
     facts = [
         ("exit status", str(done.status)),
         ("time", format_seconds(done.seconds)),
@@ -88,12 +88,16 @@ def _model(model: ProgramModel, name: str) -> dict[str, Any]:
         "level": _LEVELS[model.where],
         "facts": facts,
         "shapes": [
-            (shapes_text(each.shapes), str(each.times), format_seconds(each.seconds))
-            for each in model.compilations
+            (
+                shapes_text(compilation.shapes),
+                str(compilation.times),
+                format_seconds(compilation.seconds),
+            )
+            for compilation in model.compilations
         ],
-        "outputs": [output_row("", each)[1:] for each in model.outputs],
+        "outputs": [output_row("", output)[1:] for output in model.outputs],
         "remarks": model.remarks,
-        "fallbacks": [_fallback(each) for each in model.fallbacks],
+        "fallbacks": [_fallback(fallback) for fallback in model.fallbacks],
     }
 
 

@@ -35,20 +35,20 @@ def program_tables(done: ProgramRun) -> list[Table]:
 
 def model_names(models: Sequence[ProgramModel]) -> list[str]:
     """A short name for each model: its file's, with digits of its digest where two are alike."""
-    short = [PurePath(each.file).name or each.name or spoken("(bytes)") for each in models]
+    short = [PurePath(model.file).name or model.name or spoken("(bytes)") for model in models]
     return [
-        name if short.count(name) == 1 else f"{name} {each.digest[:_DIGEST]}"
-        for name, each in zip(short, models, strict=True)
+        name if short.count(name) == 1 else f"{name} {model.digest[:_DIGEST]}"
+        for name, model in zip(short, models, strict=True)
     ]
 
 
 def where_text(model: ProgramModel) -> str:
-    """Return where a model ran."""
+    """The place where a model ran."""
     return _PLACES[model.where]
 
 
 def _models(done: ProgramRun, names: Sequence[str]) -> Table:
-    shadow = any(each.shadow.runs for each in done.models)
+    shadow = any(model.shadow.runs for model in done.models)
     columns = (
         "model",
         "ran on",
@@ -62,17 +62,17 @@ def _models(done: ProgramRun, names: Sequence[str]) -> Table:
     rows = [
         (
             name,
-            where_text(each),
-            str(each.sessions),
-            str(each.npu.runs),
-            _time(each.npu.seconds),
-            str(sum(one.times for one in each.compilations)),
-            _time(each.compile_seconds),
-            str(each.onnxruntime.runs),
-            _time(each.onnxruntime.seconds),
-            *((_time(each.shadow.seconds),) if shadow else ()),
+            where_text(model),
+            str(model.sessions),
+            str(model.npu.runs),
+            _time(model.npu.seconds),
+            str(sum(one.times for one in model.compilations)),
+            _time(model.compile_seconds),
+            str(model.onnxruntime.runs),
+            _time(model.onnxruntime.seconds),
+            *((_time(model.shadow.seconds),) if shadow else ()),
         )
-        for name, each in zip(names, done.models, strict=True)
+        for name, model in zip(names, done.models, strict=True)
     ]
     return Table("Models", columns, tuple(rows))
 
@@ -90,10 +90,15 @@ def shapes_text(shapes: dict[str, list[int]]) -> str:
 def _shapes(done: ProgramRun, names: Sequence[str]) -> Table:
     rows = []
     for name, model in zip(names, done.models, strict=True):
-        listed = [each for each in model.compilations if each.shapes]
+        listed = [compilation for compilation in model.compilations if compilation.shapes]
         rows += [
-            (name, shapes_text(each.shapes), str(each.times), format_seconds(each.seconds))
-            for each in listed[:_MOST_SHAPES]
+            (
+                name,
+                shapes_text(compilation.shapes),
+                str(compilation.times),
+                format_seconds(compilation.seconds),
+            )
+            for compilation in listed[:_MOST_SHAPES]
         ]
         if len(listed) > _MOST_SHAPES:
             rows.append(
@@ -112,12 +117,12 @@ def _fallbacks(done: ProgramRun, names: Sequence[str]) -> Table:
     rows = [
         (
             name,
-            spoken("all") if each.shapes is None else shapes_text(each.shapes),
-            codes_text(each),
-            each.message,
+            spoken("all") if fallback.shapes is None else shapes_text(fallback.shapes),
+            codes_text(fallback),
+            fallback.message,
         )
         for name, model in zip(names, done.models, strict=True)
-        for each in model.fallbacks[:_MOST_SHAPES]
+        for fallback in model.fallbacks[:_MOST_SHAPES]
     ]
     return Table(
         "In onnxruntime because",
@@ -153,9 +158,9 @@ def _number(value: float | None, form: str) -> str:
 
 def _outputs(done: ProgramRun, names: Sequence[str]) -> Table:
     rows = [
-        output_row(name, each)
+        output_row(name, output)
         for name, model in zip(names, done.models, strict=True)
-        for each in model.outputs
+        for output in model.outputs
     ]
     return Table("Compared with onnxruntime", OUTPUT_COLUMNS, tuple(rows), said=(3,))
 
@@ -163,9 +168,9 @@ def _outputs(done: ProgramRun, names: Sequence[str]) -> Table:
 def _remarks(done: ProgramRun, names: Sequence[str]) -> Table:
     """The table of session options and providers that have no effect."""
     rows = [
-        (name, each)
+        (name, remark)
         for name, model in zip(names, done.models, strict=True)
-        for each in model.remarks
+        for remark in model.remarks
     ]
     return Table("Without effect", ("model", "what the program asked for"), tuple(rows), said=(1,))
 
@@ -174,8 +179,14 @@ def _processes(done: ProgramRun) -> Table:
     """The table of processes; it has no rows where there is one."""
     listed = done.processes if len(done.processes) > 1 else []
     rows = [
-        (str(each.pid), str(each.parent), each.python, str(each.sessions), str(each.runs))
-        for each in listed
+        (
+            str(process.pid),
+            str(process.parent),
+            process.python,
+            str(process.sessions),
+            str(process.runs),
+        )
+        for process in listed
     ]
     columns = ("process>", "started by>", "Python", "sessions>", "runs>")
     return Table("Processes", columns, tuple(rows))

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from atc_py.report.escape import clipped, visible
 from atc_py.report.fix.nodes import node_list
-from atc_py.results.fixing import Fixing
-from atc_py.results.graph_diff import ChangeKind, DiffNode, DiffValue, NodeChange
+from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, Fixing, NodeChange
 from atc_py.text import Text, plural
 
 _ALIKE = 3
@@ -27,10 +26,10 @@ def diff_lines(done: Fixing, language: str = "en", *, verbose: bool = False) -> 
         return
     yield f"--- {visible(str(done.model))} (opset {done.opset[0]})"
     yield f"+++ {'fixed' if done.output is None else visible(str(done.output))} (opset {done.opset[1]})"
-    dropped = [each for each in done.changes if each.kind is ChangeKind.DROPPED]
-    rest = [each for each in done.changes if each.kind is not ChangeKind.DROPPED]
-    rest.sort(key=lambda each: each.kind in {ChangeKind.MOVED, ChangeKind.RESTATED})
-    counts = Counter(each.likeness for each in rest)
+    dropped = [change for change in done.changes if change.kind is ChangeKind.DROPPED]
+    rest = [change for change in done.changes if change.kind is not ChangeKind.DROPPED]
+    rest.sort(key=lambda change: change.kind in {ChangeKind.MOVED, ChangeKind.RESTATED})
+    counts = Counter(change.likeness for change in rest)
     seen: set[tuple[object, ...]] = set()
     for change in rest:
         folded = not verbose and counts[change.likeness] >= _ALIKE
@@ -40,7 +39,7 @@ def diff_lines(done: Fixing, language: str = "en", *, verbose: bool = False) -> 
         yield f"@@ {change_title(change, language)} @@"
         yield from hunk_lines(change, language, verbose=verbose)
         if folded:
-            alike = [each for each in rest if each.likeness == change.likeness][1:]
+            alike = [other for other in rest if other.likeness == change.likeness][1:]
             yield _alike_line(alike, language)
     if dropped:
         yield from _dropped_lines(dropped, language, verbose=verbose)
@@ -54,8 +53,8 @@ def hunk_lines(change: NodeChange, language: str = "en", *, verbose: bool = Fals
     yield f"- {_node_text(change.before)}"
     most = _MOST_NEW if change.kind is ChangeKind.RULES else _MOST_CHOSEN
     cut = not verbose and len(change.after) > most
-    for each in change.after[: most // 2] if cut else change.after:
-        yield f"+ {_node_text(each)}"
+    for node in change.after[: most // 2] if cut else change.after:
+        yield f"+ {_node_text(node)}"
     if cut:
         yield f"+ {_rest_text(change.after[most // 2 :], language)}"
     if change.reader is not None:
@@ -64,7 +63,7 @@ def hunk_lines(change: NodeChange, language: str = "en", *, verbose: bool = Fals
 
 def _rest_text(nodes: Sequence[DiffNode], language: str) -> str:
     """`... 24 more nodes: 12 Mul, 8 Add, 4 Slice`."""
-    counts = _counts_text(each.operator for each in nodes)
+    counts = _counts_text(node.operator for node in nodes)
     words = Text("{count} more nodes", count=len(nodes)).in_language(language)
     return clipped(f"... {words}: {counts}; --verbose shows all", _MOST)
 
@@ -89,7 +88,7 @@ def _place(change: NodeChange, language: str) -> str:
 
 
 def _alike_line(alike: Sequence[NodeChange], language: str) -> str:
-    names = clipped(node_list([_place(each, language) for each in alike]))
+    names = clipped(node_list([_place(other, language) for other in alike]))
     return Text(
         "  ... {count} more like this: {names}; --verbose shows all", count=len(alike), names=names
     ).in_language(language)
@@ -102,15 +101,15 @@ def _dropped_lines(dropped: Sequence[NodeChange], language: str, *, verbose: boo
     words = plural(count, "{n} node", "{n} nodes").in_language(language)
     yield f"@@ {words}: {kind} @@"
     if verbose or count <= _ALIKE:
-        for each in dropped:
-            yield f"- {_node_text(each.before)}"
+        for change in dropped:
+            yield f"- {_node_text(change.before)}"
         return
-    yield "- " + clipped(_counts_text(each.before.operator for each in dropped), _MOST)
+    yield "- " + clipped(_counts_text(change.before.operator for change in dropped), _MOST)
 
 
 def _node_text(node: DiffNode) -> str:
     """`Conv conv1 (x[1,16,400], w[16,16,3]) -> c[1,16,398] {strides=[2]}`."""
-    inputs = ", ".join("-" if each is None else _value_text(each) for each in node.inputs)
+    inputs = ", ".join("-" if value is None else _value_text(value) for value in node.inputs)
     outputs = ", ".join(map(_value_text, node.outputs))
     attributes = ", ".join(f"{name}={text}" for name, text in node.attributes.items())
     head = _head(node)
@@ -140,4 +139,4 @@ def _value_text(value: DiffValue) -> str:
     dtype = f" {value.dtype}" if value.dtype not in {"", _PLAIN} else ""
     if value.dims is None:
         return f"{_short(value.name)}{dtype}"
-    return f"{_short(value.name)}{dtype}[{','.join('?' if each is None else str(each) for each in value.dims)}]"
+    return f"{_short(value.name)}{dtype}[{','.join('?' if dim is None else str(dim) for dim in value.dims)}]"

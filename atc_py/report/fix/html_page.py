@@ -5,8 +5,7 @@ from typing import Any
 
 from atc_py import __version__
 from atc_py.report.fix.diff_text import change_title, hunk_lines
-from atc_py.report.fix.groups import RewriteGroup, rewrite_groups
-from atc_py.report.fix.tables import left_rows
+from atc_py.report.fix.tables import RewriteGroup, left_rows, rewrite_groups
 from atc_py.report.fix.words import (
     HEADINGS,
     error_text,
@@ -15,9 +14,8 @@ from atc_py.report.fix.words import (
     time_text,
     verdict_texts,
 )
-from atc_py.report.page import render_page
-from atc_py.results.fixing import Fixing, Rewrite
-from atc_py.results.graph_diff import ChangeKind, NodeChange
+from atc_py.report.page.rendering import render_page
+from atc_py.results.fixing import ChangeKind, Fixing, NodeChange, Rewrite
 
 _OPEN, _OPEN_NODES = 6, 12
 """Patterns that are shown unfolded, and the nodes that each of them may have."""
@@ -78,8 +76,8 @@ def _group(done: Fixing, group: RewriteGroup, language: str, *, unfolded: bool) 
         "error": error_text(group.worst).in_language(language),
         "limit": "" if first.limit is None else f"{first.limit:.2g}",
         "time": time_text(group.rewrites),
-        "assumptions": [each.in_language(language) for each in group.assumptions],
-        "rows": [_row(each, language) for each in group.rewrites],
+        "assumptions": [assumption.in_language(language) for assumption in group.assumptions],
+        "rows": [_row(rewrite, language) for rewrite in group.rewrites],
         "hunks": [
             [*_marked_lines(change, language)]
             for each in group.rewrites[:_DRAWN]
@@ -104,10 +102,10 @@ def _row(rewrite: Rewrite, language: str) -> dict[str, str]:
 
 def _changes_of(done: Fixing, rewrite: Rewrite) -> list[NodeChange]:
     return [
-        each
-        for each in done.changes
-        if each.kind is ChangeKind.RULES
-        and (each.node, each.before.name) == (rewrite.node, rewrite.name)
+        change
+        for change in done.changes
+        if change.kind is ChangeKind.RULES
+        and (change.node, change.before.name) == (rewrite.node, rewrite.name)
     ]
 
 
@@ -115,7 +113,7 @@ def _others(done: Fixing, language: str) -> list[dict[str, Any]]:
     """The changes that no rule made, by reason."""
     found = []
     for kind in ChangeKind:
-        changes = [each for each in done.changes if each.kind is kind]
+        changes = [change for change in done.changes if change.kind is kind]
         if kind is not ChangeKind.RULES and changes:
             lines = [line for each in changes for line in _marked_lines(each, language)]
             found.append(

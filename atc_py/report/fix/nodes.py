@@ -10,7 +10,7 @@ from atc_py.report.tables import Table
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.results.fixed_nodes import FixedNode
+    from atc_py.results.fixing import FixedNode
 
 
 _NAMED = 3
@@ -19,13 +19,13 @@ _NAMED = 3
 def fixed_nodes_table(nodes: Iterable[FixedNode]) -> Table:
     """Operators and rules with the nodes that they rewrote; nodes alike share a row."""
     rows: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for each in nodes:
-        label = f'{each.node} "{each.name}"' if each.name else str(each.node)
-        rows[each.operator, ", ".join(each.rules)].append(label)
+    for node in nodes:
+        label = f'{node.node} "{node.name}"' if node.name else str(node.node)
+        rows[node.operator, ", ".join(node.rules)].append(label)
     return Table(
         "Rewritten by --fix",
         ("nodes>", "operator", "rules", "places in the file"),
-        tuple((str(len(found)), *key, node_list(found)) for key, found in rows.items()),
+        tuple((str(len(row)), *key, node_list(row)) for key, row in rows.items()),
         said=(3,),
     )
 

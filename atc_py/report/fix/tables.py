@@ -1,12 +1,64 @@
-"""A fixed model, as tables."""
+"""A fixed model as tables; findings and rewrites of one kind share a row."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atc_py.fix.rule import Exactness
 from atc_py.report.escape import visible
-from atc_py.report.fix.groups import RewriteGroup, rewrite_groups
 from atc_py.report.fix.nodes import node_list
 from atc_py.report.fix.words import HEADINGS, error_text, facts, headline, time_text
 from atc_py.report.tables import Table, plain_lines
-from atc_py.results.fixing import Fixing
+from atc_py.results.fixing import Difference, Fixing, Rewrite
 from atc_py.text import COLON, Text
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteGroup:
+    """Rewrites that are alike.
+
+    Attributes:
+        rewrites: each of them, in the order of the nodes; there is one at least.
+    """
+
+    rewrites: tuple[Rewrite, ...]
+
+    @property
+    def first(self) -> Rewrite:
+        """The first of them."""
+        return self.rewrites[0]
+
+    @property
+    def exactness(self) -> Exactness:
+        """The class of the rules."""
+        return Exactness(self.first.exactness)
+
+    @property
+    def worst(self) -> Difference | None:
+        """The largest difference; None where no region was compared."""
+        known = [rewrite.difference for rewrite in self.rewrites if rewrite.difference is not None]
+        return max(known, key=lambda each: (each.error, each.differing), default=None)
+
+    @property
+    def uncompared(self) -> tuple[Rewrite, ...]:
+        """The rewrites whose regions were not compared by themselves."""
+        return tuple(rewrite for rewrite in self.rewrites if rewrite.difference is None)
+
+    @property
+    def assumptions(self) -> tuple[Text, ...]:
+        """The conditions of the rules and the values that the user gave, each once."""
+        found = (assumption for rewrite in self.rewrites for assumption in rewrite.assumptions)
+        return tuple(dict.fromkeys(found))
+
+
+def rewrite_groups(done: Fixing) -> list[RewriteGroup]:
+    """The rewrites of a model by pattern, in the order of their first nodes."""
+    grouped: dict[tuple[object, ...], list[Rewrite]] = {}
+    for rewrite in done.rewrites:
+        key = (rewrite.operator, rewrite.rules, rewrite.after, rewrite.exactness)
+        grouped.setdefault(key, []).append(rewrite)
+    return [RewriteGroup(tuple(several)) for several in grouped.values()]
+
 
 _MOST_OPERATORS = 8
 """New operators that a row names."""
@@ -49,7 +101,7 @@ def _heads(names: str, language: str) -> tuple[str, ...]:
 
 def _rewrites(done: Fixing, language: str) -> Table:
     """The table of rewritten nodes; nodes alike share a row."""
-    timed = any(each.microseconds is not None for each in done.rewrites)
+    timed = any(rewrite.microseconds is not None for rewrite in done.rewrites)
     columns = "nodes> operator rule new class error> allowed>" + (" time>" if timed else "")
     rows = []
     for group in rewrite_groups(done):
@@ -84,8 +136,8 @@ def _assumptions(done: Fixing, language: str) -> Table:
 
 
 def _assumption_texts(group: RewriteGroup, language: str) -> list[str]:
-    """Return what must hold, in words."""
-    return [each.in_language(language) for each in group.assumptions]
+    """The assumptions in words."""
+    return [assumption.in_language(language) for assumption in group.assumptions]
 
 
 def _left(done: Fixing, language: str) -> Table:

@@ -106,24 +106,24 @@ _ACCEPTED = {
 }
 
 
-def error_text(found: Difference | None) -> Text:
+def error_text(difference: Difference | None) -> Text:
     """The largest error of a region."""
-    if found is None:
+    if difference is None:
         return Text("not compared")
-    if not found.differing:
+    if not difference.differing:
         return Text("0 (equal)")
-    return verbatim(f"{found.error:.2g}")
+    return verbatim(f"{difference.error:.2g}")
 
 
-def difference_text(found: Difference) -> Text:
+def difference_text(difference: Difference) -> Text:
     """A difference of an output in words."""
-    if not found.differing:
+    if not difference.differing:
         return Text("equal to the original's")
     return Text(
         "differs by {error} of its range, in {differing} of {elements} elements",
-        error=f"{found.error:.2g}",
-        differing=found.differing,
-        elements=found.elements,
+        error=f"{difference.error:.2g}",
+        differing=difference.differing,
+        elements=difference.elements,
     )
 
 
@@ -139,15 +139,15 @@ def target_text(found: TargetError) -> Text:
 
 def time_text(rewrites: tuple[Rewrite, ...]) -> str:
     """The estimated time of all new nodes; `-` where it is not known of each."""
-    times = [each.microseconds for each in rewrites]
-    known = [each for each in times if each is not None]
+    times = [rewrite.microseconds for rewrite in rewrites]
+    known = [time for time in times if time is not None]
     if not known or len(known) < len(times):
         return "-"
     return format_time(sum(known) * 1e-6)
 
 
 def facts(done: Fixing, language: str) -> list[tuple[str, str]]:
-    """Return what holds of the whole model: verdicts, opsets, outputs, target, file."""
+    """Facts about the whole model: verdicts, opsets, outputs, target, file."""
 
     def word(key: str) -> str:
         return HEADINGS[key].in_language(language)
@@ -158,8 +158,8 @@ def facts(done: Fixing, language: str) -> list[tuple[str, str]]:
         *([(word("verdict"), f"{before} -> {after}")] if before and after else []),
         (word("opset"), " -> ".join(map(str, dict.fromkeys(done.opset)))),
     ]
-    for name, each in done.outputs.items():
-        rows.append((f"{word('output')} {name}", difference_text(each).in_language(language)))
+    for name, output in done.outputs.items():
+        rows.append((f"{word('output')} {name}", difference_text(output).in_language(language)))
     if not done.seeds:
         rows.append((word("proof"), _no_proof(done).in_language(language)))
     rows += _target_rows(done, language)
@@ -200,19 +200,19 @@ def _no_proof(done: Fixing) -> Text:
 
 def _target_rows(done: Fixing, language: str) -> list[tuple[str, str]]:
     """The fixed model in the target's precision, against the original in float32."""
-    found = done.target
-    if found is None:
+    target = done.target
+    if target is None:
         return []
-    head = f"{found.precision_mode}, {found.soc}"
-    if found.failed:
-        first = found.failed[0]
+    head = f"{target.precision_mode}, {target.soc}"
+    if target.failed:
+        first = target.failed[0]
         why = Text("not run").in_language(language)
         return [(head, f"{why}: {first.code.id} {first.message}")]
     rows = [
-        (f"{name}, {head}", target_text(each).in_language(language))
-        for name, each in found.outputs.items()
+        (f"{name}, {head}", target_text(output).in_language(language))
+        for name, output in target.outputs.items()
     ]
-    if found.microseconds is not None:
-        time = format_time(found.microseconds * 1e-6)
-        rows.append((HEADINGS["time"].in_language(language), f"{time}, {found.soc}"))
+    if target.microseconds is not None:
+        time = format_time(target.microseconds * 1e-6)
+        rows.append((HEADINGS["time"].in_language(language), f"{time}, {target.soc}"))
     return rows

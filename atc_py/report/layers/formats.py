@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable
 
 from atc_py.diag import Diagnostic
-from atc_py.onnx_graph.source.outline import ModelOutline
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.report.escape import visible
-from atc_py.report.layers.json_document import layers_json
 from atc_py.report.layers.text import (
     cause_text,
     layers_text,
@@ -110,7 +109,7 @@ def _as_output(done: LayerComparison, at: int) -> list[str]:
     """Fill the cells of the outputs that a layer is; several are separated by semicolons."""
     names = [name for name, place in done.outputs.items() if place == at]
     rankings = [done.rankings.get(name) for name in names]
-    first = [number_text(each.top1) for each in rankings if each is not None]
+    first = [number_text(ranking.top1) for ranking in rankings if ranking is not None]
     few = [
         number_text(each.top5) for each in rankings if each is not None and each.top5 is not None
     ]
@@ -141,7 +140,7 @@ def render_layers(
     name: str,
     done: LayerComparison,
     findings: Iterable[Diagnostic] = (),
-    outline: ModelOutline | None = None,
+    file_graph: FileGraph | None = None,
     compiled: CompiledModel | None = None,
 ) -> str:
     """Render the comparison as text.
@@ -150,17 +149,17 @@ def render_layers(
         name: the format, one of FORMATS.
         done: the comparison.
         findings: why the command fails; JSON and HTML have them too.
-        outline: the graph of the file, which HTML draws.
+        file_graph: the graph of the file, which HTML draws.
         compiled: the model that was compared, which HTML draws.
     """
     if name == "json":
-        listed = [found.as_json() for found in findings]
-        document = {**layers_json(done), "diagnostics": listed}
+        listed = [finding.as_json() for finding in findings]
+        document = {**done.as_json(), "diagnostics": listed}
         return json.dumps(document, indent=2, allow_nan=False) + "\n"
     if name == "csv":
         return layers_csv(done)
     if name == "html":
-        from atc_py.report.overview.pages import layers_html  # jinja2 takes long to import
+        from atc_py.report.page.html_page import layers_html  # jinja2 takes long to import
 
-        return layers_html(done, tuple(findings), outline, compiled)
+        return layers_html(done, tuple(findings), file_graph, compiled)
     return layers_text(done)

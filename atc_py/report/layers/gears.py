@@ -9,17 +9,16 @@ from atc_py.diag import Diagnostic
 from atc_py.options.gears import format_gear
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.report.escape import visible
-from atc_py.report.layers.json_document import layers_json
 from atc_py.report.layers.text import layers_text
 from atc_py.report.model.gears import gear_shapes_text
-from atc_py.results.overview import Overview
+from atc_py.results.summary import ModelSummary
 from atc_py.text import Text
 from atc_py.text.language import spoken
 
 
 def gears_text(compared: Sequence[ComparedGear]) -> str:
     """The reports of all gears in plain text, each below its numbers."""
-    return "\n".join(f"{gear_title(each)}\n\n{_text(each)}" for each in compared)
+    return "\n".join(f"{gear_title(gear)}\n\n{_text(gear)}" for gear in compared)
 
 
 def gear_title(gear: ComparedGear) -> str:
@@ -38,8 +37,8 @@ def _text(gear: ComparedGear) -> str:
     if gear.done is not None:
         return layers_text(gear.done)
     reasons = [
-        spoken(Text("not compared: {message}", message=found.message))
-        for found in gear.not_compared
+        spoken(Text("not compared: {message}", message=finding.message))
+        for finding in gear.not_compared
     ]
     return "".join(f"{visible(line)}\n" for line in reasons)
 
@@ -58,15 +57,15 @@ def gears_document(
     """
     listed = [
         {
-            "gear": list(each.values),
-            "inputs": {name: list(shape) for name, shape in each.shapes.items()},
-            "compared": each.done is not None,
-            **({} if each.done is None else layers_json(each.done)),
-            "diagnostics": [found.as_json() for found in own],
+            "gear": list(gear.values),
+            "inputs": {name: list(shape) for name, shape in gear.shapes.items()},
+            "compared": gear.done is not None,
+            **({} if gear.done is None else gear.done.as_json()),
+            "diagnostics": [finding.as_json() for finding in own],
         }
-        for each, own in zip(compared, findings, strict=True)
+        for gear, own in zip(compared, findings, strict=True)
     ]
-    every = [found.as_json() for own in (*findings, left_out) for found in own]
+    every = [finding.as_json() for own in (*findings, left_out) for finding in own]
     document = {"gears": listed, "diagnostics": every}
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
@@ -88,21 +87,23 @@ def gears_html(
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
-    from atc_py.pipeline.outline import outline_for
-    from atc_py.report.overview.html_page import overviews_html  # jinja2 takes long to import
+    from atc_py.pipeline.file_graph import compiled_file_graph
+    from atc_py.report.page.html_page import summaries_html  # jinja2 takes long to import
 
-    return overviews_html(
+    return summaries_html(
         [
-            Overview(
+            ModelSummary(
                 model,
-                outline=None if each.compiled is None else outline_for(model, each.compiled),
-                compiled=each.compiled,
-                comparison=each.done,
-                missed=(*(() if each.done is None else own), *(() if at else left_out)),
-                not_compared=each.not_compared,
-                gear=format_gear(each.values),
-                shape=format_input_shapes(each.shapes),
+                file_graph=None
+                if gear.compiled is None
+                else compiled_file_graph(model, gear.compiled),
+                compiled=gear.compiled,
+                comparison=gear.done,
+                missed=(*(() if gear.done is None else own), *(() if at else left_out)),
+                not_compared=gear.not_compared,
+                gear=format_gear(gear.values),
+                shape=format_input_shapes(gear.shapes),
             )
-            for at, (each, own) in enumerate(zip(compared, findings, strict=True))
+            for at, (gear, own) in enumerate(zip(compared, findings, strict=True))
         ]
     )

@@ -1,11 +1,10 @@
-"""The figures of outputs and layers sample by sample, as a table and as JSON values."""
+"""The figures of outputs and layers sample by sample, as a table."""
 
 import math
 
 from atc_py.report.tables import Table
-from atc_py.results.layer import number_json
+from atc_py.results.judgment import QUANTILES, SampleSpread
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.results.sample_spread import QUANTILES, FigureSpread, SampleSpread
 from atc_py.text import Text
 from atc_py.text.language import spoken
 
@@ -37,28 +36,6 @@ def spreads_table(done: LayerComparison) -> Table:
         about=about,
     )
     return Table(title, columns, tuple(rows), said=(len(columns) - 1,))
-
-
-def spread_json(spread: SampleSpread | None) -> dict[str, object] | None:
-    """Convert the figures over samples; None where there was one sample."""
-    if spread is None:
-        return None
-    figures = {"cosine": spread.cosine, "distance": spread.distance, "snr": spread.snr}
-    return {
-        "count": spread.samples,
-        "exact": spread.exact,
-        **{name: _figure_json(each) for name, each in figures.items()},
-    }
-
-
-def _figure_json(figure: FigureSpread) -> dict[str, object]:
-    quantiles = zip(QUANTILES, figure.quantiles, strict=True)
-    return {
-        "mean": number_json(figure.mean),
-        "worst": number_json(figure.worst),
-        "worst_sample": figure.sample,
-        "quantiles": {f"{share:g}": number_json(value) for share, value in quantiles},
-    }
 
 
 def _rows(name: str, spread: SampleSpread) -> list[tuple[str, ...]]:

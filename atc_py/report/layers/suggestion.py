@@ -12,61 +12,61 @@ _SHOWN = 20
 """Lines of the file in the text; the file has them all."""
 
 
-def suggestion_blocks(found: Suggestion) -> list[str | Table]:
+def suggestion_blocks(suggestion: Suggestion) -> list[str | Table]:
     """The suggestion as lines and tables: a verdict, what to keep, errors before and after."""
     lines: list[str | Table] = [
-        visible(spoken(Text("suggestion: {verdict}", verdict=_verdict(found))))
+        visible(spoken(Text("suggestion: {verdict}", verdict=_verdict(suggestion))))
     ]
-    lines += [f"  {visible(spoken(line))}" for line in _remarks(found)]
-    tables = [_file_lines(found)] if found.kept else []
-    if found.kept or (found.out_of_reach and found.candidates):
-        tables.append(outputs_with(found))
+    lines += [f"  {visible(spoken(line))}" for line in _remarks(suggestion)]
+    tables = [_file_lines(suggestion)] if suggestion.kept else []
+    if suggestion.kept or (suggestion.out_of_reach and suggestion.candidates):
+        tables.append(outputs_with(suggestion))
     for table in tables:
         lines += ["", table]
     return lines
 
 
-def suggestion_words(found: Suggestion) -> list[str]:
+def suggestion_words(suggestion: Suggestion) -> list[str]:
     """The verdict of the search, and remarks on it, as sentences."""
-    return [_verdict(found), *_remarks(found)]
+    return [_verdict(suggestion), *_remarks(suggestion)]
 
 
-def _verdict(found: Suggestion) -> str:
-    if not found.needed:
+def _verdict(suggestion: Suggestion) -> str:
+    if not suggestion.needed:
         return Text(
-            "nothing to keep: the target ({target}) is already reached", target=found.target
+            "nothing to keep: the target ({target}) is already reached", target=suggestion.target
         )
-    if found.reached:
+    if suggestion.reached:
         return plural(
-            sum(each.nodes for each in found.kept),
+            sum(each.nodes for each in suggestion.kept),
             "{n} node in float32 reach the target ({target})",
             "{n} nodes in float32 reach the target ({target})",
-            target=found.target,
+            target=suggestion.target,
         )
-    if not found.out_of_reach:
+    if not suggestion.out_of_reach:
         return Text(
             "the limit of {limit} compilations ended the search before it was known "
             "whether the target ({target}) can be reached",
-            limit=found.limit,
-            target=found.target,
+            limit=suggestion.limit,
+            target=suggestion.target,
         )
-    if not found.candidates:
+    if not suggestion.candidates:
         return Text(
             "the target ({target}) cannot be reached by keeping nodes in float32: no node can be "
             "kept",
-            target=found.target,
+            target=suggestion.target,
         )
     return Text(
         "the target ({target}) cannot be reached by keeping nodes in float32: it is missed with "
         "all {candidates} candidates kept{worst}",
-        target=found.target,
-        candidates=found.candidates,
-        worst=_worst_output(found),
+        target=suggestion.target,
+        candidates=suggestion.candidates,
+        worst=_worst_output(suggestion),
     )
 
 
-def _worst_output(found: Suggestion) -> str:
-    done = found.after
+def _worst_output(suggestion: Suggestion) -> str:
+    done = suggestion.after
     if done.stopped or not done.outputs:
         return Text(", because the device stops then, too") if done.stopped else ""
     name = max(done.outputs, key=lambda each: done.layers[done.outputs[each]].judged_error)
@@ -79,36 +79,36 @@ def _worst_output(found: Suggestion) -> str:
     )
 
 
-def _remarks(found: Suggestion) -> list[str]:
+def _remarks(suggestion: Suggestion) -> list[str]:
     """Remarks on how thorough the search was and what it could not use."""
-    if not found.needed:
+    if not suggestion.needed:
         return []
     lines: list[str] = [
         plural(
-            found.trials,
+            suggestion.trials,
             "{n} trial compilation of at most {limit}, {candidates} candidates",
             "{n} trial compilations of at most {limit}, {candidates} candidates",
-            limit=found.limit,
-            candidates=found.candidates,
+            limit=suggestion.limit,
+            candidates=suggestion.candidates,
         )
     ]
-    if found.samples > 1:
-        lines.append(Text("each of them was judged by {n} samples", n=found.samples))
-    if found.kept and found.smallest:
+    if suggestion.samples > 1:
+        lines.append(Text("each of them was judged by {n} samples", n=suggestion.samples))
+    if suggestion.kept and suggestion.smallest:
         lines.append("no smaller set reaches the target: all were tried")
-    elif found.kept and found.minimal:
+    elif suggestion.kept and suggestion.minimal:
         lines.append("none of them can be omitted; not all smaller sets were tried")
-    elif found.kept:
+    elif suggestion.kept:
         lines.append("the search ended at its limit; --suggest-trials raises it")
-    if found.out_of_reach:
+    if suggestion.out_of_reach:
         lines.append("nothing is recommended: 16-bit floats are not the only cause of the error")
-    slow = [each.line for each in found.kept if each.engine == "aicpu"]
+    slow = [each.line for each in suggestion.kept if each.engine == "aicpu"]
     if slow:
         lines.append(
             Text("slow, because in float32 they run on the AI CPU: {slow}", slow=", ".join(slow))
         )
     reasons: dict[str, list[str]] = {}
-    for each in found.excluded:
+    for each in suggestion.excluded:
         reasons.setdefault(each.reason, []).append(each.line)
     lines += [
         Text("not a candidate, {why}: {names}", why=Text(why), names=_first_names(names))
@@ -123,15 +123,15 @@ def _first_names(names: list[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")
 
 
-def _file_lines(found: Suggestion) -> Table:
-    rows = [(each.line, each.op, str(each.nodes), each.engine) for each in found.kept[:_SHOWN]]
-    left = len(found.kept) - _SHOWN
+def _file_lines(suggestion: Suggestion) -> Table:
+    rows = [(each.line, each.op, str(each.nodes), each.engine) for each in suggestion.kept[:_SHOWN]]
+    left = len(suggestion.kept) - _SHOWN
     if left > 0:
         rows.append(
             (
                 spoken(Text("and {left} more", left=left)),
                 "",
-                str(sum(n.nodes for n in found.kept[_SHOWN:])),
+                str(sum(n.nodes for n in suggestion.kept[_SHOWN:])),
                 "",
             )
         )

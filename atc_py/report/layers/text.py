@@ -135,7 +135,7 @@ def _cause(done: LayerComparison, layer: Layer) -> Text:
 
 
 def output_verdict(done: LayerComparison, name: str) -> str:
-    """Return what an output misses, or that it passes; empty without targets."""
+    """The targets that an output misses, or that it passes; empty without targets."""
     if not done.targets:
         return ""
     missed = [each for each in misses_of(done, done.targets) if each.output == name]
@@ -149,7 +149,7 @@ def output_verdict(done: LayerComparison, name: str) -> str:
 
 
 def growth_text(done: LayerComparison, layer: Layer) -> str:
-    """Return how a drifting error grew; empty where it is about as large as where introduced."""
+    """Growth of a drifting error; empty where it is about as large as where introduced."""
     root = done.root_of(layer)
     if root is None or layer.origin is not ErrorOrigin.PASSED_ON or not math.isfinite(layer.error):
         return ""
@@ -227,16 +227,16 @@ def _reach(done: LayerComparison) -> str:
 def _own_errors(done: LayerComparison) -> list[str]:
     """Describe the errors of the original's own, which were taken out."""
     lines: list[str] = []
-    for each in done.own_errors[:_OWN_SHOWN]:
-        own, seen = each.original, each.seen
+    for error in done.own_errors[:_OWN_SHOWN]:
+        own, seen = error.original, error.seen
         lines.append(
             Text(
                 "the original's own {dtype} error shows at {source} ({source_op}): compared "
                 "with a float64 run of that node it has an SNR of {number} dB, with errors "
                 "up to {number_2}",
-                dtype=each.dtype,
-                source=each.source,
-                source_op=each.source_op,
+                dtype=error.dtype,
+                source=error.source,
+                source_op=error.source_op,
                 number=number_text(own.snr),
                 number_2=number_text(own.max_absolute),
             )

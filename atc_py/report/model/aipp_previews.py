@@ -1,4 +1,4 @@
-"""AIPP on a picture as tables and JSON."""
+"""AIPP on a picture as tables."""
 
 from collections.abc import Iterator
 
@@ -34,28 +34,3 @@ def _rows(step: AippStep) -> Iterator[tuple[str, ...]]:
             name = (spoken(step.name), step.dtype, ",".join(map(str, step.shape)))
         values = (channel.least, channel.most, channel.mean)
         yield (*name, str(number), *(f"{value:.6g}" for value in values))
-
-
-def preview_json(done: AippPreview) -> dict[str, object]:
-    """The steps as JSON values; the tensor itself is left out."""
-    return {
-        "config": str(done.config),
-        "picture": str(done.picture),
-        "settings": done.settings.attributes(),
-        "steps": [
-            {
-                "name": step.name,
-                "dtype": step.dtype,
-                "shape": list(step.shape),
-                "channels": [
-                    {"min": each.least, "max": each.most, "mean": each.mean}
-                    for each in step.channels
-                ],
-            }
-            for step in done.steps
-        ],
-        "dtype": done.tensor.dtype.name,
-        "shape": list(done.tensor.shape),
-        "output": None if done.output is None else str(done.output),
-        "warnings": [found.as_json() for found in done.warnings],
-    }

@@ -1,19 +1,90 @@
-"""A conversion as tables."""
+"""A conversion as lines and tables: its check, its fusions, its figures."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from atc_py.check.findings import ModelCheck
+from msgspec.structs import replace
+
+from atc_py.check.findings import CheckReport, ModelCheck, Standing
+from atc_py.diag import Diagnostic, Severity
+from atc_py.report.check.document import CheckedModel
+from atc_py.report.check.json_document import check_document
+from atc_py.report.check.text import finding_lines
+from atc_py.report.diagnostics import diagnostic_text
 from atc_py.report.fix.nodes import fixed_nodes_table
-from atc_py.report.model.layout import conversions_text
 from atc_py.report.model.memory_tables import memory_row
-from atc_py.report.model.quant_bias import bias_json, bias_rows
-from atc_py.report.model.semantics import newer_rows, semantics_tables
+from atc_py.report.model.records import conversions_text
+from atc_py.report.model.semantics import bias_json, bias_rows, newer_rows, semantics_tables
 from atc_py.report.profile.text import time_text
 from atc_py.report.tables import Table, format_bytes, format_seconds, share_text
-from atc_py.results.conversion import Conversion, Facts
-from atc_py.text import COMMA, Text
+from atc_py.results.conversion import Conversion, Facts, FusionEffect
+from atc_py.text import COMMA, Text, plural
 from atc_py.text.language import language, spoken
+
+
+def found_lines(check: ModelCheck) -> list[str]:
+    """List the findings of a model that compiles, by rule, the worst first."""
+    return [*finding_lines(_document(check), language())][1:]
+
+
+def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[str]:
+    """List the findings of a model that does not compile, by rule, the errors last.
+
+    Args:
+        check: of the model.
+        missing: operators that are on the list and do not compile yet.
+    """
+    model = _document(check)
+    errors = tuple(finding for finding in model.findings if finding.level == Standing.ERROR.value)
+    others = tuple(each for each in model.findings if each.level != Standing.ERROR.value)
+    lines = [
+        *finding_lines(replace(model, faults=(), findings=others), language()),
+        *finding_lines(replace(model, findings=errors), language()),
+    ]
+    for diagnostic in missing:
+        lines += ["", diagnostic_text(diagnostic)]
+    return lines[1:]
+
+
+def closing_line(diagnostics: Iterable[Diagnostic]) -> str:
+    """`not converted: 6 errors`."""
+    count = sum(diagnostic.code.severity is Severity.ERROR for diagnostic in diagnostics)
+    return spoken(plural(count, "not converted: {n} error", "not converted: {n} errors"))
+
+
+def _document(check: ModelCheck) -> CheckedModel:
+    (model,) = check_document(CheckReport((check,), "", ""), language()).models
+    return model
+
+
+def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Iterator[str]:
+    """Yield what the `wanted` passes found, by our names or ATC's, and their nearest misses."""
+    by_name = {name: each for each in effects for name in (each.name, *each.atc_names)}
+    for name in wanted:
+        effect = by_name.get(name)
+        if effect is None:
+            yield Text("{name}: the pass did not run", name=name)
+            continue
+        record, miss = effect.record, effect.record.nearest
+        yield Text(
+            "{effect}: matched {matched} times, rewritten {effective} times",
+            effect=effect.name,
+            matched=record.matched,
+            effective=record.effective,
+        )
+        if miss is None:
+            yield "  " + Text("no other near miss" if record.matched else "no near miss")
+            continue
+        yield "  " + Text("nearest miss: {reason}", reason=Text(miss.reason))
+        template = "at {node}; {depth} nodes of the pattern matched"
+        if miss.origins:
+            template = "at {node}, from {origins}; {depth} nodes of the pattern matched"
+        yield "    " + Text(
+            template,
+            node=repr(miss.node),
+            origins=", ".join(map(repr, miss.origins)),
+            depth=miss.depth,
+        )
 
 
 def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
@@ -21,7 +92,7 @@ def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
     if not check.layers:
         return []
     said = language()
-    reasons = Counter(each.reason.in_language(said) for each in check.layers if each.reason)
+    reasons = Counter(layer.reason.in_language(said) for layer in check.layers if layer.reason)
     done = len(check.layers) - sum(reasons.values())
     parts = [
         Text("{count} because {reason}", count=count, reason=reason)

@@ -60,7 +60,7 @@ def _estimate(done: Conversion) -> str:
 
 
 def _largest(done: Conversion) -> Text:
-    """Return which gear figures are for, where there are several."""
+    """The gear that figures are for, where there are several."""
     return Text(", largest gear") if done.gears else Text("")
 
 

@@ -1,7 +1,7 @@
 """An exported model, as tables."""
 
 from atc_py.report.tables import Table, format_bytes
-from atc_py.results.export import Export
+from atc_py.results.conversion import Export
 from atc_py.text import Text
 
 

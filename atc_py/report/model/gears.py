@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from atc_py.options.gears import Gears, format_gear
 from atc_py.package.gears_schema import shape_data_of
 from atc_py.report.tables import Table, format_bytes
+from atc_py.results.conversion import GearFacts
 from atc_py.results.memory_facts import MemoryFacts, memory_facts
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
     from atc_py.package.reader import OfflineModel
-    from atc_py.results.conversion import GearFacts
 
 
 def gears_table(model: OfflineModel) -> Table | None:
@@ -32,7 +33,7 @@ def converted_gears(gears: Sequence[GearFacts]) -> list[Table]:
     """The gears of a conversion; nothing where it has none."""
     if not gears:
         return []
-    rows = [_row(at, each.values, each.shapes, each.memory) for at, each in enumerate(gears)]
+    rows = [_row(at, gear.values, gear.shapes, gear.memory) for at, gear in enumerate(gears)]
     return [Table("Gears", _HEAD, tuple(rows))]
 
 
@@ -53,7 +54,7 @@ def _row(
     memory: MemoryFacts | None,
 ) -> tuple[str, ...]:
     sizes = ("", "") if memory is None else (memory.total, memory.arena)
-    texts = (each if isinstance(each, str) else format_bytes(each) for each in sizes)
+    texts = (size if isinstance(size, str) else format_bytes(size) for size in sizes)
     return str(at), format_gear(values), gear_shapes_text(shapes), *texts
 
 
@@ -65,15 +66,8 @@ def gears_json(model: OfflineModel) -> dict[str, object] | None:
     listed = []
     for at, values, shapes in _gears(gears):
         description = model.at_gear(at).description
-        memory = memory_facts(description)
-        listed.append(
-            {
-                "gear": list(values),
-                "inputs": {name: list(shape) for name, shape in shapes.items()},
-                "nodes": len(description.nodes),
-                "memory": None if memory is None else memory.as_json(),
-            }
-        )
+        facts = GearFacts(values, shapes, len(description.nodes), memory_facts(description))
+        listed.append(facts.as_json())
     data = shape_data_of(gears)
     return {
         "kind": gears.kind.value,

@@ -8,8 +8,7 @@ from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel, OmPort
 from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
-from atc_py.report.model.quant_bias import bias_rows
-from atc_py.report.model.semantics import newer_rows, semantics_tables
+from atc_py.report.model.semantics import bias_rows, newer_rows, semantics_tables
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.cann_nodes import read_newer, read_semantics
 from atc_py.results.memory_facts import memory_facts
@@ -28,25 +27,28 @@ def picture_tables(inputs: Sequence[PictureInput]) -> list[Table]:
     ]
 
 
-def _rows(found: PictureInput) -> list[tuple[str, str]]:
-    settings = found.settings
-    dims = ",".join(map(str, found.shape))
+def _rows(picture_input: PictureInput) -> list[tuple[str, str]]:
+    settings = picture_input.settings
+    dims = ",".join(map(str, picture_input.shape))
     rows: list[tuple[str, str]] = [
         (
             "input",
             Text(
                 "{nbytes} bytes, uint8 [{dims}] {format}",
-                nbytes=found.nbytes,
+                nbytes=picture_input.nbytes,
                 dims=dims,
-                format=found.format,
+                format=picture_input.format,
             ),
         )
     ]
-    if found.is_dynamic:
+    if picture_input.is_dynamic:
         rows += [
             (
                 "mode",
-                Text("dynamic: settings of a run in {parameters}", parameters=found.parameters),
+                Text(
+                    "dynamic: settings of a run in {parameters}",
+                    parameters=picture_input.parameters,
+                ),
             ),
             (
                 "pictures",
@@ -70,8 +72,8 @@ def _rows(found: PictureInput) -> list[tuple[str, str]]:
             ),
             *_steps(settings),
         ]
-    result = ",".join(map(str, found.features))
-    return [*rows, ("output", f"{found.dtype.value} [{result}] NCHW")]
+    result = ",".join(map(str, picture_input.features))
+    return [*rows, ("output", f"{picture_input.dtype.value} [{result}] NCHW")]
 
 
 def _steps(settings: AippSettings) -> list[tuple[str, str]]:
@@ -141,7 +143,7 @@ def model_json(model: OfflineModel, file_bytes: int) -> dict[str, object]:
         "options": description.options,
         "inputs": [_port_json(description, port) for port in description.inputs],
         "outputs": [_port_json(description, port) for port in description.outputs],
-        "aipp": [each.as_json() for each in picture_inputs(description)],
+        "aipp": [picture_input.as_json() for picture_input in picture_inputs(description)],
         "gears": gears_json(model),
         "operators": dict(sorted(Counter(node.op for node in description.nodes).items())),
         "members": len(description.members),

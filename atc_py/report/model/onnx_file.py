@@ -27,7 +27,7 @@ def onnx_tables(facts: OnnxFacts) -> list[Table]:
             ),
         ),
         ("opsets", opsets),
-        ("nodes", str(sum(each.nodes for each in facts.operators))),
+        ("nodes", str(sum(operator.nodes for operator in facts.operators))),
         ("parameters", f"{facts.parameters:,}, {format_bytes(facts.weight_bytes)}"),
         ("file", format_bytes(facts.file_bytes)),
     )
@@ -61,7 +61,7 @@ def onnx_json_schema() -> str:
 
 def _ports(title: str, ports: Sequence[OnnxPort]) -> Table:
     """Inputs or outputs; an open dim is its name or a question mark."""
-    rows = tuple((each.name, each.dtype or spoken("not stated"), _shape(each)) for each in ports)
+    rows = tuple((port.name, port.dtype or spoken("not stated"), _shape(port)) for port in ports)
     return Table(title, ("name", "dtype", "shape"), rows)
 
 

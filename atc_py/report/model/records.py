@@ -1,13 +1,159 @@
-"""Records that a conversion leaves in an offline model's report, read back by their schemas."""
+"""Records in an offline model's report: read back by their schemas; dtypes and layout as tables."""
 
 from collections.abc import Mapping
-from typing import TypeVar, cast
+from typing import TypedDict, TypeVar, cast
 
 import msgspec
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.report.model.recorded_reasons import recorded_text
+from atc_py.report.tables import Table, format_bytes
 from atc_py.text import Text
+
+
+class _Dtypes(TypedDict):
+    """Dtypes of inputs, null where one is absent, and of outputs."""
+
+    inputs: list[str | None]
+    outputs: list[str | None]
+
+
+class _Node(TypedDict):
+    """Decision on one node."""
+
+    name: str
+    op: str
+    engine: str | None
+    origin: _Dtypes
+    chosen: _Dtypes
+    rule: str
+
+
+_Cast = TypedDict(
+    "_Cast", {"name": str, "tensor": str, "from": str, "to": str, "reason": str}
+)  # `from` cannot be a name in a class
+
+
+class PrecisionRecord(TypedDict):
+    """The record, as the precision pass writes it into the report."""
+
+    nodes: list[_Node]
+    casts: list[_Cast]
+
+
+def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
+    """The record of precision in an offline model's report.
+
+    Raises:
+        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
+    """
+    return read_record(report, "precision", PrecisionRecord, file)
+
+
+def precision_tables(precision_record: PrecisionRecord) -> list[Table]:
+    """The record as tables: nodes, then casts."""
+    nodes = tuple(
+        (
+            node["name"],
+            node["op"],
+            node["engine"] or "-",
+            _dtypes(node["origin"]),
+            _dtypes(node["chosen"]),
+            recorded_text(node["rule"]),
+        )
+        for node in precision_record["nodes"]
+    )
+    casts = tuple(
+        (
+            row["name"],
+            row["tensor"],
+            f"{row['from']} > {row['to']}",
+            recorded_text(row["reason"]),
+        )
+        for row in precision_record["casts"]
+    )
+    head = ("node", "operator", "engine", "in the model", "compiled", "rule")
+    return [
+        Table(Text("Precision of {count} nodes", count=len(nodes)), head, nodes, said=(5,)),
+        Table(
+            Text("{count} casts", count=len(casts)),
+            ("cast", "of", "dtypes", "why"),
+            casts,
+            said=(3,),
+        ),
+    ]
+
+
+def _dtypes(sides: _Dtypes) -> str:
+    """`float32,float32 > float32`; a dtype that a whole side shares is written once."""
+    return f"{_dtypes_of_side(sides['inputs'])} > {_dtypes_of_side(sides['outputs'])}"
+
+
+def _dtypes_of_side(dtypes: list[str | None]) -> str:
+    """The dtypes of inputs or of outputs."""
+    present = [dtype for dtype in dtypes if dtype is not None]
+    return ",".join(dict.fromkeys(present) if len(set(present)) == 1 else present) or "-"
+
+
+_TransData = TypedDict(
+    "_TransData",
+    {
+        "name": str,
+        "tensor": str,
+        "from": str,
+        "to": str,
+        "bytes": int,
+        "given_by": str,
+        "taken_by": list[str],
+        "reason": str,
+    },
+)  # `from` cannot be a name in a class
+
+
+class LayoutRecord(TypedDict):
+    """The record, as the conversion writes it into the report."""
+
+    values: dict[str, int]
+    trans_data: list[_TransData]
+
+
+def layout_json(report: Mapping[str, object], file: str) -> LayoutRecord:
+    """The record of layout in an offline model's report.
+
+    Raises:
+        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
+    """
+    return read_record(report, "layout", LayoutRecord, file)
+
+
+def layout_tables(layout_record: LayoutRecord) -> list[Table]:
+    """The record as tables: formats with how many values have them, then TransData."""
+    values = tuple((name, str(count)) for name, count in layout_record["values"].items())
+    rows = tuple(
+        (
+            row["name"],
+            f"{row['from']} > {row['to']}",
+            format_bytes(row["bytes"]),
+            recorded_text(row["reason"]),
+        )
+        for row in layout_record["trans_data"]
+    )
+    head = ("TransData", "storage", "moved>", "why")
+    return [
+        Table("How values are stored", ("format", "values>"), values),
+        Table(Text("{count} TransData", count=len(rows)), head, rows, said=(3,)),
+    ]
+
+
+def conversions_text(operators: Mapping[str, int]) -> str:
+    """The conversions among target operators, counted, for a summary."""
+    return Text(
+        "{operators} TransData, {operators_2} Cast",
+        operators=operators.get("TransData", 0),
+        operators_2=operators.get("Cast", 0),
+    )
+
 
 Record = TypeVar("Record")
 
@@ -24,17 +170,17 @@ def read_record(report: Mapping[str, object], name: str, schema: type[Record], f
     Raises:
         AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
     """
-    found = report.get(name)
-    if not isinstance(found, dict):
+    record = report.get(name)
+    if not isinstance(record, dict):
         raise _unusable_record(Text("the report has no record of {name}", name=name), file)
     try:
-        msgspec.convert(found, schema)
+        msgspec.convert(record, schema)
     except msgspec.ValidationError as error:
         message = Text(
             "the record of {name} does not follow its schema: {error}", name=name, error=error
         )
         raise _unusable_record(message, file) from error
-    return cast("Record", found)
+    return cast("Record", record)
 
 
 def _unusable_record(message: Text, file: str) -> AtcError:

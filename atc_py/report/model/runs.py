@@ -1,4 +1,4 @@
-"""A run as tables and JSON."""
+"""A run as tables."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -6,9 +6,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.diag import Diagnostic
 from atc_py.options.gears import format_gear
-from atc_py.report.model.semantics import semantics_json, semantics_tables
+from atc_py.report.model.semantics import semantics_tables
 from atc_py.report.tables import Table, format_bytes, format_seconds
 from atc_py.results.comparison import Comparison
 from atc_py.results.run import NodeTime, Run
@@ -53,29 +52,6 @@ def run_tables(done: Run) -> list[Table]:
     if done.comparisons:
         tables.append(comparison_table(done.comparisons))
     return tables
-
-
-def run_json(done: Run, findings: Iterable[Diagnostic] = ()) -> dict[str, object]:
-    """The run and its `findings` as JSON values; the arrays themselves are left out."""
-    return {
-        "seconds": done.seconds,
-        "gear": None if done.gear is None else list(done.gear),
-        **semantics_json(done.semantics),
-        "outputs": {
-            name: {
-                "dtype": array.dtype.name,
-                "shape": list(array.shape),
-                "file": str(done.files[name]) if name in done.files else None,
-            }
-            for name, array in done.outputs.items()
-        },
-        "comparisons": [row.as_json() for row in done.comparisons],
-        "nodes": [
-            {"op": node.op, "engine": node.engine, "seconds": node.seconds} for node in done.nodes
-        ],
-        "warnings": [found.as_json() for found in done.warnings],
-        "diagnostics": [found.as_json() for found in findings],
-    }
 
 
 def _outputs(done: Run) -> Table:

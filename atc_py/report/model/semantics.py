@@ -1,42 +1,63 @@
-"""Nodes that compute what CANN makes of them or that later lists alone take, in reports."""
+"""Nodes that compute what CANN makes of them or that later lists alone take, and biases of int8 layers."""
 
+from collections.abc import Mapping
+
+from atc_py.onnx_graph.source import BiasConvention, BiasSource
+from atc_py.options.compile_options import QuantBias
 from atc_py.report.fix.nodes import node_list
 from atc_py.report.tables import Table
 from atc_py.results.cann_nodes import CannDeviation, CannSemantics, NewerNodes
 from atc_py.text import Text, plural
-from atc_py.text.language import spoken
+from atc_py.text.language import language, spoken
+
+_KEY = "quant_bias"
 
 
-def semantics_tables(found: CannSemantics | None) -> list[Table]:
+def bias_json(convention: BiasConvention | None) -> dict[str, object]:
+    """The convention and its source; empty where no layer was int8 in the file."""
+    return {} if convention is None else {_KEY: convention.as_json()}
+
+
+def bias_rows(report: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The line of a summary for such a report; none where it names no known convention."""
+    found = report.get(_KEY)
+    if not isinstance(found, dict):
+        return []
+    try:
+        convention = BiasConvention(
+            QuantBias(found.get("convention")), BiasSource(found.get("source"))
+        )
+    except ValueError:
+        return []
+    return [("biases of int8 layers", convention.text.in_language(language()))]
+
+
+def semantics_tables(semantics: CannSemantics | None) -> list[Table]:
     """Deviations with their nodes; no table where all nodes compute what ONNX defines."""
-    if found is None:
+    if semantics is None:
         return []
     rows = tuple(
         (str(len(places)), each.name, spoken(each.certainty), node_list(places))
-        for each, places in _places(found).items()
+        for each, places in _places(semantics).items()
     )
     title = Text(
-        "Computed as on CANN {generation}, not as ONNX defines", generation=found.generation
+        "Computed as on CANN {generation}, not as ONNX defines",
+        generation=semantics.generation,
     )
     return [
         Table(title, ("nodes>", "deviation", "certainty", "places in the file"), rows, said=(3,))
     ]
 
 
-def semantics_line(found: CannSemantics) -> str:
+def semantics_line(semantics: CannSemantics) -> str:
     """`1 node computes what CANN 9 makes of it: GRU/reset-after-product (inferred)`."""
     return plural(
-        len(found.nodes),
+        len(semantics.nodes),
         "{n} node computes what CANN {generation} makes of it: {names}",
         "{n} nodes compute what CANN {generation} makes of them: {names}",
-        generation=found.generation,
-        names=", ".join(each.text for each in _places(found)),
+        generation=semantics.generation,
+        names=", ".join(deviation.text for deviation in _places(semantics)),
     )
-
-
-def semantics_json(found: CannSemantics | None) -> dict[str, object]:
-    """The entry of a JSON document, null where all nodes compute what ONNX defines."""
-    return {"semantics": None} if found is None else found.as_json()
 
 
 def newer_rows(newer: NewerNodes) -> list[tuple[str, str]]:
@@ -75,10 +96,10 @@ def newer_texts(newer: NewerNodes) -> list[tuple[tuple[str, ...], Text]]:
     ]
 
 
-def _places(found: CannSemantics) -> dict[CannDeviation, list[str]]:
+def _places(semantics: CannSemantics) -> dict[CannDeviation, list[str]]:
     places: dict[CannDeviation, list[str]] = {}
-    for node in found.nodes:
+    for node in semantics.nodes:
         label = f'{node.node} "{node.name}"' if node.name else str(node.node)
-        for each in node.deviations:
-            places.setdefault(each, []).append(label)
+        for deviation in node.deviations:
+            places.setdefault(deviation, []).append(label)
     return places

@@ -1,7 +1,8 @@
 """Differences between two operator lists: of one operator, and of all that either has."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.sentences import sentence
@@ -9,14 +10,14 @@ from atc_py.diag.codes import UNKNOWN_NAME
 from atc_py.report.operators.rules import attribute_words, operand_words
 from atc_py.report.wrapping import wrap
 from atc_py.spec import Library, OpSpec
+from atc_py.system.structs import Result
 from atc_py.text import COLON, Text, verbatim
 
 _ONLY = Text("only on {list}")
 _SAME = Text("the same on both")
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Result, frozen=True):
     """A fact of one operator: its subject, such as `input X`, and its words on both lists.
 
     Attributes:
@@ -30,18 +31,17 @@ class Fact:
     after: Text | None
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorChange:
+class OperatorChange(Result, frozen=True):
     """The difference of one operator.
 
     Attributes:
         op: the operator.
-        only_on: the list that alone has it; "" where both have it.
+        only_on: the list that alone has it; None where both have it.
         facts: the facts that differ; none where one list alone has the operator.
     """
 
     op: str
-    only_on: str
+    only_on: str | None
     facts: tuple[Fact, ...]
 
     @property
@@ -50,19 +50,18 @@ class OperatorChange:
         return not self.only_on and not self.facts
 
 
-@dataclass(frozen=True, slots=True)
-class ListDiff:
+class ListDiff(Result, frozen=True):
     """The differences between two lists.
 
     Attributes:
         names: of the lists.
-        changes: by operator; those that are the same are left out where all are compared.
         same: operators that are the same on both.
+        changes: by operator; those that are the same are left out where all are compared.
     """
 
-    names: tuple[str, str]
-    changes: tuple[OperatorChange, ...]
+    names: tuple[str, str] = msgspec.field(name="lists")
     same: tuple[str, ...]
+    changes: tuple[OperatorChange, ...] = msgspec.field(name="operators")
 
 
 def list_diff(
@@ -81,7 +80,7 @@ def list_diff(
     if operator is None:
         tables = tuple({spec.op: spec for spec in each.all()} for each in libraries)
     else:
-        found = tuple(each.lookup(operator) for each in libraries)
+        found = tuple(library.lookup(operator) for library in libraries)
         if found == (None, None):
             near = (*libraries[0].near(operator), *libraries[1].near(operator))
             raise UNKNOWN_NAME.error(
@@ -101,11 +100,8 @@ def list_diff(
         _change(op, names, first.get(op), second.get(op))
         for op in sorted({*first, *second}, key=lambda name: (name.lower(), name))
     ]
-    return ListDiff(
-        names,
-        tuple(each for each in changes if not each.is_same),
-        tuple(each.op for each in changes if each.is_same),
-    )
+    same = tuple(change.op for change in changes if change.is_same)
+    return ListDiff(names, same, tuple(change for change in changes if not change.is_same))
 
 
 def list_diff_lines(diff: ListDiff, language: str = "en") -> list[str]:
@@ -144,7 +140,7 @@ def _sentence(names: tuple[str, str], fact: Fact) -> Text:
 
 def _counts(diff: ListDiff) -> Text:
     """The counts of operators that differ, that one list alone has, and that are equal."""
-    only = [sum(each.only_on == name for each in diff.changes) for name in diff.names]
+    only = [sum(change.only_on == name for change in diff.changes) for name in diff.names]
     differ = len(diff.changes) - sum(only)
     return Text(
         "{differ} differ, {only} only on {names}, {only_2} only on {names_2}, {count} the same",
@@ -155,29 +151,6 @@ def _counts(diff: ListDiff) -> Text:
         names_2=diff.names[1],
         count=len(diff.same),
     )
-
-
-def list_diff_json(diff: ListDiff) -> dict[str, object]:
-    """The differences as JSON values, in both languages."""
-    return {
-        "lists": list(diff.names),
-        "same": list(diff.same),
-        "operators": [
-            {
-                "op": change.op,
-                "only_on": change.only_on or None,
-                "facts": [
-                    {
-                        "subject": fact.subject.as_json(),
-                        "before": None if fact.before is None else fact.before.as_json(),
-                        "after": None if fact.after is None else fact.after.as_json(),
-                    }
-                    for fact in change.facts
-                ],
-            }
-            for change in diff.changes
-        ],
-    }
 
 
 def _change(
@@ -195,11 +168,11 @@ def _change(
         Fact((old.get(key) or new[key])[0], _value(old, key), _value(new, key))
         for key in {**old, **new}
     )
-    return OperatorChange(op, "", tuple(each for each in facts if each.before != each.after))
+    return OperatorChange(op, None, tuple(each for each in facts if each.before != each.after))
 
 
 def _value(facts: Mapping[tuple[str, ...], tuple[Text, Text]], key: tuple[str, ...]) -> Text | None:
-    """Return what is said of a subject; None where nothing is."""
+    """Words on a subject; None where there are none."""
     return facts[key][1] if key in facts else None
 
 

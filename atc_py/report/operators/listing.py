@@ -1,4 +1,4 @@
-"""The list of operator specifications as text and JSON, filtered, and the look-up of one."""
+"""Operators, their lists, and operators that no list has, as text and JSON; the look-up of one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,116 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from atc_py.check.unlisted import hint_for_unlisted
+from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
+from atc_py.fix.registry import rules_of_operator
+from atc_py.onnx_graph.reading.history import OnnxHistory
 from atc_py.report.tables import Table, plain_lines
 from atc_py.report.wrapping import cut
-from atc_py.spec import Library, OpSpec, library
+from atc_py.spec import Library, OpSpec, compressed, library
+from atc_py.spec import library as list_called
+from atc_py.spec.lists import OperatorList, operator_lists
+from atc_py.spec.rule import folded
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
-from atc_py.text import Text, in_language, plural
+from atc_py.text import SEMICOLON, Text, in_language, plural
 from atc_py.text.language import spoken
+
+_LIST_COLUMNS = (
+    Text("list", context="heading"),
+    Text("release", context="heading"),
+    Text("operators>"),
+    Text("custom>"),
+    Text("opsets", context="heading"),
+    Text("source", context="heading"),
+)
+
+
+def lists_lines(language: str = "en") -> list[str]:
+    """A line a list."""
+    rows = tuple(
+        (
+            each.name,
+            spoken(each.release),
+            str(len(specs)),
+            str(sum(spec.custom for spec in specs)),
+            compressed(_opsets(specs)),
+            each.source.en if language == "en" else each.source.zh,
+        )
+        for each, specs in _all()
+    )
+    columns = tuple(each.in_language(language) for each in _LIST_COLUMNS)
+    return plain_lines(Table("", columns, rows))
+
+
+def lists_json() -> list[dict[str, object]]:
+    """The same as JSON values, the source in both languages."""
+    return [
+        {
+            "name": each.name,
+            "release": each.release,
+            "operators": len(specs),
+            "custom": sum(spec.custom for spec in specs),
+            "opsets": list(_opsets(specs)),
+            "source": {"en": each.source.en, "zh": each.source.zh},
+        }
+        for each, specs in _all()
+    ]
+
+
+def _all() -> list[tuple[OperatorList, tuple[OpSpec, ...]]]:
+    return [
+        (operator_list, library(operator_list.name).all()) for operator_list in operator_lists()
+    ]
+
+
+def _opsets(specs: tuple[OpSpec, ...]) -> tuple[int, ...]:
+    """Every opset at which an operator is listed, in ascending order."""
+    return tuple(sorted({opset for spec in specs for opset in spec.opsets}))
+
+
+def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) -> AtcError | None:
+    """The refusal of an operator that ONNX has and the list does not; None for others.
+
+    Args:
+        name: the operator, in any case.
+        known: the operators listed.
+        list_name: name of the list.
+        history: ONNX's definitions.
+    """
+    if known.lookup(name) is not None:
+        return None
+    operator = next((each for each in history.names if folded(each) == folded(name)), None)
+    if operator is None:
+        return None
+    since = history.versions(operator)[0].since_version
+    parts = [hint_for_unlisted(operator, "", history, known)]
+    rules = rules_of_operator(operator)
+    if rules:
+        names = ", ".join(rule.name for rule in rules)
+        parts.insert(
+            0,
+            Text("`atc-py fix MODEL` rewrites it (rules: {names})", names=names),
+        )
+    others = [
+        operator_list.name
+        for operator_list in operator_lists()
+        if operator_list.name != list_name
+        and list_called(operator_list.name).lookup(operator) is not None
+    ]
+    if others:
+        named = ", ".join(others)
+        parts.append(Text("it is on {named} (--list)", named=named))
+    return UNKNOWN_NAME.error(
+        Text(
+            "{operator} is in ONNX, since opset {since}, and not on the operator list {list_name}",
+            operator=operator,
+            since=since,
+            list_name=list_name,
+        ),
+        help=SEMICOLON.join(parts),
+    )
+
 
 Compiles: TypeAlias = Callable[[str, str], bool]
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.deviations import certainty_on
 from atc_py.check.sentences import sentence
 from atc_py.onnx_graph.source import SchemaHistory
-from atc_py.report.operators.history import history_json, history_rows
+from atc_py.report.operators.diff import history_json, history_rows
 from atc_py.report.operators.rules import attribute_words, operand_words, rule_words, spec_json
 from atc_py.report.wrapping import columns, wrap
 from atc_py.spec import OpSpec
@@ -47,7 +47,11 @@ def generation_words(row: Deviation) -> Text:
     """The generations that have a deviation: `CANN 5, 6 (proven), 7 (inferred)`."""
     texts = []
     for certainty, words in CERTAINTIES.items():
-        majors = [each.major for each in generations() if certainty_on(row, each) is certainty]
+        majors = [
+            generation.major
+            for generation in generations()
+            if certainty_on(row, generation) is certainty
+        ]
         if majors:
             listed = ", ".join(map(str, majors))
             texts.append(Text("{value} ({note})", value=listed, note=words))

@@ -92,22 +92,22 @@ def spec_json(spec: OpSpec) -> dict[str, object]:
 
 def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
     text = sentence(spec, rule)
-    found: dict[str, object] = {
+    document: dict[str, object] = {
         "rule": rule.name,
         "level": rule.level.value,
         "place": spec.place_of(rule.line),
         "sentence": text.as_json(),
     }
     if rule.when is not None:
-        found["when"] = when_words(rule.when).as_json()
+        document["when"] = when_words(rule.when).as_json()
     if rule.proven is not None:
-        found["proven"] = rule.proven
+        document["proven"] = rule.proven
     if rule.contradicted is not None:
-        found["contradicted"] = evidence_words(rule.contradicted).as_json()
+        document["contradicted"] = evidence_words(rule.contradicted).as_json()
     if rule.rewrite is not None:
         words = REWRITES.get(rule.rewrite, Text(""))
-        found["rewrite"] = {"name": rule.rewrite, "sentence": words.as_json()}
-    return found
+        document["rewrite"] = {"name": rule.rewrite, "sentence": words.as_json()}
+    return document
 
 
 def _json_value(value: object) -> object:

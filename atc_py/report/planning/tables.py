@@ -1,7 +1,11 @@
-"""A plan of dtypes as lines and tables."""
+"""A plan of dtypes as lines and tables, and in the format that is asked for."""
 
+import json
 import math
+from collections.abc import Iterable
+from typing import Any
 
+from atc_py.diag import Diagnostic
 from atc_py.report.escape import visible
 from atc_py.report.model.semantics import newer_texts
 from atc_py.report.tables import Table, plain_lines
@@ -9,6 +13,20 @@ from atc_py.results.layer_comparison import least_text
 from atc_py.results.plan import DtypePlan, PlanPoint
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, plural
 from atc_py.text.language import spoken
+
+FORMATS = ("text", "json", "html")
+"""Names of the formats."""
+
+
+def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ()) -> str:
+    """The plan in one of FORMATS; JSON also has why the command fails."""
+    if name == "json":
+        document = {**plan.as_json(), "diagnostics": [finding.as_json() for finding in findings]}
+        return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    if name == "html":
+        return plan_html(plan)
+    return "\n".join(plan_lines(plan)) + "\n"
+
 
 _SHOWN = 30
 _MICRO = 1e6
@@ -50,7 +68,7 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
 
 
 def _counted(plan: DtypePlan) -> Text:
-    """Return how many compilations were run on how many samples."""
+    """Numbers of compilations and of the samples that they were run on."""
     runs = plural(plan.runs, "{n} run on {samples}", "{n} runs on {samples}", samples=_judged(plan))
     if plan.judged < plan.samples:
         runs = Text("{runs}, and verified on all", runs=runs)
@@ -129,17 +147,17 @@ def _curve(plan: DtypePlan) -> Table:
 
 def _nodes(plan: DtypePlan) -> Table:
     """Tabulate the lines that are not in float16."""
-    changed = [each for each in plan.nodes if each.dtype != "float16"]
+    changed = [node for node in plan.nodes if node.dtype != "float16"]
     rows = [
         (
-            each.line,
-            each.op,
-            str(each.nodes),
-            each.dtype,
-            "-" if each.error is None else f"{each.error:.3g}",
-            "-" if each.saved is None else Text("{left} us", left=f"{each.saved * _MICRO:.2f}"),
+            node.line,
+            node.op,
+            str(node.nodes),
+            node.dtype,
+            "-" if node.error is None else f"{node.error:.3g}",
+            "-" if node.saved is None else Text("{left} us", left=f"{node.saved * _MICRO:.2f}"),
         )
-        for each in changed[:_SHOWN]
+        for node in changed[:_SHOWN]
     ]
     if len(changed) > _SHOWN:
         rows.append(
@@ -151,7 +169,7 @@ def _nodes(plan: DtypePlan) -> Table:
 
 
 def _numbers(point: PlanPoint) -> tuple[str, ...]:
-    top1 = [each.top1 for each in point.outputs.values() if each.top1 is not None]
+    top1 = [output.top1 for output in point.outputs.values() if output.top1 is not None]
     lost = math.isinf(point.share)
     return (
         _micro(point),
@@ -189,3 +207,73 @@ def _first_names(names: list[str], most: int = 5) -> str:
     """The first names, and how many more there are."""
     left = len(names) - most
     return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")
+
+
+WIDTH, HEIGHT = 720.0, 260.0
+"""Size of the curve within its axes."""
+
+
+def plan_html(plan: DtypePlan) -> str:
+    """The page: verdict, the curve of error against time, what is compared, lines.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the template is missing or does not render.
+    """
+    from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
+
+    marks, axes = _curve_marks(plan)
+    return render_page(
+        "plan",
+        base="check",
+        model=str(plan.model),
+        verdict=verdict_lines(plan),
+        reached=plan.reached,
+        tables=[
+            plan_table.spoken().visible() for plan_table in plan_tables(plan) if plan_table.rows
+        ],
+        curve=marks,
+        axes=axes,
+        size=(f"{WIDTH:.0f}", f"{HEIGHT:.0f}"),
+    )
+
+
+def _curve_marks(plan: DtypePlan) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The marks: time to the right, signal to noise upward; and the ends of both axes."""
+    points = [point for point in plan.curve if math.isfinite(point.snr)]
+    extra = (plan.float16, plan.float32, plan.suggested)
+    points += [e for e in extra if e is not None and e not in points and math.isfinite(e.snr)]
+    if not points:
+        return [], {}
+    times = [point.seconds for point in points]
+    ratios = [point.snr for point in points]
+    left, right, low, high = min(times), max(times), min(ratios), max(ratios)
+    marks = []
+    for point in sorted(points, key=lambda point: point.seconds):
+        kind = "chosen" if point == plan.chosen else "supported" if point.reached else "error"
+        marks.append(
+            {
+                "x": f"{WIDTH * (point.seconds - left) / ((right - left) or 1.0):.1f}",
+                "y": f"{HEIGHT * (high - point.snr) / ((high - low) or 1.0):.1f}",
+                "kind": kind,
+                "title": _title(plan, point),
+            }
+        )
+    axes = {
+        "left": Text("{left} us", left=f"{left * _MICRO:.1f}"),
+        "right": Text("{left} us", left=f"{right * _MICRO:.1f}"),
+        "low": f"{low:.1f} dB",
+        "high": f"{high:.1f} dB",
+    }
+    return marks, axes
+
+
+def _title(plan: DtypePlan, point: PlanPoint) -> str:
+    named = {
+        "the plan": plan.chosen,
+        "all float16": plan.float16,
+        "all float32": plan.float32,
+        "fewest in float32": plan.suggested,
+    }
+    text = f"{point.seconds * _MICRO:.2f} us, {point.snr:.1f} dB: {spoken(point_text(point, plan))}"
+    names = ", ".join(spoken(name) for name, other in named.items() if other == point)
+    return f"{names}: {text}" if names else text

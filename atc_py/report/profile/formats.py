@@ -1,11 +1,168 @@
 """The forms of a profile by name."""
 
-from collections.abc import Callable
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
 
-from atc_py.report.profile.json_document import profile_csv, profile_json
+from atc_py.cost.calibration import Calibration
+from atc_py.cost.network import KernelCost, NetworkCost
+from atc_py.report.escape import visible
 from atc_py.report.profile.text import profile_tables
 from atc_py.report.tables import plain_lines
-from atc_py.results.profile import Profile
+from atc_py.results.cann_nodes import semantics_json
+from atc_py.results.profile import GearCost, Profile, SocProfile
+from atc_py.system.json_text import json_values
+
+_HEAD = (
+    "soc", "kernel", "name", "op", "engine", "dtype", "shapes", "start_us", "time_us", "low_us",
+    "high_us", "share", "bound", "limiter", "utilization", "cores", "macs", "bytes_read",
+    "bytes_written", "origins",
+)  # fmt: skip
+
+
+def profile_json(done: Profile) -> str:
+    """The profile as a JSON document; times are seconds."""
+    document = {
+        "model": str(done.model),
+        "calibration": None if done.calibration is None else calibration_json(done.calibration),
+        **semantics_json(done.semantics),
+        "newer": done.newer,
+        "socs": [_soc(soc) for soc in done.socs],
+        "gears": [row for profile in done.socs for row in _gears(profile.gears)],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _gears(gears: Sequence[GearCost]) -> list[dict[str, object]]:
+    return [
+        {
+            "gear": list(gear.values),
+            "inputs": json_values(gear.shapes),
+            "time": gear.cost.time.as_json(),
+            "memory": gear.cost.footprint.total,
+            "kernels": len(gear.cost.kernels),
+        }
+        for gear in gears
+    ]
+
+
+def calibration_json(done: Calibration) -> dict[str, object]:
+    """Refitted factors and their errors; errors are natural logarithms."""
+    return {
+        "soc": done.soc,
+        "measurements": done.count,
+        "factors": done.fit.factors.as_json(),
+        "error_before": done.before,
+        "error_after": done.fit.spread,
+        "operators": {
+            operator.op: {
+                "count": operator.count,
+                "before": operator.before,
+                "after": operator.after,
+            }
+            for operator in done.operators
+        },
+    }
+
+
+def _soc(profile: SocProfile) -> dict[str, object]:
+    refusals = [refusal.as_json() for refusal in profile.refusals]
+    if profile.cost is None:
+        return {
+            "soc": profile.soc,
+            "compiles": False,
+            "verdict": profile.verdict,
+            "refusals": refusals,
+        }
+    cost, memory = profile.cost, profile.cost.footprint
+    return {
+        "soc": profile.soc,
+        "compiles": True,
+        "verdict": profile.verdict,
+        "fits": cost.fits,
+        "time": cost.time.as_json(),
+        "assumptions": cost.assumptions(),
+        "nodes": cost.nodes,
+        "pipes_busy": cost.busy,
+        "memory": {
+            "total": memory.total,
+            "weights": memory.weights,
+            "inputs_and_outputs": memory.ports,
+            "results": memory.arena,
+            "workspace": memory.workspace,
+            "planned": memory.planned,
+            "device": cost.soc.memory,
+            "over_time": list(memory.results),
+        },
+        "operators": [_operator(cost, op, kernels) for op, kernels in cost.by_operator().items()],
+        "kernels": [_kernel(cost, kernel) for kernel in cost.kernels],
+    }
+
+
+def _operator(cost: NetworkCost, op: str, kernels: list[KernelCost]) -> dict[str, object]:
+    seconds = sum(kernel.cost.expected for kernel in kernels)
+    return {
+        "op": op,
+        "kernels": len(kernels),
+        "time": seconds,
+        "share": seconds / cost.time.expected,
+        "utilization": sum(kernel.cost.limit for kernel in kernels) / seconds,
+        "bytes": sum(kernel.cost.read + kernel.cost.written for kernel in kernels),
+    }
+
+
+def _kernel(cost: NetworkCost, kernel: KernelCost) -> dict[str, object]:
+    span = kernel.cost
+    return {
+        "name": kernel.name,
+        "op": kernel.op,
+        "engine": kernel.engine,
+        "dtype": kernel.dtype,
+        "shapes": kernel.shapes,
+        "formats": kernel.formats,
+        "origins": list(kernel.origins),
+        "positions": list(kernel.positions),
+        "start": kernel.start,
+        "time": {"low": span.low, "expected": span.expected, "high": span.high},
+        "share": span.expected / cost.time.expected,
+        "bound": span.bound,
+        "limiter": span.limiter,
+        "compute_bound": span.is_compute_bound,
+        "utilization": span.utilization,
+        "cores": span.cores,
+        "launch": span.overhead,
+        "pipes": span.pipes.as_json(),
+        "macs": span.macs,
+        "bytes_read": span.read,
+        "bytes_written": span.written,
+        "open_extents": kernel.has_open,
+    }
+
+
+def profile_csv(done: Profile) -> str:
+    """The kernels of all SoCs as CSV; times are microseconds."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_HEAD)
+    for cost in done.costs:
+        whole = cost.time.expected
+        for at, kernel in enumerate(cost.kernels):
+            span = kernel.cost
+            times = (kernel.start, span.expected, span.low, span.high)
+            writer.writerow([
+                cost.soc.name, at, _cell(kernel.name), kernel.op, kernel.engine, kernel.dtype,
+                kernel.shapes, *(f"{seconds * 1e6:.3f}" for seconds in times),
+                f"{span.expected / whole:.4f}", span.bound, span.limiter,
+                f"{span.utilization:.4f}", span.cores,
+                span.macs, span.read, span.written, _cell(";".join(kernel.origins)),
+            ])  # fmt: skip
+    return text.getvalue()
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula, and no terminal for a command."""
+    return f"'{visible(text)}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else visible(text)
 
 
 def _text(done: Profile) -> str:
@@ -15,7 +172,7 @@ def _text(done: Profile) -> str:
 
 def _html(done: Profile) -> str:
     """The page without the graph."""
-    from atc_py.report.overview.pages import profile_html  # jinja2 takes long to import
+    from atc_py.report.page.html_page import profile_html  # jinja2 takes long to import
 
     return profile_html(done)
 

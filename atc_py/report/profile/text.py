@@ -60,8 +60,8 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
     tables += semantics_tables(done.semantics)
     if len(done.socs) > 1:
         tables.append(comparison_table(done))
-    for each in done.socs:
-        tables += _gear_tables(each.gears)
+    for soc in done.socs:
+        tables += _gear_tables(soc.gears)
     for cost in done.costs:
         title = Text("{model} on {soc}", model=cost.model, soc=cost.soc.name).in_language(
             language()
@@ -89,13 +89,13 @@ def _gear_tables(gears: Sequence[GearCost]) -> list[Table]:
     rows = tuple(
         (
             str(at),
-            format_gear(each.values),
-            gear_shapes_text(each.shapes),
-            *map(format_time, (each.cost.time.expected, each.cost.time.low, each.cost.time.high)),
-            format_bytes(each.cost.footprint.total),
-            str(len(each.cost.kernels)),
+            format_gear(gear.values),
+            gear_shapes_text(gear.shapes),
+            *map(format_time, (gear.cost.time.expected, gear.cost.time.low, gear.cost.time.high)),
+            format_bytes(gear.cost.footprint.total),
+            str(len(gear.cost.kernels)),
         )
-        for at, each in enumerate(gears)
+        for at, gear in enumerate(gears)
     )
     head = ("gear>", "numbers", "inputs", "time>", "low>", "high>", "memory>", "kernels>")
     return [Table("Gears", head, rows)]
@@ -104,14 +104,14 @@ def _gear_tables(gears: Sequence[GearCost]) -> list[Table]:
 def comparison_table(done: Profile) -> Table:
     """SoCs side by side."""
     rows: list[tuple[str, ...]] = []
-    for each in done.socs:
-        cost = each.cost
+    for soc in done.socs:
+        cost = soc.cost
         if cost is None:
-            rows.append((each.soc, spoken(each.verdict), "", "", "", "", ""))
+            rows.append((soc.soc, spoken(soc.verdict), "", "", "", "", ""))
             continue
         span = cost.time
         rows.append((
-            each.soc, spoken(each.verdict), *map(format_time, (span.expected, span.low, span.high)),
+            soc.soc, spoken(soc.verdict), *map(format_time, (span.expected, span.low, span.high)),
             format_bytes(cost.footprint.total), str(len(cost.kernels)),
         ))  # fmt: skip
     head = ("SoC", "", "time>", "low>", "high>", "memory>", "kernels>")
@@ -236,8 +236,8 @@ def calibration_tables(done: Calibration) -> list[Table]:
         ),
     )
     errors = tuple(
-        (each.op, str(each.count), f"{each.before:.1%}", f"{each.after:.1%}")
-        for each in done.operators
+        (operator.op, str(operator.count), f"{operator.before:.1%}", f"{operator.after:.1%}")
+        for operator in done.operators
     )
     return [
         Table(

@@ -6,19 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.report.model.float_quantization import float_quantization_tables
-from atc_py.report.page import render_page
+from atc_py.report.page.rendering import render_page
 from atc_py.report.quantizing.tables import (
     decibel_text,
     fall_back_tables,
+    float_quantization_tables,
     gain_tables,
     gains_rows,
     layers_table,
     outputs_table,
 )
 from atc_py.report.tables import Table, plain_lines
-from atc_py.results.float_quantization import FloatQuantization, QuantizedLayerFacts
-from atc_py.results.quantization_proof import FallBack, LayerCost
+from atc_py.results.quantization import FallBack, FloatQuantization, LayerCost, QuantizedLayerFacts
 from atc_py.system.json_text import finite, format_json
 from atc_py.text import Text
 
@@ -40,7 +39,7 @@ def quantization_html(done: FloatQuantization) -> str:
     if searched is not None:
         tables += fall_back_tables(searched)
     tables += gain_tables(done)
-    costs = {} if proof is None else {each.name: each for each in proof.layers}
+    costs = {} if proof is None else {layer.name: layer for layer in proof.layers}
     return render_page(
         "quantize",
         base="check",
@@ -51,8 +50,8 @@ def quantization_html(done: FloatQuantization) -> str:
             ("executor", done.executor),
             *gains_rows(done),
         ],
-        findings=[each.as_json() for each in done.warnings],
-        tables=[each.spoken().visible() for each in tables],
+        findings=[warning.as_json() for warning in done.warnings],
+        tables=[table.spoken().visible() for table in tables],
         curve=[] if searched is None else _curve(searched),
         curve_size=(f"{_CURVE_WIDTH:.0f}", f"{_CURVE_HEIGHT:.0f}"),
         layers=layers_table(done).spoken().visible(),
@@ -105,13 +104,13 @@ def _histogram(layer: QuantizedLayerFacts, cost: LayerCost | None) -> dict[str, 
     }
 
 
-def _curve(found: FallBack) -> list[dict[str, str]]:
+def _curve(fall_back: FallBack) -> list[dict[str, str]]:
     """The points of the curve: layers on int8 to the right, the worst ratio upward."""
-    ratios = [(point, _least(point.outputs)) for point in found.points]
+    ratios = [(point, _least(point.outputs)) for point in fall_back.points]
     known = [ratio for _, ratio in ratios if math.isfinite(ratio)]
     top, bottom = max(known, default=1.0), min(known, default=0.0)
     span = (top - bottom) or 1.0
-    most = max(len(found.order), 1)
+    most = max(len(fall_back.order), 1)
     marks = []
     for point, ratio in ratios:
         if not math.isfinite(ratio):
@@ -129,7 +128,7 @@ def _curve(found: FallBack) -> list[dict[str, str]]:
 
 
 def _least(outputs: Mapping[str, Any]) -> float:
-    return min((each.snr for each in outputs.values()), default=math.inf)
+    return min((output.snr for output in outputs.values()), default=math.inf)
 
 
 ENDINGS = (".txt", ".json", ".html")

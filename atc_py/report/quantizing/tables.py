@@ -1,14 +1,152 @@
-"""What int8 costs and gains, as tables."""
+"""A quantized model as tables: what it is, what int8 costs and gains."""
 
 import math
 from collections.abc import Mapping
 
+from atc_py.onnx_graph.source import Outcome
+from atc_py.report.check.words import LEVELS
+from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.tables import Table, format_bytes, share_text
-from atc_py.results.float_quantization import FloatQuantization
 from atc_py.results.output_error import ErrorFigures
-from atc_py.results.quantization_proof import FallBack, QuantizationProof
-from atc_py.text import Text
-from atc_py.text.language import spoken
+from atc_py.results.quantization import (
+    FallBack,
+    FloatQuantization,
+    Quantization,
+    QuantizationProof,
+    QuantizedLayerFacts,
+)
+from atc_py.target import socs
+from atc_py.text import Text, plural, verbatim
+from atc_py.text.language import language, spoken
+
+_HEADINGS = (
+    "layer",
+    "operator",
+    "data",
+    "values>",
+    "range>",
+    "scale>",
+    "offset>",
+    "weights dB>",
+    "bias gain dB>",
+)
+
+
+def float_quantization_tables(done: FloatQuantization) -> list[Table]:
+    """The tables that `quantize` prints for a float model."""
+    layers = [layer for layer in done.layers if layer.scale is not None]
+    rows = (
+        ("samples", str(done.samples)),
+        ("executor", done.executor),
+        ("calibrator", done.calibrator),
+        ("seconds", f"{done.seconds:.1f}"),
+        *([("normalizations folded", str(done.folded_norms))] if done.folded_norms else []),
+        *([("record", str(done.record))] if done.record is not None else []),
+    )
+    measured = proof_tables(done)
+    return [
+        *(measured or [Table("Layers on int8", _HEADINGS, tuple(map(_row, layers)))]),
+        *([_balanced(done)] if done.balanced else []),
+        *gain_tables(done),
+        Table("Calibration", ("", ""), rows),
+        *(table for file in done.written for table in quantization_tables(file)),
+    ]
+
+
+def _balanced(done: FloatQuantization) -> Table:
+    rows = tuple(
+        (balance.tensor, f"{balance.gain:.1f}", f"{balance.strength:.1f}")
+        for balance in done.balanced
+    )
+    return Table("Channels balanced", ("tensor", "gain dB>", "strength>"), rows)
+
+
+def _row(layer: QuantizedLayerFacts) -> tuple[str, ...]:
+    """The row of a layer on int8."""
+    return (
+        layer.name,
+        layer.kind,
+        layer.tensor,
+        _range_text(layer.low, layer.high),
+        _range_text(layer.range_low, layer.range_high),
+        "" if layer.scale is None else f"{layer.scale:.5g}",
+        "" if layer.offset is None else str(layer.offset),
+        "" if layer.weight_sqnr is None else f"{layer.weight_sqnr:.1f}",
+        "" if layer.bias_gain is None else f"{layer.bias_gain:.2f}",
+    )
+
+
+_OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "unchanged"}
+
+
+def quantization_tables(done: Quantization) -> list[Table]:
+    """The tables that `quantize` prints."""
+    before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
+    rows = [
+        ("layers on int8", share_text(done.integer_layers, done.layers)),
+        *_rolled_back(done),
+        *(
+            [("biases read", done.read_as.text.in_language(language()))]
+            if done.read_as is not None
+            else []
+        ),
+        *([("biases written", done.written_as.value)] if done.written_as is not None else []),
+        ("opset", str(done.opset)),
+        ("operator list", _list_text(done)),
+        ("model", f"{done.model} ({before})"),
+        ("output", f"{done.output} ({after})"),
+    ]
+    if done.data is not None:
+        rows.append(("weights", str(done.data)))
+    others = _other_nodes_table(done)
+    fixed = [fixed_nodes_table(done.fixed)] if done.fixed else []
+    return [*fixed, *([others] if others.rows else []), Table("Result", ("", ""), tuple(rows))]
+
+
+def _list_text(done: Quantization) -> str:
+    """`base: supported`, or how many errors the rules of the list find in what was written."""
+    verdict = done.listed
+    if not verdict.errors:
+        return verbatim(f"{verdict.name}: ") + LEVELS[verdict.standing]
+    return plural(
+        verdict.errors,
+        "{name}: {n} error; `atc-py check` names them",
+        "{name}: {n} errors; `atc-py check` names them",
+        name=verdict.name,
+    )
+
+
+def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
+    """The row on layers that some SoCs take back to float16; none where there are none."""
+    if not done.rolled_back:
+        return []
+    rows = [soc for soc in socs() if soc.quant_rules.roll_back]
+    limit = max(soc.quant_rules.roll_back for soc in rows)
+    families = ", ".join(dict.fromkeys(soc.family.value for soc in rows))
+    text = Text(
+        "{rolled_back} of at most {limit} input channels, on {families}",
+        rolled_back=done.rolled_back,
+        limit=limit,
+        families=families,
+    )
+    return [("run on float16", text)]
+
+
+def _other_nodes_table(done: Quantization) -> Table:
+    """The table of nodes that are not on int8, with reasons."""
+    rows = tuple(
+        (
+            str(node.index),
+            node.name,
+            node.op_type,
+            spoken(_OUTCOMES[node.outcome]),
+            "" if node.reason is None else node.reason.in_language(language()),
+        )
+        for node in done.nodes
+        if node.outcome is not Outcome.INTEGER
+    )
+    return Table("Not on int8", ("node>", "name", "operator", "", "because"), rows, said=(4,))
+
 
 LAYER_COLUMNS = (
     "layer", "operator", "on", "values>", "range>", "clipped>", "data dB>", "weights dB>",
@@ -28,7 +166,7 @@ def proof_tables(done: FloatQuantization) -> list[Table]:
 
 def layers_table(done: FloatQuantization) -> Table:
     """The table of the layers; the last column is for the layer alone on int8."""
-    costs = {} if done.proof is None else {each.name: each for each in done.proof.layers}
+    costs = {} if done.proof is None else {layer.name: layer for layer in done.proof.layers}
     rows = []
     for layer in done.layers:
         cost = costs.get(layer.name)
@@ -37,8 +175,8 @@ def layers_table(done: FloatQuantization) -> Table:
                 layer.name,
                 layer.kind,
                 "int8" if layer.reason is None else spoken("float"),
-                _interval(layer.low, layer.high),
-                _interval(layer.range_low, layer.range_high),
+                _range_text(layer.low, layer.high),
+                _range_text(layer.range_low, layer.range_high),
                 "" if cost is None or cost.clipped is None else f"{cost.clipped:.3%}",
                 "" if cost is None else decibel_text(cost.data_snr),
                 decibel_text(layer.weight_sqnr),
@@ -51,7 +189,7 @@ def layers_table(done: FloatQuantization) -> Table:
 
 def outputs_table(proof: QuantizationProof) -> Table:
     """The table of errors at the outputs."""
-    rows = tuple((name, *_figures(each)) for name, each in proof.outputs.items())
+    rows = tuple((name, *_figures(output)) for name, output in proof.outputs.items())
     title = Text("Outputs, {samples} samples", samples=proof.samples)
     return Table(title, ("output", "cosine>", "SNR dB>", "top 1>"), rows)
 
@@ -64,15 +202,15 @@ _STEPS = {
 
 
 def gain_tables(done: FloatQuantization) -> list[Table]:
-    """Return what steps gained at the outputs, what each layer gained, and the ranges tried."""
+    """Gains of steps at the outputs, gains of layers, and the ranges tried."""
     steps = tuple(
         (
-            _STEPS.get(each.name, each.name),
-            share_text(each.kept, each.parts),
-            _signed(each.gain),
-            _signed(each.whole_gain),
+            _STEPS.get(step.name, step.name),
+            share_text(step.kept, step.parts),
+            _signed(step.gain),
+            _signed(step.whole_gain),
         )
-        for each in done.steps
+        for step in done.steps
     )
     tables = [
         Table(
@@ -84,26 +222,28 @@ def gain_tables(done: FloatQuantization) -> list[Table]:
         Table("Gains at the layers", ("layer", "range dB>", "bias dB>"), tuple(_layer_gains(done))),
         _ranges_table(done),
     ]
-    return [each for each in tables if each.rows]
+    return [table for table in tables if table.rows]
 
 
 def _ranges_table(done: FloatQuantization) -> Table:
     """The ranges that were tried, with the ratio at the results of their readers."""
-    names = [*dict.fromkeys(name for each in done.ranges for name in each.errors)]
+    names = [*dict.fromkeys(name for trial in done.ranges for name in trial.errors)]
     rows = tuple(
-        (each.tensor, each.chosen, *(_ratio_text(each.errors.get(name)) for name in names))
-        for each in done.ranges
+        (trial.tensor, trial.chosen, *(_ratio_text(trial.errors.get(name)) for name in names))
+        for trial in done.ranges
     )
     columns = ("tensor", "chosen", *(f"{name} dB>" for name in names))
     return Table("Ranges by the results of the layers that read them", columns, rows)
 
 
 def _layer_gains(done: FloatQuantization) -> list[tuple[str, str, str]]:
-    costs = {} if done.proof is None else {each.name: each.range_gain for each in done.proof.layers}
+    costs = (
+        {} if done.proof is None else {layer.name: layer.range_gain for layer in done.proof.layers}
+    )
     return [
-        (each.name, _signed(costs.get(each.name)), _signed(each.bias_gain))
-        for each in done.layers
-        if costs.get(each.name) or each.bias_gain is not None
+        (layer.name, _signed(costs.get(layer.name)), _signed(layer.bias_gain))
+        for layer in done.layers
+        if costs.get(layer.name) or layer.bias_gain is not None
     ]
 
 
@@ -117,20 +257,25 @@ def _signed(gain: float | None) -> str:
     return "" if gain is None else f"{gain:+.2f}"
 
 
-def fall_back_tables(found: FallBack) -> list[Table]:
+def fall_back_tables(fall_back: FallBack) -> list[Table]:
     """The search for the target: what it found, the order of the layers, and the curve."""
-    target = ", ".join(f"{name} {least:g}" for name, least in found.target.items())
+    target = ", ".join(f"{name} {least:g}" for name, least in fall_back.target.items())
     facts = [
         (
             "target",
-            Text("{target}: reached" if found.reached else "{target}: not reached", target=target),
+            Text(
+                "{target}: reached" if fall_back.reached else "{target}: not reached", target=target
+            ),
         ),
-        ("layers in floats", share_text(len(found.floats), len(found.order))),
-        ("trials", str(found.trials)),
-        ("cost order", ", ".join(found.order[:_SHOWN]) + (" ..." if found.order[_SHOWN:] else "")),
+        ("layers in floats", share_text(len(fall_back.floats), len(fall_back.order))),
+        ("trials", str(fall_back.trials)),
+        (
+            "cost order",
+            ", ".join(fall_back.order[:_SHOWN]) + (" ..." if fall_back.order[_SHOWN:] else ""),
+        ),
     ]
-    if found.floats:
-        facts.insert(2, ("in floats", ", ".join(found.floats)))
+    if fall_back.floats:
+        facts.insert(2, ("in floats", ", ".join(fall_back.floats)))
     rows = tuple(
         (
             str(point.int8),
@@ -138,7 +283,7 @@ def fall_back_tables(found: FallBack) -> list[Table]:
             "" if point.microseconds is None else f"{point.microseconds:.1f}",
             spoken("yes" if point.reached else "no"),
         )
-        for point in found.points
+        for point in fall_back.points
     )
     columns = ("layers on int8>", "cosine>", "SNR dB>", "top 1>", "us>", "reached")
     return [Table("Target", ("", ""), tuple(facts)), Table("Curve", columns, rows)]
@@ -153,8 +298,8 @@ def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
     before = format_bytes(done.written[0].bytes_before) if done.written else ""
     rows = [("float model", before)]
     rows += [
-        (Text("{form} form", form=each.form), format_bytes(each.bytes_after))
-        for each in done.written
+        (Text("{form} form", form=file.form), format_bytes(file.bytes_after))
+        for file in done.written
     ]
     speed = None if done.proof is None else done.proof.speed
     if speed is not None:
@@ -184,15 +329,15 @@ def decibel_text(value: float | None) -> str:
 
 
 def _worst(outputs: Mapping[str, ErrorFigures]) -> ErrorFigures | None:
-    return min(outputs.values(), key=lambda each: each.snr, default=None)
+    return min(outputs.values(), key=lambda figures: figures.snr, default=None)
 
 
-def _figures(each: ErrorFigures | None) -> tuple[str, str, str]:
-    if each is None:
+def _figures(figures: ErrorFigures | None) -> tuple[str, str, str]:
+    if figures is None:
         return "", "", ""
-    top1 = "" if each.top1 is None else f"{each.top1:.2%}"
-    return f"{each.cosine:.6f}", decibel_text(each.snr), top1
+    top1 = "" if figures.top1 is None else f"{figures.top1:.2%}"
+    return f"{figures.cosine:.6f}", decibel_text(figures.snr), top1
 
 
-def _interval(low: float | None, high: float | None) -> str:
+def _range_text(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{low:.4g}, {high:.4g}]"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from atc_py import __version__
-from atc_py.report.overview.words import both, name_text
-from atc_py.report.page import embedded_json, page_script, render_page
+from atc_py.report.page.rendering import embedded_json, page_script, render_page
+from atc_py.report.page.words import both, name_text
 from atc_py.report.sweep.reasons import code_text, reason_counts
 from atc_py.report.sweep.rows import worst_output
 from atc_py.results.sweep import FAILED, SweepRow, SweepVerdict
@@ -50,20 +50,23 @@ def _document(rows: Sequence[SweepRow], language: str) -> dict[str, object]:
         "models": len({row.combination.model for row in rows}),
         "compiles": sum(row.verdict is SweepVerdict.COMPILES for row in rows),
         "failed": sum(row.verdict in FAILED for row in rows),
-        "reasons": [(each.code, code_text(each.code), each.rows) for each in reason_counts(rows)],
+        "reasons": [
+            (reason_count.code, code_text(reason_count.code), reason_count.rows)
+            for reason_count in reason_counts(rows)
+        ],
         "rows": [_row(row) for row in rows],
     }
 
 
 def _row(row: SweepRow) -> dict[str, object]:
     """A row for the script; what is not known is left out."""
-    each = row.combination
+    combination = row.combination
     level = "bad" if row.verdict in FAILED else "warn"
     found = {
-        "model": name_text(each.model),
-        "soc": each.soc,
-        "mode": each.precision_mode,
-        "list": each.operator_list,
+        "model": name_text(combination.model),
+        "soc": combination.soc,
+        "mode": combination.precision_mode,
+        "list": combination.operator_list,
         "verdict": row.verdict.value,
         "level": "good" if row.verdict is SweepVerdict.COMPILES else level,
         "standing": row.standing,

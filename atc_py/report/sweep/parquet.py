@@ -30,7 +30,7 @@ def sweep_parquet(rows: Sequence[SweepRow]) -> bytes:
     kinds = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
     schema = pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
     cells = [row_cells(row) for row in rows]
-    table = pa.table({name: [each[name] for each in cells] for name in COLUMNS}, schema=schema)
+    table = pa.table({name: [cell[name] for cell in cells] for name in COLUMNS}, schema=schema)
     file = io.BytesIO()
     parquet.write_table(table, file)
     return file.getvalue()

@@ -66,8 +66,8 @@ def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
         )
     )
     cells = tuple(
-        (code_text(each.code), str(each.rows), str(each.models), _example(each.example))
-        for each in counts[:_MOST]
+        (code_text(count.code), str(count.rows), str(count.models), _example(count.example))
+        for count in counts[:_MOST]
     )
     return Table(title, ("code", "rows>", "models>", "for instance"), cells)
 

@@ -24,19 +24,19 @@ _FORMULA = ("=", "+", "-", "@")
 
 def worst_output(row: SweepRow) -> str | None:
     """The name of the output with the largest error; None without a comparison."""
-    known = [each for each in row.outputs if each.distance is not None]
+    known = [output for output in row.outputs if output.distance is not None]
     found = max(known, key=lambda each: each.distance or 0.0, default=None)
     return None if found is None else found.name
 
 
 def row_cells(row: SweepRow) -> dict[str, str | bool | int | float | None]:
     """The values of a row by column."""
-    each = row.combination
+    combination = row.combination
     return {
-        "model": each.model,
-        "soc": each.soc,
-        "precision_mode": each.precision_mode,
-        "list": each.operator_list,
+        "model": combination.model,
+        "soc": combination.soc,
+        "precision_mode": combination.precision_mode,
+        "list": combination.operator_list,
         "verdict": row.verdict.value,
         "standing": row.standing,
         "reasons": " ".join(f"{code}:{count}" for code, count in row.reasons.items()),

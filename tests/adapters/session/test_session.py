@@ -75,7 +75,7 @@ def test_errors_that_a_choice_of_dims_refutes_refuse_nothing(
     def without_findings(known: Any, *_: object) -> Any:
         return replace(known.checked.check, findings=(), faults=())
 
-    monkeypatch.setattr("atc_py.pipeline.outlook.open_check", without_findings)
+    monkeypatch.setattr("atc_py.pipeline.open_model_report.open_check", without_findings)
     model = layer()
     model.graph.node[0].op_type = "Nonsense"
     session = InferenceSession(model.SerializeToString())

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 import atc_py
 from atc_py.cli.main import cli
-from atc_py.device.ort import registry
 from atc_py.device.ort.backend import OrtBackend
+from atc_py.device.ort.registry import EMULATIONS
 from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import (
     BAD_OPTION,
@@ -109,9 +109,7 @@ def test_storage_is_the_simulators_alone(om: Path) -> None:
 
 
 def test_model_without_a_form_does_not_load(om: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = dict(registry.emulations())
-    del known["Conv2D"]
-    monkeypatch.setattr(registry, "_EMULATIONS", known)
+    monkeypatch.delitem(EMULATIONS.all(), "Conv2D")
     with pytest.raises(AtcError) as caught:
         atc_py.load(om, device="ort")
     assert {each.code for each in caught.value.diagnostics} == {NO_ONNX_FORM}
@@ -143,9 +141,7 @@ def test_command_writes_a_model_that_computes_the_same(
 def test_refused_export_writes_nothing(
     om: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = dict(registry.emulations())
-    del known["Conv2D"]
-    monkeypatch.setattr(registry, "_EMULATIONS", known)
+    monkeypatch.delitem(EMULATIONS.all(), "Conv2D")
     done = CliRunner().invoke(cli, ["export", str(om), "-o", str(tmp_path / "new.onnx")])
     assert done.exit_code != 0
     assert not list(tmp_path.iterdir())

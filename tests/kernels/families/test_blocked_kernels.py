@@ -9,11 +9,11 @@ import pytest
 from atc_py.compare.kernels.index import KernelEntry
 from atc_py.compare.kernels.listing import KernelList
 from atc_py.compare.kernels.verify import Verdict, packed_inputs, stored_outputs, unpacked_result
-from atc_py.device.sim.node import TensorFacts
 from atc_py.diag import AtcError
 from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.kernels.kernels import emit_kernels
-from atc_py.report.kernels.tables import kernel_tables
+from atc_py.package.node_view import TensorFacts
+from atc_py.report.kernel_tables import kernel_tables
 from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType

@@ -3,7 +3,7 @@
 import pytest
 
 from atc_py.ir import AttrValue, Graph, Phase, TensorType
-from atc_py.kernels.registry import families
+from atc_py.kernels.registry import FAMILIES
 from atc_py.target import Column, find_operator, find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
@@ -12,7 +12,9 @@ from tests.kernels.families.conftest import Verified, wrong
 from tests.sampling import sampled
 
 NAMES = ("unary", "activation", "binary", "compare", "test", "select")
-OPERATORS = sorted({op for each in families() if each.name in NAMES for op in each.operators})
+OPERATORS = sorted(
+    {op for each in FAMILIES.all().values() if each.name in NAMES for op in each.operators}
+)
 SCALARS = {"ClipByValue": (1, 2)}
 """Positions of operands that are single values."""
 

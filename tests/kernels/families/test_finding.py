@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from atc_py.compare.kernels.program import Job, run_jobs
 from atc_py.compare.kernels.toolchain import find_compiler
 from atc_py.device.sim.kernel import Call, find_kernel
-from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.ir import Graph, Node, Phase, TensorType
 from atc_py.kernels.kernels import INDEX, emit_kernels
 from atc_py.kernels.writing import write_kernels
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from tests.kernels.conftest import AddNode
@@ -113,7 +113,7 @@ def _expected(node: Node, inputs: Arrays) -> Array:
     given = tuple(TensorFacts(value.type.dtype, value.type.shape) for value in node.present_inputs)
     outputs = tuple(TensorFacts(value.type.dtype, value.type.shape) for value in node.outputs)
     attributes = {"center_point_box": 0, "max_boxes_size": 0}
-    facts = NodeFacts(node.op, node.name, "aicore", given, outputs, attributes)
+    facts = NodeView(node.op, node.name, "aicore", given, outputs, attributes)
     result = np.zeros(outputs[0].shape, np.int32)
     kernel.run(Call(facts, tuple(inputs), (result,)))
     return result

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from atc_py.device.sim.kernel import find_kernel
-from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.ir import Graph, Phase, TensorType
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
@@ -55,7 +55,7 @@ def result_of(op: str, shape: Shape, attributes: dict[str, Any]) -> Shape:
     assert kernel is not None
     merged = {each.name: each.default for each in row.attributes} | attributes
     facts = (TensorFacts(F16, shape),)
-    return kernel.types(NodeFacts(op, op, "aicore", facts, facts, merged))[0].shape
+    return kernel.types(NodeView(op, op, "aicore", facts, facts, merged))[0].shape
 
 
 def _add(

@@ -16,7 +16,7 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.package.reader import open_model
 from atc_py.quantizing.plan.error_share import error_share
-from atc_py.report.planning.formats import FORMATS, render_plan
+from atc_py.report.planning.tables import FORMATS, render_plan
 from atc_py.results.plan import DtypePlan
 from atc_py.text import in_language
 from tests.compare.broken_networks import BROKEN, built, node

@@ -92,7 +92,7 @@ def prelu(body: Body) -> str:
 
 
 def _weight(body: Body) -> str:
-    shared = body.node.type(1).dims in {(1,), ()}
+    shared = body.node.required(1).dims in {(1,), ()}
     shape = () if shared else (-1, *(1,) * (body.node.rank() - 2))
     if 1 not in body.node.constants:
         return body.add("Reshape", body.x(1), body.ints(*shape))

@@ -38,7 +38,7 @@ def size_of(body: Body) -> str:
 @emulates("SqueezeV3", moves=True)
 def squeeze(body: Body) -> str:
     """Write x without the axes that the second input names, or without all axes of size 1."""
-    if 0 in body.node.type(1).dims:
+    if 0 in body.node.required(1).dims:
         return body.add("Squeeze", body.own())
     axes = _numbers(body, 1)
     if body.node.constant(1) is None:
@@ -51,7 +51,7 @@ def squeeze(body: Body) -> str:
 def split(body: Body) -> list[str]:
     """Write equal parts along one axis."""
     count, axis = body.node.integer("num_split"), body.node.integer("split_dim")
-    dim = body.node.type(0).dims[axis]
+    dim = body.node.required(0).dims[axis]
     if dim is None:
         return body.several("Split", count, body.own(), axis=axis, num_outputs=count)
     sizes = body.ints(*(dim // count,) * count)
@@ -135,7 +135,10 @@ def strided_slice(body: Body) -> str:
     """Write `y[i] = x[begin + i * stride]` along each axis that axes names."""
     node = body.node
     begins, ends = _numbers(body, 1), _numbers(body, 2)
-    if None in (*node.type(1).dims, *node.type(2).dims) or node.type(1).dims != node.type(2).dims:
+    if (
+        None in (*node.required(1).dims, *node.required(2).dims)
+        or node.required(1).dims != node.required(2).dims
+    ):
         lengths = (body.add("Size", each) for each in (begins, ends))
         ends = body.held(ends, body.add("Equal", *lengths))
     axes = _numbers(body, _AXES) if node.has(_AXES) else ""

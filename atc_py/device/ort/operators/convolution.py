@@ -42,7 +42,7 @@ def convolution(body: Body) -> str:
 @emulates("DepthwiseConv2D")
 def depthwise(body: Body) -> str:
     """Write Conv2D in as many groups as channels."""
-    channels = body.node.type(0).dims[1]
+    channels = body.node.required(0).dims[1]
     if channels is None:
         raise NoFormError(Text("input 'x' has an open number of channels"))
     return _convolved(body, channels)

@@ -16,10 +16,10 @@ def drawn(body: Body) -> str:
 @emulates("Multinomial", moves=True)
 def multinomial(body: Body) -> str:
     """Write 0, the only class, or a result without elements; draws of several classes have no form."""
-    dims, facts = body.node.type(0).dims, body.node.outputs[0]
+    dims, facts = body.node.required(0).dims, body.node.outputs[0]
     if dims[-1] != 1:
         return _nothing(body)
-    count = body.ints(int(body.node.numbers(1).reshape(-1)[0]))
+    count = body.ints(int(body.node.data(1).reshape(-1)[0]))
     shape = body.add("Concat", body.add("Shape", body.own(), end=1), count, axis=0)
     return body.add("Expand", body.const(0, facts.dtype), shape)
 

@@ -61,7 +61,7 @@ def scatter_elements(body: Body) -> str:
 @emulates("TensorScatterUpdate", moves=True)
 def scatter(body: Body) -> str:
     """Write x with `y[indices[i]] = updates[i]`; of equal tuples the last one wins."""
-    length = body.node.type(1).dims[-1]
+    length = body.node.required(1).dims[-1]
     if length is None:
         raise NoFormError(Text("the length of its tuples is open"))
     if not length:

@@ -30,7 +30,7 @@ def softmax_cross_entropy_loss(body: Body) -> Sequence[str]:
     )
     left_out = body.add("Or", ignored, outside)
     zero, one = number(body, 0), number(body, 1)
-    if node.type(0).dims[_CLASSES] == 0:
+    if node.required(0).dims[_CLASSES] == 0:
         losses = shares = body.add("Where", left_out, zero, zero)
     else:
         places = body.add("Where", left_out, nothing, labels)

@@ -58,7 +58,7 @@ def _integer_product(body: Body, turns: tuple[bool, bool]) -> str:
     left, right = _turned(body, [bytes_of_operand(body, at) for at in range(2)], turns)
     zeros = zero_point(body), single_offset(body)
     total = body.add("MatMulInteger", left, right, *zeros)
-    if 0 in body.node.type(0).dims[-_MATRIX:]:
+    if 0 in body.node.required(0).dims[-_MATRIX:]:
         # Of sums of nothing onnxruntime writes no result.
         total = body.add("Mul", total, body.const(0, DType.INT32))
     offset = offset_of_weights(body)

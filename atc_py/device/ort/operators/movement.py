@@ -92,7 +92,7 @@ def strided_slice(body: Body) -> str:
     """Write every n-th element between two bounds on each axis; axes taken whole are left out."""
     found = [
         (axis, *bounds)
-        for axis, dim in enumerate(body.node.type(0).dims)
+        for axis, dim in enumerate(body.node.required(0).dims)
         if (bounds := _bounds(body, axis, dim)) != (0, _LAST if dim is None else dim, 1)
     ]
     if not found:

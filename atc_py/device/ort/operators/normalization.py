@@ -99,7 +99,7 @@ def lrn(body: Body) -> str:
     """Write `y = x / (bias + alpha * s)^beta`, s the sum of x^2 over nearby channels."""
     node, x = body.node, body.x()
     squares = body.add("Mul", x, x)
-    channels, radius = node.type(0).dims[1], node.integer("depth_radius")
+    channels, radius = node.required(0).dims[1], node.integer("depth_radius")
     reach = radius if channels is None else max(0, min(radius, channels - 1))
     pads = [0] * (2 * node.rank())
     pads[1] = pads[1 + node.rank()] = reach

@@ -17,7 +17,7 @@ from atc_py.text import Text
 
 def _is_empty(body: Body) -> bool:
     """True if x is known to have no elements, which onnxruntime's pools refuse."""
-    return 0 in body.node.type(0).dims
+    return 0 in body.node.required(0).dims
 
 
 def _of_nothing(pool: SlidingPool, values: NDArray[np.float64]) -> str:

@@ -118,7 +118,7 @@ def reduce_min(body: Body) -> str:
 def reduce_log_sum_exp(body: Body) -> str:
     """Write `m + log(sum of exp(x - m))`, m the largest x, or 0 where that is infinite."""
     rank, keep = body.node.rank(), body.node.flag("keep_dims")
-    axes = from_front((int(axis) for axis in body.node.numbers(1).reshape(-1)), rank)
+    axes = from_front((int(axis) for axis in body.node.data(1).reshape(-1)), rank)
     x = body.x()
     largest = reduced(body, "ReduceMax", x, axes)
     finite = body.add("Where", body.add("IsInf", largest), number(body, 0), largest)

@@ -43,7 +43,7 @@ def ascend_dequant_s16(body: Body) -> str:
     total = body.cast(body.add("Clip", shifted, *limits), DType.INT32)
     if node.has(_ADDEND):
         addend = body.cast(body.own(_ADDEND), DType.INT32)
-        if node.type(_ADDEND).dims != node.type(0).dims:
+        if node.required(_ADDEND).dims != node.required(0).dims:
             addend = along_channels(body, addend, _ADDEND)
         total = _held(body, body.add("Add", total, addend), _LOW, _HIGH)
     return body.cast(total, DType.INT16)

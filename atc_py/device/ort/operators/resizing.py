@@ -64,9 +64,9 @@ def _axes(body: Body) -> list[Axis]:
 def _axis(body: Body, number: int) -> Axis:
     """An axis, worked out here where its dims and what of it is taken are known."""
     node, crops = body.node, _mode(body) == _CROPS
-    length = node.type(0).dims[number]
-    scale = np.float32(node.numbers(_SCALES)[number]) if node.has(_SCALES) else None
-    size = None if scale is not None else int(node.numbers(_SIZES)[number])
+    length = node.required(0).dims[number]
+    scale = np.float32(node.data(_SCALES)[number]) if node.has(_SCALES) else None
+    size = None if scale is not None else int(node.data(_SIZES)[number])
     roi = node.constant(_ROI) if crops else None
     if length is None or (crops and roi is None):
         late = _late_roi(body, number) if crops else None

@@ -17,7 +17,7 @@ def adaptive_max_pool(body: Body) -> tuple[str, str]:
     Window i of n has the rows floor(i * height / n) to ceil((i + 1) * height / n), columns alike.
     """
     node = body.node
-    height, width = node.type(0).dims[2:]
+    height, width = node.required(0).dims[2:]
     if height is None or width is None:
         raise NoFormError(Text("height and width are open"))
     rows, columns = (

@@ -20,10 +20,18 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
 from atc_py.device.sim.execution.program import Step
-from atc_py.device.sim.kernel import Call, Kernel, Launch, Part, Rounding, in_turn, shared
-from atc_py.device.sim.node import NodeFacts
+from atc_py.device.sim.kernel import (
+    Call,
+    Kernel,
+    Launch,
+    Part,
+    Rounding,
+    sequence,
+    split_among_workers,
+)
 from atc_py.device.sim.numerics.function_tables import looking_up, table_of
 from atc_py.device.sim.numerics.rounding import Kind, is_rounded
+from atc_py.package.node_view import NodeView
 from atc_py.system.structs import replace
 from atc_py.target import Unit, find_operator
 from atc_py.tensor.dtypes import DType
@@ -89,7 +97,7 @@ class _Link(msgspec.Struct, frozen=True, dict=True):
         operands: position of each input among the inputs of the whole chain, or None.
     """
 
-    node: NodeFacts
+    node: NodeView
     kernel: Kernel
     operands: tuple[int | None, ...]
 
@@ -138,7 +146,7 @@ class _Chain(msgspec.Struct, frozen=True):
         lead: the head as a link where it is a function of one number, else None.
     """
 
-    node: NodeFacts
+    node: NodeView
     kernel: Kernel
     inputs: int
     links: tuple[_Link, ...]
@@ -169,9 +177,9 @@ class _Chain(msgspec.Struct, frozen=True):
         def part(start: int, stop: int) -> Launch:
             values, place = target[start:stop], ((target.size,), (slice(start, stop),))
             found = looking_up(table, source[start:stop], values, call.workspace)
-            return in_turn([found, finishing(values, place)])
+            return sequence([found, finishing(values, place)])
 
-        return shared(call.workers, target.size, part, least=ELEMENTS_AT_ONCE)
+        return split_among_workers(call.workers, target.size, part, least=ELEMENTS_AT_ONCE)
 
     def _finishing(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
         """A launch that rounds a part of the head's result and applies the links in place.
@@ -199,7 +207,7 @@ class _Chain(msgspec.Struct, frozen=True):
                 kind = None
         if kind is not None:
             launches.append(call.rounding(values, dtype, kind))
-        return in_turn(launches)
+        return sequence(launches)
 
 
 def _rounding_clipped(
@@ -216,7 +224,7 @@ def _rounding_clipped(
     return lambda: (positive if low[0] >= 0 else other)()  # noqa: PLW0108  (anew each time)
 
 
-def _kind_of_results(node: NodeFacts, kernel: Kernel) -> Kind | None:
+def _kind_of_results(node: NodeView, kernel: Kernel) -> Kind | None:
     """The facts of a kernel's results that are to be rounded; None if they are not."""
     if kernel.rounding is not Rounding.BOUNDARY or not is_rounded(node.outputs[0].dtype):
         return None

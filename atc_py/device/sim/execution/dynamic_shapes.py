@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.program import Step
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import carrier_dtype
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
 from atc_py.target import find_operator
 from atc_py.text import Text
 
 
-def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFacts:
+def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeView:
     """The node of a late step with the dims and numbers its inputs have in this run.
 
     An input that is dead in this run is absent.
@@ -30,7 +30,7 @@ def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFa
     return replace(node, inputs=facts, numbers=numbers)
 
 
-def types_in_run(step: Step, node: NodeFacts) -> tuple[TensorFacts, ...]:
+def types_in_run(step: Step, node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of the results of a late step, as its kernel's rule gives them.
 
     Raises:

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from atc_py.device.backend import NodeProfile
 from atc_py.device.sim.execution.program import Step
-from atc_py.device.sim.kernel import Call, Kernel, Launch, Rounding, in_turn
-from atc_py.device.sim.node import NodeError, TensorFacts
+from atc_py.device.sim.kernel import Call, Kernel, Launch, Rounding, sequence
 from atc_py.device.sim.numerics.rounding import is_rounded, round_to_grid
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
+from atc_py.package.node_view import NodeError, TensorFacts
 from atc_py.text import Text
 
 Cost: TypeAlias = "tuple[float, list[int]]"
@@ -39,7 +39,7 @@ def compute(kernel: Kernel, call: Call) -> None:
 def bound(kernel: Kernel, call: Call) -> Launch:
     """A launch that repeats `compute`; work that does not depend on data is done now."""
     if kernel.alias or not any(output.size for output in call.outputs):
-        return in_turn([])
+        return sequence([])
     launches = [kernel.launch(call)]
     if kernel.rounding is Rounding.BOUNDARY:
         launches += (
@@ -47,7 +47,7 @@ def bound(kernel: Kernel, call: Call) -> Launch:
             for facts, output in zip(call.node.outputs, call.outputs, strict=True)
             if is_rounded(facts.dtype)
         )
-    return in_turn(launches)
+    return sequence(launches)
 
 
 def failure_of(step: Step, error: Exception) -> AtcError:

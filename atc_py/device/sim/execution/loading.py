@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.device.sim.attributes import read_attributes
 from atc_py.device.sim.execution.chain import chained
 from atc_py.device.sim.execution.program import Program, Step, freeing, without_moves
 from atc_py.device.sim.kernel import Kernel, find_kernel
 from atc_py.device.sim.memory.slot_plan import plan_memory
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts, UnknownNumbersError
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
+from atc_py.package.node_view import (
+    NodeError,
+    NodeView,
+    TensorFacts,
+    UnknownNumbersError,
+    read_attributes,
+)
 from atc_py.package.schema import OmNode, OmPort
 from atc_py.target import Operand, TargetOp, find_operator
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
@@ -68,7 +73,7 @@ class _Judged(msgspec.Struct, frozen=True):
         is_late: only the run knows all dims, or a number on which they depend.
     """
 
-    facts: NodeFacts
+    facts: NodeView
     row: TargetOp
     kernel: Kernel
     is_late: bool
@@ -169,7 +174,7 @@ class _Loader:
     def _define_given(self) -> dict[str, int]:
         """Note constants and inputs of the model as there; the inputs by name."""
         tensors = self._description.tensors
-        self._defined.update(at for at, each in enumerate(tensors) if each.member is not None)
+        self._defined.update(at for at, tensor in enumerate(tensors) if tensor.member is not None)
         inputs = self._ports("input", self._description.inputs)
         self._define(inputs.values(), None)
         return inputs
@@ -186,7 +191,7 @@ class _Loader:
 
     def _ports(self, kind: str, ports: Sequence[OmPort]) -> dict[str, int]:
         """Inputs or outputs of the model by name, each checked by the list of tensors."""
-        found: dict[str, int] = {}
+        by_name: dict[str, int] = {}
         for port in ports:
             if not 0 <= port.tensor < len(self._tensors):
                 self._find(
@@ -199,13 +204,13 @@ class _Loader:
                     ),
                     None,
                 )
-            elif port.name in found:
+            elif port.name in by_name:
                 self._find(
                     Text("two {kind}s are called {port}", kind=kind, port=repr(port.name)), None
                 )
             else:
-                found[port.name] = port.tensor
-        return found
+                by_name[port.name] = port.tensor
+        return by_name
 
     def _define(self, tensors: Iterable[int], place: Place | None) -> None:
         """Note that `tensors` are computed or fed here, and nowhere else."""
@@ -222,14 +227,14 @@ class _Loader:
             return None
         alike = judged.facts
         numbers = self._numbers(node, judged.row)
-        facts = NodeFacts(
+        facts = NodeView(
             node.op, node.name, node.engine, alike.inputs, alike.outputs, alike.attributes, numbers
         )
         inputs, outputs = tuple(node.inputs), tuple(node.outputs)
         return Step(index, facts, judged.kernel, inputs, outputs, judged.is_late)
 
     def _judge(self, index: int, node: OmNode) -> _Judged | None:
-        """Return what holds for a node and all that are alike, or None after a finding."""
+        """Judge a node and all that are alike; None after a finding."""
         try:
             row, kernel = _known(node)
             self._check_tensors(node)
@@ -245,7 +250,7 @@ class _Loader:
         return judged
 
     def _sound(self, node: OmNode, row: TargetOp, kernel: Kernel) -> _Judged:
-        """Return what holds for a node, from a cache; raises NodeError.
+        """Judge a node, once for all that are alike; raises NodeError.
 
         Nodes are alike if operator, engine, attributes, the types of all tensors and the numbers
         that are read are equal. The text of attributes tells 1 from 1.0 and True.
@@ -261,7 +266,7 @@ class _Loader:
             _check_operands(Text("input"), row.inputs, node.inputs)
             _check_operands(Text("output"), row.outputs, node.outputs)
             attributes = read_attributes(row, node.attributes)
-            facts = NodeFacts(node.op, node.name, node.engine, inputs, outputs, attributes, numbers)
+            facts = NodeView(node.op, node.name, node.engine, inputs, outputs, attributes, numbers)
             known = _Judged(facts, row, kernel, is_late=not _has_static_types(facts, kernel))
             self._judged[key] = known
         return known
@@ -283,14 +288,14 @@ class _Loader:
         """Data of constant inputs that the operator reads as numbers."""
         if not row.reads_numbers:
             return {}
-        found = {}
+        numbers = {}
         for position in row.numbers_at(len(node.inputs)):
             tensor = node.inputs[position]
             if tensor >= 0 and self._description.tensors[tensor].member is not None:
                 if tensor not in self._constants:
                     self._open(tensor)
-                found[position] = self._constants[tensor]
-        return found
+                numbers[position] = self._constants[tensor]
+        return numbers
 
 
 def _place(index: int, node: OmNode) -> Place:
@@ -318,7 +323,7 @@ def _check_operands(kind: Text, operands: Sequence[Operand], tensors: Sequence[i
         raise NodeError(Text("{side}s {at} must all be there", side=kind, at=list(tensors)))
 
 
-def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
+def _has_static_types(node: NodeView, kernel: Kernel) -> bool:
     """Check the declared output types by those that the kernel computes.
 
     Returns:
@@ -342,7 +347,7 @@ def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
     return True
 
 
-def _check_open_types(node: NodeFacts, kernel: Kernel) -> None:
+def _check_open_types(node: NodeView, kernel: Kernel) -> None:
     """Check the declared output types of a node some of whose dims only the run knows.
 
     Dtypes and ranks follow whatever these dims are, and so do dims that two trials give alike.

@@ -9,8 +9,8 @@ import msgspec
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Kernel
-from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.diag import Place
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.package.stored_types import TRANS_DATA
 
 
@@ -28,7 +28,7 @@ class Step(msgspec.Struct, frozen=True):
     """
 
     index: int
-    node: NodeFacts
+    node: NodeView
     kernel: Kernel
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]

@@ -211,9 +211,11 @@ class SimModel:
         )
         call = Call(step.node, inputs, (), self._workspace, self._workers, fixed=fixed)
         if step.kernel.alias:
-            call = call.onto(tuple(call.x.reshape(each.shape) for each in step.node.outputs))
+            call = call.with_outputs(
+                tuple(call.x.reshape(each.shape) for each in step.node.outputs)
+            )
         else:
-            call = call.onto(tuple(map(self._result, step.outputs)))
+            call = call.with_outputs(tuple(map(self._result, step.outputs)))
         self._calls[step.index] = call, None
         if step.index in self._settled:
             self._carriers.update(zip(step.outputs, call.outputs, strict=True))
@@ -228,7 +230,7 @@ class SimModel:
             return held_results(kernel.results(call), node.outputs)
         types = types_in_run(step, node)
         self.room.require_results(step, types, values.values())
-        call = call.onto(empty_results(types))
+        call = call.with_outputs(empty_results(types))
         compute(kernel, call)
         return call.outputs
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.implementations import step_of
 from atc_py.device.sim.primitives.blocks import Formula, by_blocks
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, same_float_as_x
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732631921768188, 1.0507010221481323
@@ -137,7 +137,7 @@ def leaky_relu(call: Call) -> None:
     by_blocks(call, formula)
 
 
-def _prelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _prelu_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; the weight is a vector of one element or of x's channels."""
     x, weight = node.x, node.required(1)
     require_float(x)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.aipp_settings import (
     BATCH_BYTES,
     HEADER_BYTES,
@@ -21,6 +20,7 @@ from atc_py.device.sim.primitives.aipp_settings import (
     from_node,
 )
 from atc_py.device.sim.typing_rules import require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -30,7 +30,7 @@ Array = NDArray[Any]
 _BYTE = 255
 
 
-def _aipp_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _aipp_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Features for each picture; those of a dynamic node are what the model declares."""
     images, declared = node.x, node.outputs[0]
     if images.dtype is not DType.UINT8:
@@ -50,7 +50,7 @@ def _aipp_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(declared.dtype, (batch, *settings.shape)),)
 
 
-def _dynamic_type(node: NodeFacts, declared: TensorFacts) -> TensorFacts:
+def _dynamic_type(node: NodeView, declared: TensorFacts) -> TensorFacts:
     """Return what a node declares whose settings only the run knows."""
     params = node.required(1)
     require_rank(declared, 4, "features")

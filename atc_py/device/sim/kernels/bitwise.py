@@ -5,31 +5,31 @@ from collections.abc import Callable
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import broadcast
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 
-def _require_integers(node: NodeFacts) -> None:
+def _require_integers(node: NodeView) -> None:
     for facts in node.present:
         if not facts.dtype.is_integer:
             text = Text("the kernel computes integers, found {found}")
             raise NodeError(text.with_values(found=facts.dtype.value))
 
 
-def _pair_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _pair_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Two integers of one dtype, broadcast against each other."""
     _require_integers(node)
     return broadcast(node)
 
 
-def _same_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _same_types(node: NodeView) -> tuple[TensorFacts, ...]:
     _require_integers(node)
     return (node.x,)
 
 
 def _declare(
-    op: str, function: np.ufunc, types: Callable[[NodeFacts], tuple[TensorFacts, ...]] = _pair_types
+    op: str, function: np.ufunc, types: Callable[[NodeView], tuple[TensorFacts, ...]] = _pair_types
 ) -> None:
     """Register a kernel that is one function of numpy.
 

@@ -3,27 +3,27 @@
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, require_float
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
 from atc_py.text import Text, error_text
 
 
-def _comparison_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _comparison_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Two inputs of one dtype, broadcast against each other, give bools."""
     (facts,) = broadcast(node)
     return (TensorFacts(DType.BOOL, facts.shape),)
 
 
-def _ordered_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _ordered_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of `_comparison_types`, without bools, which have no order."""
     if node.x.dtype is DType.BOOL:
         raise NodeError(Text("bools have no order"))
     return _comparison_types(node)
 
 
-def _test_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _test_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_float(node.x)
     return (TensorFacts(DType.BOOL, node.x.shape),)
 
@@ -40,7 +40,7 @@ def is_nan(call: Call) -> None:
     np.isnan(call.x, out=call.out)
 
 
-def _logic_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _logic_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Bools, broadcast against each other where there are two."""
     for facts in node.present:
         _require_bool(facts)
@@ -100,7 +100,7 @@ def logical_or(call: Call) -> None:
     np.logical_or(call.input(0), call.input(1), out=call.out)
 
 
-def _select_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _select_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """A condition and two inputs of one dtype, broadcast together."""
     _require_bool(node.x)
     then = node.required(1)

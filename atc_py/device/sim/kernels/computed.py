@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.device.sim.kernel import Call, Kernel, Rounding, Traits, find_kernel, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
 from atc_py.target.row import AttributeValue
 from atc_py.tensor.dtypes import DType
@@ -25,7 +25,7 @@ _STRIDES = 4
 """Position of the strides of StridedSliceV2, after its axes."""
 
 
-def _numbers(node: NodeFacts, position: int) -> tuple[int, ...]:
+def _numbers(node: NodeView, position: int) -> tuple[int, ...]:
     """The numbers of an input.
 
     Raises:
@@ -39,11 +39,11 @@ def _numbers(node: NodeFacts, position: int) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers.reshape(-1))
 
 
-def _tile(node: NodeFacts) -> Mapping[str, AttributeValue]:
+def _tile(node: NodeView) -> Mapping[str, AttributeValue]:
     return {"multiples": _numbers(node, 1)}
 
 
-def _slice(node: NodeFacts) -> Mapping[str, AttributeValue]:
+def _slice(node: NodeView) -> Mapping[str, AttributeValue]:
     """Bounds of every axis, counted from the front, from those of the axes named."""
     begins, ends = _numbers(node, 1), _numbers(node, 2)
     given = tuple(range(len(begins))) if node.input(3) is None else _numbers(node, 3)
@@ -69,7 +69,7 @@ def _slice(node: NodeFacts) -> Mapping[str, AttributeValue]:
     }
 
 
-def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
+def _pad(node: NodeView) -> Mapping[str, AttributeValue]:
     """Borders, (before, after) of each axis."""
     paddings = _numbers(node, 1)
     if len(paddings) != 2 * node.x.rank:
@@ -81,7 +81,7 @@ def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
     return {"paddings": paddings, "mode": node.text("mode"), "constant_values": 0.0}
 
 
-def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
+def _one_hot(node: NodeView) -> Mapping[str, AttributeValue]:
     axes_of((node.integer("axis"),), node.x.rank + 1)
     depth = _numbers(node, 1)
     if len(depth) != 1:
@@ -89,7 +89,7 @@ def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
     return {"depth": depth[0], "axis": node.integer("axis")}
 
 
-def _reduce(node: NodeFacts) -> Mapping[str, AttributeValue]:
+def _reduce(node: NodeView) -> Mapping[str, AttributeValue]:
     """The axes; all of them where none is named, unless that means none."""
     axes = _numbers(node, 1)
     if not axes and not node.flag("noop_with_empty_axes"):
@@ -99,11 +99,11 @@ def _reduce(node: NodeFacts) -> Mapping[str, AttributeValue]:
     return {"axes": tuple(sorted(distinct)), "keep_dims": node.flag("keep_dims")}
 
 
-def _squeeze(node: NodeFacts) -> Mapping[str, AttributeValue]:
+def _squeeze(node: NodeView) -> Mapping[str, AttributeValue]:
     return {"axis": _numbers(node, 1)}
 
 
-def _parts(node: NodeFacts) -> Mapping[str, AttributeValue]:
+def _parts(node: NodeView) -> Mapping[str, AttributeValue]:
     (axis,), count = axes_of((node.integer("split_dim"),), node.x.rank), node.integer("num_split")
     if count < 1 or node.x.shape[axis] % count:
         text = Text("an axis of {dim} has no {count} equal parts")
@@ -124,7 +124,7 @@ class _Form:
 
     op: str
     kept: tuple[int, ...]
-    read: Callable[[NodeFacts], Mapping[str, AttributeValue]]
+    read: Callable[[NodeView], Mapping[str, AttributeValue]]
 
     @property
     def kernel(self) -> Kernel:
@@ -133,12 +133,12 @@ class _Form:
             raise NodeError(Text("the device has no operator {op}", op=repr(self.op)))
         return found
 
-    def node(self, node: NodeFacts) -> NodeFacts:
+    def node(self, node: NodeView) -> NodeView:
         """`node` in this form."""
         inputs = tuple(node.input(position) for position in self.kept)
         return replace(node, op=self.op, inputs=inputs, attributes=self.read(node), numbers={})
 
-    def types(self, node: NodeFacts) -> tuple[TensorFacts, ...]:
+    def types(self, node: NodeView) -> tuple[TensorFacts, ...]:
         """Return what it makes of `node`."""
         return self.kernel.types(self.node(node))
 
@@ -164,7 +164,7 @@ _register("StridedSliceV2", _Form("StridedSliceD", _X, _slice), rounding=Roundin
 _register("Tile", _Form("TileD", _X, _tile), rounding=Rounding.ON_GRID)
 
 
-def _rank_type(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _rank_type(node: NodeView) -> tuple[TensorFacts, ...]:
     node.expect("dtype", DType.INT64)
     return (TensorFacts(DType.INT64, (node.x.rank,)),)
 
@@ -175,7 +175,7 @@ def shape_of(call: Call) -> None:
     call.out[...] = call.x.shape
 
 
-def _count_type(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _count_type(node: NodeView) -> tuple[TensorFacts, ...]:
     node.expect("dtype", DType.INT64)
     return (TensorFacts(DType.INT64, ()),)
 

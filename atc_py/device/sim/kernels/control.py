@@ -3,13 +3,13 @@
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 
-def _switch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _switch_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of the data for both outputs; the condition is one truth value."""
     condition = node.required(1)
     if condition.dtype is not DType.BOOL or condition.elements != 1:
@@ -27,7 +27,7 @@ def switch(call: Call) -> None:
     """Pass the data on, on one of two ways."""
 
 
-def _merge_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _merge_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of the inputs, of one dtype and rank; dims that differ are open."""
     one_dtype(node.present)
     if len({facts.rank for facts in node.present}) != 1:

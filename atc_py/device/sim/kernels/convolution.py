@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, falls_together, in_turn, kernel, shared
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.kernel import (
+    Call,
+    Launch,
+    falls_together,
+    kernel,
+    sequence,
+    split_among_workers,
+)
 from atc_py.device.sim.numerics.cube_types import (
     check_channels,
     convolution_operands,
@@ -31,6 +37,7 @@ from atc_py.device.sim.numerics.integer_products import (
 )
 from atc_py.device.sim.primitives.channelwise import channelwise, is_worthwhile
 from atc_py.device.sim.primitives.window import Window, padding, taps_of
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 _COLUMNS = 512 * 1024
@@ -55,7 +62,7 @@ _SHORT = 24
 """Elements in a row below which copying int8 to float32 takes much longer than within float32."""
 
 
-def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
+def _convolution_types(node: NodeView, groups: int) -> tuple[TensorFacts, ...]:
     """N, output channels of the filter, and as many windows as fit."""
     x, weights, dtype = convolution_operands(node)
     batch, channels, height, width = x.shape
@@ -68,11 +75,11 @@ def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
     return (TensorFacts(dtype, (batch, filters, *windows)),)
 
 
-def _conv2d_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _conv2d_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return _convolution_types(node, node.integer("groups"))
 
 
-def _depthwise_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _depthwise_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of a convolution of which every input channel is a group."""
     convolution_operands(node)
     return _convolution_types(node, node.x.shape[1])
@@ -89,7 +96,7 @@ def _bound(call: Call, groups: int | None) -> Launch:
     images = [partial(_image, call, count, at) for at in range(len(call.x))]
     if call.x.dtype == np.int8:
         return lambda: [image()() for image in images]
-    return in_turn([image() for image in images])
+    return sequence([image() for image in images])
 
 
 @kernel("Conv2D", _conv2d_types, finishes=True, bind=_bind)
@@ -132,10 +139,10 @@ def _image(call: Call, groups: int, at: int) -> Launch:
     if terms and width < _SHORT and matrices.shape[2] > depth:
         fill()
         filled = widened(call, "data", filled)  # one pass more saves time for every tap
-        fill = in_turn([])
+        fill = sequence([])
     taps = taps_of(filled, window, (height, width))
     product = _Product(call, matrices, taps, biases, results, at, terms)
-    return in_turn([fill, product.launch()])
+    return sequence([fill, product.launch()])
 
 
 def _channelwise(call: Call, window: Window, at: int) -> Launch:
@@ -150,7 +157,7 @@ def _channelwise(call: Call, window: Window, at: int) -> Launch:
             batch, count, height, width = call.out.shape
             place = (at, filters, slice(None))
             launches.append(call.finishing(values, ((batch, count, height * width), place)))
-        return in_turn(launches)
+        return sequence(launches)
 
     return channelwise(call, window, at, finish)
 
@@ -198,7 +205,7 @@ class _Product(msgspec.Struct, frozen=True):
         if rows * width >= _MANY_PIXELS and not self._is_direct(self.taps):
             return self._split(rows, products, partial(self._rows, slice(0, 1)))
         columns, unroll = self._columns(self.taps)
-        return in_turn([*unroll, self._split(filters, products, partial(self._filters, columns))])
+        return sequence([*unroll, self._split(filters, products, partial(self._filters, columns))])
 
     @staticmethod
     def _is_direct(taps: NDArray[Any]) -> bool:
@@ -208,12 +215,12 @@ class _Product(msgspec.Struct, frozen=True):
     def _split(self, total: int, products: int, part: Callable[[int, int], Launch]) -> Launch:
         """Share `products` multiplications, which are in `total` pieces."""
         least = -(-total * PRODUCTS_AT_ONCE // max(products, 1))
-        return shared(self.call.workers, total, part, least)
+        return split_among_workers(self.call.workers, total, part, least)
 
     def _groups(self, first: int, last: int) -> Launch:
         """A launch that computes some groups, so many at once that columns stay in cache."""
         some = self._at_once(self.results.shape[3])
-        return in_turn(
+        return sequence(
             [
                 self._rows(slice(start, min(start + some, last)), 0, self.taps.shape[4])
                 for start in range(first, last, some)
@@ -228,7 +235,7 @@ class _Product(msgspec.Struct, frozen=True):
             columns, unroll = self._columns(self.taps[groups, :, :, :, row:last])
             pixels = slice(row * width, last * width)
             launches += (*unroll, self._multiply(columns, groups, slice(None), pixels))
-        return in_turn(launches)
+        return sequence(launches)
 
     def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield rows of a map in blocks of about equal size, whose results BLAS likes to write."""
@@ -286,4 +293,4 @@ class _Product(msgspec.Struct, frozen=True):
             launches.append(call.finishing(sums, (self.results.shape, place)))
         if not direct:
             launches.append(partial(np.copyto, target, sums))
-        return in_turn(launches)
+        return sequence(launches)

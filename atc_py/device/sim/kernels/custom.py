@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.kernels.matmul import batch_matmul
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, broadcast_shapes
 from atc_py.text import Text, error_text
@@ -35,7 +35,7 @@ def _broadcast(*shapes: Shape) -> Shape:
         raise NodeError(error_text(error)) from None
 
 
-def _addcmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _addcmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Inputs of one dtype, broadcast against each other."""
     one_dtype(node.present)
     shapes = [facts.shape for facts in node.present]
@@ -49,7 +49,7 @@ def addcmul(call: Call) -> None:
     np.add(call.x, np.multiply(product, call.input(3)), out=call.out)
 
 
-def _batch_matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _batch_matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """[..., m, k] by [..., k, n], after the transpositions that the attributes ask for."""
     one_dtype(node.present)
     left, right = (
@@ -75,7 +75,7 @@ def batch_matmul_of_any_dtype(call: Call) -> None:
 # Windows ----------------------------------------------------------------------------------------
 
 
-def _adaptive_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _adaptive_types(node: NodeView) -> tuple[TensorFacts, ...]:
     x = node.x
     require_float(x)
     require_rank(x, 4, "x")
@@ -126,7 +126,7 @@ def _window_places(dim: int, count: int) -> NDArray[np.int64]:
 _REDUCTIONS: dict[str, np.ufunc] = {"sum": np.add, "mean": np.add, "max": np.maximum}
 
 
-def _bag_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _bag_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """A row for each bag: of a matrix of indices, or of a list that offsets cut."""
     weight, indices, offsets = node.x, node.required(1), node.input(2)
     require_float(weight)
@@ -143,7 +143,7 @@ def _bag_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(weight.dtype, (bags, weight.shape[1])),)
 
 
-def _check_bag_inputs(node: NodeFacts) -> None:
+def _check_bag_inputs(node: NodeView) -> None:
     """Check that indices, offsets and weights of samples go together.
 
     Raises:

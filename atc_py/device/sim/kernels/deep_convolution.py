@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.cube_types import check_channels, convolution_operands
 from atc_py.device.sim.numerics.hf32 import with_hf32
 from atc_py.device.sim.numerics.integer_products import (
@@ -27,6 +26,7 @@ from atc_py.device.sim.numerics.integer_products import (
 )
 from atc_py.device.sim.primitives.volumes import VOLUME_RANK, VolumeWindow, filter_volume
 from atc_py.device.sim.primitives.window import taps_of
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -34,7 +34,7 @@ _COLUMNS = 512 * 1024
 """Elements of columns at a time, so that they stay in the cache."""
 
 
-def _convolution_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _convolution_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """N, output channels of the filter, and as many windows as fit."""
     x, weights, dtype = convolution_operands(node, VOLUME_RANK)
     groups, (filters, depth) = node.integer("groups"), weights.shape[:2]
@@ -147,7 +147,7 @@ def _put(call: Call, sums: NDArray[Any], where: tuple[Any, ...]) -> None:
     np.copyto(target, values)
 
 
-def _transposed_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _transposed_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape that `input_size` gives, if strides, pads and output_padding lead to it.
 
     A size of -1 stands for the one that they lead to.

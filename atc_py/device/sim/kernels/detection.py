@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.regions import Cells, Regions, pool_regions
 from atc_py.device.sim.primitives.suppression import Boxes, best_first, keep_best
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -23,7 +23,7 @@ _AS_GIVEN, _HALF_PIXEL = 0, 2
 """Values of roi_end_mode that ONNX has a counterpart of."""
 
 
-def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts, ...]:
+def _region_types(node: NodeView, pooled: tuple[int, int]) -> tuple[TensorFacts, ...]:
     """A map of the pooled size for each row of the second input."""
     x, rois = node.x, node.required(1)
     require_float(x)
@@ -41,7 +41,7 @@ def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts
     return (TensorFacts(x.dtype, (rois.shape[0], x.shape[1], *pooled)),)
 
 
-def _align_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _align_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of `_region_types`; regions are as given or moved by half a pixel."""
     if node.integer("roi_end_mode") not in {_AS_GIVEN, _HALF_PIXEL}:
         found = node.integer("roi_end_mode")
@@ -53,7 +53,7 @@ def _align_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return _region_types(node, _pooled_size(node))
 
 
-def _pooled_size(node: NodeFacts) -> tuple[int, int]:
+def _pooled_size(node: NodeView) -> tuple[int, int]:
     return node.integer("pooled_height"), node.integer("pooled_width")
 
 
@@ -79,7 +79,7 @@ def roi_align(call: Call) -> None:
     pool_regions(call.x, regions, cells, call.out, call)
 
 
-def _roi_pooling_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _roi_pooling_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of `_region_types`."""
     return _region_types(node, (node.integer("pooled_h"), node.integer("pooled_w")))
 
@@ -140,7 +140,7 @@ def _largest(pixels: Array, rows: NDArray[np.int64], columns: NDArray[np.int64])
     return found
 
 
-def _suppression_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _suppression_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Rows of three; as many as the model declares, because the data alone say how many."""
     boxes, scores = node.x, node.required(1)
     require_float(boxes)

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
 from atc_py.device.sim.numerics.rounding import is_rounded
 from atc_py.device.sim.primitives.blocks import by_blocks, by_pairs
 from atc_py.device.sim.primitives.moves import Copies, moving
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
 from atc_py.text import Text, error_text
@@ -69,6 +69,7 @@ def real_div(call: Call) -> None:
     if call.node.x.dtype.is_float:
         np.divide(x1, x2, out=call.out)
     else:
+        call.require_scratch(2 * call.out.nbytes)
         np.floor_divide(x1 - np.fmod(x1, x2), x2, out=call.out)
 
 
@@ -159,7 +160,7 @@ def power_of_affine(call: Call) -> None:
     by_blocks(call, formula)
 
 
-def _accumulate_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _accumulate_types(node: NodeView) -> tuple[TensorFacts, ...]:
     if len(node.present) != node.integer("N") or len(node.inputs) != len(node.present):
         text = Text("N is {n}, but there are {inputs} inputs")
         raise NodeError(text.with_values(n=node.integer("N"), inputs=len(node.present)))
@@ -198,7 +199,7 @@ def relu(call: Call) -> None:
     _bind_relu(call)()
 
 
-def _clip_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _clip_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; the bounds are single elements of x's dtype."""
     one_dtype(node.present)
     for position, name in ((1, "clip_value_min"), (2, "clip_value_max")):
@@ -227,10 +228,10 @@ def _bounding(choose: np.ufunc, x: NDArray[Any], row: NDArray[Any], out: NDArray
     if not whole:
         return ends[0]
     rows = flat[:whole].reshape(-1, _ROW), row
-    return in_turn([partial(choose, *rows, out=result[:whole].reshape(-1, _ROW)), *ends])
+    return sequence([partial(choose, *rows, out=result[:whole].reshape(-1, _ROW)), *ends])
 
 
-def _expand_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _expand_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape that x has together with `shape`."""
     try:
         shape = broadcast_shapes(node.x.shape, node.integers("shape"))
@@ -245,8 +246,8 @@ def expand(call: Call) -> Copies:
     return [(call.out, call.x)]
 
 
-def _cast_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    return (TensorFacts(node.dtype("dst_type"), node.x.shape),)
+def _cast_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    return (TensorFacts(node.dtype_named("dst_type"), node.x.shape),)
 
 
 def _bind_cast(call: Call) -> Launch:

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.regions import Cells, Regions, pool_regions
 from atc_py.device.sim.primitives.suppression import Boxes, best_first, keep_best
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 # Several maps -----------------------------------------------------------------------------------
 
 
-def _extractor_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _extractor_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """A map of the pooled size for each region; maps differ in height and width alone."""
     rois, *maps = node.present
     require_float(rois)
@@ -43,7 +43,7 @@ def _extractor_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(rois.dtype, (rois.shape[0], maps[0].shape[1], *pooled)),)
 
 
-def _scales(node: NodeFacts) -> tuple[float, ...]:
+def _scales(node: NodeView) -> tuple[float, ...]:
     return cast("tuple[float, ...]", node.attributes["spatial_scale"])
 
 
@@ -92,7 +92,7 @@ def _placed(images: Array, starts: Array, sizes: Array, *, aligned: bool) -> Reg
 # Several classes --------------------------------------------------------------------------------
 
 
-def _classes_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _classes_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Boxes, scores and classes of `max_total_size` boxes an image, and their count."""
     boxes, scores = node.x, node.required(1)
     require_float(boxes)

@@ -7,22 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.erf import ERF_END, ERF_P, ERF_Q
 from atc_py.device.sim.primitives.blocks import by_blocks
 from atc_py.device.sim.typing_rules import require_float, same_float_as_x
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 
-def _number_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _number_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x, which must not be bool."""
     if node.x.dtype is DType.BOOL:
         raise NodeError(Text("the kernel computes numbers, found bool"))
     return (node.x,)
 
 
-def _natural_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _natural_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x, a float; base e, and nothing done to x, is all there is."""
     require_float(node.x)
     node.expect("base", -1.0)
@@ -31,7 +31,7 @@ def _natural_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (node.x,)
 
 
-def _round_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _round_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x, numbers that keep no decimals."""
     node.expect("decimals", 0)
     return _number_types(node)
@@ -40,7 +40,7 @@ def _round_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def _declare(
     op: str,
     function: np.ufunc,
-    types: Callable[[NodeFacts], tuple[TensorFacts, ...]] = same_float_as_x,
+    types: Callable[[NodeView], tuple[TensorFacts, ...]] = same_float_as_x,
     rounding: Rounding = Rounding.BOUNDARY,
 ) -> None:
 
@@ -82,7 +82,7 @@ def rounded(call: Call) -> None:
     by_blocks(call, nearest)
 
 
-def _tan_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _tan_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x, a float or int32."""
     if node.x.dtype is not DType.INT32:
         require_float(node.x)
@@ -112,7 +112,7 @@ def rsqrt(call: Call) -> None:
     by_blocks(call, formula)
 
 
-def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _erf_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:

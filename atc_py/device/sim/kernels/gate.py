@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.erf import ERF_END, ERF_P, ERF_Q
 from atc_py.device.sim.primitives.blocks import by_blocks
 from atc_py.device.sim.typing_rules import require_float, same_float_as_x
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -30,7 +30,7 @@ _P = tuple(np.float32(p / (2 * sqrt(2) * 2**power)) for power, p in enumerate(ER
 _Q = tuple(np.float32(q / 2**power) for power, q in enumerate(ERF_Q))
 
 
-def _gelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _gelu_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:

@@ -3,23 +3,23 @@
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _WORD = 2**64 - 1
 
 
-def _generator(node: NodeFacts) -> np.random.Generator:
+def _generator(node: NodeView) -> np.random.Generator:
     """Numbers that follow from both seeds; from nothing known where both are 0."""
     seeds = [node.integer(name) & _WORD for name in ("seed", "seed2")]
     return np.random.default_rng(seeds if any(seeds) else None)
 
 
-def _drawn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _drawn_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_rank(node.x, 1, "shape")
-    shape, dtype = node.numbers_of(0, "shape"), node.dtype("dtype")
+    shape, dtype = node.numbers_of(0, "shape"), node.dtype_named("dtype")
     if dtype not in {DType.FLOAT32, DType.FLOAT64}:
         raise NodeError(Text("dtype must be float32 or float64, found {found}", found=dtype.value))
     dims = tuple(int(dim) for dim in shape)
@@ -40,8 +40,8 @@ def random_uniform(call: Call) -> None:
     _generator(call.node).random(dtype=call.out.dtype, out=call.out)
 
 
-def _multinomial_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    logits, numbers, dtype = node.x, node.numbers.get(1), node.dtype("dtype")
+def _multinomial_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    logits, numbers, dtype = node.x, node.numbers.get(1), node.dtype_named("dtype")
     require_float(logits)
     require_rank(logits, 2, "logits")
     rows, classes = logits.shape

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import is_rounded
 from atc_py.device.sim.primitives.moves import Copies, moving
 from atc_py.device.sim.typing_rules import require_number, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 Places = NDArray[Any]  # float32: numpy's stubs widen scalars
@@ -30,7 +30,7 @@ _DEPTH_AXES = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """Order of the axes N, (block, block, C) or (C, block, block), H, W in the result, by mode."""
 
 
-def _block_size(node: NodeFacts) -> int:
+def _block_size(node: NodeView) -> int:
     """The attribute, of a node whose input is a feature map."""
     require_rank(node.x, _MAP_RANK, "x")
     node.expect("data_format", "NCHW")
@@ -40,7 +40,7 @@ def _block_size(node: NodeFacts) -> int:
     return block
 
 
-def _depth_to_space_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _depth_to_space_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """A block squared of channels fewer, a block of rows and columns more."""
     block, mode = _block_size(node), node.text("mode")
     images, channels, height, width = node.x.shape
@@ -64,7 +64,7 @@ def depth_to_space(call: Call) -> Copies:
     return [(call.out.reshape(images, depth, height, block, width, block), blocks)]
 
 
-def _space_to_depth_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _space_to_depth_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """A block of rows and columns fewer, a block squared of channels more."""
     block = _block_size(node)
     images, channels, height, width = node.x.shape
@@ -155,7 +155,7 @@ _NEAREST: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 """The element that a coordinate stands for, by nearest_mode."""
 
 
-def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _resize_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The dims that sizes gives, or those of x times scales, rounded down."""
     require_number(node.x)
     for name, known in (
@@ -187,7 +187,7 @@ def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, shape),)
 
 
-def _check_numbers(node: NodeFacts, name: str, position: int) -> None:
+def _check_numbers(node: NodeView, name: str, position: int) -> None:
     """Check that scales or sizes are constants with one usable number for each axis."""
     numbers = node.numbers.get(position)
     if numbers is None or numbers.shape != (node.x.rank,):
@@ -199,17 +199,21 @@ def _check_numbers(node: NodeFacts, name: str, position: int) -> None:
         raise NodeError(text.with_values(name=name, found=numbers.tolist()))
 
 
-def _crops(node: NodeFacts) -> bool:
+def _crops(node: NodeView) -> bool:
     """True if only the part of x that roi gives is resized."""
     return node.text("coordinate_transformation_mode") == "tf_crop_and_resize"
 
 
-def _scales(node: NodeFacts) -> list[np.float32]:
+def _scales(node: NodeView) -> list[np.float32]:
     """The ratio of each axis: given, or that of the dims."""
     if 2 in node.numbers:  # noqa: PLR2004  (the position of scales)
         return [np.float32(scale) for scale in node.numbers[2]]
     pairs = zip(node.numbers[3], node.x.shape, strict=True)
     return [np.float32(size) / np.float32(max(dim, 1)) for size, dim in pairs]
+
+
+_INTERPOLATED = 12
+"""Bytes of numpy's arrays for an element that is interpolated."""
 
 
 @kernel("Resize", _resize_types, rounding=Rounding.ON_GRID)
@@ -221,6 +225,7 @@ def resize(call: Call) -> None:
     """
     node, result = call.node, call.x
     crops, linear = _crops(node), node.text("mode") == "linear"
+    call.require_scratch((_INTERPOLATED if linear else 4) * (result.size + call.out.size))
     if linear and node.x.dtype.is_integer:
         result = result.astype(np.float32)
     coordinates = _COORDINATES[node.text("coordinate_transformation_mode")]

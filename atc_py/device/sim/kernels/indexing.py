@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 Indices = NDArray[np.intp]
+
+_LOOKED_AT, _PUT = 32, 80
+"""Bytes of numpy's arrays for an index that is looked at, and for one by which is written."""
 
 
 def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> Indices:
@@ -56,7 +59,7 @@ def _require_within(x: TensorFacts, index: TensorFacts, axis: int, names: tuple[
             )
 
 
-def _one_axis(node: NodeFacts, name: str) -> int:
+def _one_axis(node: NodeView, name: str) -> int:
     """The attribute `name`, an axis of x, from the front."""
     return axes_of((node.integer(name),), node.x.rank)[0]
 
@@ -64,7 +67,7 @@ def _one_axis(node: NodeFacts, name: str) -> int:
 # Picking ---------------------------------------------------------------------------------------
 
 
-def _gather_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _gather_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x with that of indices in place of the axis."""
     axis, indices = _one_axis(node, "axis"), node.required(1)
     _require_indices(indices, "indices")
@@ -75,12 +78,13 @@ def _gather_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 @kernel("GatherV2D", _gather_types, rounding=Rounding.ON_GRID)
 def gather(call: Call) -> None:
     """Compute `y[..., i, ...] = x[..., indices[i], ...]`."""
+    call.require_scratch(_LOOKED_AT * call.input(1).size)
     axis, negative = _one_axis(call.node, "axis"), call.node.flag("negative_index_support")
     indices = _from_front(call.input(1), call.x.shape[axis], negative=negative)
     call.x.take(indices, axis=axis, out=call.out, mode="clip")
 
 
-def _gather_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _gather_elements_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of index, which reaches no further than x beside the axis."""
     axis, index = _one_axis(node, "dim"), node.required(1)
     _require_indices(index, "index")
@@ -92,13 +96,14 @@ def _gather_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def gather_elements(call: Call) -> None:
     """Compute `y[i][j] = x[index[i][j]][j]` for axis 0, and so on."""
     axis, index = _one_axis(call.node, "dim"), call.input(1)
+    call.require_scratch(_LOOKED_AT * index.size + call.out.nbytes)
     wanted = _from_front(index, call.x.shape[axis])
     reached = [slice(dim) for dim in index.shape]
     reached[axis] = slice(None)
     np.copyto(call.out, np.take_along_axis(call.x[tuple(reached)], wanted, axis))
 
 
-def _tuple_length(node: NodeFacts, batch_dims: int = 0) -> int:
+def _tuple_length(node: NodeView, batch_dims: int = 0) -> int:
     """Return how many axes of x, after those of the batch, the tuples of indices reach into."""
     indices = node.required(1)
     _require_indices(indices, "indices")
@@ -117,7 +122,7 @@ def _tuple_length(node: NodeFacts, batch_dims: int = 0) -> int:
     return length
 
 
-def _gather_nd_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _gather_nd_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of indices without its last axis, then the axes tuples do not reach."""
     batch = node.integer("batch_dims")
     length = _tuple_length(node, batch)
@@ -129,6 +134,7 @@ def _gather_nd_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def gather_nd(call: Call) -> None:
     """Compute `y[b, i] = x[b, indices[b, i]]`; a tuple stands for as many axes as its indices."""
     batch, indices = call.node.integer("batch_dims"), call.input(1)
+    call.require_scratch(2 * _LOOKED_AT * indices.size)
     reached = call.x.shape[batch : batch + indices.shape[-1]]
     negative = call.node.flag("negative_index_support")
     places = _places(indices, reached, negative=negative)
@@ -150,7 +156,7 @@ def _places(indices: NDArray[Any], reached: Shape, *, negative: bool = True) -> 
 # Placing ---------------------------------------------------------------------------------------
 
 
-def _scatter_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _scatter_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; updates has a slice for each tuple."""
     length, updates = _tuple_length(node), node.required(2)
     one_dtype((node.x, updates))
@@ -165,13 +171,14 @@ def _scatter_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def scatter(call: Call) -> None:
     """Compute `y = x`, then `y[indices[i]] = updates[i]`; of equal tuples the last one wins."""
     indices = call.input(1)
+    call.require_scratch(_PUT * indices.size + call.input(2).nbytes)
     reached = call.x.shape[: indices.shape[-1]]
     places = _places(indices, reached).reshape(-1)
     np.copyto(call.out, call.x)
     _put(call.out.reshape(math.prod(reached), -1), places, call.input(2))
 
 
-def _scatter_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _scatter_elements_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of data; indices reach no further beside the axis, each has an update."""
     axis, indices, updates = _one_axis(node, "axis"), node.required(1), node.required(2)
     node.expect("reduction", "none")
@@ -191,6 +198,7 @@ def scatter_elements(call: Call) -> None:
     Of several updates of one element the last one wins.
     """
     axis, indices = _one_axis(call.node, "axis"), call.input(1)
+    call.require_scratch(_PUT * indices.size + call.input(2).nbytes)
     steps = [math.prod(call.x.shape[at + 1 :]) for at in range(call.x.ndim)]
     places = _from_front(indices, call.x.shape[axis]) * steps[axis]
     for at, dim in enumerate(indices.shape):
@@ -209,7 +217,7 @@ def _put(rows: NDArray[Any], places: Indices, updates: NDArray[Any]) -> None:
     rows[places[last]] = updates.reshape(places.size, rows.shape[1])[last]
 
 
-def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _reverse_types(node: NodeView) -> tuple[TensorFacts, ...]:
     batch, time = (_one_axis(node, name) for name in ("batch_dim", "seq_dim"))
     lengths = node.required(1)
     _require_indices(lengths, "seq_lengths")
@@ -226,6 +234,7 @@ def reverse_sequence(call: Call) -> None:
     """Compute `y[b, t] = x[b, lengths[b] - 1 - t]` for t < lengths[b], else `x[b, t]`."""
     batch, time = (_one_axis(call.node, name) for name in ("batch_dim", "seq_dim"))
     dim = call.x.shape[time]
+    call.require_scratch(_LOOKED_AT * call.input(1).size * dim + call.out.nbytes)
     lengths = call.input(1).astype(np.intp)
     if lengths.min() < 0 or lengths.max() > dim:
         text = Text("seq_lengths must be in [0, {dim}], found {found}")
@@ -241,7 +250,7 @@ def reverse_sequence(call: Call) -> None:
 # Marking ---------------------------------------------------------------------------------------
 
 
-def _one_hot_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _one_hot_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x with a new axis of dim depth."""
     one_dtype((node.required(1), node.required(2)))
     for position, name in ((1, "on_value"), (2, "off_value")):
@@ -260,6 +269,7 @@ def _one_hot_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 @kernel("OneHotD", _one_hot_types, rounding=Rounding.ON_GRID)
 def one_hot(call: Call) -> None:
     """Compute `y[..., d, ...] = on_value where x counts as d, else off_value`."""
+    call.require_scratch(2 * _LOOKED_AT * call.x.size)
     (axis,) = axes_of((call.node.integer("axis"),), call.x.ndim + 1)
     on, off = (call.input(position).reshape(-1)[0] for position in (1, 2))
     depth, inner = call.out.shape[axis], math.prod(call.x.shape[axis:])
@@ -275,7 +285,7 @@ def one_hot(call: Call) -> None:
     call.out.reshape(-1)[(outer * depth + chosen) * inner + rest] = on
 
 
-def _non_zero_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _non_zero_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """A row for each axis and as many columns as declared, which the run must keep."""
     node.expect("transpose", allowed=True)
     node.expect("dtype", DType.INT64)
@@ -288,8 +298,10 @@ def _non_zero_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 def _found(call: Call) -> tuple[NDArray[Any], ...]:
     """The indices of `non_zero`, however many; a scalar has no axis, so no row."""
+    count = np.count_nonzero(call.x)
+    call.require_scratch(3 * np.dtype(np.int64).itemsize * call.x.ndim * count)
     rows = np.nonzero(call.x) if call.x.ndim else ()
-    return (np.array(rows, np.int64).reshape(call.x.ndim, np.count_nonzero(call.x)),)
+    return (np.array(rows, np.int64).reshape(call.x.ndim, count),)
 
 
 @kernel("NonZero", _non_zero_types, rounding=Rounding.ON_GRID, results=_found)
@@ -299,6 +311,7 @@ def non_zero(call: Call) -> None:
     Raises:
         ValueError: there are not as many as the model declares.
     """
+    call.require_scratch(call.out.nbytes)
     found = np.nonzero(call.x)
     if found[0].size != call.out.shape[1]:
         text = Text("{found} are not zero, the model says {declared}")
@@ -306,7 +319,7 @@ def non_zero(call: Call) -> None:
     np.stack(found, out=call.out)
 
 
-def _where_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _where_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """As many rows as declared, which the run must keep, and a column for each axis."""
     declared, rank = node.outputs[0].dims, node.x.rank
     if len(declared) != 2 or declared[1] not in {rank, None}:  # noqa: PLR2004  (elements and axes)
@@ -327,6 +340,7 @@ def where(call: Call) -> None:
     Raises:
         ValueError: there are not as many as the model declares.
     """
+    call.require_scratch(2 * call.out.nbytes)
     found = np.argwhere(call.x)
     if len(found) != call.out.shape[0]:
         text = Text("{found} are not zero, the model says {declared}")

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
@@ -22,7 +22,7 @@ from atc_py.text import Text
 Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
 
-def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None:
+def _hold_parameters(node: NodeView, axis: int, names: tuple[str, ...]) -> None:
     """Require parameters to have the shape of x from `axis` on, and one dtype."""
     require_float(node.x)
     for position, name in enumerate(names, start=1):
@@ -45,7 +45,7 @@ def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
     return formula(call, *rows)
 
 
-def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _layer_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; gamma and beta are as x from the first normalized axis on."""
     first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
     (axis,) = axes_of((first,), node.x.rank)
@@ -105,7 +105,7 @@ _CHANNEL_AXES = 2
 """Axes that InstanceNorm keeps: image and channel."""
 
 
-def _instance_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _instance_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; gamma and beta have one element per channel."""
     require_float(node.x)
     one_dtype(node.present)
@@ -139,7 +139,7 @@ def instance_norm(call: Call) -> None:
     np.add(out, beta, out=out)
 
 
-def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _rms_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; gamma is as the last axes of x, which are normalized."""
     rank = node.required(1).rank
     one_dtype(node.present)
@@ -200,8 +200,8 @@ def _by_rows(call: Call, formula: Rows) -> Launch:
         launch = partial(formula, source[here], values, scratch)
         if call.finishing is None:
             return launch
-        return in_turn([launch, call.finishing(values, (target.shape, (here,)))])
+        return sequence([launch, call.finishing(values, (target.shape, (here,)))])
 
-    return shared(
-        call.workers, blocks, lambda start, stop: in_turn([*map(block, range(start, stop))])
+    return split_among_workers(
+        call.workers, blocks, lambda start, stop: sequence([*map(block, range(start, stop))])
     )

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import require_float
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 _REDUCTIONS = ("none", "sum", "mean")
@@ -15,7 +15,7 @@ _CLASSES = 1
 """The axis of scores that runs over classes."""
 
 
-def _loss_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _loss_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of the loss and of the logarithms; labels are as scores without classes."""
     scores, labels, weights = node.x, node.required(1), node.input(2)
     require_float(scores)

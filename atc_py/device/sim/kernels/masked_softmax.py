@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.kernel import Call, Launch, kernel, sequence
 from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import require_float
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
 from atc_py.text import Text, error_text
@@ -16,7 +16,7 @@ _LOWEST = np.finfo(np.float32).min
 """What a masked element counts as."""
 
 
-def _types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; the mask is bool and broadcast to x; no mask is made here."""
     x, mask = node.x, node.required(1)
     require_float(x)
@@ -38,7 +38,7 @@ def _bind(call: Call) -> Launch:
     x, out = call.x, call.out
     masked = np.broadcast_to(call.input(1), x.shape)
     scale = x.dtype.type(call.node.number("scale"))
-    return in_turn(
+    return sequence(
         [
             partial(np.multiply, x, scale, out),
             partial(np.copyto, out, _LOWEST, where=masked),

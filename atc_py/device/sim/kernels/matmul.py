@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among_workers
 from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype
 from atc_py.device.sim.numerics.hf32 import with_hf32
 from atc_py.device.sim.numerics.integer_products import (
@@ -25,6 +24,7 @@ from atc_py.device.sim.numerics.integer_products import (
     widened_weights,
 )
 from atc_py.device.sim.typing_rules import require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape, broadcast_shapes
 from atc_py.text import Text, error_text
@@ -39,7 +39,7 @@ _ROW_PRODUCTS = PRODUCTS_AT_ONCE // 4
 """PRODUCTS_AT_ONCE for one row by a matrix, which waits for memory alone."""
 
 
-def _product(node: NodeFacts, turn: str) -> TensorFacts:
+def _product(node: NodeView, turn: str) -> TensorFacts:
     """[..., m, n] from [..., m, k] by [..., k, n], after the transpositions asked for."""
     left, right = node.x, node.required(1)
     dtype = result_dtype(node)
@@ -59,14 +59,14 @@ def _product(node: NodeFacts, turn: str) -> TensorFacts:
     return TensorFacts(dtype, (*stack, rows, columns))
 
 
-def _matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of `_product`, of single matrices."""
     require_rank(node.x, _MATRIX, "x1")
     require_rank(node.required(1), _MATRIX, "x2")
     return (_product(node, "transpose"),)
 
 
-def _batch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _batch_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of `_product`."""
     return (_product(node, "adj"),)
 
@@ -94,7 +94,7 @@ def _by_itself(call: Call, turn: str) -> Launch:
     right = call.input(1)
     apart = call.workspace.take("apart", right.shape, right.dtype)
     other = replace(call, inputs=(call.x, apart, *call.inputs[2:]))
-    return in_turn([partial(np.copyto, apart, right), _products(other, *_operands(other, turn))])
+    return sequence([partial(np.copyto, apart, right), _products(other, *_operands(other, turn))])
 
 
 @kernel(
@@ -136,7 +136,7 @@ def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -
         b = right if axis == -_MATRIX else _cut(right, axis, piece)
         return _part(call, (a, b), terms, axis, piece)
 
-    return shared(call.workers, pieces, part, least)
+    return split_among_workers(call.workers, pieces, part, least)
 
 
 def _part(
@@ -159,7 +159,7 @@ def _part(
         launches.append(call.finishing(sums, (out.shape, place)))
     if sums is not target:
         launches.append(partial(np.copyto, target, sums))
-    return in_turn(launches)
+    return sequence(launches)
 
 
 def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:
@@ -198,7 +198,7 @@ def _cut(array: NDArray[Any], axis: int, piece: slice) -> NDArray[Any]:
     return array[tuple(index)]
 
 
-def _determinant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _determinant_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x without its last two axes, which are equally long."""
     x = node.x
     require_float(x)
@@ -210,4 +210,5 @@ def _determinant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 @kernel("MatrixDeterminant", _determinant_types)
 def determinant(call: Call) -> None:
     """Multiply the pivots of LAPACK's factors of each matrix, negated for each exchange."""
+    call.require_scratch(2 * call.x.nbytes)
     np.copyto(call.out, np.linalg.det(call.x))

@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import to_carrier
 from atc_py.device.sim.primitives.moves import Copies, moving
 from atc_py.device.sim.primitives.window import along
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 
-def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _reshape_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape that the second input gives.
 
     A dim of 0 stands for that of x at its place unless `allowzero`, one -1 for what is left,
@@ -41,7 +41,7 @@ def reshape(call: Call) -> None:
     """Copy the same elements in the same order under another shape."""
 
 
-def _flatten_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _flatten_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """A matrix: the axes before `axis`, and the others."""
     axis, rank = node.integer("axis"), node.x.rank
     if not -rank <= axis <= rank:
@@ -57,7 +57,7 @@ def flatten(call: Call) -> None:
     """Make a matrix whose rows run over the axes before `axis`."""
 
 
-def _unsqueeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _unsqueeze_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x with dims of 1 at the axes, which count in the output."""
     given = node.integers("axes")
     rank = node.x.rank + len(given)
@@ -72,7 +72,7 @@ def unsqueeze(call: Call) -> None:
     """Insert axes of size 1."""
 
 
-def _concat_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _concat_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The first input's shape with the dims of all along concat_dim."""
     first, count = node.x, node.integer("N")
     if len(node.present) != count or len(node.inputs) != count:
@@ -104,7 +104,7 @@ def concat(call: Call) -> Copies:
         start += part.shape[axis]
 
 
-def _split_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _split_types(node: NodeView) -> tuple[TensorFacts, ...]:
     x, sizes = node.x, node.integers("size_splits")
     (axis,) = axes_of((node.integer("split_dim"),), x.rank)
     if len(sizes) != node.integer("num_split"):
@@ -127,7 +127,7 @@ def split(call: Call) -> Copies:
         start += out.shape[axis]
 
 
-def _slices(node: NodeFacts) -> tuple[slice, ...]:
+def _slices(node: NodeView) -> tuple[slice, ...]:
     """Slices in numpy's sense, axis by axis.
 
     Bounds are normalized already, so a negative end means something only when the stride is
@@ -148,7 +148,7 @@ def _slices(node: NodeFacts) -> tuple[slice, ...]:
     return tuple(found)
 
 
-def _slice_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _slice_types(node: NodeView) -> tuple[TensorFacts, ...]:
     pairs = zip(_slices(node), node.x.shape, strict=True)
     shape = tuple(len(range(*part.indices(dim))) for part, dim in pairs)
     return (TensorFacts(node.x.dtype, shape),)
@@ -160,7 +160,7 @@ def strided_slice(call: Call) -> Copies:
     return [(call.out, call.x[_slices(call.node)])]
 
 
-def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _transpose_types(node: NodeView) -> tuple[TensorFacts, ...]:
     perm = node.integers("perm", node.x.rank)
     order = axes_of(perm, node.x.rank)
     return (TensorFacts(node.x.dtype, tuple(node.x.shape[axis] for axis in order)),)
@@ -172,7 +172,7 @@ def transpose(call: Call) -> Copies:
     return [(call.out, call.x.transpose(call.node.integers("perm")))]
 
 
-def _confusion_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _confusion_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """`shape`, or where axes are turned last the dims of `shape` in the order of perm."""
     shape = node.integers("shape")
     if math.prod(shape) != node.x.elements:
@@ -193,13 +193,13 @@ def confusion_transpose(call: Call) -> Copies:
     return [(call.out.reshape(turned.shape), turned)]
 
 
-def _borders(node: NodeFacts) -> list[tuple[int, int]]:
+def _borders(node: NodeView) -> list[tuple[int, int]]:
     """(before, after) of each axis; negative borders cut."""
     numbers = node.integers("paddings", 2 * node.x.rank)
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
-def _pad_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _pad_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The dims of x and their borders; what negative ones cut off is mirrored nowhere."""
     mode, borders = node.text("mode"), _borders(node)
     if mode not in {"constant", "edge", "reflect"}:
@@ -224,6 +224,7 @@ def pad(call: Call) -> None:
     if mode == "constant":
         _pad_constant(call, borders)
         return
+    call.require_scratch(2 * call.out.nbytes)
     result = call.x
     for axis, (pair, dim) in enumerate(zip(borders, call.x.shape, strict=True)):
         if any(pair):
@@ -254,7 +255,7 @@ def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
     call.out[tuple(targets)] = call.x[tuple(sources)]
 
 
-def _squeeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _squeeze_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x without the given axes, or all axes, of size 1."""
     shape = node.x.shape
     ones = {axis for axis, dim in enumerate(shape) if dim == 1}
@@ -271,7 +272,7 @@ def squeeze(call: Call) -> None:
     """Remove axes of size 1."""
 
 
-def _tile_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _tile_types(node: NodeView) -> tuple[TensorFacts, ...]:
     multiples = node.integers("multiples", node.x.rank)
     if min(multiples, default=0) < 0:
         raise NodeError(Text("multiples must be at least 0, found {found}", found=list(multiples)))

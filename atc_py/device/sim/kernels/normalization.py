@@ -3,17 +3,17 @@
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.implementations import softmax_steps
 from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import axes_of, require_float
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _LEAST_RANK = 2
 
 
-def _batch_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _batch_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; scale, offset, mean and variance have one element per channel."""
     x = node.x
     require_float(x)
@@ -28,7 +28,7 @@ def _batch_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (x,)
 
 
-def _inference_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _inference_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of `_batch_norm_types`; training is not supported on this device."""
     node.expect("is_training", allowed=False)
     node.expect("data_format", "NCHW")
@@ -52,7 +52,7 @@ def batch_norm(call: Call) -> None:
     bn_infer(call)
 
 
-def _lrn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _lrn_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_float(node.x)
     node.expect("norm_region", "ACROSS_CHANNELS")
     if node.x.rank < _LEAST_RANK or node.integer("depth_radius") < 0:
@@ -84,7 +84,7 @@ def lrn(call: Call) -> None:
     np.divide(x, out, out=out)
 
 
-def _softmax_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _softmax_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x; half_to_float makes float16 float32."""
     x = node.x
     require_float(x)
@@ -104,14 +104,14 @@ def softmax(call: Call) -> None:
     _bind_softmax(call)()
 
 
-def _along_axes(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _along_axes(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; every axis of the attribute exists."""
     require_float(node.x)
     axes_of(node.integers("axes"), node.x.rank)
     return (node.x,)
 
 
-def _along_axis(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _along_axis(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; the axis of the attribute exists."""
     require_float(node.x)
     axes_of((node.integer("axis"),), node.x.rank)
@@ -133,12 +133,13 @@ def log_softmax(call: Call) -> None:
 @kernel("HardMax", _along_axis, rounding=Rounding.ON_GRID)
 def hardmax(call: Call) -> None:
     """Mark the first of the largest elements with 1, others with 0; NaN is larger than all."""
+    call.require_scratch(2 * call.x.nbytes)
     axis = call.node.integer("axis")
     call.out[...] = 0
     np.put_along_axis(call.out, call.x.argmax(axis, keepdims=True), 1, axis)
 
 
-def _lp_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _lp_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of `_along_axis`; p is 1 or 2."""
     if node.integer("p") not in {1, 2}:
         raise NodeError(Text("p must be 1 or 2, found {found}", found=node.integer("p")))

@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, Workspace, in_turn, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.kernel import Call, Launch, Rounding, Workspace, kernel, sequence
 from atc_py.device.sim.primitives.window import Axis, Window, along, folding, spatial
 from atc_py.device.sim.typing_rules import require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 _BLOCK = 256 * 1024
@@ -24,7 +24,7 @@ _LONG = 3
 _ONES = (1, 1, 1, 1)
 
 
-def _window(node: NodeFacts) -> Window:
+def _window(node: NodeView) -> Window:
     """The node's window after padding_mode and global_pooling have had their say.
 
     Raises:
@@ -58,7 +58,7 @@ def _same(axis: Axis, dim: int) -> Axis:
     return Axis(axis.size, axis.stride, axis.dilation, before, missing - before)
 
 
-def _pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _pool_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """N, C, and as many windows as fit."""
     x = node.x
     require_float(x)
@@ -82,7 +82,7 @@ def max_pool(call: Call) -> None:
 
 def _bind_avg(call: Call) -> Launch:
     counts = _counts(call)
-    return in_turn([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
+    return sequence([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
 
 
 @kernel("AvgPoolV2", _pool_types, bind=_bind_avg)
@@ -111,7 +111,7 @@ def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
         rows = call.workspace.take("rows", (len(source), outputs[0], width), source.dtype)
         launches += pool.along(window.height, source, 1, rows)
         launches += pool.along(window.width, rows, 2, target)
-    return in_turn(launches)
+    return sequence(launches)
 
 
 class _Pool(msgspec.Struct, frozen=True):

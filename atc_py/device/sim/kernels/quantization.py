@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.device.sim.numerics.scaling import (
     along_channels,
@@ -22,6 +21,7 @@ from atc_py.device.sim.numerics.scaling import (
     clear_negative,
     saturate,
 )
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_hardware
 from atc_py.text import Text
@@ -40,10 +40,10 @@ _ROUNDINGS: Mapping[str, np.ufunc] = {
 }
 
 
-def _quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _quant_types(node: NodeView) -> tuple[TensorFacts, ...]:
     check_dtype(node.x.dtype, "x", F16, F32)
-    check_dtype(node.dtype("compute_type"), "compute_type", F16, F32)
-    target = check_dtype(node.dtype("dst_type"), "dst_type", I4, I8, I16)
+    check_dtype(node.dtype_named("compute_type"), "compute_type", F16, F32)
+    target = check_dtype(node.dtype_named("dst_type"), "dst_type", I4, I8, I16)
     mode = node.text("round_mode")
     if mode not in _ROUNDINGS:
         text = Text("round_mode must be one of {known}, found {found}")
@@ -59,7 +59,7 @@ def ascend_quant(call: Call) -> None:
     they are rounded to float32, and sqrt_mode squares the factor first.
     """
     node = call.node
-    compute, target = node.dtype("compute_type"), node.dtype("dst_type")
+    compute, target = node.dtype_named("compute_type"), node.dtype_named("dst_type")
     factors = _factors(node, compute)
     offset = _constant(node.number("offset"), compute)
     rounding = _ROUNDINGS[node.text("round_mode")]
@@ -80,7 +80,7 @@ def ascend_quant(call: Call) -> None:
     by_flat_blocks(call, formula)
 
 
-def _factors(node: NodeFacts, compute: DType) -> list[np.float32]:
+def _factors(node: NodeView, compute: DType) -> list[np.float32]:
     """Return what x is multiplied by, one after the other; nothing if that changes nothing."""
     scale = _constant(node.number("scale"), compute)
     if scale == 1:
@@ -102,10 +102,10 @@ def _multiply(values: Floats, factor: Floats | np.float32) -> None:
     round_to_grid(values, F16, values)
 
 
-def _anti_quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _anti_quant_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x in the dtype that `dtype` names."""
     check_dtype(node.x.dtype, "x", I8)
-    return (TensorFacts(check_dtype(node.dtype("dtype"), "dtype", F16, F32), node.x.dims),)
+    return (TensorFacts(check_dtype(node.dtype_named("dtype"), "dtype", F16, F32), node.x.dims),)
 
 
 @kernel("AscendAntiQuant", _anti_quant_types, rounding=Rounding.ON_GRID)
@@ -124,13 +124,13 @@ def ascend_anti_quant(call: Call) -> None:
         _multiply(call.out, scale)
 
 
-def _dequant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _dequant_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x in the dtype that `dtype` names."""
     check_dtype(node.x.dtype, "x", I32)
     check_scale(node, "deq_scale", U64, F16)
     if node.flag("sqrt_mode") and node.required(1).dtype is U64:
         raise NodeError(Text("sqrt_mode goes with float16 factors, found uint64"))
-    return (TensorFacts(check_dtype(node.dtype("dtype"), "dtype", F16, F32), node.x.dims),)
+    return (TensorFacts(check_dtype(node.dtype_named("dtype"), "dtype", F16, F32), node.x.dims),)
 
 
 @kernel("AscendDequant", _dequant_types, rounding=Rounding.ON_GRID)

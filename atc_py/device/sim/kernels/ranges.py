@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 
-def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _range_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """A vector in the inputs' dtype, of the declared length, which the run must keep."""
     one_dtype(node.present)
     for position, name in enumerate(("start", "limit", "delta")):

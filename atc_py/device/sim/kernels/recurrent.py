@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.activations import read_activations, sigmoid, tanh
 from atc_py.device.sim.primitives.cells import (
     GateRule,
@@ -19,6 +18,7 @@ from atc_py.device.sim.primitives.cells import (
     run_lstm,
 )
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
@@ -34,7 +34,7 @@ _LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, Tru
 """Which of a layer's directions are reversed."""
 
 
-def _check_operands(node: NodeFacts, lengths: int, wanted: Mapping[int, Shape]) -> None:
+def _check_operands(node: NodeView, lengths: int, wanted: Mapping[int, Shape]) -> None:
     """Check that operands have one float dtype, lengths int32, and all fitting shapes.
 
     Raises:
@@ -54,7 +54,7 @@ def _check_operands(node: NodeFacts, lengths: int, wanted: Mapping[int, Shape]) 
             raise NodeError(text.with_values(position=position, shape=list(shape), found=facts))
 
 
-def _expect_one_direction(node: NodeFacts) -> None:
+def _expect_one_direction(node: NodeView) -> None:
     """Check that the kernel supports the attributes that AI Core layers share."""
     for name, value in (
         ("cell_depth", 1), ("keep_prob", 1.0), ("cell_clip", -1.0), ("num_proj", 0),
@@ -67,7 +67,7 @@ def _expect_one_direction(node: NodeFacts) -> None:
         raise NodeError(text.with_values(known=known, found=repr(node.text("direction"))))
 
 
-def _count_outputs(node: NodeFacts, most: int) -> None:
+def _count_outputs(node: NodeView, most: int) -> None:
     """Refuse outputs that only training asks for."""
     if len(node.outputs) > most:
         text = Text("gates cannot be outputs; at most {most} outputs are allowed")
@@ -77,7 +77,7 @@ def _count_outputs(node: NodeFacts, most: int) -> None:
 # One direction ----------------------------------------------------------------------------------
 
 
-def _dynamic_rnn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _dynamic_rnn_types(node: NodeView) -> tuple[TensorFacts, ...]:
     _expect_one_direction(node)
     node.expect("cell_type", "LSTM")
     node.expect("use_peephole", allowed=False)
@@ -99,7 +99,7 @@ def _bind_rnn(call: Call) -> Launch:
     """A launch that runs the layer; weights that do not change are turned once."""
     batch, width = call.x.shape[1:]
     return partial(
-        _run_rnn, call, call.made(1, lambda: StateWeights.of(call.input(1)[width:].T, batch))
+        _run_rnn, call, call.memoized(1, lambda: StateWeights.of(call.input(1)[width:].T, batch))
     )
 
 
@@ -120,7 +120,7 @@ def _run_rnn(call: Call, from_state: Callable[[], StateWeights]) -> None:
             output[step] = part
 
 
-def _dynamic_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _dynamic_gru_types(node: NodeView) -> tuple[TensorFacts, ...]:
     _expect_one_direction(node)
     node.expect("gate_order", "zrh")
     require_rank(node.x, 3, "x")
@@ -140,7 +140,9 @@ def _dynamic_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def _bind_gru(call: Call) -> Launch:
     """A launch that runs the layer; weights that do not change are turned once."""
     batch = call.x.shape[1]
-    return partial(_run_gru, call, call.made(2, lambda: StateWeights.of(call.input(2).T, batch)))
+    return partial(
+        _run_gru, call, call.memoized(2, lambda: StateWeights.of(call.input(2).T, batch))
+    )
 
 
 @kernel("DynamicGRUV2", _dynamic_gru_types, bind=_bind_gru)
@@ -166,7 +168,7 @@ def _only(state: Array | None) -> Array | None:
 # Layers -----------------------------------------------------------------------------------------
 
 
-def _layer_types(node: NodeFacts, gates: int, functions: int) -> tuple[TensorFacts, ...]:
+def _layer_types(node: NodeView, gates: int, functions: int) -> tuple[TensorFacts, ...]:
     """[steps, directions, batch, hidden], then states [directions, batch, hidden]."""
     require_rank(node.x, 3, "x")
     if node.text("direction") not in _LAYERS:
@@ -189,7 +191,7 @@ def _layer_types(node: NodeFacts, gates: int, functions: int) -> tuple[TensorFac
     return tuple(TensorFacts(node.x.dtype, shape) for shape in results)
 
 
-def _activations(node: NodeFacts) -> list[Any]:
+def _activations(node: NodeView) -> list[Any]:
     names = [name for name in node.text("activations").split(",") if name]
     alphas, betas = (node.attributes[f"activation_{name}"] for name in ("alpha", "beta"))
     wide = np.float64 if node.x.dtype is DType.FLOAT64 else np.float32
@@ -213,7 +215,7 @@ def _part(array: Array | None, direction: int) -> Array | None:
     return None if array is None else array[direction]
 
 
-def _common_lstm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _common_lstm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Results, and the last states of units and cells."""
     return _layer_types(node, 4, 3)
 
@@ -240,7 +242,7 @@ def common_lstm(call: Call) -> None:
             output[direction] = part
 
 
-def _common_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _common_gru_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Results, and the last state."""
     return _layer_types(node, 3, 2)
 

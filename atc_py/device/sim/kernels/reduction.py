@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
 from atc_py.device.sim.numerics.integer_norms import integer_norms
 from atc_py.device.sim.numerics.row_sums import summing
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 
 def _reduced(
-    node: NodeFacts, axes_name: str = "axes", keep_name: str = "keep_dims"
+    node: NodeView, axes_name: str = "axes", keep_name: str = "keep_dims"
 ) -> tuple[TensorFacts, ...]:
     """The shape of x without the axes, or with size 1 there."""
     x = node.x
@@ -26,19 +26,19 @@ def _reduced(
     return (TensorFacts(x.dtype, kept),)
 
 
-def _mean_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _mean_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of `_reduced`, of floats."""
     require_float(node.x)
     return _reduced(node)
 
 
-def _number_types(node: NodeFacts, axes_name: str = "axes") -> tuple[TensorFacts, ...]:
+def _number_types(node: NodeView, axes_name: str = "axes") -> tuple[TensorFacts, ...]:
     """The types of `_reduced`, of numbers."""
     require_number(node.x)
     return _reduced(node, axes_name)
 
 
-def _norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of `_reduced`, of numbers; p is 1 or 2."""
     require_number(node.x)
     if node.integer("p") not in {1, 2}:
@@ -78,7 +78,7 @@ def _bind_mean(call: Call) -> Launch:
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     count = np.prod([call.x.shape[axis] for axis in axes], dtype=np.int64)
     divide = partial(np.divide, call.out, call.out.dtype.type(count), call.out)
-    return in_turn([_bind_sum(call), divide])
+    return sequence([_bind_sum(call), divide])
 
 
 @kernel("ReduceMeanD", _mean_types, bind=_bind_mean)
@@ -144,7 +144,7 @@ def lp_norm(call: Call) -> None:
         np.maximum(out, out.dtype.type(call.node.number("epsilon")), out=out)
 
 
-def _log_sum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _log_sum_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x without the axes of the second input, or with size 1 there."""
     require_float(node.x)
     axes = _axes_given(node)
@@ -154,7 +154,7 @@ def _log_sum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, kept),)
 
 
-def _axes_given(node: NodeFacts) -> tuple[int, ...]:
+def _axes_given(node: NodeView) -> tuple[int, ...]:
     """The axes that the second input names, which must be known."""
     given = node.numbers.get(1)
     if given is None:
@@ -181,7 +181,7 @@ _POOLED_FROM = 2
 """The first axis that a global pool reduces, after batch and channel."""
 
 
-def _global_pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _global_pool_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x with size 1 after the channels; p is positive."""
     require_float(node.x)
     if node.x.rank < _POOLED_FROM or node.number("p") <= 0:
@@ -208,26 +208,28 @@ def _squares(call: Call) -> NDArray[Any]:
     return squares
 
 
-def _position_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _position_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x without the axis, in the dtype that the attribute names."""
     x = node.x
     require_number(x)
     (axis,) = axes_of((node.integer("dimension"),), x.rank)
     if not x.shape[axis]:
         raise NodeError(Text("axis {axis} must have elements, found {found}", axis=axis, found=x))
-    if not node.dtype("dtype").is_integer:
+    if not node.dtype_named("dtype").is_integer:
         text = Text("positions must be integers, found {found}")
-        raise NodeError(text.with_values(found=node.dtype("dtype").value))
-    return (TensorFacts(node.dtype("dtype"), x.shape[:axis] + x.shape[axis + 1 :]),)
+        raise NodeError(text.with_values(found=node.dtype_named("dtype").value))
+    return (TensorFacts(node.dtype_named("dtype"), x.shape[:axis] + x.shape[axis + 1 :]),)
 
 
 @kernel("ArgMaxD", _position_types, rounding=Rounding.ON_GRID)
 def arg_max(call: Call) -> None:
     """Find the first of the largest elements; NaN counts as larger than all."""
+    call.require_scratch(call.x.nbytes + 2 * call.out.nbytes)
     np.copyto(call.out, call.x.argmax(call.node.integer("dimension")), casting="unsafe")
 
 
 @kernel("ArgMinD", _position_types, rounding=Rounding.ON_GRID)
 def arg_min(call: Call) -> None:
     """Find the first of the smallest elements; NaN counts as smaller than all."""
+    call.require_scratch(call.x.nbytes + 2 * call.out.nbytes)
     np.copyto(call.out, call.x.argmin(call.node.integer("dimension")), casting="unsafe")

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.scaling import (
     along_channels,
     check_channels,
@@ -22,6 +21,7 @@ from atc_py.device.sim.numerics.scaling import (
     clear_negative,
     saturate,
 )
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_hardware
 from atc_py.text import Text
@@ -31,7 +31,7 @@ I8, I16, I32, U64 = DType.INT8, DType.INT16, DType.INT32, DType.UINT64
 _LOW, _HIGH = -(2**15), 2**15 - 1
 
 
-def _requant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _requant_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x in int8."""
     check_dtype(node.x.dtype, "x", I32)
     check_scale(node, "req_scale", U64)
@@ -61,7 +61,7 @@ def _requantize(
     saturate(values, I8, out)
 
 
-def _requant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _requant_s16_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x0 in int8; with dual_output in int16 as well."""
     check_dtype(node.x.dtype, "x0", I16)
     check_scale(node, "req_scale", U64)
@@ -87,7 +87,7 @@ def ascend_requant_s16(call: Call) -> None:
     _requantize(total, call.input(1), call.out, relu=False)
 
 
-def _dequant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _dequant_s16_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x0 in int16; x1 has one element for each channel, or the shape of x0."""
     check_dtype(node.x.dtype, "x0", I32)
     check_scale(node, "deq_scale", U64)

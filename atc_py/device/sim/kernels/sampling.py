@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.samples import neighbors, pixels_at
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 Array = NDArray[Any]
@@ -23,7 +23,7 @@ _CHOICES = {
 }
 
 
-def _grid_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _grid_types(node: NodeView) -> tuple[TensorFacts, ...]:
     x, grid = node.x, node.required(1)
     require_float(x)
     one_dtype((x, grid))
@@ -47,6 +47,10 @@ def _grid_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(x.dtype, (*x.shape[:2], *grid.shape[1:3])),)
 
 
+_PLACE, _PIXEL = 64, 16
+"""Bytes of numpy's arrays for a place of the grid, and for each channel there."""
+
+
 @kernel("GridSampler2D", _grid_types)
 def grid_sampler_2d(call: Call) -> None:
     """Sample each image at the positions of its grid, which are -1 to 1 from edge to edge.
@@ -58,6 +62,8 @@ def grid_sampler_2d(call: Call) -> None:
     aligned, nearest = node.flag("align_corners"), node.text("interpolation_mode") == "nearest"
     places = call.input(1).reshape(images, -1, 2)
     results = call.out.reshape(*call.out.shape[:2], -1)
+    for_one = places.shape[1] * (_PLACE + _PIXEL * results.shape[1])
+    call.require_scratch(min(images, call.workers.size) * for_one)
 
     def sample(start: int, stop: int) -> None:
         for at in range(start, stop):
@@ -74,7 +80,7 @@ def grid_sampler_2d(call: Call) -> None:
 
 
 def _coordinates(
-    places: Array, size: int, node: NodeFacts, *, aligned: bool, nearest: bool
+    places: Array, size: int, node: NodeView, *, aligned: bool, nearest: bool
 ) -> Array:
     """Coordinates in pixels of an axis, held to the image unless padding is zeros.
 
@@ -132,7 +138,7 @@ _PARTS = 3
 """What offsets hold of a point: x, y, weight."""
 
 
-def _deformable_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _deformable_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Images in which every window has pixels of its own."""
     x, offsets = node.x, node.required(1)
     require_float(x)
@@ -154,7 +160,7 @@ def _deformable_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(x.dtype, (*x.shape[:2], windows[0] * height, windows[1] * width)),)
 
 
-def _windows(node: NodeFacts) -> tuple[int, int]:
+def _windows(node: NodeView) -> tuple[int, int]:
     """Return how many windows are below and beside each other.
 
     Raises:
@@ -201,7 +207,7 @@ def deformable_offsets(call: Call) -> None:
     call.workers.split(images * groups, sample)
 
 
-def _points(node: NodeFacts, side: int, dtype: Any) -> Array:
+def _points(node: NodeView, side: int, dtype: Any) -> Array:
     """Coordinates [windows, points] along one side, without offsets."""
     stride, dilation = (node.integers(name, 4)[2 + side] for name in ("strides", "dilations"))
     points, before = node.integers("ksize", 2)[side], node.integers("pads", 4)[2 * side]

@@ -3,19 +3,19 @@
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 
-def _cumsum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _cumsum_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_number(node.x)
     axes_of((node.integer("axis"),), node.x.rank)
     return (node.x,)
 
 
-def _running_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _running_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; the axis is one integer."""
     require_number(node.x)
     axis = node.required(1)
@@ -51,7 +51,7 @@ def _accumulate(call: Call, axis: int) -> None:
     np.add.accumulate(x, axis=0, dtype=out.dtype, out=out)
 
 
-def _top_k_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _top_k_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x with k elements along the axis; positions are int32."""
     x = node.x
     require_float(x)
@@ -64,11 +64,15 @@ def _top_k_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return TensorFacts(x.dtype, shape), TensorFacts(DType.INT32, shape)
 
 
-def _k(node: NodeFacts) -> int:
+def _k(node: NodeView) -> int:
     numbers = node.numbers_of(1, "k")
     if numbers.size != 1:
         raise NodeError(Text("k must be one number, found {found}", found=node.required(1)))
     return int(numbers.reshape(-1)[0])
+
+
+_ORDERED = 24
+"""Bytes of numpy's arrays for an element that is brought into order."""
 
 
 @kernel("TopK", _top_k_types, rounding=Rounding.ON_GRID)
@@ -78,6 +82,7 @@ def top_k(call: Call) -> None:
     NaN is larger than all numbers. Of equal elements, and of several NaN, the one in front comes
     first. They are ordered whether `sorted` asks for it or not.
     """
+    call.require_scratch(_ORDERED * call.x.size + 2 * sum(each.nbytes for each in call.outputs))
     axis, largest = call.node.integer("dim"), call.node.flag("largest")
     k, x = call.out.shape[axis], np.moveaxis(call.x, axis, -1)
     if largest:  # rising order from the back, read backwards, keeps equal elements in their order

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.activations import sigmoid
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 Array = NDArray[Any]
 
 
-def _lengths(node: NodeFacts, position: int, name: str) -> list[int]:
+def _lengths(node: NodeView, position: int, name: str) -> list[int]:
     require_rank(node.required(position), 1, name)
     lengths = [int(number) for number in node.numbers_of(position, name)]
     if min(lengths, default=0) < 0:
@@ -24,7 +24,7 @@ def _lengths(node: NodeFacts, position: int, name: str) -> list[int]:
     return lengths
 
 
-def _pairs(node: NodeFacts) -> list[tuple[int, int]]:
+def _pairs(node: NodeView) -> list[tuple[int, int]]:
     """The lengths of each sequence of x1 and of x2, which have all of their rows."""
     first, second = _lengths(node, 2, "seq_len1"), _lengths(node, 3, "seq_len2")
     if len(first) != len(second):
@@ -37,7 +37,7 @@ def _pairs(node: NodeFacts) -> list[tuple[int, int]]:
     return list(zip(first, second, strict=True))
 
 
-def _outer_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _outer_types(node: NodeView) -> tuple[TensorFacts, ...]:
     x1, x2 = node.x, node.required(1)
     require_float(x1)
     one_dtype((x1, x2))
@@ -60,7 +60,7 @@ def dyn_seq_outer(call: Call) -> None:
         x1, x2, out = x1[first:], x2[second:], out[count:]
 
 
-def _blocks(node: NodeFacts) -> list[tuple[int, int]]:
+def _blocks(node: NodeView) -> list[tuple[int, int]]:
     offset = _lengths(node, 2, "offset")
     half = len(offset) // 2
     blocks = list(zip(offset[:half], offset[half:], strict=False))
@@ -70,7 +70,7 @@ def _blocks(node: NodeFacts) -> list[tuple[int, int]]:
     return blocks
 
 
-def _window_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _window_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_float(node.x)
     one_dtype((node.x, node.required(1)))
     require_rank(node.x, 1, "alpha")

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 Array = NDArray[Any]
 
 
-def _tf_idf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _tf_idf_types(node: NodeView) -> tuple[TensorFacts, ...]:
     x, places, starts = node.x, node.integers("ngram_indexes"), node.integers("ngram_counts")
     if x.dtype not in {DType.INT32, DType.INT64} or x.rank not in {1, 2}:
         text = Text("input must be one or more sequences of int32 or int64, found {found}")
@@ -40,12 +40,12 @@ def _tf_idf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(DType.FLOAT32, (*x.shape[:-1], max(places) + 1)),)
 
 
-def _bounds(node: NodeFacts) -> tuple[int, ...]:
+def _bounds(node: NodeView) -> tuple[int, ...]:
     """Return where the n-grams of each length begin in the pool, and its length."""
     return (*node.integers("ngram_counts"), len(node.integers("pool_int64s")))
 
 
-def _weights(node: NodeFacts) -> tuple[float, ...]:
+def _weights(node: NodeView) -> tuple[float, ...]:
     """The weights, none if all are 1."""
     return cast("tuple[float, ...]", node.attributes["weights"])
 
@@ -77,7 +77,7 @@ def tf_idf_vectorizer(call: Call) -> None:
     np.copyto(call.out, counts.reshape(call.out.shape))
 
 
-def _grams(node: NodeFacts) -> Iterator[tuple[Array, Array]]:
+def _grams(node: NodeView) -> Iterator[tuple[Array, Array]]:
     """Yield the n-grams of each length that counts, as rows, with their numbers in the pool."""
     pool, first = np.array(node.integers("pool_int64s"), np.int64), 0
     for length, (start, stop) in enumerate(pairwise(_bounds(node)), 1):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import same_as_x
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import BLOCKED_FORMATS
 from atc_py.text import Text
@@ -12,7 +12,7 @@ from atc_py.text import Text
 _FORMATS = {form.value: form for form in Format}
 
 
-def _trans_data_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _trans_data_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The input's type; the formats differ, and at least one is a blocked one."""
     node.expect("src_subformat", 0)
     node.expect("dst_subformat", 0)

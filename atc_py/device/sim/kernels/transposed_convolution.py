@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics.cube_types import (
     check_channels,
     convolution_operands,
@@ -30,13 +29,14 @@ from atc_py.device.sim.numerics.integer_products import (
     widened_weights,
 )
 from atc_py.device.sim.primitives.window import Axis
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 _SPREAD = 4 * 1024 * 1024
 """Elements that are spread at a time, so that memory stays bounded."""
 
 
-def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _transpose_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape that `input_size` gives, if strides, pads and output_padding lead to it.
 
     A size of -1 stands for the one that they lead to.

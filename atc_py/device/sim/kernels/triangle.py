@@ -3,14 +3,14 @@
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 _MATRIX = 2
 
 
-def _number(node: NodeFacts, position: int, name: str) -> int:
+def _number(node: NodeView, position: int, name: str) -> int:
     numbers = node.numbers_of(position, name)
     if numbers.size != 1 or numbers.dtype.kind not in "iu":
         text = Text("{name} must be one integer, found {found}")
@@ -18,7 +18,7 @@ def _number(node: NodeFacts, position: int, name: str) -> int:
     return int(numbers.reshape(-1)[0])
 
 
-def _diagonal_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _diagonal_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Matrices of the rows and columns named, one for each diagonal, which must fit."""
     diagonal, padding = node.x, node.required(4)
     one_dtype((diagonal, padding))
@@ -44,7 +44,7 @@ def matrix_diag(call: Call) -> None:
     call.out[..., places - min(k, 0), places + max(k, 0)] = call.x
 
 
-def _triangle_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+def _triangle_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x, a stack of matrices; k is one number where it is given."""
     if node.x.rank < _MATRIX:
         text = Text("x must have {n} axes or more, found {found}")

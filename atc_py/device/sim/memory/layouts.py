@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.node import TensorFacts
+from atc_py.package.node_view import TensorFacts
 from atc_py.package.schema import OmMemory, OmModel
 from atc_py.package.stored_types import storage_of
 from atc_py.target import find_operator

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from atc_py.device.sim.execution.program import SlotPlan, Step
-from atc_py.device.sim.node import TensorFacts
 from atc_py.device.sim.numerics.rounding import carrier_dtype
+from atc_py.package.node_view import TensorFacts
 
 
 def plan_memory(

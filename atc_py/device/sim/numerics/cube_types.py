@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.window import Window, window_of
 from atc_py.device.sim.typing_rules import one_dtype, require_rank
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -20,7 +20,7 @@ _INTEGERS: Mapping[int, tuple[str, DType]] = {
 """Dtypes of the other operands beside int8 data, by position."""
 
 
-def result_dtype(node: NodeFacts) -> DType:
+def result_dtype(node: NodeView) -> DType:
     """The dtype of a node's result: int32 for int8 data, else the operands' dtype.
 
     16-bit floats may have a float32 bias, and may return the float32 sums themselves.
@@ -43,7 +43,7 @@ def result_dtype(node: NodeFacts) -> DType:
     return DType.FLOAT32 if sums else node.x.dtype
 
 
-def _check_bias(node: NodeFacts, *, sums: bool) -> None:
+def _check_bias(node: NodeView, *, sums: bool) -> None:
     """Check the dtype of the bias: float32 for `sums`, else the operands' dtype or float32.
 
     Raises:
@@ -58,7 +58,7 @@ def _check_bias(node: NodeFacts, *, sums: bool) -> None:
     one_dtype(node.present)
 
 
-def _integer_dtype(node: NodeFacts) -> DType:
+def _integer_dtype(node: NodeView) -> DType:
     """The same as `result_dtype`, for int8 data."""
     for position, (name, wanted) in _INTEGERS.items():
         facts = node.input(position)
@@ -73,7 +73,7 @@ def _integer_dtype(node: NodeFacts) -> DType:
     return DType.INT32
 
 
-def check_channels(node: NodeFacts, channels: int) -> None:
+def check_channels(node: NodeView, channels: int) -> None:
     """Check that bias and offset_w, where present, have an element per output channel.
 
     offset_w may be one element for all channels.
@@ -99,7 +99,7 @@ _FORMATS = {4: "NCHW", 5: "NCDHW"}
 """Format of the data of a convolution, by rank."""
 
 
-def convolution_operands(node: NodeFacts, rank: int = 4) -> tuple[TensorFacts, TensorFacts, DType]:
+def convolution_operands(node: NodeView, rank: int = 4) -> tuple[TensorFacts, TensorFacts, DType]:
     """Data, filter and dtype of the result, once what all convolutions share holds.
 
     Raises:
@@ -115,7 +115,7 @@ def convolution_operands(node: NodeFacts, rank: int = 4) -> tuple[TensorFacts, T
     return x, weights, dtype
 
 
-def filter_window(node: NodeFacts) -> Window:
+def filter_window(node: NodeView) -> Window:
     """The window of a convolution; its size is that of the filter."""
     height, width = node.required(1).shape[2:]
     return window_of(node, (height, width))

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
-from atc_py.device.sim.kernel import Call, Kernel, Launch, Workspace, in_turn
-from atc_py.device.sim.node import NodeFacts, TensorFacts
+from atc_py.device.sim.kernel import Call, Kernel, Launch, Workspace, sequence
 from atc_py.device.sim.numerics.rounding import round_to_grid
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 
 _CUT = np.uint32(13)
@@ -29,7 +29,7 @@ _KEPT = 64
 """Tables that are kept, a third of a megabyte each."""
 
 
-def table_of(node: NodeFacts, kernel: Kernel, worker: Workers) -> NDArray[np.float32] | None:
+def table_of(node: NodeView, kernel: Kernel, worker: Workers) -> NDArray[np.float32] | None:
     """The table of a node that is a function of one float16, or None if not worth it."""
     facts = node.outputs[0]
     if facts.dtype is not DType.FLOAT16 or facts.elements < _LEAST:
@@ -41,7 +41,7 @@ def table_of(node: NodeFacts, kernel: Kernel, worker: Workers) -> NDArray[np.flo
 class _Maker:
     """Works a table out; equal to all others, so that operator and attributes are the key."""
 
-    def __init__(self, node: NodeFacts, kernel: Kernel, worker: Workers) -> None:
+    def __init__(self, node: NodeView, kernel: Kernel, worker: Workers) -> None:
         self._node, self._worker = node, worker
         self._run: Callable[[Call], None] = kernel.run
 
@@ -57,7 +57,7 @@ class _Maker:
         results = np.empty_like(numbers)
         node = self._node
         facts = TensorFacts(DType.FLOAT16, numbers.shape)
-        whole = NodeFacts(node.op, node.name, node.engine, (facts,), (facts,), node.attributes)
+        whole = NodeView(node.op, node.name, node.engine, (facts,), (facts,), node.attributes)
         with np.errstate(all="ignore"):
             self._run(Call(whole, (numbers,), (results,), Workspace(), self._worker))
             round_to_grid(results, DType.FLOAT16, results)
@@ -88,4 +88,4 @@ def looking_up(
             partial(np.copyto, place, code),
             partial(table.take, place, None, block, "wrap"),
         )
-    return in_turn(launches)
+    return sequence(launches)

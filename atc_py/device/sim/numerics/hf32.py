@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, in_turn
+from atc_py.device.sim.kernel import Call, Launch, sequence
 from atc_py.system.structs import replace
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
@@ -57,7 +57,7 @@ def with_hf32(call: Call, bind: Callable[[Call], Launch]) -> Launch:
         held = call.workspace.take(f"hf32 {position}", array.shape, np.float32)
         refresh.append(partial(round_to_hf32, array, held))
         inputs[position] = held
-    return in_turn([*refresh, bind(replace(call, inputs=tuple(inputs)))])
+    return sequence([*refresh, bind(replace(call, inputs=tuple(inputs)))])
 
 
 def round_to_hf32(

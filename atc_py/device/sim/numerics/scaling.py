@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, is_a_list
 from atc_py.text import Text
@@ -75,7 +75,7 @@ def along_channels(parts: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
     return parts.reshape(-1, *(1,) * (x.ndim - 1 - axis))
 
 
-def check_scale(node: NodeFacts, name: str, *dtypes: DType) -> None:
+def check_scale(node: NodeView, name: str, *dtypes: DType) -> None:
     """Check that the second input has one of `dtypes`, and one element or one for each channel.
 
     Raises:

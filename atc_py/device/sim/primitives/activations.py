@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.node import NodeError
+from atc_py.package.node_view import NodeError
 from atc_py.text import Text, all_of
 
 Activation: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.node import NodeError, NodeFacts
+from atc_py.package.node_view import NodeError, NodeView
 from atc_py.text import Text
 
 Bytes = NDArray[np.uint8]
@@ -251,7 +251,7 @@ class Preprocessing:
         return self
 
 
-def from_node(node: NodeFacts) -> Preprocessing:
+def from_node(node: NodeView) -> Preprocessing:
     """The settings that a static node has for all its pictures.
 
     Raises:
@@ -327,7 +327,7 @@ def from_buffer(data: NDArray[np.uint8], batch: int) -> Preprocessing:
     ).checked()
 
 
-def _within(node: NodeFacts, name: str, count: int, bounds: tuple[int, int]) -> tuple[int, ...]:
+def _within(node: NodeView, name: str, count: int, bounds: tuple[int, int]) -> tuple[int, ...]:
     values, (low, high) = node.integers(name, count), bounds
     if not all(low <= value <= high for value in values):
         text = Text("{name} must be {low} to {high}, found {found}")
@@ -343,7 +343,7 @@ def _biases(
     return (tuple(before), none) if layout.chroma else (none, tuple(after))
 
 
-def _halves(node: NodeFacts, name: str) -> NDArray[np.float16]:
+def _halves(node: NodeView, name: str) -> NDArray[np.float16]:
     """Four floats of a node, which are float32 in configurations, as float16."""
     values = node.attributes[name]
     found = np.asarray(values, np.float32)

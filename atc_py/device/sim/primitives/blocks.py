@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, Part, in_turn, shared
+from atc_py.device.sim.kernel import Call, Launch, Part, sequence, split_among_workers
 
 Formula: TypeAlias = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
@@ -48,9 +48,9 @@ def by_pairs(call: Call, function: np.ufunc) -> Launch:
         return _pair(call, function, operands, target[here], ((size,), (here,)))
 
     def part(start: int, stop: int) -> Launch:
-        return in_turn([block(first, stop) for first in range(start, stop, ELEMENTS_AT_ONCE)])
+        return sequence([block(first, stop) for first in range(start, stop, ELEMENTS_AT_ONCE)])
 
-    return shared(call.workers, size, part, least=ELEMENTS_AT_ONCE)
+    return split_among_workers(call.workers, size, part, least=ELEMENTS_AT_ONCE)
 
 
 def _pair(
@@ -61,4 +61,4 @@ def _pair(
     part: Part,
 ) -> Launch:
     launch = partial(function, *operands, out=out)
-    return launch if call.finishing is None else in_turn([launch, call.finishing(out, part)])
+    return launch if call.finishing is None else sequence([launch, call.finishing(out, part)])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, in_turn, shared
+from atc_py.device.sim.kernel import Call, Launch, sequence, split_among_workers
 from atc_py.device.sim.primitives.window import Tap, Window, folding
 
 Finish = Callable[[NDArray[Any], slice], Launch]
@@ -56,7 +56,7 @@ def channelwise(call: Call, window: Window, image: int, finish: Finish) -> Launc
     """
     maps = _Maps(call, window, image, finish)
     least = -(-_WORTH_SHARING // maps.elements)
-    return shared(call.workers, len(call.x[image]), maps.launch, least)
+    return split_among_workers(call.workers, len(call.x[image]), maps.launch, least)
 
 
 class _Maps:
@@ -85,7 +85,7 @@ class _Maps:
     def launch(self, start: int, stop: int) -> Launch:
         """A launch that does channels `start` to `stop`."""
         some = max(1, _AT_ONCE // self.elements)
-        return in_turn(
+        return sequence(
             [
                 self._channels(slice(first, min(first + some, stop)))
                 for first in range(start, stop, some)
@@ -105,7 +105,7 @@ class _Maps:
         parts = (self._part(tap, sums[index]) for index, tap in enumerate(self.down))
         launches += folding(np.add, parts, 2, results, 0)
         launches.append(self.finish(results.reshape(-1, results.shape[2]), filters))
-        return in_turn(launches)
+        return sequence(launches)
 
     def _sums(self, channels: slice, first: int) -> tuple[list[NDArray[Any]], list[Launch]]:
         """Sums over the width for rows first, first + apart ..., and what fills them.

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
-from atc_py.device.sim.node import NodeFacts, TensorFacts
+from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
+from atc_py.package.node_view import NodeView, TensorFacts
 
 Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]
 
 
 def moving(
-    op: str, types: Callable[[NodeFacts], tuple[TensorFacts, ...]]
+    op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]]
 ) -> Callable[[Callable[[Call], Copies]], Callable[[Call], Copies]]:
     """Register what says which copies the kernel of `op` makes.
 
@@ -24,7 +24,7 @@ def moving(
 
     def register(copies: Callable[[Call], Copies]) -> Callable[[Call], Copies]:
         def bind(call: Call) -> Launch:
-            return in_turn([partial(np.copyto, out, source) for out, source in copies(call)])
+            return sequence([partial(np.copyto, out, source) for out, source in copies(call)])
 
         @wraps(copies)
         def run(call: Call) -> None:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from atc_py.device.sim.node import NodeError, NodeFacts
 from atc_py.device.sim.primitives.window import Axis, Window
+from atc_py.package.node_view import NodeError, NodeView
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
@@ -47,7 +47,7 @@ class VolumeWindow:
         return [(tap, at) for tap, at in found if 0 <= at < depth]
 
 
-def volume_window(node: NodeFacts, size: Shape) -> VolumeWindow:
+def volume_window(node: NodeView, size: Shape) -> VolumeWindow:
     """The window of a node whose attributes strides, dilations and pads are CANN's.
 
     Strides and dilations are in NCDHW order, pads are [front, back, top, bottom, left, right].
@@ -65,12 +65,12 @@ def volume_window(node: NodeFacts, size: Shape) -> VolumeWindow:
     )
 
 
-def filter_volume(node: NodeFacts) -> VolumeWindow:
+def filter_volume(node: NodeView) -> VolumeWindow:
     """The window of a convolution; its size is that of the filter."""
     return volume_window(node, node.required(1).shape[2:])
 
 
-def _spatial(node: NodeFacts, name: str) -> Shape:
+def _spatial(node: NodeView, name: str) -> Shape:
     """The three spatial elements of a five-element attribute in NCDHW order.
 
     Raises:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Launch, Workspace, in_turn
-from atc_py.device.sim.node import NodeError, NodeFacts
+from atc_py.device.sim.kernel import Launch, Workspace, sequence
+from atc_py.package.node_view import NodeError, NodeView
 from atc_py.text import Text
 
 
@@ -131,7 +131,7 @@ class Window(msgspec.Struct, frozen=True):
         return self.height.outputs(height, ceil=ceil), self.width.outputs(width, ceil=ceil)
 
 
-def window_of(node: NodeFacts, size: tuple[int, int]) -> Window:
+def window_of(node: NodeView, size: tuple[int, int]) -> Window:
     """The window of a node whose attributes strides, dilations and pads are CANN's.
 
     Strides and dilations are in NCHW order, pads are [top, bottom, left, right].
@@ -148,7 +148,7 @@ def window_of(node: NodeFacts, size: tuple[int, int]) -> Window:
     )
 
 
-def spatial(node: NodeFacts, name: str) -> tuple[int, int]:
+def spatial(node: NodeView, name: str) -> tuple[int, int]:
     """The two spatial elements of a four-element attribute in NCHW order.
 
     Raises:
@@ -178,7 +178,7 @@ def padding(
     dims = (window.height.covered(outputs[0]), window.width.covered(outputs[1]))
     top, left = window.height.before, window.width.before
     if not (top or left) and dims[0] <= x.shape[-2] and dims[1] <= x.shape[-1]:
-        return x, in_turn([])
+        return x, sequence([])
     rows = max(0, min(x.shape[-2], dims[0] - top))
     columns = max(0, min(x.shape[-1], dims[1] - left))
     result = workspace.take("padded", (*x.shape[:-2], *dims), x.dtype)
@@ -191,7 +191,7 @@ def padding(
     )
     launches = [partial(np.copyto, border, fill) for border in borders if border.size]
     launches.append(partial(np.copyto, inside[..., left : left + columns], x[..., :rows, :columns]))
-    return result, in_turn(launches)
+    return result, sequence(launches)
 
 
 def along(array: NDArray[Any], axis: int, where: slice) -> NDArray[Any]:

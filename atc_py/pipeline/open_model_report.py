@@ -1,0 +1,66 @@
+"""Report on a model with open dims: what is known of it, and whether any dims compile."""
+
+from atc_py.check.added_findings import RulesBrokenError
+from atc_py.check.findings import Finding, ModelCheck, Standing
+from atc_py.diag import AtcError
+from atc_py.lowering.coverage import not_lowered
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
+from atc_py.onnx_graph.source import SourceModel
+from atc_py.options.compile_options import CompileOptions, Semantics
+from atc_py.passes.precision.model_names import check_soc
+from atc_py.pipeline.proposal.advice import advice_of, with_shapes
+from atc_py.pipeline.proposal.judging import Judge, Judgment, judge_of
+from atc_py.pipeline.proposal.open_check import open_check
+from atc_py.pipeline.proposal.search import Search
+from atc_py.spec import specifications
+from atc_py.target import find_soc
+
+
+def report_open_model(file: OnnxFile, options: CompileOptions) -> SourceModel:
+    """Find out what is known of a file whose dims are open, besides those of the options.
+
+    A file that rules or CANN's semantics change before it is compiled is not judged.
+
+    Raises:
+        AtcError: UNKNOWN_SOC, NO_BFLOAT16, BAD_INPUT_SHAPE; faults of inputs, and findings, that no
+            choice of dims removes.
+    """
+    soc = find_soc(options.soc)
+    check_soc(options.precision_mode, soc)
+    specs = specifications(options.op_specs, options.precision.operator_list)
+    judge = judge_of(options, soc, specs)
+    survey = surveyed(file, options.input_shapes, quant_bias=options.precision.quant_bias)
+    if survey.input_faults:
+        raise AtcError(*survey.input_faults)
+    if options.fix is None and options.precision.semantics is Semantics.ONNX:
+        known = judge.of_survey(with_shapes(file, options.input_shapes), survey)
+        _refuse(known, judge, options)
+    return survey.model
+
+
+def _refuse(known: Judgment, judge: Judge, options: CompileOptions) -> None:
+    """Refuse a model whose errors no choice of dims removes.
+
+    Raises:
+        RulesBrokenError: with these errors, and operators that do not compile yet.
+    """
+    check = known.checked.check
+    lasting = [each for each in known.model.all_nodes if not each.vanishes]
+    missing = not_lowered(lasting, check.path, judge.specs)
+    if check.standing is Standing.ERROR and not missing:
+        check = _confirmed(known, judge, options)
+    if missing or check.standing is Standing.ERROR:
+        raise RulesBrokenError(check, missing)
+
+
+def _confirmed(known: Judgment, judge: Judge, options: CompileOptions) -> ModelCheck:
+    """The check without the errors that a choice of dims refutes."""
+    search = Search(known.file, judge, known)
+    proposal = search.propose()
+    advice = advice_of(known.file, proposal, options.input_shapes)
+    return open_check(known, search, proposal, advice, _nothing_more)
+
+
+def _nothing_more(_judgment: Judgment) -> list[Finding]:
+    """No findings: nothing is compiled to try it."""
+    return []

@@ -1,0 +1,163 @@
+"""The list of kernels and the results of their verification, as tables, JSON and findings."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from atc_py.compare.kernels.listing import KernelList
+from atc_py.compare.kernels.verify import KernelVerdict, Verdict
+from atc_py.diag import Diagnostic, Place
+from atc_py.diag.codes import KERNEL_DIFFERS, KERNEL_FAULT, KERNEL_NOT_BUILT
+from atc_py.report.tables import Table, format_bytes, share_text
+from atc_py.text import COMMA, Text, verbatim
+from atc_py.text.language import spoken
+
+_CODES = {
+    Verdict.NOT_BUILT: KERNEL_NOT_BUILT,
+    Verdict.FAULT: KERNEL_FAULT,
+    Verdict.DIFFERS: KERNEL_DIFFERS,
+}
+
+
+def summary(listed: KernelList) -> str:
+    """`24 kernels for sim, 18 complete; they serve 312 nodes`."""
+    complete = sum(kernel["complete"] for kernel in listed.kernels)
+    nodes = sum(len(row["nodes"]) for kernel in listed.kernels for row in kernel["rows"])
+    count = len(listed.kernels)
+    return spoken(
+        Text(
+            "{count} kernels for {soc}, {complete} complete; they serve {nodes} nodes",
+            count=count,
+            soc=listed.soc,
+            complete=complete,
+            nodes=nodes,
+        )
+    )
+
+
+def kernel_tables(listed: KernelList) -> list[Table]:
+    """One line a kernel, then one a set of shapes."""
+    if not listed.kernels:
+        return []
+    head = ("kernel", "operator", "family", "state", "nodes>", "lines>")
+    lines = tuple(
+        (
+            kernel["name"],
+            kernel["op"],
+            kernel["family"],
+            spoken(_state(kernel)),
+            str(sum(len(row["nodes"]) for row in kernel["rows"])),
+            str(kernel["lines"]),
+        )
+        for kernel in listed.kernels
+    )
+    plans = ("kernel", "shapes", "nodes>", "cores>", "tile plan", "moved>", "buffers used")
+    rows = tuple(
+        (
+            kernel["name"],
+            _shapes(row["shapes"]),
+            str(len(row["nodes"])),
+            str(row["cores"]),
+            _plan(row["tiling"]),
+            format_bytes(row["read_bytes"] + row["written_bytes"]),
+            _buffers(row["buffers"], listed.buffers),
+        )
+        for kernel in listed.kernels
+        for row in kernel["rows"]
+    )
+    return [Table("Kernels", head, lines), Table("Plans", plans, rows)]
+
+
+def _state(kernel: Mapping[str, Any]) -> str:
+    """`complete`, or `complete, by rows` where blocked operands are not addressed."""
+    state = "complete" if kernel["complete"] else "skeleton"
+    return Text(f"{state}, by rows") if kernel.get("addresses") == "origin" else state
+
+
+def _shapes(shapes: Sequence[Sequence[int | None]]) -> str:
+    """`2x3, 3 -> 2x3` without names: the operands in the kernel's order."""
+    return ", ".join(
+        "x".join("?" if dim is None else str(dim) for dim in shape) or spoken("scalar")
+        for shape in shapes
+    )
+
+
+_SHOWN = ("tile_count", "tile_rows", "tile_length", "chunk_length", "tile_m", "tile_n", "tile_k")
+"""Numbers of a tiling that say how the work is cut."""
+
+
+def _plan(tiling: Mapping[str, Any]) -> str:
+    """`tile_count 8, chunk_length 1024`."""
+    return ", ".join(f"{name} {tiling[name]}" for name in _SHOWN if name in tiling)
+
+
+def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str:
+    """`ub 18.0 KiB of 256.0 KiB (7%)`."""
+    total: Counter[str] = Counter()
+    for buffer in used:
+        total[buffer["storage"]] += buffer["bytes"]
+    return ", ".join(
+        f"{name} {share_text(format_bytes(count), format_bytes(sizes[name]))} ({count / sizes[name]:.0%})"
+        for name, count in total.items()
+    )
+
+
+def verified_tables(checked: Sequence[KernelVerdict]) -> list[Table]:
+    """One line for each kernel and set of shapes."""
+    head = ("kernel", "shapes", "result", "ulps>", "")
+    rows = tuple(
+        (
+            result.kernel["name"],
+            _shapes(result.kernel["rows"][result.row]["shapes"]),
+            spoken(result.verdict.value),
+            f"{result.ulps:.2g}" if result.verdict in {Verdict.CLOSE, Verdict.DIFFERS} else "",
+            result.text if result.verdict is Verdict.SKIPPED else "",
+        )
+        for result in checked
+    )
+    return (
+        [Table("Kernels on the host and in the simulator", head, rows, said=(4,))] if rows else []
+    )
+
+
+def verified_summary(checked: Sequence[KernelVerdict]) -> str:
+    """`21 equal, 2 close, 4 skeleton`."""
+    counts = Counter(result.verdict for result in checked)
+    listed = [
+        Text(f"{{n}} {verdict.value}", n=counts[verdict]) for verdict in Verdict if counts[verdict]
+    ]
+    return spoken(COMMA.join(listed) if listed else Text("the model has no kernels"))
+
+
+def verified_json(
+    checked: Sequence[KernelVerdict], diagnostics: Iterable[Diagnostic] = ()
+) -> dict[str, Any]:
+    """The results as JSON, with what was found wrong."""
+    return {
+        "kernels": [
+            {
+                "name": result.kernel["name"],
+                "op": result.kernel["op"],
+                "shapes": result.kernel["rows"][result.row]["shapes"],
+                "result": result.verdict.value,
+                "ulps": result.ulps if result.ulps < float("inf") else None,
+                "text": result.text,
+            }
+            for result in checked
+        ],
+        "diagnostics": [diagnostic.as_json() for diagnostic in diagnostics],
+    }
+
+
+def findings(checked: Sequence[KernelVerdict]) -> list[Diagnostic]:
+    """A diagnostic for each kernel that is wrong."""
+    return [
+        _CODES[result.verdict].diagnostic(
+            verbatim(f"{result.kernel['name']}: ") + Text(result.text),
+            place=Place(
+                node_name=result.kernel["rows"][result.row]["nodes"][0], op_type=result.kernel["op"]
+            ),
+        )
+        for result in checked
+        if result.verdict.is_wrong
+    ]

@@ -1,1 +1,0 @@
-"""Reports of kernel stubs and of their verification."""

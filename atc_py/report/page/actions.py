@@ -1,0 +1,217 @@
+"""The first things to do about a model: at most five, in order, with commands to copy."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from atc_py.options.compare_options import COMPARED, NOT_REPORTED
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.option import options_in
+from atc_py.report.escape import visible
+from atc_py.report.page.verdict import FailingOutput, failing_outputs, left_out
+from atc_py.report.page.wins import Win
+from atc_py.report.page.words import in_both, name_text
+from atc_py.results.layer import Layer
+from atc_py.results.layer_comparison import LayerComparison
+from atc_py.results.summary import ModelSummary
+from atc_py.text import COLON, SEMICOLON, Text, Words
+
+_MOST = 5
+_GROUPS = 3
+_NAMED = 3
+COMPARING = frozenset({
+    "--input", "--samples", "--seed", "--device", "--reference", "--aipp-settings",
+    "--jobs", "--suggest-samples", "--suggest-trials",
+})  # fmt: skip
+"""Options that a conversion does not take, and a comparison does."""
+
+CONVERTING = frozenset(
+    option.spellings[0]
+    for _, option in options_in(CompileOptions)
+    if option.flags and option.keyword not in COMPARED | NOT_REPORTED
+)
+"""Options that a conversion takes, and a comparison does not."""
+
+REPORTING = frozenset({"--fail-under", "--factors", "--calibrate", "--gear", "--batch", "--image"})
+"""Options that neither takes, or whose values are given anew."""
+
+_GEARS = frozenset({"--batch-sizes", "--image-sizes", "--dims", "--input-shape"})
+"""Options that list gears."""
+
+_WORTH = 0.05
+"""Least share of the time for which a win is something to do."""
+
+
+def actions_json(
+    done: ModelSummary, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
+) -> list[dict[str, object]]:
+    """The next steps, the most urgent first.
+
+    Args:
+        done: what is known.
+        check: the check as the page shows it.
+        wins: where time goes.
+        is_sound: True if it compiles.
+    """
+    found = [*_refused(done, check), *_imprecise(done), *_slow(done, wins), *_accurate(check)]
+    found = found[:_MOST]
+    if is_sound and done.check is not None and len(found) < _MOST:
+        text = Text("Convert it to an offline model.")
+        found.append(_action(text, _command(done, "convert")))
+    return found
+
+
+def _action(text: Text, command: str = "", node: str = "") -> dict[str, object]:
+    """An action; `node` is where it is in a graph."""
+    return {"text": in_both(text), "command": command, "node": name_text(node)}
+
+
+def _command(done: ModelSummary, command: str, *words: str) -> str:
+    """A command line about the model, quoted for a shell, with the options of this one."""
+    left_out = REPORTING | {"convert": COMPARING, "compare": CONVERTING}.get(command, frozenset())
+    if command != "convert" and done.gear:
+        left_out |= _GEARS
+    given = [
+        word
+        for name, values in done.options.items()
+        if name not in left_out
+        for word in _words(name, values if name != "--soc" else values[:1])
+    ]
+    parts = ["atc-py", command, str(done.model), *given, *_shape(done, command), *words]
+    return " ".join(shlex.quote(visible(part)) for part in parts)
+
+
+def _shape(done: ModelSummary, command: str) -> tuple[str, ...]:
+    return () if command == "convert" or not done.gear else ("--input-shape", done.shape)
+
+
+def _words(name: str, values: Sequence[str]) -> Iterator[str]:
+    """Yield an option as often as it has values; a flag once."""
+    if not values:
+        yield name
+    for value in values:
+        yield from (name, value)
+
+
+def _refused(done: ModelSummary, check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
+    if check is not None:
+        if check["fix"]:
+            count = check["removed"]
+            yield _action(
+                Text("Rewrite what the list refuses: removes {count} errors.", count=count),
+                check["fix"],
+            )
+        if check["shape_option"] and check["verdict"] in {"unknown", "error"}:
+            yield _action(
+                Text("Fix the open dims of its inputs."),
+                f"{_command(done, 'report')} {check['shape_option']}",
+            )
+        yield from _errors(check["findings"])
+    for found in done.refusals:
+        node = "" if found.place is None or found.place.node is None else f"s{found.place.node}"
+        hint = found.help or found.code.remedy
+        yield _action(Text(found.message) + COLON + Text(hint), "", node)
+
+
+def _errors(findings: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
+    """Yield the rules with most errors, each with what to do about it."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for found in findings:
+        if found["level"] == "error":
+            groups.setdefault((found["rule"] or found["code"], found["op"]), []).append(found)
+    ranked = sorted(groups.values(), key=lambda each: -len(each))
+    for rows in ranked[:_GROUPS]:
+        first = rows[0]
+        help_, chinese = first["help"]
+        text = Text(
+            "{op}: {message}. {help}",
+            op=f"{first['op']} ({len(rows)} x)" if len(rows) > 1 else first["op"],
+            message=Words(*first["message"]),
+            help=Words(_begun(help_), chinese),
+        )
+        node = "" if first["node"] is None else f"s{first['node']}"
+        yield _action(text, f"atc-py explain {first['code']}", node)
+
+
+def _begun(sentence: str) -> str:
+    """A sentence with a capital at its beginning, unless it begins with a name."""
+    word = sentence.partition(" ")[0]
+    return sentence[:1].upper() + sentence[1:] if word.isalpha() and word.islower() else sentence
+
+
+def _imprecise(done: ModelSummary) -> Iterator[dict[str, object]]:
+    """Yield what makes its outputs more precise."""
+    compared = done.comparison
+    if compared is None:
+        for found in done.not_compared:
+            yield _action(Text("It was not compared: {reason}", reason=Text(found.message)))
+        return
+    first, failing = compared.first_failing, failing_outputs(compared)
+    if failing or compared.stopped:
+        yield _failing_outputs(done, compared, failing)
+    if first is not None and not compared.passed:
+        yield _first_failing(compared, first)
+
+
+def _failing_outputs(
+    done: ModelSummary, compared: LayerComparison, failing: Sequence[FailingOutput]
+) -> dict[str, object]:
+    targets = [f"--fail-under={name}={least:g}" for name, least in compared.targets.items()]
+    goal = f" {' '.join(targets)}" if targets else ""
+    count = len({*compared.outputs, *compared.uncompared})
+    names = SEMICOLON.join(each.name + COLON + each.why for each in failing[:_NAMED])
+    head = Text(
+        "{failing} of {count} outputs fail{goal} ({names}{more})",
+        failing=len(failing),
+        count=count,
+        goal=goal,
+        names=names,
+        more=left_out(len(failing), _NAMED),
+    )
+    if not failing:
+        head = Text("The device stopped before the outputs")
+    text = Text("{head}: search for the nodes to keep in float32.", head=head)
+    command = "report" if CONVERTING & done.options.keys() else "compare"
+    at = failing[0].layer if failing else None
+    node = "" if at is None else f"c{compared.layers[at].index}"
+    return _action(text, _command(done, command, *targets, "--suggest", "keep.txt"), node)
+
+
+def _first_failing(compared: LayerComparison, first: Layer) -> dict[str, object]:
+    root = compared.root_of(first) or first
+    where = Text("its error was introduced at {node}", node=root.source or root.op)
+    if root is first:
+        where = Text("its error was introduced there")
+    return _action(
+        Text(
+            "Look at the first failing layer, {name}: {faults}; {where}.",
+            name=first.source or first.op,
+            faults=SEMICOLON.join(map(Text, first.faults)),
+            where=where,
+        ),
+        "",
+        f"c{first.index}",
+    )
+
+
+def _slow(done: ModelSummary, wins: Sequence[Win]) -> Iterator[dict[str, object]]:
+    for win in wins:
+        if win.share >= _WORTH and win.helps:
+            command = _command(done, "convert", "--why-not", win.pass_name) if win.pass_name else ""
+            yield _action(win.text, command, f"k{win.node}")
+
+
+def _accurate(check: dict[str, Any] | None) -> Iterator[dict[str, object]]:
+    """Yield findings that do not stop a conversion and change numbers."""
+    rows = [] if check is None else [f for f in check["findings"] if f["level"] == "accuracy"]
+    if rows:
+        first = rows[0]
+        yield _action(
+            Text(
+                "{count} findings about accuracy, the first: {message}",
+                count=len(rows),
+                message=Words(*first["message"]),
+            ),
+            "",
+            "" if first["node"] is None else f"s{first['node']}",
+        )

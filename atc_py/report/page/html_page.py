@@ -1,0 +1,154 @@
+"""The page about a model, or several, as one HTML file that needs nothing else."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from atc_py.check.findings import CheckReport
+from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.report.check.document import CheckDocument
+from atc_py.report.check.json_document import check_document
+from atc_py.report.page.document import page_json, summary_document
+from atc_py.report.page.findings import BothChecks
+from atc_py.report.page.rendering import embedded_json, page_script, render_page, script_part
+from atc_py.report.page.words import name_text
+from atc_py.results.compiled_model import CompiledModel
+from atc_py.results.layer_comparison import LayerComparison
+from atc_py.results.profile import Profile
+from atc_py.results.summary import ModelSummary
+from atc_py.system.resources import templates_dir
+
+
+def check_html(
+    document: CheckDocument,
+    report: CheckReport | None = None,
+    file_graphs: Mapping[str, FileGraph] | None = None,
+) -> str:
+    """The page of a check.
+
+    Args:
+        document: the check in the language in which the page opens.
+        report: what it was made from, for the other language; without it, the page has one.
+        file_graphs: the graphs of the files, by their paths.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    other = {"en": "zh", "zh": "en"}[document.lang]
+    second = document if report is None else check_document(report, other)
+    pair = (document, second) if document.lang == "en" else (second, document)
+    checks = BothChecks(*pair, known=document)
+    graphs = file_graphs or {}
+    options = {f"--{name.replace('_', '-')}": (value,) for name, value in document.options.items()}
+    models = []
+    for at, model in enumerate(document.models):
+        path = model.path if report is None else report.models[at].path
+        done = ModelSummary(Path(path), options, report, graphs.get(path))
+        models.append(summary_document(done, checks, at))
+    return document_html(models, document.lang)
+
+
+def layers_html(
+    done: LayerComparison,
+    findings: Sequence[Diagnostic] = (),
+    file_graph: FileGraph | None = None,
+    compiled: CompiledModel | None = None,
+) -> str:
+    """The page of a comparison.
+
+    Args:
+        done: the comparison.
+        findings: why the command fails.
+        file_graph: the graph of the file.
+        compiled: the model that was compared.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    return summary_html(
+        ModelSummary(
+            done.model,
+            file_graph=file_graph,
+            compiled=compiled,
+            comparison=done,
+            missed=tuple(findings),
+        )
+    )
+
+
+def profile_html(
+    done: Profile,
+    file_graph: FileGraph | None = None,
+    compiled: CompiledModel | None = None,
+) -> str:
+    """The page of a profile.
+
+    Args:
+        done: the estimates.
+        file_graph: the graph of the file.
+        compiled: the model on the first SoC for which it compiles.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    return summary_html(
+        ModelSummary(done.model, file_graph=file_graph, compiled=compiled, profile=done)
+    )
+
+
+SCRIPTS = (
+    "words.js", "names.js", "model.js", "folding.js", "layout.js", "graph.js", "charts.js", "tables.js",
+    "panel.js", "verdict.js", "precision.js", "time.js", "findings.js", "main.js",
+)  # fmt: skip
+"""Parts of the page's script, in their order."""
+
+
+def summary_html(done: ModelSummary, language: str = "en") -> str:
+    """The page about one model.
+
+    Args:
+        done: what is known of it.
+        language: the language in which the page opens.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    return summaries_html([done], language)
+
+
+def summaries_html(model_summaries: Sequence[ModelSummary], language: str = "en") -> str:
+    """The page about one model, or about its gears.
+
+    Args:
+        model_summaries: what is known of each.
+        language: the language in which the page opens.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    return document_html([_document(model_summary) for model_summary in model_summaries], language)
+
+
+def _document(done: ModelSummary) -> dict[str, object]:
+    checks = None
+    if done.check is not None:
+        checks = BothChecks(check_document(done.check, "en"), check_document(done.check, "zh"))
+    return summary_document(done, checks)
+
+
+def document_html(models: Sequence[Mapping[str, object]], language: str = "en") -> str:
+    """The page about models whose documents are given.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or does not render.
+    """
+    folder = templates_dir() / "report" / "overview"
+    script = page_script(folder / name for name in SCRIPTS)
+    library = script_part(folder / "vendor" / "dagre.min.js")
+    return render_page(
+        "overview/page",
+        scripts=(library, script),
+        lang={"zh": "zh-CN"}.get(language, language),
+        title=name_text(", ".join(dict.fromkeys(str(model["path"]) for model in models))),
+        document=embedded_json(page_json(models, language).decode("utf-8")),
+    )
