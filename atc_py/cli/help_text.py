@@ -73,7 +73,7 @@ class SpokenGroup(click.Group):
     context_class = SpokenContext
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """What a line of usage names; that the command may be left out, not every click says."""
+        """Parts of a line of usage; not every click says that the command may be left out."""
         return [*click.Command.collect_usage_pieces(self, ctx), "[COMMAND] [ARGS]..."]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

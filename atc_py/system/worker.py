@@ -237,9 +237,9 @@ def describe_end(status: int) -> Text:
     if status >= 0:
         return Text("ended with status {status}", status=status)
     try:
-        name = signal.Signals(-status).name
+        name: str = signal.Signals(-status).name
     except ValueError:
-        name = f"signal {-status}"
+        name = Text("signal {number}", number=-status)
     return Text("was ended by {name}", name=name)
 
 

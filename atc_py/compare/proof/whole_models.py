@@ -155,7 +155,7 @@ class FixProof:
 
     @property
     def nbytes(self) -> int:
-        """What the samples take; an array that is in several counts in each."""
+        """Bytes of the samples; an array that is in several counts in each."""
         return sum(
             each.nbytes for pair in self.samples for values in pair for each in values.values()
         )

@@ -143,7 +143,7 @@ class Call(msgspec.Struct, frozen=True):
         Raises:
             MemoryError: it does not fit.
         """
-        self.workspace.require(nbytes, "scratch memory")
+        self.workspace.require(nbytes, Text("scratch memory"))
 
     def rounding(
         self,
