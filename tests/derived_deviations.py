@@ -6,8 +6,7 @@ from atc_py.check.deviations import certainty_on
 from atc_py.report.operators.page import generation_words, registered_words, same_when
 from atc_py.spec import OpSpec, library
 from atc_py.spec.deviations import Certainty, Deviation
-from atc_py.spec.generations import editions, generations
-from atc_py.spec.lists import operator_lists
+from atc_py.spec.lists import editions, generations, operator_lists
 from atc_py.spec.model import compressed
 
 _HEAD = """# Where CANN departs from ONNX

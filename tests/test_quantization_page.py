@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from atc_py.cli.main import main
-from atc_py.onnx_graph.rewriting.qdq import reasons
+from atc_py.onnx_graph.rewriting.qdq import parameters
 from atc_py.text import Text
 from tests.test_readme import commands
 
@@ -55,7 +55,7 @@ def run_commands(text: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def all_reasons() -> Mapping[str, Text]:
     """Return the reasons that are not made of parts, by name."""
-    return {name: each for name, each in vars(reasons).items() if isinstance(each, Text)}
+    return {name: each for name, each in vars(parameters).items() if isinstance(each, Text)}
 
 
 @pytest.mark.parametrize("name", sorted(all_reasons()))
@@ -66,10 +66,12 @@ def test_every_reason_is_on_the_page(name: str) -> None:
 
 def test_reasons_made_of_parts_are_on_the_page() -> None:
     found = [
-        reasons.other_kind("int16").en.partition(",")[0],
-        reasons.other_scale("no positive number of float32 or float16").reason.en.partition(",")[0],
-        reasons.other_parameters("").reason.en.removesuffix(": "),
-        reasons.channels_elsewhere(1, 0).en,
+        parameters.other_kind("int16").en.partition(",")[0],
+        parameters.other_scale("no positive number of float32 or float16").reason.en.partition(",")[
+            0
+        ],
+        parameters.other_parameters("").reason.en.removesuffix(": "),
+        parameters.channels_elsewhere(1, 0).en,
     ]
     assert all(f"- {text}" in TEXT for text in found)
 

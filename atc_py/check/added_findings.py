@@ -1,13 +1,14 @@
-"""Changes to a check after all rules were asked."""
+"""Changes to a check after all rules were asked, and the exception of a model that breaks some."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, worst
-from atc_py.check.findings_builder import operator_label
-from atc_py.diag import Diagnostic
+from atc_py.check.findings_builder import labelled
+from atc_py.diag import AtcError, Diagnostic
 from atc_py.onnx_graph.source import SourceModel
+from atc_py.spec import Library
 from atc_py.system.structs import replace
 
 _Key: TypeAlias = tuple[int | None, str | None, str | None]
@@ -16,13 +17,13 @@ _Key: TypeAlias = tuple[int | None, str | None, str | None]
 def amended(check: ModelCheck, view: SourceModel, further: Sequence[Finding]) -> ModelCheck:
     """`check` of `view` with `further` findings, each once, and the nodes' new standing."""
     known = set(check.findings)
-    new = [each for each in dict.fromkeys(further) if each not in known]
+    new = [finding for finding in dict.fromkeys(further) if finding not in known]
     if not new:
         return check
     worse: dict[_Key, Standing] = {}
-    for each in new:
-        key = _key(each)
-        worse[key] = worst((each.standing, worse.get(key, Standing.SUPPORTED)))
+    for finding in new:
+        key = _key(finding)
+        worse[key] = worst((finding.standing, worse.get(key, Standing.SUPPORTED)))
     rows = []
     for node, row in zip(view.all_nodes, check.rows, strict=True):
         added = worse.get((node.index, node.name, node.op_type), Standing.SUPPORTED)
@@ -46,10 +47,10 @@ def without_errors(
     """
     if not (undecided or gone):
         return check
-    findings = tuple(undecided.get(each, each) for each in check.findings)
-    faults = tuple(each for each in check.faults if each not in gone)
-    faulty = {each.place.node for each in faults if each.place}
-    errors = {_key(each) for each in findings if each.standing is Standing.ERROR}
+    findings = tuple(undecided.get(finding, finding) for finding in check.findings)
+    faults = tuple(fault for fault in check.faults if fault not in gone)
+    faulty = {fault.place.node for fault in faults if fault.place}
+    errors = {_key(finding) for finding in findings if finding.standing is Standing.ERROR}
     rows = [
         replace(row, standing=Standing.UNKNOWN)
         if row.standing is Standing.ERROR
@@ -69,9 +70,39 @@ def _with_rows(check: ModelCheck, view: SourceModel, rows: Sequence[NodeRow]) ->
     """The check with other standings of nodes, the operators counted anew."""
     counts: dict[str, Counter[Standing]] = {}
     for node, row in zip(view.all_nodes, rows, strict=True):
-        counts.setdefault(operator_label(node), Counter())[row.standing] += 1
+        label = labelled(node.op_type, node.domain)
+        counts.setdefault(label, Counter())[row.standing] += 1
     operators = (NodeCount(row.op, row.listed, dict(counts[row.op])) for row in check.operators)
     ranked = sorted(
-        operators, key=lambda row: (min(each.rank for each in row.counts), -row.total, row.op)
+        operators,
+        key=lambda row: (min(standing.rank for standing in row.counts), -row.total, row.op),
     )
     return replace(check, rows=tuple(rows), operators=tuple(ranked))
+
+
+def with_kept(check: ModelCheck, specs: Library) -> ModelCheck:
+    """`check` with the names of its operators that `specs` keeps; verdicts stay.
+
+    Raises:
+        AtcError: BAD_SPEC where the file of an operator has a fault.
+    """
+    names = sorted(row.op.rpartition("::")[2] for row in check.operators if row.listed)
+    listed = ((name, specs.find(name)) for name in dict.fromkeys(names))
+    return replace(check, kept=tuple(name for name, spec in listed if spec and spec.kept))
+
+
+class RulesBrokenError(AtcError):
+    """A model cannot be compiled: it contradicts itself, breaks rules, or needs missing lowerings.
+
+    Attributes:
+        check: all findings, also those that do not prevent compilation.
+        missing: operators that are on the list and do not compile yet.
+    """
+
+    def __init__(self, check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> None:
+        self.check = check
+        self.missing = tuple(missing)
+        errors = [finding for finding in check.findings if finding.standing is Standing.ERROR]
+        super().__init__(
+            *check.faults, *(problem.diagnostic() for problem in errors), *self.missing
+        )

@@ -1,10 +1,13 @@
-"""Nodes that are alike: a decision by types and attributes about one holds for all."""
+"""Nodes that are alike: a decision by types and attributes about one holds for all.
 
-from collections.abc import Hashable
+Of those that a trial can compile apart from the rest, one of each kind is tried.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TypeAlias
 
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.source import SourceAttr, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceAttr, SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.shapes import element_count
 
 Likeness: TypeAlias = Hashable
@@ -39,6 +42,9 @@ _ARITHMETIC = frozenset(
     }
 )
 """Operators whose compiled form does not depend on the floats among their inputs."""
+
+_OF_SHAPES = frozenset({"Shape", "Size"})
+"""Operators of ONNX whose results follow from the shapes of their inputs alone."""
 
 
 def likeness(view: SourceNode, *, weights: bool) -> Likeness:
@@ -76,14 +82,10 @@ def _content(const: ConstData) -> Likeness:
 
 def _tensor(tensor: SourceTensor | None) -> Likeness:
     """The key of a tensor; for a long constant of floats its type."""
-    if tensor is None:
-        return None
-    known = tensor.const
-    if known is None:
-        return tensor.element, tensor.dims
-    if "float" in tensor.element and element_count(known.shape) > _SHORT:
+    known = tensor and tensor.const
+    if tensor and known and "float" in tensor.element and element_count(known.shape) > _SHORT:
         return tensor.element, tensor.dims, None
-    return tensor.element, tensor.dims, _content(known)
+    return _tensor_key(tensor)
 
 
 def _tensor_type(tensor: SourceTensor | None) -> Likeness:
@@ -109,3 +111,63 @@ def _attribute(name: str, value: SourceAttr) -> Likeness:
     if isinstance(value, int | float | str):
         return name, type(value), value
     return name, id(value)
+
+
+def compiled_nodes(model: SourceModel, kinds: Sequence[int] = ()) -> list[list[int]]:
+    """The positions of the model's own nodes to be tried, alike ones together.
+
+    Nodes in branches are tried with their If. What depends on inputs whose shapes are open is tried
+    where all its own dims are known and it has to do with data: what is computed from shapes
+    alone folds away once these are known.
+
+    Args:
+        model: the model.
+        kinds: numbers that only alike nodes share, weights included, by node of the model and its
+            branches; empty where they are not known.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    of_kinds: dict[int, Hashable] = {}
+    shapes_alone = set(_of_shapes_alone(model)) if any(i.is_open for i in model.inputs) else set()
+    known = kinds if len(kinds) == len(model.nodes) else ()  # else some nodes have branches
+    for position, view in enumerate(model.nodes):
+        inner = [*view.with_inner][1:] if view.branches else []
+        if view.open_inputs and (inner or position in shapes_alone or not _is_known(view)):
+            continue
+        if not known:
+            key = _kind(view, inner)
+        else:
+            # Nodes that are alike with their weights are so without them.
+            kind = known[position]
+            if kind not in of_kinds:
+                of_kinds[kind] = _kind(view, inner)
+            key = of_kinds[kind]
+        groups.setdefault(key, []).append(position)
+    return list(groups.values())
+
+
+def _kind(view: SourceNode, inner: Sequence[SourceNode]) -> Hashable:
+    """The key that nodes tried once share, with the nodes of their branches."""
+    kind = likeness(view, weights=False)
+    if not inner:
+        return kind
+    branches = [
+        (branch.scope.partition(" ")[0], likeness(branch, weights=False)) for branch in inner
+    ]
+    return kind, *branches
+
+
+def _of_shapes_alone(model: SourceModel) -> Iterator[int]:
+    """Yield the positions of nodes that no data reaches, only shapes and constants."""
+    fed = {tensor.name for tensor in model.inputs}
+    for position, view in enumerate(model.nodes):
+        reads = (tensor for tensor in view.inputs if tensor is not None)
+        measures = not view.domain and view.op_type in _OF_SHAPES
+        if measures or all(tensor.name not in fed for tensor in reads):
+            yield position
+        else:
+            fed.update(tensor.name for tensor in view.outputs if tensor is not None)
+
+
+def _is_known(view: SourceNode) -> bool:
+    tensors = [tensor for tensor in (*view.inputs, *view.outputs) if tensor is not None]
+    return all(tensor.element and not tensor.is_open for tensor in tensors)

@@ -9,7 +9,7 @@ import msgspec
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.options.compile_options import NEWEST_CANN, PrecisionMode
 from atc_py.spec import AttributeType, OperandSpec, OpSpec
-from atc_py.spec.generations import find_generation
+from atc_py.spec.lists import find_generation
 from atc_py.target import Soc
 
 
@@ -63,19 +63,19 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
         outputs = self._by_row(self.spec.outputs, self.view.outputs)
         # An operator may give an output the name of an input; rules mean the input.
         taken = {row.name for row in self.spec.inputs}
-        return {**inputs, **{name: each for name, each in outputs.items() if name not in taken}}
+        return {**inputs, **{name: tensor for name, tensor in outputs.items() if name not in taken}}
 
     def _by_row(
         self, rows: Sequence[OperandSpec], tensors: Sequence[SourceTensor | None]
     ) -> dict[str, list[SourceTensor]]:
         """The tensors that are there by the rows of the node's opset that they belong to."""
-        found: dict[str, list[SourceTensor]] = {}
+        by_row: dict[str, list[SourceTensor]] = {}
         formal = [row for row in rows if row.exists_at(self.opset)]
         for position, tensor in enumerate(tensors):
             row = _row_at(formal, position, len(tensors))
             if row is not None and tensor is not None:
-                found.setdefault(row.name, []).append(tensor)
-        return found
+                by_row.setdefault(row.name, []).append(tensor)
+        return by_row
 
     @property
     def surplus_inputs(self) -> int:
@@ -92,8 +92,8 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def tensor(self, name: str) -> SourceTensor | None:
         """The tensor of operand `name`, the first of several; None where it is absent."""
-        found = self.tensors(name)
-        return found[0] if found else None
+        tensors = self.tensors(name)
+        return tensors[0] if tensors else None
 
     def operand(self, name: str) -> OperandSpec:
         """The row of the specification for operand `name`."""
@@ -124,12 +124,12 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
         whatever stands for them.
         """
         row = self.spec.attribute(attribute)
-        found: Any = self.view.attributes.get(attribute)
-        if found is None and row is not None:
-            found = row.default_at(self.opset)
-        if row is not None and row.type is AttributeType.BOOL and found in {0, 1}:
-            return bool(found)
-        return found
+        value: Any = self.view.attributes.get(attribute)
+        if value is None and row is not None:
+            value = row.default_at(self.opset)
+        if row is not None and row.type is AttributeType.BOOL and value in {0, 1}:
+            return bool(value)
+        return value
 
     def length(self, name: str, dim: str) -> int | None:
         """The length of dimension `dim` of operand `name`.

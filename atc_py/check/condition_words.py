@@ -1,9 +1,9 @@
-"""The conditions under which a rule is asked, in words: `W of Y is 1`."""
+"""Words on rules: their conditions, `W of Y is 1`, their subjects, and what rewrites make of them."""
 
 from enum import Enum
 
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec import When
+from atc_py.spec import OpSpec, Rule, When
 from atc_py.text import Text, one_of
 
 _CUBE_FLOAT32 = Text("the SoC's cube has float32")
@@ -11,7 +11,7 @@ _NO_CUBE_FLOAT32 = Text("the SoC's cube has no float32")
 
 
 def when_words(when: When) -> Text:
-    """Name the conditions of a rule, all of which must hold."""
+    """The conditions of a rule, all of which must hold."""
     facts: list[Text] = []
     if when.modes:
         facts.append(mode_words(*when.modes))
@@ -33,9 +33,9 @@ def when_words(when: When) -> Text:
         )
     facts += [Text("{name} is given", name=name) for name in when.present]
     facts += [Text("{name} is not given", name=name) for name in when.absent]
-    for each in when.dtypes:
-        dtypes = one_of(dtype.value for dtype in each.one_of)
-        facts.append(Text("{tensor} has dtype {dtypes}", tensor=each.tensor, dtypes=dtypes))
+    for condition in when.dtypes:
+        dtypes = one_of(dtype.value for dtype in condition.one_of)
+        facts.append(Text("{tensor} has dtype {dtypes}", tensor=condition.tensor, dtypes=dtypes))
     for ranked in when.ranks:
         facts.append(Text("{name} has rank {rank}", name=ranked.tensor, rank=ranked.rank))
     for dim in when.dims:
@@ -57,7 +57,7 @@ def soc_words(name: str) -> Text:
 
 def joined(facts: list[Text]) -> Text:
     """Join conditions that must hold together; those that say nothing are left out."""
-    return Text(" and ").join(each for each in facts if each)
+    return Text(" and ").join(fact for fact in facts if fact)
 
 
 def with_condition(sentence: Text, when: Text) -> Text:
@@ -71,3 +71,37 @@ def _value(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
     return str(value.value) if isinstance(value, Enum) else str(value)
+
+
+def rule_subject(spec: OpSpec, rule: Rule) -> str:
+    """The attribute, input or output that the rule is about."""
+    arguments = rule.arguments
+    if "attribute" in arguments:
+        return f"attribute {arguments['attribute']}"
+    name = str(arguments.get("axes") or arguments.get("tensor"))
+    kind = "input" if any(row.name == name for row in spec.inputs) else "output"
+    return f"{kind} {name}"
+
+
+_ATTRIBUTE = "attribute "
+
+
+def rewrite_text(op: str | None, field: str | None, observed: str, effect: str) -> Text:
+    """`group 4 of Conv: will be split`.
+
+    Args:
+        op: the node's operator.
+        field: the attribute, input or output concerned: `attribute group`, `input X`.
+        observed: the value or form seen; empty where nodes of several are meant.
+        effect: what becomes of it.
+    """
+    subject = (field or "").removeprefix(_ATTRIBUTE)
+    if not subject:
+        template = "{op}, {observed}: {effect}" if observed else "{op}: {effect}"
+    elif not observed:
+        template = "{subject} of {op}: {effect}"
+    elif (field or "").startswith(_ATTRIBUTE):
+        template = "{subject} {observed} of {op}: {effect}"
+    else:
+        template = "{subject} of {op}, {observed}: {effect}"
+    return Text(template, op=op or "", subject=subject, observed=observed, effect=effect)

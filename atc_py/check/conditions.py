@@ -1,23 +1,18 @@
-"""Conditions of rules: whether a rule applies to a node at all."""
+"""Conditions of rules: whether a rule applies to a node at all, and whether evidence outweighs it."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Sequence
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from atc_py.check.answers import HOLDS, Answer, State, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import Predicate
-from atc_py.check.rules.reading import rank_of
-from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec import Rule, When
+from atc_py.check.reading import HOLDS, Answer, State, rank_of, unknown
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.spec import Level, OpSpec, Rule, When
+from atc_py.spec.deviations import NoneBeforeSets, SetsAsBefore
 from atc_py.spec.implied import OperandPresent
+from atc_py.spec.rule import CounterEvidence
 from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS
 from atc_py.tensor.dtypes import DType
-from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
-
+from atc_py.text import Text, Words
 
 _OPEN = Text("whether the rule applies depends on an open dim")
 
@@ -25,18 +20,15 @@ _OPEN = Text("whether the rule applies depends on an open dim")
 def concerns(rule: Rule, node: BoundNode) -> bool:
     """True if the node's opset has the operands and attributes that the rule speaks of."""
     arguments = rule.arguments
-    if isinstance(rule, OperandPresent) and _may_be_left_out(rule.tensor, node):
+    if isinstance(rule, OperandPresent) and (
+        node.operand(rule.tensor).absent is not None and node.written not in node.spec.opsets
+    ):
         return False
     for key in OPERAND_ARGUMENTS:
         if key in arguments and not node.operand(str(arguments[key])).exists_at(node.opset):
             return False
     named = (str(arguments[key]) for key in ATTRIBUTE_ARGUMENTS if key in arguments)
     return all(node.has_attribute(name) for name in named)
-
-
-def _may_be_left_out(operand: str, node: BoundNode) -> bool:
-    """True if the file's opset, which is not listed, lets a node leave the operand out."""
-    return node.operand(operand).absent is not None and node.written not in node.spec.opsets
 
 
 def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
@@ -75,8 +67,8 @@ def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]
         yield bool(node.tensors(name))
     for name in when.absent:
         yield not node.tensors(name)
-    for each in when.dtypes:
-        yield _has_dtype(node.tensor(each.tensor), each.one_of)
+    for condition in when.dtypes:
+        yield _has_dtype(node.tensor(condition.tensor), condition.one_of)
     for ranked in when.ranks:
         yield _has_rank(node.tensor(ranked.tensor), ranked.rank)
     for dim in when.dims:
@@ -95,5 +87,99 @@ def _has_rank(tensor: SourceTensor | None, rank: int) -> bool | None:
     """True if a tensor has that rank; None where its rank is open."""
     if tensor is None:
         return False
-    found = rank_of(tensor)
-    return None if found is None else found == rank
+    own = rank_of(tensor)
+    return None if own is None else own == rank
+
+
+def is_outweighed(rule: Rule, node: BoundNode) -> bool:
+    """True if a rule refuses nothing by itself, as boards take what it forbids at this node."""
+    against, here = rule.contradicted, node.conditions
+    if against is None or here.strict or rule.level is not Level.ERROR:
+        return False
+    if against.families and here.soc.family.value not in against.families:
+        return False
+    tensors = node.tensors(str(rule.arguments.get("tensor", "")))
+    return all(
+        (not against.dtypes or tensor.dtype in against.dtypes)
+        and (not against.ranks or rank_of(tensor) in against.ranks)
+        for tensor in tensors
+    )
+
+
+def evidence_words(against: CounterEvidence) -> Text:
+    """`YOLOv8 exports, ... (Ascend310B, CANN 7.0: fusion_result.json of ...)`."""
+    return Text(
+        "{seen} ({soc}, {release}: {where})",
+        seen=Words(against.seen.en, against.seen.zh),
+        soc=against.soc,
+        release=against.release,
+        where=Words(against.where.en, against.where.zh),
+    )
+
+
+class NodesBefore:
+    """For each node of a model those before it that set what a deviation asks for."""
+
+    def __init__(
+        self, nodes: Sequence[SourceNode], spec_of: Callable[[SourceNode], OpSpec | None]
+    ) -> None:
+        """Take the nodes of a model in its order.
+
+        Args:
+            nodes: of all graphs.
+            spec_of: returns the specification of a node's operator, or None.
+        """
+        self._setters: dict[tuple[str, str, str], list[SourceNode]] = {}
+        self._scoped: dict[tuple[str, str, str], list[SourceNode]] = {}
+        asked: dict[tuple[str, str], set[str]] = {}
+        for node in nodes:
+            key = node.domain, node.op_type
+            if key not in asked:
+                asked[key] = _asked(spec_of(node))
+            for name in sorted(asked[key] & node.attributes.keys()) if asked[key] else ():
+                self._setters.setdefault((*key, name), []).append(node)
+        self._asked = asked
+        self._places = {node: at for at, node in enumerate(nodes)} if self._setters else {}
+
+    def __call__(self, node: SourceNode) -> tuple[SourceNode, ...]:
+        """The first node before a node, of its operator, that sets each attribute asked for.
+
+        When the graph of a branch is parsed is not known, so its nodes may stand before any.
+        """
+        key = node.domain, node.op_type
+        if not self._asked.get(key):
+            return ()
+        setters = (self._first(node, (*key, name)) for name in sorted(self._asked[key]))
+        return tuple(item for item in setters if item is not None)
+
+    def _first(self, node: SourceNode, key: tuple[str, str, str]) -> SourceNode | None:
+        """The first node that sets an attribute before a node, or may."""
+        setters = self._setters.get(key, [])
+        # If neither of the first two is before the node, no other outside of branches is.
+        likely = [*setters[:2], *self._in_branches(key)]
+        others = (other for other in likely if other is not node)
+        return next((other for other in others if self._may_precede(other, node)), None)
+
+    def _in_branches(self, key: tuple[str, str, str]) -> list[SourceNode]:
+        """The first two nodes of branches that set an attribute."""
+        if key not in self._scoped:
+            self._scoped[key] = [setter for setter in self._setters.get(key, []) if setter.scope][
+                :2
+            ]
+        return self._scoped[key]
+
+    def _may_precede(self, one: SourceNode, other: SourceNode) -> bool:
+        """True if a node is parsed before another one, or may be."""
+        return bool(one.scope or other.scope) or self._places[one] < self._places[other]
+
+
+def depends_on_nodes_before(spec: OpSpec | None) -> bool:
+    """True if deviations of an operator depend on nodes before a node."""
+    return bool(_asked(spec))
+
+
+def _asked(spec: OpSpec | None) -> set[str]:
+    """The attributes of nodes before that deviations of an operator depend on."""
+    rules = () if spec is None else (row.unless for row in spec.deviations)
+    asking = [rule for rule in rules if isinstance(rule, NoneBeforeSets | SetsAsBefore)]
+    return {name for rule in asking for name in (rule.attribute, rule.along)}

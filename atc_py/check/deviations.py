@@ -1,28 +1,22 @@
 """Findings where a generation of CANN gives a node another meaning than ONNX, or refuses it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from atc_py.check.answers import Answer, State
-from atc_py.check.condition_words import joined, when_words
+from atc_py.check.bound_node import BoundNode
+from atc_py.check.condition_words import joined, rule_subject, when_words
 from atc_py.check.conditions import ask, concerns
 from atc_py.check.findings import Finding, Standing
-from atc_py.check.rule_subjects import rule_subject
+from atc_py.check.reading import Answer, State
 from atc_py.check.sentences import filled, predicate_of
 from atc_py.diag import Place
 from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import ONNX_DOMAINS, OpSpec
 from atc_py.spec.deviations import Certainty, Deviation
-from atc_py.spec.generations import Generation, editions, find_generation
+from atc_py.spec.lists import Generation, editions, find_generation
 from atc_py.spec.model import compressed
 from atc_py.text import Text, Words, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
-
 
 _INFERRED = Text(" (inferred)")
 _FOLLOWS_ONNX = Text("; atc-py follows ONNX")
@@ -57,11 +51,11 @@ def met_deviations(node: BoundNode) -> Iterator[Met]:
 
 
 def certainty_on(row: Deviation, generation: Generation) -> Certainty | None:
-    """Return how certain it is that a generation has a deviation; None if it does not."""
-    found = row.certainty(generation.edition)
-    if found is Certainty.PROVEN and generation.certainty is Certainty.INFERRED:
+    """The certainty that a generation has a deviation; None if it has none."""
+    certainty = row.certainty(generation.edition)
+    if certainty is Certainty.PROVEN and generation.certainty is Certainty.INFERRED:
         return Certainty.INFERRED
-    return found
+    return certainty
 
 
 def parser_opsets(spec: OpSpec, edition: int) -> tuple[tuple[int, int], ...]:
@@ -69,7 +63,7 @@ def parser_opsets(spec: OpSpec, edition: int) -> tuple[tuple[int, int], ...]:
     for row in spec.registered:
         if row.edition == edition:
             return row.opsets
-    return next(each.opsets for each in editions() if each.year == edition)
+    return next(item.opsets for item in editions() if item.year == edition)
 
 
 def deviation_findings(node: BoundNode, written: SourceNode, path: str) -> Iterator[Finding]:
@@ -119,7 +113,6 @@ def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
 
 
 def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
-    """A finding where the parser does not have the operator at the model's opset."""
     if node.spec.custom and written.domain not in ONNX_DOMAINS:
         return None  # its version is not one of ONNX's opsets
     generation = find_generation(node.conditions.cann)
@@ -134,44 +127,43 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
         "export the model at one of these opsets, or let `atc-py fix --for cann` restate it"
     )
     help_ = (advice if numbers else Text("no published parser plugin has the operator")) + said
-    return Finding(
-        code=REFUSED_BY_PARSER,
-        standing=Standing.PARSER,
-        rule="parser/registered",
-        source=node.spec.place_of(node.spec.opsets_line),
-        place=place,
-        scope=node.view.scope,
-        observed=verbatim(written.opset),
-        allowed=Text(
-            "the parser of CANN {major} has {op} at {opsets}",
-            major=generation.major,
-            op=node.spec.op,
-            opsets=Text("opsets {opsets}", opsets=opsets) if opsets else Text("no opset"),
-        ),
-        help=help_,
-        certainty=generation.certainty.value,
+    allowed = Text(
+        "the parser of CANN {major} has {op} at {opsets}",
+        major=generation.major,
+        op=node.spec.op,
+        opsets=Text("opsets {opsets}", opsets=opsets) if opsets else Text("no opset"),
     )
+    return _refused(node, place, "registered", written.opset, (allowed, help_))
 
 
 def _misspelled(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
-    """A finding where the parser has the operator by another type alone."""
     generation = find_generation(node.conditions.cann)
     rows = (row for row in node.spec.registered if row.edition == generation.edition)
     name = next((row.name for row in rows), None)
     if name is None or written.op_type == name:
         return None
-    major = generation.major
+    allowed = Text(
+        "the type must be {name} for CANN {major} to take the node",
+        name=name,
+        major=generation.major,
+    )
+    help_ = Text("write {name} as the node's type; atc-py takes both", name=name)
+    return _refused(node, place, "spelling", written.op_type, (allowed, help_))
+
+
+def _refused(
+    node: BoundNode, place: Place, rule: str, observed: object, words: tuple[Text, Text]
+) -> Finding:
+    """A finding about how the parser has an operator; `words` are demand and help."""
     return Finding(
         code=REFUSED_BY_PARSER,
         standing=Standing.PARSER,
-        rule="parser/spelling",
+        rule=f"parser/{rule}",
         source=node.spec.place_of(node.spec.opsets_line),
         place=place,
         scope=node.view.scope,
-        observed=verbatim(written.op_type),
-        allowed=Text(
-            "the type must be {name} for CANN {major} to take the node", name=name, major=major
-        ),
-        help=Text("write {name} as the node's type; atc-py takes both", name=name),
-        certainty=generation.certainty.value,
+        observed=verbatim(observed),
+        allowed=words[0],
+        help=words[1],
+        certainty=find_generation(node.conditions.cann).certainty.value,
     )

@@ -7,27 +7,25 @@ from typing import NamedTuple
 import msgspec
 
 from atc_py.check.alike import likeness
-from atc_py.check.answers import State
 from atc_py.check.bound_node import BoundNode, Conditions
-from atc_py.check.conditions import ask, concerns
-from atc_py.check.consequences import Consequences
+from atc_py.check.conditions import NodesBefore, ask, concerns, is_outweighed
 from atc_py.check.deviations import deviation_findings
-from atc_py.check.evidence import is_outweighed
 from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, labelled
-from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.open_dims import (
     MAY_FOLD,
+    NOT_YET,
+    Consequences,
     doubted,
     in_branch,
-    not_yet,
     of_vanishing_node,
     open_help,
+    reserved,
 )
 from atc_py.check.predicate import Predicate
-from atc_py.check.quant_attributes import attribute_findings
-from atc_py.check.quantized import QuantizedModel
-from atc_py.check.restating import OpsetPlacement, OpsetRefusal, place_node
+from atc_py.check.quantized import QuantizedModel, attribute_findings
+from atc_py.check.reading import State
+from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.check.sentences import predicate_of
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SchemaHistory, SourceModel, SourceNode
@@ -76,18 +74,6 @@ class _Judged(NamedTuple):
         return self.against[0]
 
 
-class _Verdict(msgspec.Struct, frozen=True):
-    """Verdict on the first node of a kind.
-
-    Attributes:
-        findings: the findings on it.
-        placement: its listed opset; None where it stands at none.
-    """
-
-    findings: tuple[Finding, ...]
-    placement: OpsetPlacement | None
-
-
 def check_view(
     model: SourceModel, conditions: Conditions, library: Library, history: SchemaHistory
 ) -> Checked:
@@ -96,8 +82,6 @@ def check_view(
 
 
 class _Checker:
-    """Checks one model."""
-
     def __init__(
         self,
         model: SourceModel,
@@ -115,7 +99,7 @@ class _Checker:
         self._later: set[int] = set()  # kinds that a list takes after another has refused them
         self._newer: dict[str, Counter[str]] = {}
         self._before = NodesBefore(self._nodes, self._spec)
-        self._verdicts: dict[int, _Verdict] = {}
+        self._verdicts: dict[int, tuple[list[Finding], OpsetPlacement | None]] = {}
         self._numbers: dict[Hashable, int] = {}
         self._naming: dict[tuple[str, str], bool] = {}
         self._kinds: dict[tuple[str, int, str], str] = {}
@@ -124,10 +108,10 @@ class _Checker:
         self._conclude = Conclusions(model, self._common_opsets())
         self._quantized = QuantizedModel(model, conditions.soc)
         self._in_branches: dict[tuple[int | None, str], list[Diagnostic]] = {}
-        for each in model.branch_faults:
-            if each.place is not None:
-                key = each.place.node, each.place.node_name or ""
-                self._in_branches.setdefault(key, []).append(each)
+        for finding in model.branch_faults:
+            if finding.place is not None:
+                key = finding.place.node, finding.place.node_name or ""
+                self._in_branches.setdefault(key, []).append(finding)
         self._consequences = Consequences(
             model, self._faulty, self._is_listed, self._in_branches.keys()
         )
@@ -142,13 +126,13 @@ class _Checker:
         rows: list[NodeRow] = []
         kinds = [self._kind(view) for view in self._nodes]
         for view, kind in zip(self._nodes, kinds, strict=True):
-            found, placement = self._node(view, kind)
-            found = self._with_others(view, found)
-            rows.append(self._row(view, found))
-            if found and (view.index in self._faulty or self._consequences.concern(view)):
+            own, placement = self._node(view, kind)
+            own = self._with_others(view, own)
+            rows.append(self._row(view, own))
+            if own and (view.index in self._faulty or self._consequences.concern(view)):
                 # What is unknown there follows from what is reported about the refused node.
-                found = [each for each in found if each.standing is not Standing.UNKNOWN]
-            findings += found
+                own = [finding for finding in own if finding.standing is not Standing.UNKNOWN]
+            findings += own
             placements.append(placement)
             if placement is not None and kind in self._later:
                 counts = self._newer.setdefault(placement.spec.list_name, Counter())
@@ -178,22 +162,24 @@ class _Checker:
         key = likeness(view, weights=True), self._before(view), view.scope
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def _with_others(self, view: SourceNode, found: list[Finding]) -> list[Finding]:
+    def _with_others(self, view: SourceNode, findings: list[Finding]) -> list[Finding]:
         """The findings of one node with those that no rule of its operator makes."""
-        found += self._quantized.findings(view, listed=self._is_listed(view))
-        found += attribute_findings(view, self._conditions.soc, str(self._model.path))
+        findings += self._quantized.findings(view, listed=self._is_listed(view))
+        findings += attribute_findings(view, self._conditions.soc, str(self._model.path))
         if view.vanishes and self._may_change(view):
-            found = of_vanishing_node(found, open_help(view))
+            findings = of_vanishing_node(findings, open_help(view))
         if self._doubts:
-            found += self._possible_faults(view)
+            # Once for all nodes of their place in the file.
+            doubts = self._doubts.pop(view.index, [])
+            findings += [doubted(doubt, view.scope, MAY_FOLD, open_help(view)) for doubt in doubts]
         if view.scope:
-            found += self._branch_faults(view, found)
-        return found
+            findings += self._branch_faults(view, findings)
+        return findings
 
-    def _row(self, view: SourceNode, found: list[Finding]) -> NodeRow:
+    def _row(self, view: SourceNode, findings: list[Finding]) -> NodeRow:
         """The row for one node; one that breaks ONNX's own rules is an error."""
         broken = view.index in self._faulty
-        standing = Standing.ERROR if broken else worst(finding.standing for finding in found)
+        standing = Standing.ERROR if broken else worst(finding.standing for finding in findings)
         key = view.domain, view.opset, view.op_type
         kind = self._kinds.get(key)
         if kind is None:
@@ -206,12 +192,12 @@ class _Checker:
             standings.setdefault((view.domain, view.op_type), []).append(row.standing)
         counts: dict[str, Counter[Standing]] = {}
         listed: dict[str, bool] = {}
-        for (domain, op_type), each in standings.items():
+        for (domain, op_type), standing in standings.items():
             label = labelled(op_type, domain)
-            counts.setdefault(label, Counter()).update(each)
+            counts.setdefault(label, Counter()).update(standing)
             listed[label] = self._specs[domain, op_type] is not None
-        found = [NodeCount(op, listed[op], dict(each)) for op, each in counts.items()]
-        return tuple(sorted(found, key=_by_standing))
+        ranked = [NodeCount(op, listed[op], dict(count)) for op, count in counts.items()]
+        return tuple(sorted(ranked, key=_by_standing))
 
     def _node(self, view: SourceNode, kind: int) -> tuple[list[Finding], OpsetPlacement | None]:
         """The findings of one node, and its placement; alike nodes are judged once.
@@ -221,20 +207,24 @@ class _Checker:
         """
         settled = not self._may_change(view)
         known = self._verdicts.get(kind)
-        if known is not None and (settled or not known.findings):
-            found = [each.about(view.index, view.name) for each in known.findings]
-            return found, self._placed_like(view, known.placement)
-        found, placement = self._node_findings(view, kind)
-        if (not found and placement is not None) or (settled and self._speaks_of_kinds(view)):
-            self._verdicts[kind] = _Verdict(tuple(found), placement)
-        return found, placement
+        if known is not None and (settled or not known[0]):
+            findings = [finding.about(view.index, view.name) for finding in known[0]]
+            return findings, self._placed_like(view, known[1])
+        findings, placement = self._node_findings(view, kind)
+        if (not findings and placement is not None) or (settled and self._speaks_of_kinds(view)):
+            self._verdicts[kind] = [*findings], placement
+        return findings, placement
 
     def _speaks_of_kinds(self, view: SourceNode) -> bool:
         """True if no rule on a node's operator makes findings that name values."""
         key = view.domain, view.op_type
         if key not in self._naming:
             specs = self._library.candidates(view.op_type, view.domain)
-            rules = (r for spec in specs for r in (*rules_of(spec), *_deviation_rules(spec)))
+            rules = (
+                r
+                for spec in specs
+                for r in (*rules_of(spec), *(deviation.unless for deviation in spec.deviations))
+            )
             self._naming[key] = any(isinstance(rule, _NAMING) for rule in rules)
         return not self._naming[key]
 
@@ -245,8 +235,8 @@ class _Checker:
             return None
         if not placement.restated:
             return replace(placement, node=view, view=view)
-        found = place_node(view, placement.spec, self._history)
-        return found if isinstance(found, OpsetPlacement) else None
+        placed = place_node(view, placement.spec, self._history)
+        return placed if isinstance(placed, OpsetPlacement) else None
 
     def _node_findings(
         self, view: SourceNode, kind: int
@@ -257,17 +247,17 @@ class _Checker:
         """
         tried: list[_Judged] = []
         for spec in self._library.candidates(view.op_type, view.domain):
-            found, placement = self._by_spec(view, spec)
-            counts = Counter(each.standing for each in found)
-            against = tuple(counts[each] for each in _AGAINST)
-            tried.append(_Judged(against, found, placement, spec.list_name))
+            findings, placement = self._by_spec(view, spec)
+            counts = Counter(finding.standing for finding in findings)
+            against = tuple(counts[standing] for standing in _AGAINST)
+            tried.append(_Judged(against, findings, placement, spec.list_name))
             if not any(against):
                 break
         if tried:
             nearest = min(tried, key=lambda judged: judged.against)
             earlier = tried[: tried.index(nearest)]
             is_first = nearest.list_name in {"", *self._library.first_lists}
-            if not is_first and not nearest.errors and all(each.errors for each in earlier):
+            if not is_first and not nearest.errors and all(attempt.errors for attempt in earlier):
                 self._later.add(kind)
             return nearest.findings, nearest.placement
         if not view.op_type:
@@ -279,43 +269,36 @@ class _Checker:
     ) -> tuple[list[Finding], OpsetPlacement | None]:
         placement = place_node(view, spec, self._history)
         if not isinstance(placement, OpsetPlacement):
-            return [self._not_placed(view, spec, placement)], None
-        found = [self._conclude.restated(view, spec, placement)] if placement.restated else []
+            finding = self._conclude.not_placed(view, spec, placement)
+            settles = any(tensor is not None and tensor.settles for tensor in view.inputs)
+            if settles and self._may_change(view):
+                finding = reserved(finding, NOT_YET, open_help(view))
+            return [finding], None
+        findings = [self._conclude.restated(view, spec, placement)] if placement.restated else []
         waits = self._may_change(view)
         at, before = placement.opset, self._before(view)
         node = BoundNode(spec, placement.view, at, self._conditions, view.opset, waits, before)
-        found += self._unlisted_parts(node)
+        findings += self._unlisted_parts(node)
         for rule, predicate in self._rules_of(node):
             answer = ask(rule, predicate, node)
             if answer.state is State.FAILS or (
                 answer.state is State.UNKNOWN and not is_outweighed(rule, node)
             ):
-                found.append(self._conclude.broken(node, rule, predicate, answer))
-        found += deviation_findings(node, view, str(self._model.path))
-        return found, placement
+                findings.append(self._conclude.broken(node, rule, predicate, answer))
+        findings += deviation_findings(node, view, str(self._model.path))
+        return findings, placement
 
-    def _not_placed(self, view: SourceNode, spec: OpSpec, refusal: OpsetRefusal) -> Finding:
-        """Report that a node fits no listed opset, as far as is known."""
-        finding = self._conclude.not_placed(view, spec, refusal)
-        settles = any(tensor is not None and tensor.settles for tensor in view.inputs)
-        return not_yet(finding, open_help(view)) if settles and self._may_change(view) else finding
-
-    def _possible_faults(self, view: SourceNode) -> list[Finding]:
-        """Possible faults at a node, once for the nodes of its place in the file."""
-        found = self._doubts.pop(view.index, [])
-        return [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in found]
-
-    def _branch_faults(self, view: SourceNode, found: Sequence[Finding]) -> list[Finding]:
+    def _branch_faults(self, view: SourceNode, findings: Sequence[Finding]) -> list[Finding]:
         """Contradictions at a node of a branch, unless its other errors show them."""
-        if not view.scope or any(each.standing is Standing.ERROR for each in found):
+        if not view.scope or any(finding.standing is Standing.ERROR for finding in findings):
             return []
         faults = self._in_branches.get((view.index, view.name), [])
         if view.vanishes and self._may_change(view):
-            return [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in faults]
-        return [in_branch(each, view.scope) for each in faults]
+            return [doubted(fault, view.scope, MAY_FOLD, open_help(view)) for fault in faults]
+        return [in_branch(fault, view.scope) for fault in faults]
 
     def _may_change(self, view: SourceNode) -> bool:
-        """Tell whether more may become known of a node once dims, or refused nodes, are fixed."""
+        """True if more may become known of a node once dims, or refused nodes, are fixed."""
         return bool(view.open_inputs) or self._consequences.concern(view)
 
     def _is_listed(self, view: SourceNode) -> bool:
@@ -352,10 +335,6 @@ class _Checker:
         specs = map(self._spec, last.values())
         sets = [set(spec.opsets) for spec in specs if spec and not spec.custom]
         return tuple(sorted(set.intersection(*sets))) if sets else ()
-
-
-def _deviation_rules(spec: OpSpec) -> Iterator[Rule]:
-    return (each.unless for each in spec.deviations)
 
 
 def _by_standing(row: NodeCount) -> tuple[int, int, str]:

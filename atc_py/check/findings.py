@@ -8,8 +8,7 @@ from enum import Enum
 
 import msgspec
 
-from atc_py.check.condition_words import with_condition
-from atc_py.check.rewrite_text import rewrite_text
+from atc_py.check.condition_words import rewrite_text, with_condition
 from atc_py.diag import Code, Diagnostic, Place
 from atc_py.onnx_graph.source import BiasConvention, OpenDim, QuantizedNode
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN

@@ -4,18 +4,15 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from atc_py.check.answers import Answer, State
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.condition_words import joined, when_words
-from atc_py.check.evidence import evidence_words, is_outweighed
+from atc_py.check.condition_words import joined, rule_subject, when_words
+from atc_py.check.conditions import evidence_words, is_outweighed
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.open_dims import open_help
 from atc_py.check.predicate import Predicate
+from atc_py.check.reading import Answer, State, shown
 from atc_py.check.restating import OpsetPlacement, OpsetRefusal
-from atc_py.check.rule_subjects import rule_subject
-from atc_py.check.rules.wording import shown
 from atc_py.check.sentences import filled
-from atc_py.check.unlisted import hint_for_unlisted
 from atc_py.diag import Code, Place
 from atc_py.diag.codes import (
     ATTR_NOT_LISTED,
@@ -28,13 +25,13 @@ from atc_py.diag.suggestions import nearest
 from atc_py.onnx_graph.source import SchemaHistory, SourceModel, SourceNode
 from atc_py.spec import ONNX_DOMAINS, Level, Library, OpSpec, Rule
 from atc_py.spec.rewrites import EFFECTS, REWRITES
-from atc_py.spec.rule import CounterEvidence
 from atc_py.text import SEMICOLON, Text, verbatim
 
 _RUN_TIME = Text(
     "the value is computed at run time; export fixed shapes and constants, or simplify the "
     "model so that they fold"
 )
+_BOARDS_TAKE = "no action is needed: boards take {evidence}; --strict-list refuses it"
 _AICPU = Text("; it runs on the AI CPU, which is slow")
 _ACCURACY = Text("; it runs, results may differ")
 _MORE_LEVELS = {Level.AICPU: _AICPU, Level.ACCURACY: _ACCURACY}
@@ -51,9 +48,13 @@ class Conclusions:
         """The finding for a rule that fails, or that cannot be decided."""
         undecided = answer.state is State.UNKNOWN
         standing = Standing.UNKNOWN if undecided else Standing.of(rule.level)
-        help_ = self._undecided_help(node.view) if undecided else _help(predicate, node.spec, rule)
         if rule.contradicted is not None and is_outweighed(rule, node):
-            standing, help_ = Standing.LIST, _evidence_help(rule.contradicted)
+            standing, evidence = Standing.LIST, evidence_words(rule.contradicted)
+            help_ = Text(_BOARDS_TAKE, evidence=evidence)
+        elif undecided:
+            help_ = open_help(node.view) if node.view.open_inputs else _RUN_TIME
+        else:
+            help_ = _help(predicate, node.spec, rule)
         return Finding(
             code=predicate.code,
             standing=standing,
@@ -62,15 +63,19 @@ class Conclusions:
             place=self._place(node.view, rule_subject(node.spec, rule)),
             scope=node.view.scope,
             observed=answer.observed,
-            allowed=_demand(predicate, node.spec, rule),
+            allowed=filled(predicate.sentence, node.spec, rule),
             help=help_,
             when=joined([when_words(rule.when) if rule.when else Text(""), answer.when]),
-            effect=_effect(rule) if standing is Standing.REWRITE else Text(""),
+            effect=EFFECTS.get(rule.rewrite or "", Text(""))
+            if standing is Standing.REWRITE
+            else Text(""),
         )
 
     def not_listed(self, view: SourceNode, history: SchemaHistory, library: Library) -> Finding:
         """The finding for an operator that is not on the list."""
-        name = operator_label(view)
+        from atc_py.check.unlisted import hint_for_unlisted  # most models have none
+
+        name = labelled(view.op_type, view.domain)
         return Finding(
             code=UNKNOWN_OPERATOR,
             standing=Standing.ERROR,
@@ -106,9 +111,9 @@ class Conclusions:
             "no action is needed: the node is restated at opset {opset}, where it means the same",
             opset=placement.opset,
         )
-        found = self._of_opset(view, spec, OPERATOR_RESTATED, Standing.REWRITE, Text(""), help_)
+        finding = self._of_opset(view, spec, OPERATOR_RESTATED, Standing.REWRITE, Text(""), help_)
         effect = Text("will be restated at opset {opset}", opset=placement.opset)
-        return replace(found, effect=effect)
+        return replace(finding, effect=effect)
 
     def unlisted_attribute(self, node: BoundNode, name: str, value: object) -> Finding:
         """The finding for an attribute that the specification has no row for."""
@@ -180,29 +185,13 @@ class Conclusions:
             help=help_,
         )
 
-    def _undecided_help(self, view: SourceNode) -> Text:
-        return open_help(view) if view.open_inputs else _RUN_TIME
-
     def _place(self, view: SourceNode, field: str | None = None) -> Place:
         return Place(self._path, view.index, view.name, view.op_type, field)
-
-
-def operator_label(view: SourceNode) -> str:
-    """The operator with its domain, where that is not ONNX's."""
-    return labelled(view.op_type, view.domain)
 
 
 def labelled(op_type: str, domain: str) -> str:
     """An operator with its domain, where that is not ONNX's."""
     return op_type if domain in ONNX_DOMAINS else f"{domain}::{op_type}"
-
-
-def _demand(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
-    return filled(predicate.sentence, spec, rule)
-
-
-def _effect(rule: Rule) -> Text:
-    return Text("") if rule.rewrite is None else EFFECTS[rule.rewrite]
 
 
 def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
@@ -211,14 +200,6 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
         return Text("no action is needed: {done} ({rewrite})", done=done, rewrite=rule.rewrite)
     help_ = filled(predicate.help, spec, rule)
     return help_ + _MORE_LEVELS.get(rule.level, Text(""))
-
-
-def _evidence_help(against: CounterEvidence) -> Text:
-    """The reason why a node is compiled though a rule of the list forbids it."""
-    return Text(
-        "no action is needed: boards take {evidence}; --strict-list refuses it",
-        evidence=evidence_words(against),
-    )
 
 
 def _rule_name(spec: OpSpec, rule: Rule) -> str:

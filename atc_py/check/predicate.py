@@ -5,22 +5,20 @@ arguments, and with a hint. Diagnostics and documentation print the sentence, an
 after it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from functools import wraps
+from itertools import product
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from atc_py.check.answers import Answer
+from atc_py.check.bound_node import BoundNode
+from atc_py.check.reading import Answer, all_of
 from atc_py.diag import Code
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule
 from atc_py.system.register import Register, place_of
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
-
 
 Test: TypeAlias = "Callable[[Any, BoundNode], Answer]"
 _T = TypeVar("_T", bound="Callable[..., Answer]")
@@ -63,7 +61,28 @@ def predicate(kind: type[Rule], code: Code, *, demand: str, help_: Text) -> Call
 
     def register(function: _T) -> _T:
         row = Predicate(kind, function, code, Text(demand), help_)
-        PREDICATES.add(kind.__name__, row, place_of(function))
+        PREDICATES.add(kind.__name__, row, place_of(getattr(function, "__wrapped__", function)))
         return function
 
     return register
+
+
+def each_tensor(test: Callable[[Any, SourceTensor], Answer]) -> Test:
+    """The predicate of a rule on every tensor of its operand."""
+
+    @wraps(test)
+    def test_node(rule: Any, node: BoundNode) -> Answer:
+        return all_of(test(rule, tensor) for tensor in node.tensors(rule.tensor))
+
+    return test_node
+
+
+def each_pair(test: Callable[[Any, SourceTensor, SourceTensor], Answer]) -> Test:
+    """The predicate of a rule on every tensor of its operand, with each of another one."""
+
+    @wraps(test)
+    def test_node(rule: Any, node: BoundNode) -> Answer:
+        pairs = product(node.tensors(rule.tensor), node.tensors(rule.other))
+        return all_of(test(rule, tensor, other) for tensor, other in pairs)
+
+    return test_node

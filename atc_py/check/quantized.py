@@ -1,6 +1,9 @@
-"""Findings about a quantized model: its layers, and nodes that cannot be rewritten."""
+"""Findings about a quantized model: its layers, nodes that cannot be rewritten, and AscendQuant.
 
-from collections.abc import Mapping
+Of AscendQuant they are about attributes that ATC or the kernel does not obey.
+"""
+
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from atc_py.check.condition_words import soc_words
@@ -10,6 +13,8 @@ from atc_py.diag.codes import (
     LAYER_ON_FLOATS,
     LAYER_ON_INT8,
     LAYER_ROLLED_BACK,
+    QUANT_ROOT_RESET,
+    QUANT_ROUND_MODE,
     UNSUPPORTED_FORM,
 )
 from atc_py.onnx_graph.source import Outcome, QuantizedNode, SourceModel, SourceNode, SourceTensor
@@ -38,24 +43,20 @@ def rolled_back_layers(model: SourceModel, limit: int) -> Mapping[SourceNode, in
         for tensor in node.inputs:
             if tensor is not None:
                 readers.setdefault(tensor, []).append(node)
-    returned = (*model.outputs, *_returned_by_branches(model))
-    for tensor in returned:
+    branches = [branch for node in model.all_nodes for branch in node.branches.values()]
+    for tensor in (*model.outputs, *(out for branch in branches for out in branch.outputs)):
         readers.setdefault(tensor, []).append(None)
-    found = {}
+    taken = {}
     for node in model.all_nodes:
         channels = _channels(node, producers)
         if channels is None or channels > limit:
             continue
-        if not _has_int8_weights(node) or not _has_constants(node):
+        weights = node.inputs[1]
+        if weights is None or weights.dtype is not DType.INT8 or not _has_constants(node):
             continue
         if node.outputs[0] is not None and _is_dequantized(node, readers.get(node.outputs[0], [])):
-            found[node] = channels
-    return found
-
-
-def _returned_by_branches(model: SourceModel) -> list[SourceTensor]:
-    branches = (branch for node in model.all_nodes for branch in node.branches.values())
-    return [tensor for branch in branches for tensor in branch.outputs]
+            taken[node] = channels
+    return taken
 
 
 def _channels(layer: SourceNode, producers: Mapping[SourceTensor, SourceNode]) -> int | None:
@@ -70,15 +71,9 @@ def _channels(layer: SourceNode, producers: Mapping[SourceTensor, SourceNode]) -
     return data.dims[1]
 
 
-def _has_int8_weights(layer: SourceNode) -> bool:
-    """True if the weights of a layer are int8."""
-    weights = layer.inputs[1]
-    return weights is not None and weights.dtype is DType.INT8
-
-
 def _has_constants(node: SourceNode) -> bool:
     """True if all inputs but the first are constants."""
-    return all(each is None or each.const is not None for each in node.inputs[_CONSTANTS])
+    return all(tensor is None or tensor.const is not None for tensor in node.inputs[_CONSTANTS])
 
 
 def _is_dequantized(layer: SourceNode, readers: list[SourceNode | None]) -> bool:
@@ -139,29 +134,28 @@ class QuantizedModel:
         self._channels = rolled_back_layers(model, soc.quant_rules.roll_back)
         nodes = self._on_this_soc(model)
         left = {(view.scope, view.index) for view in model.all_nodes} if nodes else set()
-        layers = (each for each in nodes if each.outcome is not Outcome.KEPT)
-        self.layers = tuple(each for each in layers if (each.scope, each.index) in left)
+        layers = (node for node in nodes if node.outcome is not Outcome.KEPT)
+        self.layers = tuple(layer for layer in layers if (layer.scope, layer.index) in left)
         self._path = str(model.path)
         self._unreported: dict[tuple[str, int], list[QuantizedNode]] = {}
-        for each in nodes:
-            self._unreported.setdefault((each.scope, each.index), []).append(each)
+        for node in nodes:
+            self._unreported.setdefault((node.scope, node.index), []).append(node)
         self._known = frozenset(self._unreported)
 
     def _on_this_soc(self, model: SourceModel) -> list[QuantizedNode]:
-        """Return what became of nodes of the file, with layers that the SoC takes back."""
+        """The outcomes of nodes of the file, with layers that the SoC takes back."""
         taken = {(view.scope, view.index): view for view in self._channels}
         nodes = []
-        for each in model.quantized:
-            view = taken.get((each.scope, each.index))
-            if view is not None and each.outcome is Outcome.INTEGER:
+        for layer in model.quantized:
+            view = taken.get((layer.scope, layer.index))
+            if view is not None and layer.outcome is Outcome.INTEGER:
                 reason = self._reason(self._channels[view])
-                nodes.append(replace(each, outcome=Outcome.ROLLED_BACK, reason=reason))
+                nodes.append(replace(layer, outcome=Outcome.ROLLED_BACK, reason=reason))
             else:
-                nodes.append(each)
+                nodes.append(layer)
         return nodes
 
     def _reason(self, channels: int) -> Text:
-        """The reason why the SoC takes a layer back."""
         limit = self._soc.quant_rules.roll_back
         return plural(
             channels,
@@ -183,17 +177,17 @@ class QuantizedModel:
             return []
         place = view.scope, view.index
         here = self._unreported.get(place, [])
-        reported = [each for each in here if each.outcome is not Outcome.KEPT or not listed]
-        self._unreported[place] = [each for each in here if each not in reported]
-        found = [self._finding(each) for each in reported]
+        reported = [layer for layer in here if layer.outcome is not Outcome.KEPT or not listed]
+        self._unreported[place] = [layer for layer in here if layer not in reported]
+        findings = [self._finding(layer) for layer in reported]
         if view in self._channels and place not in self._known:
             reason = self._reason(self._channels[view])
             own = QuantizedNode(
                 view.index, view.name, view.op_type, Outcome.ROLLED_BACK, reason, None, view.scope
             )
             # The file is in the form that ATC takes, so that nothing of it is rewritten.
-            found.append(replace(self._finding(own), standing=Standing.ACCURACY))
-        return found
+            findings.append(replace(self._finding(own), standing=Standing.ACCURACY))
+        return findings
 
     def _finding(self, node: QuantizedNode) -> Finding:
         code, standing, allowed, help_ = _QUANTIZED[node.outcome]
@@ -209,3 +203,65 @@ class QuantizedModel:
             help=node.help or help_,
             when=soc_words(self._soc.name) if code is LAYER_ROLLED_BACK else Text(""),
         )
+
+
+_TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16, "INT4": DType.INT4}
+
+_KINDS = {
+    "sqrt_mode": (
+        QUANT_ROOT_RESET,
+        Text(
+            "write the whole factor as scale, with sqrt_mode 0; the simulator multiplies as "
+            "the file says"
+        ),
+    ),
+    "round_mode": (
+        QUANT_ROUND_MODE,
+        Text("quantize with round_mode Round, or choose another --soc"),
+    ),
+}
+"""Code and advice by attribute."""
+
+
+def attribute_findings(view: SourceNode, soc: Soc, path: str) -> Iterator[Finding]:
+    """Yield a finding for each attribute of a node that a device does not obey."""
+    if view.op_type != "AscendQuant":
+        return
+    if view.attributes.get("sqrt_mode", 0):
+        allowed = Text("sqrt_mode of AscendQuant must be 0 for ATC, which reads scale alone")
+        yield _finding(view, path, "sqrt_mode", allowed, _root(view))
+    mode = view.attributes.get("round_mode", "Round")
+    target = _TARGETS.get(str(view.attributes.get("dst_type", "INT8")))
+    if mode != "Round" and target is not None and target not in soc.quant_rules.obeys_round_mode:
+        allowed = Text("round_mode of AscendQuant must be Round for {target}", target=target.value)
+        observed = Text("{mode}, which the kernel ignores: it rounds ties to even", mode=mode)
+        yield _finding(view, path, "round_mode", allowed, observed, soc_words(soc.name))
+
+
+def _root(view: SourceNode) -> Text:
+    scale = view.attributes.get("scale", 0.0)
+    factor = f"{scale:g}" if isinstance(scale, int | float) else str(scale)
+    return Text("1: a device multiplies by {factor} once, not twice", factor=factor)
+
+
+def _finding(
+    view: SourceNode,
+    path: str,
+    attribute: str,
+    allowed: Text,
+    observed: Text,
+    when: Text | None = None,
+) -> Finding:
+    code, help_ = _KINDS[attribute]
+    return Finding(
+        code=code,
+        standing=Standing.ACCURACY,
+        rule=f"AscendQuant/obeyed/{attribute}",
+        source="",
+        place=Place(path, view.index, view.name, view.op_type, f"attribute {attribute}"),
+        scope=view.scope,
+        observed=observed,
+        allowed=allowed,
+        help=help_,
+        when=when or Text(""),
+    )

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from atc_py.check.rules.reading import READ_LIMIT
+from atc_py.check.reading import READ_LIMIT
 from atc_py.onnx_graph.source import (
     INTERNAL_PREFIX,
     AttributeSchema,
@@ -77,10 +77,10 @@ def place_node(
             return OpsetPlacement(opset, view, view, spec)
     refusals: list[Text] = []
     for opset, listed in versions:
-        found = _Restating(view, spec, own, listed).at(opset)
-        if not isinstance(found, Text):
-            return OpsetPlacement(opset, view, found, spec)
-        refusals.append(found)
+        form = _Restating(view, spec, own, listed).at(opset)
+        if not isinstance(form, Text):
+            return OpsetPlacement(opset, view, form, spec)
+        refusals.append(form)
     return OpsetRefusal(refusals[0] if refusals else _NO_VERSION)
 
 
@@ -134,11 +134,11 @@ def _listed(
 ) -> Iterator[tuple[int, OperatorSchema]]:
     """Yield a listed opset for each listed version of the operator, nearest to `opset` first."""
     seen: set[int] = set()
-    for each in sorted(spec.opsets, key=lambda listed: (abs(listed - opset), -listed)):
-        schema = history.at(spec.op, each)
+    for item in sorted(spec.opsets, key=lambda listed: (abs(listed - opset), -listed)):
+        schema = history.at(spec.op, item)
         if schema is not None and schema.since_version not in seen:
             seen.add(schema.since_version)
-            yield each, schema
+            yield item, schema
 
 
 class _Restating:
@@ -192,7 +192,9 @@ class _Restating:
                 continue
             if listed is not None and listed.type != own.type:
                 return self._means_otherwise(Text("the type of attribute {name}", name=name))
-            if listed is not None or self._is_judged(name):
+            row = self._spec.attribute(name)
+            judged = not self._strict and row is not None and self._spec.is_unlisted(row)
+            if listed is not None or judged:
                 kept[name] = value
             elif value != own.default:
                 return self._lacks(Text("attribute {name}", name=name))
@@ -226,14 +228,9 @@ class _Restating:
                 return self._lacks(Text("attribute {name} with {value}", name=name, value=value))
         return None
 
-    def _is_judged(self, name: str) -> bool:
-        """True if the specification has a row for an attribute of unlisted opsets."""
-        row = self._spec.attribute(name)
-        return not self._strict and row is not None and self._spec.is_unlisted(row)
-
     def _inputs(self, attributes: dict[str, SourceAttr]) -> tuple[SourceTensor | None, ...] | Text:
         """The inputs by the listed version's positions; some go into `attributes`."""
-        found: dict[int, SourceTensor] = {}
+        placed: dict[int, SourceTensor] = {}
         for position, tensor in enumerate(self._view.inputs):
             if tensor is None:
                 continue
@@ -247,17 +244,25 @@ class _Restating:
                         "{element} for input {name}", element=tensor.element, name=formal.name
                     )
                     return self._lacks(what)
-                found[target] = tensor
+                placed[target] = tensor
                 continue
             schema = self._listed.attributes.get(formal.name)
             value = None if schema is None else _as_attribute(tensor, schema)
             if value is None:
-                return self._not_movable(formal.name, is_attribute=schema is not None)
+                if schema is None:
+                    return self._lacks(Text("input {at}", at=formal.name))
+                return Text(
+                    "{name} is an attribute in version {listed} of {op}, which is listed, and an "
+                    "input that is not constant here",
+                    name=formal.name,
+                    listed=self._listed.since_version,
+                    op=self._spec.op,
+                )
             # An empty list of axes means the same as an absent one, but older versions lack the form.
             if value != ():
                 attributes[formal.name] = value
-        count = max(found, default=-1) + 1
-        return tuple(found.get(position) for position in range(count))
+        count = max(placed, default=-1) + 1
+        return tuple(placed.get(position) for position in range(count))
 
     def _accepts_dtype(self, tensor: SourceTensor, target: int) -> bool:
         """True if the listed version, or the list itself, takes the element type."""
@@ -270,12 +275,12 @@ class _Restating:
 
     def _position(self, formal: FormalParameter, position: int) -> int | None:
         """The listed version's position of the input: by name, else the old one."""
-        names = [each.name for each in self._listed.inputs]
+        names = [item.name for item in self._listed.inputs]
         if formal.variadic:
             return position if _formal_at(self._listed.inputs, position) else None
         if formal.name in names:
             return names.index(formal.name)
-        own = {each.name for each in self._own.inputs}
+        own = {item.name for item in self._own.inputs}
         renamed = position < len(names) and names[position] not in own
         return position if renamed and formal.name not in self._listed.attributes else None
 
@@ -304,13 +309,8 @@ class _Restating:
                 return self._lacks(Text("output {at}", at=name))
         return None
 
-    @property
-    def _versions(self) -> tuple[int, int]:
-        return self._own.since_version, self._listed.since_version
-
     def _refusal(self, template: str, part: Text) -> Text:
-        """Say what stands between the node's version and the listed one."""
-        own, listed = self._versions
+        own, listed = self._own.since_version, self._listed.since_version
         return Text(template, listed=listed, own=own, op=self._spec.op, part=part)
 
     def _lacks(self, part: Text) -> Text:
@@ -330,19 +330,6 @@ class _Restating:
         return self._refusal(
             "{part} changed between version {listed} of {op}, which is listed, and version {own}",
             part,
-        )
-
-    def _not_movable(self, name: str, *, is_attribute: bool) -> Text:
-        """An input that the listed version does not take as one."""
-        if not is_attribute:
-            return self._lacks(Text("input {at}", at=name))
-        listed = self._listed.since_version
-        return Text(
-            "{name} is an attribute in version {listed} of {op}, which is listed, and an "
-            "input that is not constant here",
-            name=name,
-            listed=listed,
-            op=self._spec.op,
         )
 
 

@@ -157,7 +157,7 @@ def convert(
 
 def _print_refusal(error: AtcError) -> None:
     """Print why there is no offline model, the errors last, and how many they are."""
-    from atc_py.check.refusal import RulesBrokenError
+    from atc_py.check.added_findings import RulesBrokenError
     from atc_py.report.model.conversion import closing_line, refusal_lines
 
     if isinstance(error, RulesBrokenError):

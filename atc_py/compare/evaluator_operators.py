@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops import op_grid_sample
 
-from atc_py.onnx_graph.folding.evaluator_faults import SINCE
+from atc_py.onnx_graph.folding.evaluate import SINCE
 from atc_py.tensor.shapes import normalize_axis
 
 _LEAST = 1e-9

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.compare.reference import ReferenceModel
-from atc_py.onnx_graph.rewriting.qdq.opening import result_scale_at
+from atc_py.onnx_graph.rewriting.qdq.importing import result_scale_at
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.results.judgment import QuantizedGrid
 from atc_py.target import find_operator

@@ -12,7 +12,7 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.options.compile_options import QuantBias
 from atc_py.options.quantize_options import RewriteOptions
 from atc_py.pipeline.quantize import rewrite_quantized
@@ -44,7 +44,7 @@ def open_original(
         _refuse_other_ports(found, other)
         other.scaled = found.balanced
         return other.standing_for(found, "")
-    if not has_ascend_nodes(found):
+    if not is_deploy_form(node.op_type for node in found.nodes):
         return found
     rewritten = folder / "original.qdq.onnx"
     rewrite_quantized(model, rewritten, RewriteOptions(form=_FORM, quant_bias=quant_bias))
@@ -91,7 +91,7 @@ def runnable_file(file: OnnxFile, folder: Path) -> OnnxFile:
     Raises:
         AtcError: as `open_original`.
     """
-    if not has_ascend_nodes(file):
+    if not is_deploy_form(node.op_type for node in file.nodes):
         return file
     rewritten = folder / f"{file.path.stem}.{_FORM}.onnx"
     rewrite_quantized(file.path, rewritten, RewriteOptions(form=_FORM, external_data=True))

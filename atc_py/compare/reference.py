@@ -29,7 +29,7 @@ from atc_py.compare.reference_engines import (
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
 from atc_py.onnx_graph.reading.mapped import reading_errors
-from atc_py.onnx_graph.rewriting.balance_marks import balanced_values
+from atc_py.onnx_graph.reading.onnx_file import balanced_values
 from atc_py.system.input_files import check_regular
 from atc_py.text import SEMICOLON, Text
 

@@ -7,10 +7,10 @@ CANN's parser and kernels compute of it; the rest of the file stays as it is, to
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from atc_py.check.answers import State
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.deviations import Met, deviation_findings, met_deviations
 from atc_py.check.evaluate import check_view
+from atc_py.check.reading import State
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
 from atc_py.fix.cann import FORMS
@@ -19,14 +19,14 @@ from atc_py.fix.deviating import bound_node, nodes_before
 from atc_py.fix.facts import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.folding.bind import observe_inputs
+from atc_py.onnx_graph.folding.folded import fold_with_branches
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.onnx_graph.folding.if_branches import fold_with_branches
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
+from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceModel, SourceNode
-from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.spec import Library
 from atc_py.spec.deviations import Certainty
 from atc_py.system.structs import replace

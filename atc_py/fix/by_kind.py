@@ -22,20 +22,19 @@ import msgspec
 
 from atc_py.check.alike import likeness
 from atc_py.check.bound_node import Conditions
+from atc_py.check.conditions import depends_on_nodes_before
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Finding, Standing
-from atc_py.check.nodes_before import depends_on_nodes_before
 from atc_py.fix.deviating import is_unknown_to_parser
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import MOST_NEW_NODES, Fixed
 from atc_py.fix.start import Start
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.folding.if_branches import FoldedGraph
+from atc_py.onnx_graph.folding.graph import FoldedGraph, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.source import SourceModel, SourceNode
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library
 from atc_py.system.structs import replace

@@ -14,8 +14,13 @@ from atc_py.fix.unfit import require
 from atc_py.ir import ConstData, DeferredConst, DenseConst
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.history import history
-from atc_py.onnx_graph.rewriting.function_body import BodyNode, function_body
-from atc_py.onnx_graph.rewriting.graph_body import GraphBody, is_message, renamed_attributes
+from atc_py.onnx_graph.rewriting.graph_body import (
+    BodyNode,
+    GraphBody,
+    function_body,
+    is_message,
+    renamed_attributes,
+)
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.system import structs

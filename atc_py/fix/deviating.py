@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from atc_py.check.bound_node import BoundNode, Conditions
+from atc_py.check.conditions import NodesBefore
 from atc_py.check.deviations import met_deviations, parser_opsets
 from atc_py.check.evaluate import Checked
-from atc_py.check.nodes_before import NodesBefore
 from atc_py.check.restating import OpsetPlacement
 from atc_py.onnx_graph.source import SourceModel, SourceNode
 from atc_py.spec import ONNX_DOMAINS, Library
-from atc_py.spec.generations import find_generation
+from atc_py.spec.lists import find_generation
 
 
 def bound_node(placed: OpsetPlacement, conditions: Conditions, before: NodesBefore) -> BoundNode:

@@ -18,15 +18,14 @@ from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_o
 from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
-from atc_py.onnx_graph.folding.folded import FoldedModel
+from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, levels_of
-from atc_py.onnx_graph.folding.if_branches import fold_with_branches
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
+from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode
-from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library

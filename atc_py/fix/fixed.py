@@ -17,8 +17,8 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.source import SourceModel, SourceNode
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.text import Text
 
 # Nodes before a node that a rule may look through; patterns have fewer.

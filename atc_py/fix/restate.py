@@ -16,14 +16,13 @@ from atc_py.check.restating import restated_at
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.folding.if_branches import Branch
+from atc_py.onnx_graph.folding.graph import Branch, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.history import history
-from atc_py.onnx_graph.rewriting.branch_messages import branch_message, with_branches
+from atc_py.onnx_graph.rewriting.model_message import branch_message, with_branches
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import OperatorSchema, SourceModel, SourceNode
 from atc_py.spec import Library, OpSpec
-from atc_py.spec.generations import find_generation
+from atc_py.spec.lists import find_generation
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text

@@ -6,17 +6,15 @@ from pathlib import Path
 
 import msgspec
 
-from atc_py.check.added_findings import amended
+from atc_py.check.added_findings import amended, with_kept
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import CheckReport, Finding, ModelCheck, OtherVerdict, Standing
-from atc_py.check.kept import with_kept
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_INPUT_SHAPE
-from atc_py.onnx_graph.folding.survey import Survey, surveyed
 from atc_py.onnx_graph.reading.file_graph import file_graph_of
 from atc_py.onnx_graph.reading.history import history
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile, Survey, surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.onnx_graph.source.file_graph import FileGraph

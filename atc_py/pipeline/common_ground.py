@@ -17,7 +17,7 @@ from atc_py.system.structs import replace
 from atc_py.target import Soc, find_soc
 
 if TYPE_CHECKING:
-    from atc_py.onnx_graph.folding.fold_memo import FoldMemo
+    from atc_py.onnx_graph.folding.evaluate import FoldMemo
     from atc_py.pipeline.preprocessing import PictureConfigs
 
 

@@ -13,9 +13,8 @@ from atc_py.diag import Diagnostic
 from atc_py.ir import Graph
 from atc_py.kernels.kernels import KernelSet, SourceMemo, emit_kernels
 from atc_py.kernels.writing import write_kernels
-from atc_py.onnx_graph.reading.chosen_ends import with_user_ends
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.reading.read import read_model, with_user_ends
 from atc_py.options.compile_options import CompileOptions
 from atc_py.package.contents import PackageContents
 from atc_py.package.writer import write_model

@@ -3,17 +3,16 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from atc_py.check.refusal import RulesBrokenError
+from atc_py.check.added_findings import RulesBrokenError
 from atc_py.cost.network import network_cost
 from atc_py.diag import AtcError, AtcFault, Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE, GEAR_NOT_COMPILED
 from atc_py.kernels.kernels import SourceMemo
-from atc_py.onnx_graph.folding.fold_memo import FoldMemo
+from atc_py.onnx_graph.folding.evaluate import FoldMemo
 from atc_py.onnx_graph.folding.graph import ValueType
-from atc_py.onnx_graph.reading.chosen_ends import with_user_ends
-from atc_py.onnx_graph.reading.declared import DeclaredInput
+from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.reading.read import read_model, with_user_ends
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes

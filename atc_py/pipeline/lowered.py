@@ -3,9 +3,9 @@
 from functools import partial
 from pathlib import Path
 
+from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
-from atc_py.check.refusal import RulesBrokenError
 from atc_py.ir import Graph
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model

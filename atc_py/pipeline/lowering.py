@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import ModelCheck, Standing
-from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import Diagnostic
 from atc_py.ir import Graph
 from atc_py.lowering.coverage import not_lowered

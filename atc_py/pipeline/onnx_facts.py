@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from atc_py.onnx_graph.reading.declared import DeclaredInput
-from atc_py.onnx_graph.reading.file_facts import (
+from atc_py.onnx_graph.reading.contents import DeclaredInput
+from atc_py.onnx_graph.reading.file_graph import (
     dtype_name,
     external_tensors,
     operator_counts,

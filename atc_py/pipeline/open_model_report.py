@@ -1,11 +1,10 @@
 """Report on a model with open dims: what is known of it, and whether any dims compile."""
 
+from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.findings import Finding, ModelCheck, Standing
-from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag import AtcError
 from atc_py.lowering.coverage import not_lowered
-from atc_py.onnx_graph.folding.survey import surveyed
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.passes.precision.model_names import check_soc

@@ -11,8 +11,7 @@ from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied
 from atc_py.fix.fixed_files import state_at_listed_opset
 from atc_py.fix.restate import changed_operators
-from atc_py.onnx_graph.folding.survey import surveyed
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.qdq.rewriting import FixedGraph, rewrite_file
 from atc_py.options.compile_options import CheckOptions

@@ -13,18 +13,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from atc_py.check.alike import compiled_nodes
 from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.evaluate import Checked
 from atc_py.check.findings import Finding, Standing
-from atc_py.check.specimens import compiled_nodes
 from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import INFINITY_CLIPPED, NO_KERNEL
 from atc_py.ir import Graph, Phase
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
-from atc_py.onnx_graph.folding.sample import sample
-from atc_py.onnx_graph.folding.survey import Survey
+from atc_py.onnx_graph.folding.folded import sample
+from atc_py.onnx_graph.reading.onnx_file import Survey
 from atc_py.onnx_graph.source import SourceModel, SourceNode, form_of
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.contents import PackageContents

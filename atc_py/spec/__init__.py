@@ -12,8 +12,7 @@ from atc_py.spec.library import (
 )
 from atc_py.spec.loader import load_spec, parse_spec
 from atc_py.spec.model import AttributeSpec, AttributeType, OperandSpec, OpSpec, Target, compressed
-from atc_py.spec.names import stem_of
-from atc_py.spec.rule import Level, Rule, When
+from atc_py.spec.rule import Level, Rule, When, stem_of
 
 __all__ = [
     "ONNX_DOMAINS",

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from atc_py.spec.document import DataPath, Problem
-from atc_py.spec.levels import check_rewrites
 from atc_py.spec.model import AttributeSpec, AttributeType, OperandSpec, OpSpec, Value
-from atc_py.spec.references import check_references
+from atc_py.spec.references import check_references, check_rewrites
 from atc_py.text import Text
 
 _MAX_OPSET = 30
@@ -51,7 +50,6 @@ def _opsets(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _operands(spec: OpSpec) -> Iterator[Problem]:
-    """Yield problems with names, positions and shapes of inputs and outputs."""
     for section, rows in (("inputs", spec.inputs), ("outputs", spec.outputs)):
         yield from _repeated_names((section,), [row.name for row in rows])
         for position, row in enumerate(rows):
@@ -123,7 +121,6 @@ def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
 
 
 def _layouts(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
-    """Yield problems of an operand's layout, or of its layouts."""
     if row.layout is not None and len(row.layout) != row.rank:
         message: Text = Text(
             "layout {layout} has {count} letters, rank is {rank}",
@@ -149,7 +146,6 @@ def _layouts(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
 
 
 def _letters(path: DataPath, layout: str) -> Iterator[Problem]:
-    """Yield a problem if a letter occurs twice in a layout."""
     if len(set(layout)) != len(layout):
         message = Text("layout {layout} has a letter twice", layout=layout)
         yield Problem(path, message, Text("rules name dimensions by these letters"))
@@ -188,7 +184,6 @@ def _values(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
 
 
 def _is_of_type(value: Value, type_: AttributeType) -> bool:
-    """True if `value` can be an attribute of type `type_`."""
     if type_.is_list:
         return isinstance(value, tuple) and all(_is_of_type(item, type_.element) for item in value)
     allowed = _PYTHON.get(type_, ())
@@ -221,7 +216,6 @@ def _bounds(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
 
 
 def _span(path: DataPath, row: AttributeSpec | OperandSpec) -> Iterator[Problem]:
-    """Yield a problem if `since` is after `until`."""
     if row.since is not None and row.until is not None and row.since > row.until:
         message = Text("since {since} is after until {until}", since=row.since, until=row.until)
         yield Problem((*path, "since"), message, Text("both are opsets that still have it"))

@@ -2,6 +2,16 @@
 
 The subset is small: mappings with names as keys, sequences, text, numbers and booleans. Anchors,
 aliases, tags, empty values and repeated keys are refused, so a file means what it appears to mean.
+
+A specification may say only how a list differs; the rest is as another list has it. `like: base` at
+the top of a file inherits the data of the same operator's file in that list. Keys of the file
+replace inherited ones, with these exceptions:
+
+- inputs, outputs, attributes and deviations are matched by name: the keys of an item replace those
+  of its namesake, items with new names come last, `drop: true` leaves one out;
+- constraints are added after inherited ones; `dropped_rules` lists parts of those that do not
+  hold, each of which must match one or more;
+- `without: [keys]`, in the file or in an item, leaves out keys that would be inherited.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -10,6 +20,7 @@ import msgspec
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC
+from atc_py.system.structs import replace
 from atc_py.text import Text
 
 MAX_BYTES = 65536
@@ -63,3 +74,119 @@ def spec_error(
     """The diagnostic for a fault at `mark` of a specification."""
     place = Place(mark.file or file, line=mark.line, column=mark.column)
     return BAD_SPEC.error(message, place=place, help=help)
+
+
+LIKE = "like"
+"""The key that names the list whose file this one is like."""
+
+SECTIONS = ("inputs", "outputs", "attributes", "deviations", "constraints")
+"""Lists whose items remember their line."""
+
+_NAMED = SECTIONS[:4]
+_OWN = {LIKE, "dropped_rules", "without"}
+
+
+def merged(own: Document, other: Document) -> Document:
+    """A document of the data of `own` over those of `other`.
+
+    Items of `SECTIONS` get their line as `@line`, below 0 if they stand in `other`.
+
+    Raises:
+        AtcError: BAD_SPEC for items to drop and keys to leave out that `other` does not have.
+    """
+    return _Merger(own, other).document()
+
+
+class _Merger:
+    def __init__(self, own: Document, other: Document) -> None:
+        self._own, self._other = own, other
+        self._result = Document(own.file)
+
+    def document(self) -> Document:
+        own, other = self._own.data, self._other.data
+        kept = self._without(other, own, ())
+        data = {**kept, **{key: own[key] for key in own if key not in _OWN}}
+        for key in data:
+            source = self._own if key in own else self._other
+            self._take_marks(source, (key,), (key,))
+        for section in _NAMED:
+            if section in kept:
+                data[section] = self._items(section)
+        data["constraints"] = self._constraints()
+        line = self._other.mark(("opsets",), key=True).line
+        if "opsets" not in own:
+            data["@opsets_line"] = -line
+        data["@like_path"] = self._other.file
+        self._result.data = data
+        return self._result
+
+    def _items(self, section: str) -> list[dict[str, Any]]:
+        mine_all = self._own.data.get(section, [])
+        own = {item.get("name"): at for at, item in enumerate(mine_all)}
+        items: list[dict[str, Any]] = []
+        for at, item in enumerate(self._other.data[section]):
+            mine = own.pop(item["name"], None)
+            if mine is None:
+                items.append(self._placed(item, self._other, (section, at), len(items)))
+                continue
+            over = dict(mine_all[mine])
+            if over.pop("drop", False):
+                continue
+            kept = self._without(item, over, (section, mine))
+            over.pop("without", None)
+            items.append(self._placed({**kept, **over}, self._own, (section, mine), len(items)))
+        for at in own.values():
+            item = mine_all[at]
+            if "drop" in item or "without" in item:
+                raise self._fault(
+                    (section, at), Text("the other list has no {item}", item=repr(item.get("name")))
+                )
+            items.append(self._placed(item, self._own, (section, at), len(items)))
+        return items
+
+    def _constraints(self) -> list[dict[str, Any]]:
+        """The rules inherited that are not dropped, then the own ones."""
+        dropped = self._own.data.get("dropped_rules", [])
+        unused = set(range(len(dropped)))
+        rules: list[dict[str, Any]] = []
+        for at, rule in enumerate(self._other.data.get("constraints", [])):
+            matching = {n for n, part in enumerate(dropped) if part.items() <= rule.items()}
+            unused -= matching
+            if not matching:
+                rules.append(self._placed(rule, self._other, ("constraints", at), len(rules)))
+        for at in sorted(unused):
+            raise self._fault(("dropped_rules", at), Text("the other list has no such rule"))
+        for at, rule in enumerate(self._own.data.get("constraints", [])):
+            rules.append(self._placed(rule, self._own, ("constraints", at), len(rules)))
+        return rules
+
+    def _without(self, other: dict[str, Any], own: dict[str, Any], at: DataPath) -> dict[str, Any]:
+        """`other` without the keys that `own` leaves out."""
+        left_out = own.get("without", [])
+        for key in left_out:
+            if key not in other:
+                raise self._fault(
+                    (*at, "without"), Text("the other list has no key {key} here", key=repr(key))
+                )
+        return {key: value for key, value in other.items() if key not in left_out}
+
+    def _placed(
+        self, item: dict[str, Any], source: Document, at: DataPath, position: int
+    ) -> dict[str, Any]:
+        """An item with its line; its marks move to its new position."""
+        self._take_marks(source, at, (at[0], position))
+        line = source.mark(at).line
+        return {**item, "@line": -line if source is self._other else line}
+
+    def _take_marks(self, source: Document, at: DataPath, to: DataPath) -> None:
+        file = self._other.file if source is self._other else ""
+        for marks, mine in (
+            (source.values, self._result.values),
+            (source.keys, self._result.keys),
+        ):
+            for path in (path for path in marks if path[: len(at)] == at):
+                mine[to + path[len(at) :]] = replace(marks[path], file=file)
+
+    def _fault(self, at: DataPath, message: Text) -> AtcError:
+        help_ = Text("compare the file with that of the list it is like")
+        return spec_error(self._own.file, self._own.mark(at), message, help_)

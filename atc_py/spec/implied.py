@@ -4,7 +4,6 @@ A row that says `rank: 4` or `one_of: [0, 1]` demands as much as a line under `c
 both become rules, so that later code only reads rules.
 """
 
-# Annotations are not postponed here: msgspec reads them when the structs are made.
 from collections.abc import Iterator
 
 from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec, Value

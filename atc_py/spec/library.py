@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,12 +13,14 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC
 from atc_py.diag.suggestions import nearest
 from atc_py.options.compile_options import ANY_LIST, DEFAULT_LIST, FIRST_LIST
-from atc_py.spec.folder import FolderContents, read_folder
 from atc_py.spec.lists import find_list, operator_lists
 from atc_py.spec.loader import load_spec
 from atc_py.spec.model import OpSpec
-from atc_py.spec.names import folded, stem_of
+from atc_py.spec.rule import folded, stem_of
 from atc_py.text import Text
+
+if TYPE_CHECKING:
+    from atc_py.spec.lint import FolderContents
 
 ONNX_DOMAINS = frozenset({"", "ai.onnx"})
 """Both names of ONNX's own operator domain."""
@@ -73,6 +76,8 @@ class Library:
             AtcError: BAD_SPEC with every fault of every file, FILE_NOT_FOUND or FILE_UNREADABLE
                 where the folder or a file cannot be read.
         """
+        from atc_py.spec.lint import read_folder  # users' folders alone
+
         contents = read_folder(folder)
         if contents.faults:
             raise AtcError(*contents.faults)
@@ -119,17 +124,17 @@ class Library:
     def lookup(self, name: str) -> OpSpec | None:
         """The specification of the operator `name`, in any case or in the list's spelling."""
         wanted = folded(name)
-        found = self._by_stem(wanted)
-        if found is not None:
-            return found
+        spec = self._by_stem(wanted)
+        if spec is not None:
+            return spec
         return next((s for s in self.all() if s.listed_as and folded(s.listed_as) == wanted), None)
 
     def near(self, name: str, count: int = 3) -> tuple[str, ...]:
         """Operators with names like `name`, nearest first."""
         stems = [folded(entry.stem) for entry in self.index()]
         close = nearest(folded(name), dict.fromkeys(stems), count, _LIKENESS)
-        found = [self._by_stem(match) for match in close]
-        return tuple(spec.op for spec in found if spec is not None)
+        specs = [self._by_stem(match) for match in close]
+        return tuple(spec.op for spec in specs if spec is not None)
 
     def all(self) -> tuple[OpSpec, ...]:
         """Every specification, by operator."""
@@ -176,7 +181,6 @@ class Library:
         return self._entries
 
     def _load(self, stem: str) -> OpSpec | None:
-        """The own specification with that stem, or None."""
         entry = self._index().get(stem)
         if entry is not None and stem not in self._loaded:
             self._loaded[stem] = load_spec(entry.path)
@@ -205,8 +209,8 @@ def library(list_name: str = FIRST_LIST) -> Library:
     if list_name != ANY_LIST:
         return Library(find_list(list_name).folder)
     both: Library | None = None
-    for each in reversed(operator_lists()):
-        both = Library(each.folder, both)
+    for entry in reversed(operator_lists()):
+        both = Library(entry.folder, both)
     return both or library()
 
 

@@ -1,4 +1,7 @@
-"""Operator lists: the editions of the list that atc-py brings along, one folder each."""
+"""Editions that atc-py brings along: operator lists, a folder each, and generations of CANN.
+
+A generation is read by an edition of published sources.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -8,17 +11,82 @@ import msgspec
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
 from atc_py.options.compile_options import ANY_LIST
-from atc_py.spec.kept_data import kept_document
+from atc_py.spec.deviations import Certainty
+from atc_py.spec.loader import kept_document
+from atc_py.spec.rule import Bilingual
 from atc_py.system.resources import op_specs_dir
 from atc_py.system.struct_types import ready_for_threads
 from atc_py.text import Text
 
 
-class ListSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Source of a list, in English and Chinese."""
+class Edition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sources of one year.
 
-    en: str
-    zh: str
+    Attributes:
+        year: of their publication.
+        opsets: first and last opset at which its parser has most operators, a pair for each run.
+        source: the repositories.
+    """
+
+    year: int
+    opsets: tuple[tuple[int, int], ...]
+    source: Bilingual
+
+
+class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A major release of CANN.
+
+    Attributes:
+        major: its number, as `--cann` takes it.
+        edition: year of the sources by which it is read.
+        certainty: PROVEN if these are the release's own sources, INFERRED if no source of the
+            release is published and these are the nearest.
+    """
+
+    major: int
+    edition: int
+    certainty: Certainty
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    editions: tuple[Edition, ...]
+    generations: tuple[Generation, ...]
+
+
+ready_for_threads(_File)
+
+
+@cache
+def _file() -> _File:
+    path = op_specs_dir() / "cann.yaml"
+    return msgspec.convert(kept_document(path), _File)
+
+
+def editions() -> tuple[Edition, ...]:
+    """The editions, oldest first."""
+    return _file().editions
+
+
+def generations() -> tuple[Generation, ...]:
+    """The generations, oldest first."""
+    return _file().generations
+
+
+@cache
+def find_generation(major: int) -> Generation:
+    """A generation by its number.
+
+    Raises:
+        AtcError: BAD_OPTION where its sources are not known.
+    """
+    for generation in generations():
+        if generation.major == major:
+            return generation
+    known = ", ".join(str(generation.major) for generation in generations())
+    raise BAD_OPTION.error(
+        Text("cann must be one of {known}, found {number}", known=known, number=major),
+        help=Text("leave it out for the newest"),
+    )
 
 
 class OperatorList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,7 +100,7 @@ class OperatorList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     release: str
-    source: ListSource
+    source: Bilingual
 
     @property
     def folder(self) -> Path:
@@ -51,8 +119,8 @@ def operator_lists() -> tuple[OperatorList, ...]:
 
 
 def list_names() -> tuple[str, ...]:
-    """Return what `--list` takes."""
-    return (ANY_LIST, *(each.name for each in operator_lists()))
+    """The choices of `--list`."""
+    return (ANY_LIST, *(entry.name for entry in operator_lists()))
 
 
 def find_list(name: str) -> OperatorList:
@@ -61,7 +129,7 @@ def find_list(name: str) -> OperatorList:
     Raises:
         AtcError: BAD_OPTION where there is none.
     """
-    lists = {each.name: each for each in operator_lists()}
+    lists = {entry.name: entry for entry in operator_lists()}
     if name not in lists:
         close = nearest(name, dict.fromkeys(list_names()), 1)
         hint = Text("did you mean {near}? ", near=close[0]) if close else ""

@@ -4,7 +4,6 @@ msgspec converts the YAML data straight into these structs, so their fields are 
 file may have. Fields whose key starts with `@` are filled in by the loader.
 """
 
-# Annotations are not postponed here: msgspec reads them when the structs are made.
 from enum import Enum
 from pathlib import PurePath
 from typing import Annotated, Literal, TypeAlias
@@ -12,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from atc_py.spec.deviations import Deviation, Registered
-from atc_py.spec.rule import CounterEvidence, Level, Number, RewriteName, Scalar
+from atc_py.spec.rule import Bilingual, CounterEvidence, Level, Number, RewriteName, Scalar
 from atc_py.spec.rules import Constraint
 from atc_py.tensor.dtypes import DType
 
@@ -62,13 +61,6 @@ _ELEMENTS = {
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A part of a specification: frozen, and without keys that it does not have."""
-
-
-class Summary(_Part, frozen=True, kw_only=True):
-    """Summary of the operator, in English and Chinese."""
-
-    en: _Words
-    zh: _Words
 
 
 class Notes(_Part, frozen=True, kw_only=True):
@@ -148,7 +140,7 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
 
     def layout_of(self, rank: int) -> str | None:
         """The layout of a tensor of `rank`, or None where it has none of that rank."""
-        return next((each for each in self.all_layouts if len(each) == rank), None)
+        return next((layout for layout in self.all_layouts if len(layout) == rank), None)
 
     def has_rank(self, rank: int) -> bool:
         """True if it may have `rank`."""
@@ -289,7 +281,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     opsets: tuple[int, ...] = ()
     restated_since: int = 1
     custom: bool = False
-    summary: Summary
+    summary: Bilingual
     inputs: tuple[OperandSpec, ...]
     outputs: tuple[OperandSpec, ...]
     attributes: tuple[AttributeSpec, ...] = ()
@@ -303,7 +295,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     page: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}\Z")] | None = None
     kept: bool = False
     special_case: bool = False
-    unpublished: Summary | None = None
+    unpublished: Bilingual | None = None
     path: str = msgspec.field(default="", name="@path")
     like_path: str = msgspec.field(default="", name="@like_path")
     opsets_line: int = msgspec.field(default=1, name="@opsets_line")

@@ -1,8 +1,9 @@
-"""Checks of the names in rules and targets: operands, dimensions and attributes must exist."""
+"""Checks of names: operands, dimensions and attributes in rules and targets, and rewrites."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from atc_py.spec.deviation_rules import (
+from atc_py.spec.deviations import (
     AnyAttrGiven,
     AttrAbsent,
     AttrRepeats,
@@ -11,7 +12,8 @@ from atc_py.spec.deviation_rules import (
 )
 from atc_py.spec.document import DataPath, Problem
 from atc_py.spec.model import AttributeType, OpSpec
-from atc_py.spec.rule import Rule, When
+from atc_py.spec.rewrites import REWRITES
+from atc_py.spec.rule import Level, Rule, When
 from atc_py.spec.rules import (
     ATTRIBUTE_ARGUMENTS,
     OPERAND_ARGUMENTS,
@@ -26,6 +28,58 @@ from atc_py.spec.rules import (
     KnownSumIsDim,
 )
 from atc_py.text import Text
+
+_KNOWN = Text("rewrites: {rewrites}", rewrites=", ".join(REWRITES))
+
+
+class _Row(NamedTuple):
+    """Place of a level: its line, its key, and the rewrite named beside it."""
+
+    path: DataPath
+    key: str
+    level: Level
+    rewrite: str | None
+
+
+def check_rewrites(spec: OpSpec) -> Iterator[Problem]:
+    """Yield names of rewrites that do not exist; a check that reports one looks it up."""
+    for row in _rows(spec):
+        if row.rewrite is not None and row.rewrite not in REWRITES:
+            message = Text("no rewrite is called {rewrite}", rewrite=repr(row.rewrite))
+            yield Problem((*row.path, "rewrite"), message, _KNOWN)
+
+
+def check_levels(spec: OpSpec) -> Iterator[Problem]:
+    """Yield levels and rewrites that do not go together."""
+    for row in _rows(spec):
+        if row.level is Level.REWRITE and row.rewrite is None:
+            message = Text("{key}: rewrite does not say which rewrite", key=row.key)
+            where: DataPath = (*row.path, row.key)
+            yield Problem(
+                where, message, Text("add the key rewrite; {known}", known=_KNOWN), key=True
+            )
+        if row.level is not Level.REWRITE and row.rewrite is not None:
+            message = Text(
+                "rewrite is given, but {key} is {level}", key=row.key, level=row.level.value
+            )
+            help_ = Text("write {key}: rewrite, or delete the key rewrite", key=row.key)
+            yield Problem((*row.path, "rewrite"), message, help_, key=True)
+
+
+def _rows(spec: OpSpec) -> Iterator[_Row]:
+    for section, operands in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+        for position, row in enumerate(operands):
+            yield _Row((section, position), "otherwise", row.otherwise, row.rewrite)
+    for position, attribute in enumerate(spec.attributes):
+        path: DataPath = ("attributes", position)
+        yield _Row(path, "otherwise", attribute.otherwise, attribute.rewrite)
+    for position, rule in enumerate(spec.constraints):
+        yield _Row(("constraints", position), "level", rule.level, rule.rewrite)
+    for position, operand in enumerate(spec.inputs):
+        if operand.beyond is not None:
+            path = ("inputs", position, "beyond")
+            yield _Row(path, "rewrite", Level.REWRITE, operand.beyond.rewrite)
+
 
 _LAID_OUT = ("tensor", "other")
 """Operands whose layouts have the dims that a rule names."""
@@ -78,7 +132,11 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
         if key in arguments:
             yield from _attribute(spec, (*path, key), str(arguments[key]))
             yield from _typed(spec, (*path, key), rule, str(arguments[key]))
-    laid_out = [str(arguments[key]) for key in _laid_out(rule) if key in arguments]
+    laid_out = [
+        str(arguments[key])
+        for key in (("other",) if isinstance(rule, CountIsProduct | KnownSumIsDim) else _LAID_OUT)
+        if key in arguments
+    ]
     if "dim" in arguments:
         yield from _dim(spec, (*path, "dim"), str(arguments["dim"]), laid_out)
     dims = arguments.get("dims", ())
@@ -95,33 +153,23 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
         yield Problem((*path, "range"), message, Text("write [lower, upper]"))
 
 
-def _laid_out(rule: Rule) -> tuple[str, ...]:
-    return ("other",) if isinstance(rule, CountIsProduct | KnownSumIsDim) else _LAID_OUT
-
-
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
-    if when.opsets is not None and when.opsets[0] > when.opsets[1]:
-        message = Text(
-            "the first opset {opsets} is after the last {opsets_2}",
-            opsets=when.opsets[0],
-            opsets_2=when.opsets[1],
-        )
-        yield Problem((*path, "opsets"), message, Text("write [first, last]"))
-    if when.written is not None and when.written[0] > when.written[1]:
-        message = Text(
-            "the first opset {opsets} is after the last {opsets_2}",
-            opsets=when.written[0],
-            opsets_2=when.written[1],
-        )
-        yield Problem((*path, "written"), message, Text("write [first, last]"))
+    for key, span in (("opsets", when.opsets), ("written", when.written)):
+        if span is not None and span[0] > span[1]:
+            message = Text(
+                "the first opset {opsets} is after the last {opsets_2}",
+                opsets=span[0],
+                opsets_2=span[1],
+            )
+            yield Problem((*path, key), message, Text("write [first, last]"))
     for position, attribute in enumerate(when.attributes):
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
     for position, name in enumerate(when.present):
         yield from _tensor(spec, (*path, "present", position), name)
     for position, name in enumerate(when.absent):
         yield from _tensor(spec, (*path, "absent", position), name)
-    for position, each in enumerate(when.dtypes):
-        yield from _tensor(spec, (*path, "dtypes", position, "tensor"), each.tensor)
+    for position, condition in enumerate(when.dtypes):
+        yield from _tensor(spec, (*path, "dtypes", position, "tensor"), condition.tensor)
     for position, ranked in enumerate(when.ranks):
         yield from _tensor(spec, (*path, "ranks", position, "tensor"), ranked.tensor)
     for position, dim in enumerate(when.dims):
@@ -131,7 +179,6 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
 
 
 def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """Yield a problem unless an operand is called `name`."""
     if spec.operand(name) is None:
         names = [row.name for row in (*spec.inputs, *spec.outputs)]
         help_ = Text("inputs and outputs: {names}", names=", ".join(names) or Text("none"))
@@ -141,7 +188,6 @@ def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
 
 
 def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """Yield a problem unless an attribute is called `name`."""
     if spec.attribute(name) is None:
         help_ = Text(
             "attributes: {n}", n=", ".join(row.name for row in spec.attributes) or Text("none")

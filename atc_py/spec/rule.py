@@ -1,14 +1,30 @@
 """Facts of every rule beside its arguments: level, conditions, place."""
 
-# Annotations are not postponed here: msgspec reads them when the structs are made.
+import re
 from enum import Enum
 from typing import Annotated, TypeAlias
 
 import msgspec
 
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec.names import stem_of
 from atc_py.tensor.dtypes import DType
+
+_WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def stem_of(op_type: str) -> str:
+    """The stem of an operator's file: its type in snake case.
+
+    `BatchNormalization` is `batch_normalization`, `PRelu` is `p_relu`, `GatherND` is `gather_nd`,
+    `AdaptiveMaxPool2D` is `adaptive_max_pool2d`; a digit does not start a word.
+    """
+    return _WORD_START.sub("_", op_type).lower()
+
+
+def folded(name: str) -> str:
+    """`name` without case and underscores, the form in which spellings are compared."""
+    return name.replace("_", "").lower()
+
 
 Number: TypeAlias = int | float
 Scalar: TypeAlias = bool | int | float | str
@@ -31,18 +47,18 @@ class Level(Enum):
     ACCURACY = "accuracy"
 
 
-class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SpecStruct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A frozen struct that refuses keys that it does not have."""
 
 
-class AttrIs(_Struct, frozen=True, kw_only=True):
+class AttrIs(SpecStruct, frozen=True, kw_only=True):
     """A condition: the attribute `name` has one of these values."""
 
     name: Text
     one_of: Annotated[tuple[Scalar, ...], msgspec.Meta(min_length=1)]
 
 
-class DimIs(_Struct, frozen=True, kw_only=True):
+class DimIs(SpecStruct, frozen=True, kw_only=True):
     """A condition: a dimension of a tensor has this dim."""
 
     tensor: Text
@@ -50,21 +66,21 @@ class DimIs(_Struct, frozen=True, kw_only=True):
     equals: int
 
 
-class OfDtype(_Struct, frozen=True, kw_only=True):
+class OfDtype(SpecStruct, frozen=True, kw_only=True):
     """A condition: in the file, a tensor has one of these dtypes."""
 
     tensor: Text
     one_of: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
 
 
-class OfRank(_Struct, frozen=True, kw_only=True):
+class OfRank(SpecStruct, frozen=True, kw_only=True):
     """A condition: a tensor has this rank."""
 
     tensor: Text
     rank: Annotated[int, msgspec.Meta(ge=0, le=8)]
 
 
-class When(_Struct, frozen=True, kw_only=True):
+class When(SpecStruct, frozen=True, kw_only=True):
     """Conditions under which a rule applies; every one that is given must hold.
 
     Attributes:
@@ -102,14 +118,14 @@ class When(_Struct, frozen=True, kw_only=True):
         return given if isinstance(given, tuple) else (given,)
 
 
-class Said(_Struct, frozen=True, kw_only=True):
-    """A part of evidence, in English and Chinese."""
+class Bilingual(SpecStruct, frozen=True, kw_only=True):
+    """A text in English and Chinese."""
 
     en: Text
     zh: Text
 
 
-class CounterEvidence(_Struct, frozen=True, kw_only=True):
+class CounterEvidence(SpecStruct, frozen=True, kw_only=True):
     """Evidence that boards take what a rule forbids.
 
     Attributes:
@@ -122,16 +138,16 @@ class CounterEvidence(_Struct, frozen=True, kw_only=True):
         ranks: of a row's rank, those that are taken.
     """
 
-    seen: Said
+    seen: Bilingual
     soc: Text
     release: Text
-    where: Said
+    where: Bilingual
     families: tuple[Text, ...] = ()
     dtypes: tuple[DType, ...] = ()
     ranks: tuple[int, ...] = ()
 
 
-class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
+class Rule(SpecStruct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
     """Facts that every rule has besides its arguments.
 
     Attributes:

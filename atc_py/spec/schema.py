@@ -142,7 +142,9 @@ def _failing_path(message: _Message, value: Any, type_: Any) -> str:
 
 def _diagnostic_of(document: Document, message: _Message) -> Diagnostic:
     what = message.what
-    path = _parse_path(message.where)
+    # `.inputs[0].name` in steps
+    steps = _STEP.finditer(message.where)
+    path: DataPath = tuple(step["key"] or int(step["index"]) for step in steps)
     allowed = _allowed_values(path, document.data)
     label = f"{_path_text(path)}: " if path else ""
     mark = document.mark(path, key=message.key)
@@ -165,21 +167,13 @@ def _in_words(what: str, value: Any) -> str:
     return what[0].lower() + what[1:].replace("`array`", "list").replace("`object`", "mapping")
 
 
-def _parse_path(text: str) -> DataPath:
-    """The path of `.inputs[0].name`."""
-    steps = _STEP.finditer(text)
-    return tuple(step["key"] or int(step["index"]) for step in steps)
-
-
 def _step(data: Any, step: str | int) -> Any:
-    """The item of `data` at `step`, or None."""
     if isinstance(data, dict):
         return data.get(step)
     return data[step] if isinstance(data, list) and isinstance(step, int) else None
 
 
 def _item(data: Any, path: DataPath) -> Any:
-    """The item of `data` at `path`."""
     for step in path:
         data = _step(data, step)
     return data
@@ -191,7 +185,6 @@ def _path_text(path: DataPath) -> str:
 
 
 def _allowed_values(path: DataPath, data: Any) -> Text:
-    """The values allowed at `path`, in words."""
     kinds: list[inspect.Type] = [inspect.type_info(OpSpec)]
     for step in path:
         tags = [
@@ -225,7 +218,6 @@ def _types_at_step(kinds: list[inspect.Type], step: str | int, data: Any) -> lis
 
 
 def _flattened_kinds(kinds: list[inspect.Type]) -> list[inspect.Type]:
-    """`kinds` with unions replaced by their members."""
     flat: list[inspect.Type] = []
     for kind in kinds:
         flat += kind.types if isinstance(kind, inspect.UnionType) else (kind,)
@@ -267,5 +259,4 @@ def _words(kind: inspect.Type) -> str:
 
 
 def _union_words(kind: inspect.Type) -> str:
-    """A type that may be a union, in words."""
     return " or ".join(filter(None, map(_words, _flattened_kinds([kind]))))

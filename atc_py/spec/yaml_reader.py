@@ -35,11 +35,11 @@ def read_document(text: str, file: str) -> Document:
             count=len(text),
         )
         raise spec_error(file, Mark(1, 1), message, Text("write one operator a file"))
-    found = _UNPRINTABLE.search(text)
-    if found is not None:
-        before = text[: found.start()]
-        mark = Mark(before.count("\n") + 1, found.start() - before.rfind("\n"))
-        message = Text("character U+{ord} is not allowed in YAML", ord=f"{ord(found.group()):04X}")
+    match = _UNPRINTABLE.search(text)
+    if match is not None:
+        before = text[: match.start()]
+        mark = Mark(before.count("\n") + 1, match.start() - before.rfind("\n"))
+        message = Text("character U+{ord} is not allowed in YAML", ord=f"{ord(match.group()):04X}")
         raise spec_error(file, mark, message, Text("delete the character; files are UTF-8 text"))
     return _Reader(text, file).read()
 
@@ -84,7 +84,6 @@ class _Reader:
             raise self._error(Mark(1, 1), message, Text("files are UTF-8 text")) from error
 
     def _value(self, event: yaml.Event, path: DataPath) -> Any:
-        """The data that starts with `event`."""
         self._refuse_references(event)
         self._document.values[path] = _mark(event)
         if len(path) > _MAX_DEPTH:
@@ -92,13 +91,20 @@ class _Reader:
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path)
         if isinstance(event, yaml.SequenceStartEvent):
-            return self._sequence(path)
+            items: list[Any] = []
+            while not isinstance(event := self._next_event(), yaml.SequenceEndEvent):
+                items.append(self._value(event, (*path, len(items))))
+            return items
         return self._scalar(event)
 
     def _mapping(self, path: DataPath) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         while not isinstance(event := self._next_event(), yaml.MappingEndEvent):
-            key = self._key(event)
+            self._refuse_references(event)
+            if not isinstance(event, yaml.ScalarEvent) or not _NAME.fullmatch(event.value):
+                help_ = Text("keys are names of letters, digits and underscores")
+                raise self._fault(event, Text("this key is not a name"), help_)
+            key = str(event.value)
             inner = (*path, key)
             if key in mapping:
                 first = self._document.keys[inner]
@@ -109,19 +115,6 @@ class _Reader:
             self._document.keys[inner] = _mark(event)
             mapping[key] = self._value(self._next_event(), inner)
         return mapping
-
-    def _key(self, event: yaml.Event) -> str:
-        self._refuse_references(event)
-        if not isinstance(event, yaml.ScalarEvent) or not _NAME.fullmatch(event.value):
-            help_ = Text("keys are names of letters, digits and underscores")
-            raise self._fault(event, Text("this key is not a name"), help_)
-        return str(event.value)
-
-    def _sequence(self, path: DataPath) -> list[Any]:
-        items: list[Any] = []
-        while not isinstance(event := self._next_event(), yaml.SequenceEndEvent):
-            items.append(self._value(event, (*path, len(items))))
-        return items
 
     def _scalar(self, event: Any) -> bool | int | float | str:
         """Text, a number or a boolean; only plain text can be other than text."""
@@ -192,7 +185,6 @@ class _Reader:
         message: Text,
         help: Text,  # noqa: A002  (the word that users read)
     ) -> AtcError:
-        """A fault where `event` starts."""
         return self._error(_mark(event), message, help)
 
     def _error(
@@ -201,10 +193,8 @@ class _Reader:
         message: Text,
         help: Text,  # noqa: A002  (the word that users read)
     ) -> AtcError:
-        """A fault at `mark`."""
         return spec_error(self._document.file, mark, message, help)
 
 
 def _mark(event: Any) -> Mark:
-    """The mark at which `event` starts."""
     return Mark(event.start_mark.line + 1, event.start_mark.column + 1)

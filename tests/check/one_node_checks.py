@@ -10,8 +10,8 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Finding, ModelCheck
 from atc_py.onnx_graph.folding import fold
-from atc_py.onnx_graph.folding.survey import survey
 from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.options.compile_options import PrecisionMode
@@ -48,7 +48,7 @@ def check_node(
     path.unlink(missing_ok=True)
     path.write_bytes(model.SerializeToString())
     with patch.object(fold._Folder, "_try", lambda _self, _node: None):
-        view = survey(read_model(path, lenient=True), {})
+        view = surveyed(read_model(path, lenient=True), {}).model
     view = replace(view, nodes=tuple(_as_seen(node, seen or {}) for node in view.nodes))
     check = check_view(view, Conditions(mode, find_soc(soc)), specs or library(), history()).check
     assert check.nodes

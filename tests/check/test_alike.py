@@ -8,11 +8,10 @@ import pytest
 from onnx import helper
 
 from atc_py.check import evaluate
-from atc_py.check.alike import likeness
+from atc_py.check.alike import compiled_nodes, likeness
 from atc_py.check.findings import Standing
 from atc_py.check.restating import OpsetPlacement, place_node
-from atc_py.check.specimens import compiled_nodes
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.pipeline import check
@@ -109,7 +108,7 @@ def test_nodes_are_alike_where_nothing_that_counts_differs(
 
 @pytest.mark.parametrize("shape", ["fan out", "elementwise chain", "convolutions", "many outputs"])
 def test_large_models_have_few_kinds_of_nodes(shape: str, tmp_path: Path) -> None:
-    model = survey(read_model(onnx_files.save(SHAPES[shape](60), tmp_path)), {})
+    model = surveyed(read_model(onnx_files.save(SHAPES[shape](60), tmp_path)), {}).model
     kinds = compiled_nodes(model)
     assert len(kinds) < 10
     assert sorted(at for positions in kinds for at in positions) == list(range(len(model.nodes)))

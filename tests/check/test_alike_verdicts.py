@@ -16,8 +16,8 @@ from onnx import TensorProto, helper
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Finding
-from atc_py.onnx_graph.folding.survey import survey
 from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import library
@@ -138,7 +138,7 @@ def findings(cases: Sequence[Case], folder: Path) -> list[Finding]:
         weights,
         {"": cases[0].opset, **domains},
     )
-    model = survey(read_model(onnx_files.save(proto, folder), lenient=True), {})
+    model = surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).model
     conditions = Conditions(PrecisionMode.FORCE_FP16, find_soc("sim"))
     return list(check_view(model, conditions, library(), history()).check.findings)
 

@@ -6,7 +6,7 @@ lowers floats. Raising is to a wider float, never between float16 and bfloat16.
 
 import pytest
 
-from atc_py.check.legality import becomes, is_legal
+from atc_py.check.rules.dtypes import becomes, is_legal
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.tensor.dtypes import DType
 

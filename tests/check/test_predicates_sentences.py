@@ -13,7 +13,7 @@ from atc_py.check.sentences import filled, predicate_of, predicates, sentence
 from atc_py.diag.codes import all_codes
 from atc_py.spec import OpSpec, all_specs
 from atc_py.spec import implied as implied_rules
-from atc_py.spec.deviation_rules import DeviationRule
+from atc_py.spec.deviations import DeviationRule
 from atc_py.spec.implied import rules_of
 from atc_py.spec.rule import Rule
 from tests.spec.every_list import each_spec, list_of, parameters

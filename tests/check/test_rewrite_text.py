@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.check.rewrite_text import rewrite_text
+from atc_py.check.condition_words import rewrite_text
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import check_text
 from atc_py.spec.rewrites import EFFECTS, REWRITES

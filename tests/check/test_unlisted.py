@@ -5,8 +5,7 @@ import re
 import onnx.defs
 import pytest
 
-from atc_py.check.alternatives import EXPORTED, FUSED, WRITTEN
-from atc_py.check.unlisted import NEWEST_LISTED, hint_for_unlisted
+from atc_py.check.unlisted import EXPORTED, FUSED, NEWEST_LISTED, WRITTEN, hint_for_unlisted
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.source import OperatorSchema
 from atc_py.spec import all_specs, library

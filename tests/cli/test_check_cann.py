@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import CANN_GENERATIONS
-from atc_py.spec.generations import generations
+from atc_py.spec.lists import generations
 from tests.cli.conftest import Result, small_model
 from tests.cli.test_semantics import NAME, recurrent
 

@@ -7,7 +7,7 @@ import pytest
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.onnx_graph.rewriting.balance_marks import balanced_values
+from atc_py.onnx_graph.reading.onnx_file import balanced_values
 from tests.quantizing.float_networks import conv_network, samples_of
 
 SAMPLES = samples_of(4, 1, 3, 16, 16)

@@ -15,7 +15,7 @@ from atc_py.fix import by_kind, engine
 from atc_py.fix.by_kind import OneOfEachKind
 from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import Purpose, load_rules
-from atc_py.onnx_graph.folding import if_branches
+from atc_py.onnx_graph.folding import folded as fold_module
 from atc_py.onnx_graph.source import SourceNode
 from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import tensor
@@ -84,7 +84,7 @@ def test_one_node_of_each_kind_is_fixed(tmp_path: Path, monkeypatch: pytest.Monk
 
     def fold(graph: Any, *args: Any) -> object:
         folded.append(len(graph.nodes))
-        return if_branches.fold_with_branches(graph, *args)
+        return fold_module.fold_with_branches(graph, *args)
 
     monkeypatch.setattr(engine, "fold_with_branches", fold)
     path = tmp_path / "m.onnx"

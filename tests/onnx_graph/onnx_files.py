@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.diag import AtcError, Code
-from atc_py.onnx_graph import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.tensor.shapes import Shape
 

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_TENSOR, FREE_DIMENSION
-from atc_py.onnx_graph import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.input_shapes import parse_input_shapes
 from tests.onnx_graph import onnx_files
 

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from atc_py import api
 from atc_py.diag.codes import BAD_MODEL
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.spec import library
 from atc_py.tensor.dtypes import DType
@@ -134,7 +134,7 @@ def test_open_dims_stay_open_in_the_results(
     op: str, inputs: Any, weights: Any, attributes: Any, results: list[Any], tmp_path: Path
 ) -> None:
     proto = one(op, inputs, weights, attributes, len(results))
-    (node,) = survey(read_model(onnx_files.save(proto, tmp_path)), {}).nodes
+    (node,) = surveyed(read_model(onnx_files.save(proto, tmp_path)), {}).model.nodes
     for tensor, (dtype, shape) in zip(node.outputs, results, strict=True):
         assert tensor is not None
         assert tensor.dtype is dtype
@@ -164,7 +164,7 @@ def test_what_the_file_states_counts_and_what_it_leaves_open_is_worked_out(tmp_p
     proto.graph.value_info.append(helper.make_tensor_value_info("a", HALF, [2, 3, 4]))
     proto.graph.value_info.append(helper.make_tensor_value_info("m", FLOAT, [None, None, 3]))
     proto.graph.node[1].op_type = "Identity"
-    nodes = survey(read_model(onnx_files.save(proto, tmp_path)), {}).nodes
+    nodes = surveyed(read_model(onnx_files.save(proto, tmp_path)), {}).model.nodes
     types = {each.name: (each.dtype, each.dims) for node in nodes for each in node.outputs if each}
     assert types["a"] == (F16, (2, 3, 4))
     assert types["m"] == (F32, (2, 3, 3))
@@ -175,7 +175,7 @@ def test_result_that_is_stated_stays_beside_one_that_is_worked_out(tmp_path: Pat
     proto = one("AdaptiveMaxPool2D", inputs, {}, {"output_size": [4, 4]}, 2)
     stated = helper.make_tensor_value_info("y0", FLOAT, [1, 1, 1])
     proto.graph.output[0].CopyFrom(stated)
-    (node,) = survey(read_model(onnx_files.save(proto, tmp_path)), {}).nodes
+    (node,) = surveyed(read_model(onnx_files.save(proto, tmp_path)), {}).model.nodes
     assert [each and each.dims for each in node.outputs] == [(1, 1, 1), (1, 2, 4, 4)]
 
 

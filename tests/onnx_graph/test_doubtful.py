@@ -22,7 +22,7 @@ FOLD = """
 import sys
 from pathlib import Path
 from atc_py.diag import AtcError
-from atc_py.onnx_graph import read_model
+from atc_py.onnx_graph.reading.read import read_model
 try:
     read_model(Path(sys.argv[1])).fold({}).to_source()
 except AtcError as error:

@@ -8,7 +8,7 @@ import pytest
 from onnx import helper
 
 from atc_py.diag.codes import BAD_TENSOR, EXTERNAL_DATA_MISSING, EXTERNAL_DATA_OUTSIDE
-from atc_py.onnx_graph import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from tests.onnx_graph import onnx_files
 
 VALUES = np.arange(12, dtype=np.float32).reshape(3, 4)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from atc_py.diag.codes import BAD_TENSOR, EXTERNAL_DATA_MISSING, EXTERNAL_DATA_OUTSIDE
-from atc_py.onnx_graph import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from tests.onnx_graph import onnx_files
 from tests.onnx_graph.test_external import VALUES, external_model
 

@@ -10,7 +10,7 @@ import pytest
 from onnx import ModelProto, helper
 
 from atc_py.onnx_graph.folding.graph import ValueType
-from atc_py.onnx_graph.typing import long_vectors
+from atc_py.onnx_graph.typing import inference_model
 from tests.onnx_graph import onnx_files
 
 node = helper.make_node
@@ -49,7 +49,7 @@ def test_shapes_are_followed_as_long_as_they_are_short(
     ]
     weights = {"i": np.array([0], np.int64), "n": np.array([-1], np.int64)}
     asked: list[bool] = []
-    has_long_vectors = long_vectors.has_long_vectors
+    has_long_vectors = inference_model.has_long_vectors
 
     def asking(model: ModelProto, known: Mapping[str, ValueType]) -> bool:
         asked.append(has_long_vectors(model, known))

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading import onnx_file
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
 from tests.onnx_graph import onnx_files
@@ -21,7 +21,7 @@ FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64
 
 
 def surveyed(proto: onnx.ModelProto, folder: Path) -> SourceModel:
-    return survey(read_model(onnx_files.save(proto, folder), lenient=True), {})
+    return onnx_file.surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).model
 
 
 def dims(view: SourceModel, name: str) -> tuple[int | None, ...] | None:

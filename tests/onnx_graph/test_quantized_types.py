@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 from onnx import helper
 
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.tensor.dtypes import DType
 from tests.onnx_graph import onnx_files
@@ -118,7 +118,7 @@ def test_operators_of_ascend_keep_the_shape_of_their_input(
         {"d": np.array([1], np.uint64)},
         opsets={"": 13, "npu": 1},
     )
-    (view,) = survey(read_model(onnx_files.save(proto, tmp_path), lenient=True), {}).nodes
+    (view,) = surveyed(read_model(onnx_files.save(proto, tmp_path), lenient=True), {}).model.nodes
     assert [each.element for each in view.outputs if each] == dtypes
     assert [each.dims for each in view.outputs if each] == [(2, None, 3)] * len(names)
 
@@ -127,7 +127,7 @@ def test_odd_attribute_leaves_the_type_open(tmp_path: Path) -> None:
     proto = onnx_files.model(
         [node("AscendQuant", ["x"], ["y"], scale=1.0, dst_type="INT3")], {"x": (FLOAT, [2])}, ["y"]
     )
-    (view,) = survey(read_model(onnx_files.save(proto, tmp_path), lenient=True), {}).nodes
+    (view,) = surveyed(read_model(onnx_files.save(proto, tmp_path), lenient=True), {}).model.nodes
     assert [each.element for each in view.outputs if each] == [""]
 
 

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
-from atc_py.onnx_graph import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from tests.onnx_graph import onnx_files
 
 node = helper.make_node

@@ -15,7 +15,7 @@ from atc_py.diag.codes import (
     UNSUPPORTED_FORM,
 )
 from atc_py.ir import DenseConst
-from atc_py.onnx_graph import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import OpenShapeError
 from tests.onnx_graph import onnx_files

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
-from atc_py.onnx_graph.reading.sparse import dense_array
+from atc_py.onnx_graph.reading.tensors import dense_array
 
 WANTED = np.array([[1, 0, 0], [0, 2, 0]], np.float32)
 

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, FOLD_TOO_LARGE
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading import onnx_file
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel, SourceNode
 from atc_py.tensor.shapes import Shape
@@ -22,7 +22,9 @@ X: onnx_files.Ports = {"x": (FLOAT, ["N", 3, 4, 4])}
 def surveyed(
     proto: onnx.ModelProto, folder: Path, shapes: dict[str, Shape] | None = None
 ) -> SourceModel:
-    return survey(read_model(onnx_files.save(proto, folder), lenient=True), shapes or {})
+    return onnx_file.surveyed(
+        read_model(onnx_files.save(proto, folder), lenient=True), shapes or {}
+    ).model
 
 
 def only(view: SourceModel, op_type: str) -> SourceNode:

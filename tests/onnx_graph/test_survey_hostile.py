@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 
 from atc_py.diag.codes import BAD_MODEL
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading import onnx_file
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel, SourceTensor
 from tests.onnx_graph import onnx_files
@@ -19,7 +19,7 @@ FLOAT = onnx_files.FLOAT
 
 
 def surveyed(proto: onnx.ModelProto, folder: Path) -> SourceModel:
-    return survey(read_model(onnx_files.save(proto, folder), lenient=True), {})
+    return onnx_file.surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).model
 
 
 def only_output(view: SourceModel, op_type: str) -> SourceTensor | None:

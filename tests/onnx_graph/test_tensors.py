@@ -10,7 +10,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.diag import Code
 from atc_py.diag.codes import BAD_DATA_FILE, BAD_MODEL, BAD_TENSOR, FILE_NOT_FOUND
-from atc_py.onnx_graph import read_model, read_tensor
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.reading.tensor_file import read_tensor
 from tests.onnx_graph import onnx_files
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

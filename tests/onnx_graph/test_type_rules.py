@@ -15,6 +15,7 @@ from atc_py.onnx_graph.folding.graph import ValueType
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.onnx_graph.typing import infer, rules, type_rules
 from atc_py.onnx_graph.typing.type_rules import (
+    _REGISTRY,
     Contradiction,
     Negative,
     Override,
@@ -24,7 +25,6 @@ from atc_py.onnx_graph.typing.type_rules import (
     TypeRule,
     Verdict,
     Withheld,
-    rules_of,
     type_rule,
 )
 from atc_py.tensor.dtypes import DType
@@ -54,14 +54,14 @@ def named(rule: TypeRule) -> str:
     ],
 )
 def test_all_rules_of_an_operator_are_found_by_its_name(operator: str, found: list[str]) -> None:
-    assert [rule.judge.__name__ for rule in rules_of(operator)] == found
+    assert [rule.judge.__name__ for rule in _REGISTRY.get(operator, ())] == found
 
 
 @pytest.mark.parametrize("operator", RULED)
 def test_rules_are_about_operators_that_exist(operator: str) -> None:
     if operator == "Attention" and onnx.defs.onnx_opset_version() < 23:
         pytest.skip("the installed onnx is too old")
-    custom = {rule.custom for rule in rules_of(operator)}
+    custom = {rule.custom for rule in _REGISTRY.get(operator, ())}
     assert len(custom) == 1
     own = {spec.op for spec in each_spec()}
     own |= {row.name for spec in each_spec() for row in spec.registered if row.name}
@@ -71,7 +71,7 @@ def test_rules_are_about_operators_that_exist(operator: str) -> None:
 @pytest.mark.parametrize("operator", RULED)
 def test_rules_of_an_operator_are_in_one_module(operator: str) -> None:
     """Check it, but for layers on int8, whose rules are about the dtype and nothing else."""
-    modules = {named(rule).partition(".")[0] for rule in rules_of(operator)}
+    modules = {named(rule).partition(".")[0] for rule in _REGISTRY.get(operator, ())}
     assert len(modules - {"quantized"}) <= 1
 
 
@@ -81,7 +81,7 @@ def test_rules_of_an_operator_are_in_one_module(operator: str) -> None:
 @pytest.fixture(autouse=True)
 def _no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take out again what a test registers for Sin, which has no rules of its own."""
-    assert rules_of("Sin") == ()
+    assert not _REGISTRY.get("Sin")
     monkeypatch.setitem(type_rules._REGISTRY, "Sin", [])
 
 
@@ -204,7 +204,5 @@ def test_verdict_that_would_not_count_is_refused(
 
 def test_modules_of_rules_register_themselves() -> None:
     assert infer.__name__
-    modules = {named(rule).partition(".")[0] for each in RULED for rule in rules_of(each)}
-    assert modules == {
-        "custom", "defaults", "quantized", "shaping", "sized_by_values", "windows",
-    }  # fmt: skip
+    modules = {named(rule).partition(".")[0] for each in RULED for rule in _REGISTRY.get(each, ())}
+    assert modules == {"quantized", "shaping", "windows"}

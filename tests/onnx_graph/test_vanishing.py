@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading import onnx_file
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
 from tests.onnx_graph import onnx_files
@@ -28,7 +28,7 @@ def surveyed(*nodes: onnx.NodeProto, folder: Path, ends: tuple[str, ...] = ("y",
         "flag": (TensorProto.BOOL, []),
     }
     proto = onnx_files.model(list(nodes), inputs, ends, WEIGHTS)
-    return survey(read_model(onnx_files.save(proto, folder), lenient=True), {})
+    return onnx_file.surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).model
 
 
 def vanishing(view: SourceModel) -> set[str]:

@@ -9,7 +9,7 @@ import pytest
 from onnx import NodeProto, TensorProto, helper
 
 from atc_py.diag import AtcError
-from atc_py.onnx_graph import read_model
+from atc_py.onnx_graph.reading.read import read_model
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 from tests.onnx_graph import onnx_files
 

@@ -20,8 +20,8 @@ from atc_py.diag.codes import (
     NOT_ONNX,
 )
 from atc_py.ir import ConstData
-from atc_py.onnx_graph import read_model
 from atc_py.onnx_graph.reading import mapped
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.wire import (
     CutField,
     WireError,

@@ -11,7 +11,8 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.check.evaluate import check_view
 from atc_py.fix import engine
-from atc_py.onnx_graph.folding import if_branches, survey
+from atc_py.onnx_graph.folding import folded as fold_module
+from atc_py.onnx_graph.reading import onnx_file
 
 
 def activations(path: Path, operator: str = "HardSwish") -> Path:
@@ -37,13 +38,13 @@ def test_a_refused_model_is_folded_and_checked_once_more_for_its_new_form_alone(
 
     def fold(*args: object) -> object:
         folds.append(args)
-        return if_branches.fold_with_branches(*args)  # type: ignore[arg-type]
+        return fold_module.fold_with_branches(*args)  # type: ignore[arg-type]
 
     def check(*args: object) -> object:
         checks.append(args)
         return check_view(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(survey, "fold_with_branches", fold)
+    monkeypatch.setattr(onnx_file, "fold_with_branches", fold)
     monkeypatch.setattr(engine, "fold_with_branches", fold)
     monkeypatch.setattr(engine, "check_view", check)
     (found,) = atc_py.check_models(model, operator_list="base").models

@@ -1,6 +1,6 @@
 """Open dims of inputs: which share a name, which are sums, and files in which they are chosen."""
 
-from atc_py.onnx_graph.reading.declared import DeclaredInput
+from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.source import OpenDim
 from atc_py.pipeline.proposal.open_dims import given_dims, open_dims, open_form
 

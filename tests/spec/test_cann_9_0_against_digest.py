@@ -186,8 +186,8 @@ def _defaults(row: AttributeSpec, said: str | None) -> tuple[str, str]:
 
 def _numbers(spec: OpSpec, entry: Entry) -> Iterator[tuple[str, str, str]]:
     """Yield the numbers of attributes and rules, which a row of the file should have."""
-    rows = msgspec.json.encode([_limits(row) for row in (*spec.attributes, *spec.constraints)])
-    plain = rows.decode().replace("-inf", "").replace("->", " ")
+    limits = [*map(_limits, spec.attributes), *map(_limits, spec.constraints)]
+    plain = msgspec.json.encode(limits).decode().replace("-inf", "").replace("->", " ")
     own = {float(number) for number in re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?", plain)}
     for number in sorted(entry.numbers("attrs") | entry.numbers("rules")):
         yield f"number {number:g}", f"{number:g}", f"{number:g}" if number in own else ""

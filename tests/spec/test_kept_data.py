@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from atc_py.spec import OpSpec, kept_data, load_spec, loader
+from atc_py.spec import OpSpec, load_spec, loader
 from atc_py.spec.yaml_reader import read_document
 from atc_py.system.resources import op_specs_dir
 
@@ -27,7 +27,7 @@ def folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     own = home.parent / "op_specs"
     own.mkdir()
     (own / "a.yaml").write_text("op: A\n")
-    monkeypatch.setattr(kept_data, "op_specs_dir", lambda: own)
+    monkeypatch.setattr(loader, "op_specs_dir", lambda: own)
     return own
 
 
@@ -38,7 +38,7 @@ def data_of(path: Path, reads: list[Path]) -> Any:
         reads.append(path)
         return read_document(path.read_text(), str(path)).data, (path,)
 
-    return kept_data.kept_data(path, read)
+    return loader.kept_data(path, read)
 
 
 def entries(home: Path) -> list[Path]:
@@ -77,15 +77,15 @@ def test_file_that_another_is_like_counts_as_well(folder: Path) -> None:
     path = folder / "a.yaml"
     texts = iter(["first", "second"])
     read = lambda: (next(texts), (path, other))  # noqa: E731
-    assert kept_data.kept_data(path, read) == kept_data.kept_data(path, read) == "first"
+    assert loader.kept_data(path, read) == loader.kept_data(path, read) == "first"
     other.unlink()
-    assert kept_data.kept_data(path, read) == "second"
+    assert loader.kept_data(path, read) == "second"
 
 
 def test_changed_reader_reads_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[Path] = []
     data_of(folder / "a.yaml", reads)
-    monkeypatch.setattr(kept_data, "_reader", lambda: 1)
+    monkeypatch.setattr(loader, "_reader", lambda: 1)
     data_of(folder / "a.yaml", reads)
     assert len(reads) == 2
 
@@ -119,7 +119,7 @@ def test_files_of_users_are_not_kept(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [1 << 70, "\udcff"])
 def test_data_that_cannot_be_written_is_read_each_time(folder: Path, home: Path, data: Any) -> None:
     path = folder / "a.yaml"
-    assert kept_data.kept_data(path, partial(tuple, (data, (path,)))) == data
+    assert loader.kept_data(path, partial(tuple, (data, (path,)))) == data
     assert entries(home) == []
 
 

@@ -16,7 +16,7 @@ from atc_py.spec import (
     OpSpec,
     find_spec,
 )
-from atc_py.spec.deviation_rules import DeviationRule
+from atc_py.spec.deviations import DeviationRule
 from atc_py.spec.rule import Rule
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType

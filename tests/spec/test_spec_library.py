@@ -294,7 +294,7 @@ def test_overlay_refuses_a_folder_with_too_many_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lower, mine = _layers(tmp_path)
-    monkeypatch.setattr("atc_py.spec.folder._MOST_FILES", 1)
+    monkeypatch.setattr("atc_py.spec.lint._MOST_FILES", 1)
     _flat(mine, "Conv")
     _flat(mine, "Relu")
     ((_, place, message),) = _faults(lower, mine)

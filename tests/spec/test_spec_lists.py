@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.spec import library, load_spec
+from atc_py.spec import AttributeSpec, OperandSpec, Rule, library, load_spec
 from atc_py.spec.lists import find_list, operator_lists
 from atc_py.spec.yaml_reader import read_document
 
@@ -69,7 +69,8 @@ def test_file_says_how_it_differs(tmp_path: Path) -> None:
 
 def test_each_fact_has_the_place_where_it_stands(tmp_path: Path) -> None:
     spec = load_spec(lists(tmp_path))
-    rows = (*spec.inputs, *spec.outputs, *spec.attributes, *spec.constraints)
+    rows: list[OperandSpec | AttributeSpec | Rule] = [*spec.inputs, *spec.outputs]
+    rows += [*spec.attributes, *spec.constraints]
     assert [spec.place_of(row.line) for row in rows] == [
         "op_specs/newer/nn/demo.yaml:6",
         "op_specs/newer/nn/demo.yaml:8",

@@ -12,7 +12,7 @@ from atc_py import __version__
 from atc_py.adapters.sweep.row import RowTask
 from atc_py.diag import AtcError
 from atc_py.jobs.sent_files import FileBundle
-from atc_py.onnx_graph.reading.file_facts import external_tensors
+from atc_py.onnx_graph.reading.file_graph import external_tensors
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.results.sweep import Combination
 from atc_py.system.path_facts import is_file, is_folder, legible

@@ -1,15 +1,12 @@
-"""Predicates on the values of attributes."""
-
-from __future__ import annotations
+"""Predicates on the values of attributes, equations of Einsum among them."""
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from atc_py.check.answers import HOLDS, Answer, fails
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import attribute, elements
-from atc_py.check.rules.wording import at_fault, noted, shown
+from atc_py.check.reading import HOLDS, Answer, at_fault, attribute, elements, fails, noted, shown
 from atc_py.diag.codes import ATTR_MISSING, ATTR_NOT_SUPPORTED, ATTR_OUT_OF_RANGE
 from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
@@ -24,12 +21,11 @@ from atc_py.spec.rules import (
     AttrOdd,
     AttrOneOf,
     AttrPositive,
+    EquationOneOf,
+    EquationWrittenOut,
     ProductAtMost,
 )
-from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
+from atc_py.text import Text
 
 _ROUNDING = 1e-7
 """Bound on the relative rounding error of float32; the next number is farther away."""
@@ -46,8 +42,7 @@ _FACTORS = 4
         "set {attribute} where the model is built, or export it again with a newer exporter"
     ),
 )
-def attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
-    """Judge a node by an AttrPresent rule."""
+def _attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
     if not node.has_attribute(rule.attribute) or node.is_set(rule.attribute):
         return HOLDS
     return fails(Text("not set"))
@@ -59,8 +54,7 @@ def attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
     demand="{attribute} of {op} is not supported yet and must be left out or at its default",
     help_=Text("leave {attribute} out, or express what it does with other operators"),
 )
-def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
-    """Judge a node by an AttrAtDefault rule."""
+def _attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
     row = node.spec.attribute(rule.attribute)
     if row is None or not node.has_attribute(row.name) or not node.is_set(row.name):
         return HOLDS
@@ -74,8 +68,7 @@ def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must be set and not empty",
     help_=Text("write {attribute} out where the model is built, all of them if all are meant"),
 )
-def attr_given(rule: AttrGiven, node: BoundNode) -> Answer:
-    """Judge a node by an AttrGiven rule."""
+def _attr_given(rule: AttrGiven, node: BoundNode) -> Answer:
     if not node.has_attribute(rule.attribute):
         return HOLDS
     if not node.is_set(rule.attribute):
@@ -90,8 +83,7 @@ def attr_given(rule: AttrGiven, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must not be {value}",
     help_=Text("set {attribute} to something else than {value} where the model is built"),
 )
-def attr_excludes(rule: AttrExcludes, node: BoundNode) -> Answer:
-    """Judge a node by an AttrExcludes rule."""
+def _attr_excludes(rule: AttrExcludes, node: BoundNode) -> Answer:
     return _each_element(node, rule.attribute, lambda item: not _are_equal(item, rule.value))
 
 
@@ -103,8 +95,7 @@ def attr_excludes(rule: AttrExcludes, node: BoundNode) -> Answer:
         "set {attribute} to {one_of} where the model is built, or run this node on the host"
     ),
 )
-def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
-    """Judge a node by an AttrOneOf rule."""
+def _attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
     return _each_element(
         node, rule.attribute, lambda item: any(_are_equal(item, choice) for choice in rule.one_of)
     )
@@ -118,11 +109,6 @@ def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
         "bring {attribute} into the range where the model is built, or run this node on the host"
     ),
 )
-def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
-    """Judge a node by an AttrInRange rule."""
-    return _in_range(rule, node)
-
-
 @predicate(
     AttrEachInRange,
     ATTR_OUT_OF_RANGE,
@@ -132,9 +118,9 @@ def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
         "can often be made of two smaller nodes; or run this node on the host"
     ),
 )
-def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
-    """Judge a node by an AttrEachInRange rule."""
-    return _in_range(rule, node)
+def _attr_in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:
+    least, most = rule.range
+    return _each_element(node, rule.attribute, lambda item: bool(least <= item <= most))
 
 
 @predicate(
@@ -145,8 +131,7 @@ def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
         "choose the next odd number for {attribute} and train or calibrate the model with it"
     ),
 )
-def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
-    """Judge a node by an AttrOdd rule."""
+def _attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
     return _each_element(node, rule.attribute, lambda item: isinstance(item, int) and item % 2 == 1)
 
 
@@ -156,8 +141,7 @@ def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must be a multiple of {factor}",
     help_=Text("choose a multiple of {factor} for {attribute} and train the model with it"),
 )
-def attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
-    """Judge a node by an AttrMultiple rule."""
+def _attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
     return _each_element(
         node,
         rule.attribute,
@@ -174,8 +158,7 @@ def attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
         "all alike"
     ),
 )
-def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
-    """Judge a node by an AttrPositive rule."""
+def _attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
     return _each_element(
         node,
         rule.attribute,
@@ -189,8 +172,7 @@ def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must not have an element twice",
     help_=Text("name each element of {attribute} once where the model is built"),
 )
-def attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
-    """Judge a node by an AttrDistinct rule."""
+def _attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -211,8 +193,7 @@ def attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must have {length} elements",
     help_=Text("write {attribute} with {length} elements where the model is built"),
 )
-def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
-    """Judge a node by an AttrLength rule."""
+def _attr_length(rule: AttrLength, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -229,8 +210,7 @@ def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must have as many elements as {along}",
     help_=Text("write {attribute} and {along} with as many elements where the model is built"),
 )
-def attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
-    """Judge a node by an AttrLengthsEqual rule."""
+def _attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
     value, other = attribute(node, rule.attribute), attribute(node, rule.along)
     if value is None or not isinstance(other, tuple):
         return HOLDS
@@ -247,8 +227,8 @@ def attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must have {value} at positions {positions}",
     help_=Text("write {value} there where the model is built, or run this node on the host"),
 )
-def attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
-    """Judge a node by an AttrElementsAre rule; too short a list is another rule's matter."""
+def _attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
+    """Too short a list is another rule's matter."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -268,8 +248,7 @@ def attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
         "axes as a whole where the window covers them"
     ),
 )
-def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
-    """Judge a node by a ProductAtMost rule."""
+def _product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -285,19 +264,41 @@ def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
             break
     else:
         return HOLDS
-    return fails(_product(items))
-
-
-def _product(items: tuple[Any, ...]) -> Text:
-    """The product of a list followed by the list; for a long one the product alone."""
     text = shown(items)
-    return verbatim(text) if len(items) > _FACTORS else noted(shown(math.prod(items)), text)
+    return fails(text if len(items) > _FACTORS else noted(shown(math.prod(items)), text))
 
 
-def _in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:
-    """True if an attribute, or each element of a list, is in the rule's range."""
-    least, most = rule.range
-    return _each_element(node, rule.attribute, lambda item: bool(least <= item <= most))
+@predicate(
+    EquationOneOf,
+    ATTR_OUT_OF_RANGE,
+    demand="{attribute} of {op} must be {one_of}, in these letters or others",
+    help_=Text("express the sum with Transpose, Reshape and MatMul where the model is built"),
+)
+def _equation_one_of(rule: EquationOneOf, node: BoundNode) -> Answer:
+    value = attribute(node, rule.attribute)
+    if value is None:
+        return HOLDS
+    from atc_py.onnx_graph.source.equation import read_equation  # Einsum alone has any
+
+    equation = read_equation(value) if isinstance(value, str) else None
+    listed = [read for text in rule.one_of if (read := read_equation(text))]
+    holds = equation is not None and equation.renamed in [tensor.renamed for tensor in listed]
+    return HOLDS if holds else fails(shown(value))
+
+
+@predicate(
+    EquationWrittenOut,
+    ATTR_OUT_OF_RANGE,
+    demand="{attribute} of {op} must have no blanks and an arrow before the result",
+    help_=Text("write {attribute} without blanks and with the result after an arrow"),
+)
+def _equation_written_out(rule: EquationWrittenOut, node: BoundNode) -> Answer:
+    """Texts that are not equations are another rule's matter."""
+    from atc_py.onnx_graph.source.equation import read_equation  # as above
+
+    value = attribute(node, rule.attribute)
+    equation = read_equation(value) if isinstance(value, str) else None
+    return HOLDS if equation is None or str(equation) == value else fails(shown(value))
 
 
 def _each_element(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> Answer:

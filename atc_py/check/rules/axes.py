@@ -1,27 +1,28 @@
 """Predicates on attributes and inputs that name axes of a tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import (
-    attribute,
-    constant,
-    dims_of,
-    integers,
-    rank_of,
-    whole_numbers,
-)
-from atc_py.check.rules.wording import (
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
     array_at_fault,
     at_fault,
+    attribute,
+    constant,
     described,
+    dims_of,
+    fails,
+    integers,
+    rank_of,
     shape_text,
     shown,
+    unknown,
+    whole_numbers,
     with_rank,
 )
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
@@ -36,9 +37,6 @@ from atc_py.spec.rules import (
     LastStepIsOne,
 )
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
 
 
 class _Axes(NamedTuple):
@@ -59,19 +57,17 @@ class _Axes(NamedTuple):
     demand="{attribute} of {op} must name every axis of {tensor} once",
     help_=Text("write {attribute} as a permutation of 0 to r - 1, r being the rank of {tensor}"),
 )
-def attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
-    """Judge a node by an AttrPermutation rule."""
+def _attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
     items = integers(value)
     if items is None or not isinstance(value, tuple) or sorted(items) != [*range(len(items))]:
         return fails(shown(value))
-    return all_of(_has_rank(rule.tensor, each, items) for each in node.tensors(rule.tensor))
+    return all_of(_has_rank(rule.tensor, tensor, items) for tensor in node.tensors(rule.tensor))
 
 
 def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer:
-    """True if a tensor has an axis for each item."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
@@ -87,8 +83,7 @@ def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer
     demand="{attribute} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     help_=Text("name an axis that {tensor} has, or reshape {tensor} to the intended rank"),
 )
-def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
-    """Judge a node by an AxisInRank rule."""
+def _axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
     return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_axes)
 
 
@@ -98,15 +93,13 @@ def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
     demand="{axes} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     help_=Text("export {axes} as constant axes that {tensor} has"),
 )
-def axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
-    """Judge a node by an AxesInRank rule."""
+def _axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
     return all_of(
         _each_tensor(node, rule.tensor, axes, _has_axes) for axes in _of_input(rule.axes, node)
     )
 
 
 def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
-    """True if a tensor has all the axes."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor)) if axes.numbers else HOLDS
@@ -127,8 +120,7 @@ _RESHAPE = Text("name only axes of length 1, or use Reshape to make the shape")
     demand="{tensor} of {op} must have length 1 on the axes in {attribute}",
     help_=_RESHAPE,
 )
-def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
-    """Judge a node by an AxisExtentIsOne rule."""
+def _axis_length_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
     return _each_tensor(node, rule.tensor, _of_attribute(rule.attribute, node), _has_length_one)
 
 
@@ -138,8 +130,7 @@ def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have length 1 on the axes that the values of {axes} name",
     help_=_RESHAPE,
 )
-def axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
-    """Judge a node by an AxesExtentIsOne rule."""
+def _axes_length_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
     return all_of(
         _each_tensor(node, rule.tensor, axes, _has_length_one)
         for axes in _of_input(rule.axes, node)
@@ -154,13 +145,13 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     dims = dims_of(tensor)
     if dims is None:
         return unknown(described(name, tensor)) if axes.numbers else HOLDS
-    found = [(axis, dims[axis]) for axis in axes.numbers if -len(dims) <= axis < len(dims)]
-    for axis, length in found:
+    measured = [(axis, dims[axis]) for axis in axes.numbers if -len(dims) <= axis < len(dims)]
+    for axis, length in measured:
         if length is not None and length != 1:
             seen = Text("{shown} on axis {axis}", shown=shown(length), axis=axis)
             shape = shape_text(tensor)
             return fails(seen + Text(" ({shape})", shape=shape))
-    is_open = any(length is None for _, length in found)
+    is_open = any(length is None for _, length in measured)
     return unknown(described(name, tensor)) if is_open else HOLDS
 
 
@@ -173,8 +164,7 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     demand="{attribute} of {op} must be axis {axis} of {tensor}, or only dims of 1 away from it",
     help_=Text("transpose {tensor} so that the axis is there, or run this node on the host"),
 )
-def axis_is(rule: AxisIs, node: BoundNode) -> Answer:
-    """Judge a node by an AxisIs rule."""
+def _axis_is(rule: AxisIs, node: BoundNode) -> Answer:
     axes = _of_attribute(rule.attribute, node)
     return _each_tensor(node, rule.tensor, axes, partial(_stands_at, rule.axis))
 
@@ -214,13 +204,14 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
         "or transpose so that the stepped axis is not the last"
     ),
 )
-def last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
-    """Judge a node by a LastStepIsOne rule."""
+def _last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
     for steps in _of_input(rule.steps, node):
         if isinstance(steps, Answer):
             return steps
         if any(step != 1 for step in steps.numbers):
-            return all_of(_last_step(rule, node, steps, each) for each in node.tensors(rule.tensor))
+            return all_of(
+                _last_step(rule, node, steps, tensor) for tensor in node.tensors(rule.tensor)
+            )
     return HOLDS
 
 

@@ -1,24 +1,31 @@
 """Predicates on numbers of elements and sums of values that must fit the shape of a tensor."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.open_dims import NOT_YET
-from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import (
+from atc_py.check.predicate import each_pair, predicate
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    array_at_fault,
     attribute,
     constant,
     count_of,
+    described,
     dims_of,
+    fails,
     integers,
     is_known,
     lengths,
+    noted,
     rank_of,
+    shown,
+    unknown,
     whole_numbers,
+    with_rank,
 )
-from atc_py.check.rules.wording import array_at_fault, described, noted, shown, with_rank
 from atc_py.diag.codes import SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rules import (
@@ -33,9 +40,6 @@ from atc_py.spec.rules import (
 )
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
-
 
 @predicate(
     CountIsRank,
@@ -43,13 +47,9 @@ if TYPE_CHECKING:
     demand="{tensor} of {op} must have one element for each dimension of {other}",
     help_=Text("give {tensor} one element for each axis of {other}, or reshape {other}"),
 )
-def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
-    """Judge a node by a CountIsRank rule."""
-    return all_of(
-        _count_fits(rule, tensor, other, 1)
-        for tensor in node.tensors(rule.tensor)
-        for other in node.tensors(rule.other)
-    )
+@each_pair
+def _count_is_rank(rule: CountIsRank, tensor: SourceTensor, other: SourceTensor) -> Answer:
+    return _count_fits(rule, tensor, other, 1)
 
 
 @predicate(
@@ -60,13 +60,10 @@ def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
         "give {tensor} {count} x rank of {other} elements, or leave it empty where it is not used"
     ),
 )
-def count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
-    """Judge a node by a CountPerAxis rule."""
-    return all_of(
-        HOLDS if count_of(dims_of(tensor)) == 0 else _count_fits(rule, tensor, other, rule.count)
-        for tensor in node.tensors(rule.tensor)
-        for other in node.tensors(rule.other)
-    )
+@each_pair
+def _count_per_axis(rule: CountPerAxis, tensor: SourceTensor, other: SourceTensor) -> Answer:
+    empty = count_of(dims_of(tensor)) == 0
+    return HOLDS if empty else _count_fits(rule, tensor, other, rule.count)
 
 
 def _count_fits(
@@ -90,16 +87,10 @@ def _count_fits(
         "export {tensor} with one element, or with one for each index of axis {axis} of {other}"
     ),
 )
-def count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
-    """Judge a node by a CountIsOneOrExtent rule."""
-    return all_of(
-        _one_or_length(rule, tensor, other)
-        for tensor in node.tensors(rule.tensor)
-        for other in node.tensors(rule.other)
-    )
-
-
-def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor) -> Answer:
+@each_pair
+def _count_is_one_or_length(
+    rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor
+) -> Answer:
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count == 1:
         return HOLDS
@@ -115,7 +106,6 @@ def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: Source
 def _is_length(
     count: int, rule: CountIsOneOrExtent | CountIsLength, other: SourceTensor, length: int | None
 ) -> Answer:
-    """True if a count is the length of the rule's axis."""
     if length is None:
         return unknown(described(rule.other, other))
     return HOLDS if count == length else fails(_with_length(count, rule.other, rule.axis, length))
@@ -127,16 +117,8 @@ def _is_length(
     demand="{tensor} of {op} must have as many elements as {other} has on axis {axis}",
     help_=Text("export {tensor} with one element for each index of axis {axis} of {other}"),
 )
-def count_is_length(rule: CountIsLength, node: BoundNode) -> Answer:
-    """Judge a node by a CountIsLength rule."""
-    return all_of(
-        _as_long(rule, tensor, other)
-        for tensor in node.tensors(rule.tensor)
-        for other in node.tensors(rule.other)
-    )
-
-
-def _as_long(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> Answer:
+@each_pair
+def _count_is_length(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> Answer:
     """The answer for two tensors; without the axis another rule says so."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count is None:
@@ -154,8 +136,7 @@ def _as_long(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> 
     demand="{tensor} of {op} must have as many elements as {dim} of {other} times {attribute}",
     help_=Text("give {tensor} one element for each channel of the result"),
 )
-def count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
-    """Judge a node by a CountIsProduct rule."""
+def _count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
     factor = integers(attribute(node, rule.attribute))
     if factor is None or len(factor) != 1:
         return HOLDS  # the rule on the attribute reports it
@@ -195,8 +176,7 @@ _PARTS = Text(
     demand="{attribute} of {op} must add up to the length of {tensor} along {along}",
     help_=_PARTS,
 )
-def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
-    """Judge a node by an AttrSumIsExtent rule."""
+def _attr_sum_is_length(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -212,8 +192,7 @@ def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must add up to the length of {other} along {along}",
     help_=_PARTS,
 )
-def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
-    """Judge a node by a ValuesSumIsExtent rule."""
+def _values_sum_is_length(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
     if not node.tensors(rule.other):
         return HOLDS
     answers = []
@@ -236,8 +215,7 @@ def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
     demand="{tensor} of {op}, where constant, must add up to {dim} of {other}",
     help_=Text("make the values of {tensor} add up to the length of {other}"),
 )
-def known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
-    """Judge a node by a KnownSumIsDim rule."""
+def _known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
     known = [tensor for tensor in node.tensors(rule.tensor) if is_known(tensor)]
     if node.waits and len(known) < len(node.tensors(rule.tensor)):
         return unknown(NOT_YET)
@@ -261,8 +239,8 @@ def _adds_up_to(
         return unknown(described(rule.other, other))
     if sum(parts) == length:
         return HOLDS
-    found = Text("{dim} of {tensor} is {length}", dim=rule.dim, tensor=rule.other, length=length)
-    return fails(noted(shown(sum(parts)), found))
+    note = Text("{dim} of {tensor} is {length}", dim=rule.dim, tensor=rule.other, length=length)
+    return fails(noted(shown(sum(parts)), note))
 
 
 def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer:
@@ -277,7 +255,6 @@ def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer
 
 
 def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
-    """True if a sum is the length of one tensor on an axis."""
     dims = dims_of(tensor)
     if dims is None:
         return unknown(described(name, tensor))
@@ -290,6 +267,5 @@ def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
 
 
 def _with_length(count: int, name: str, axis: int, length: int) -> Text:
-    """A count that does not equal the length of an axis."""
     there = Text("{name} has {length} on axis {axis}", name=name, length=shown(length), axis=axis)
     return noted(shown(count), there)

@@ -1,31 +1,51 @@
-"""Predicates that only deviations of CANN ask."""
+"""Predicates that only deviations of CANN ask: on attributes, axes, and values.
 
-from __future__ import annotations
+Those on values are undecided where a run computes the values.
+"""
 
 from itertools import cycle
-from typing import TYPE_CHECKING
+from math import isfinite
+from typing import Any
 
-from atc_py.check.answers import HOLDS, Answer, fails, unknown
-from atc_py.check.predicate import predicate
-from atc_py.check.rules.wording import shown
+from atc_py.check.bound_node import BoundNode
+from atc_py.check.predicate import each_tensor, predicate
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    array_at_fault,
+    constant,
+    described,
+    dims_of,
+    fails,
+    numbers,
+    shape_text,
+    shown,
+    unknown,
+)
 from atc_py.diag.codes import DEVIATES_ON_CANN
-from atc_py.onnx_graph.source import SourceNode
-from atc_py.spec.deviation_rules import (
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.spec.deviations import (
     AnyAttrGiven,
     AnyOperandGiven,
     AttrAbsent,
     AttrRepeats,
     AttrTruncatesToNonzero,
+    IndicesWithinDepth,
     NoneBeforeSets,
+    NormsNotZero,
+    OneAxisFrom,
     OperandNotGiven,
+    PartsEven,
+    RowsWithinColumns,
     SetsAsBefore,
+    ValuesWithin,
 )
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
-
 _OTHERWISE = Text("express it with other operators")
+
+_MATRIX = 2
 
 
 @predicate(
@@ -34,8 +54,7 @@ _OTHERWISE = Text("express it with other operators")
     demand="{attribute} of {op} must be left out",
     help_=_OTHERWISE,
 )
-def attr_absent(rule: AttrAbsent, node: BoundNode) -> Answer:
-    """Judge a node by an AttrAbsent rule."""
+def _attr_absent(rule: AttrAbsent, node: BoundNode) -> Answer:
     return fails(shown(node.value(rule.attribute))) if node.is_set(rule.attribute) else HOLDS
 
 
@@ -45,14 +64,13 @@ def attr_absent(rule: AttrAbsent, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must be left out or repeat {values}",
     help_=_OTHERWISE,
 )
-def attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
-    """Judge a node by an AttrRepeats rule."""
-    found = node.value(rule.attribute)
-    if not isinstance(found, tuple):
+def _attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
+    value = node.value(rule.attribute)
+    if not isinstance(value, tuple):
         return HOLDS
-    wanted = cycle(each.lower() for each in rule.values)
-    same = all(str(one).lower() == two for one, two in zip(found, wanted, strict=False))
-    return HOLDS if same else fails(shown(found))
+    wanted = cycle(text.lower() for text in rule.values)
+    same = all(str(one).lower() == two for one, two in zip(value, wanted, strict=False))
+    return HOLDS if same else fails(shown(value))
 
 
 @predicate(
@@ -61,8 +79,7 @@ def attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must be left out",
     help_=_OTHERWISE,
 )
-def operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
-    """Judge a node by an OperandNotGiven rule."""
+def _operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
     return fails(Text("given")) if node.tensors(rule.tensor) else HOLDS
 
 
@@ -72,70 +89,11 @@ def operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
     demand="{op} must set one of {attributes}",
     help_=Text("write one of {attributes}, if with its default"),
 )
-def any_attr_given(rule: AnyAttrGiven, node: BoundNode) -> Answer:
-    """Judge a node by an AnyAttrGiven rule."""
+def _any_attr_given(rule: AnyAttrGiven, node: BoundNode) -> Answer:
     given = (node.view.attributes.get(name) for name in rule.attributes)
     if any(value is not None and value != () for value in given):
         return HOLDS
     return fails(Text("none of them"))
-
-
-@predicate(
-    NoneBeforeSets,
-    DEVIATES_ON_CANN,
-    demand="no {op} before the node may set {attribute} unless one up to the node sets {along}",
-    help_=Text("set {along} on the node"),
-)
-def none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
-    """Judge a node by a NoneBeforeSets rule."""
-    own = node.view.attributes
-    if rule.attribute in own or rule.along in own:
-        return HOLDS
-    if _some(_in_order(node), rule.along) is not None:
-        return HOLDS
-    found = _some(node.before, rule.attribute)
-    if found is None:
-        return HOLDS
-    seen = _named(found, rule.attribute)
-    return unknown(seen) if _order_is_open(node) else fails(seen)
-
-
-@predicate(
-    SetsAsBefore,
-    DEVIATES_ON_CANN,
-    demand="{op} with {along} must set {attribute} if one before it in the model does",
-    help_=Text("set {attribute} on the node"),
-)
-def sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
-    """Judge a node by a SetsAsBefore rule."""
-    own = node.view.attributes
-    if rule.along not in own or rule.attribute in own:
-        return HOLDS
-    found = _some(node.before, rule.attribute)
-    if found is None:
-        return HOLDS
-    seen = _named(found, rule.attribute)
-    return unknown(seen) if _order_is_open(node) else fails(seen)
-
-
-def _some(nodes: tuple[SourceNode, ...], attribute: str) -> SourceNode | None:
-    """The first node that sets an attribute."""
-    return next((each for each in nodes if attribute in each.attributes), None)
-
-
-def _in_order(node: BoundNode) -> tuple[SourceNode, ...]:
-    """The nodes before, if the parser surely reads them before; else none."""
-    return () if _order_is_open(node) else node.before
-
-
-def _order_is_open(node: BoundNode) -> bool:
-    """True where a node stands in a branch: when its graph is parsed is not known."""
-    return any(each.scope for each in (node.view, *node.before))
-
-
-def _named(node: SourceNode, attribute: str) -> Text:
-    name = f'"{node.name}"' if node.name else Text("node {n}", n=node.index)
-    return Text("{name} sets {attribute}", name=name, attribute=attribute)
 
 
 @predicate(
@@ -144,8 +102,7 @@ def _named(node: SourceNode, attribute: str) -> Text:
     demand="{op} must have {tensor}, {other} or both",
     help_=Text("give one of the two", context="operands"),
 )
-def any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
-    """Judge a node by an AnyOperandGiven rule."""
+def _any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
     given = node.tensors(rule.tensor) or node.tensors(rule.other)
     return HOLDS if given else fails(Text("neither"))
 
@@ -156,9 +113,208 @@ def any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
     demand="{attribute} of {op} must be left out, or be 1 or more in magnitude",
     help_=Text("write an integer other than 0"),
 )
-def attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) -> Answer:
-    """Judge a node by an AttrTruncatesToNonzero rule."""
-    found = node.value(rule.attribute)
-    if not node.is_set(rule.attribute) or not isinstance(found, int | float):
+def _attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) -> Answer:
+    value = node.value(rule.attribute)
+    if not node.is_set(rule.attribute) or not isinstance(value, int | float):
         return HOLDS
-    return fails(shown(found)) if abs(found) < 1 else HOLDS
+    return fails(shown(value)) if abs(value) < 1 else HOLDS
+
+
+@predicate(
+    NoneBeforeSets,
+    DEVIATES_ON_CANN,
+    demand="no {op} before the node may set {attribute} unless one up to the node sets {along}",
+    help_=Text("set {along} on the node"),
+)
+def _none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
+    own = node.view.attributes
+    if rule.attribute in own or rule.along in own:
+        return HOLDS
+    if _some(() if _order_is_open(node) else node.before, rule.along) is not None:
+        return HOLDS
+    return _none_before(rule.attribute, node)
+
+
+@predicate(
+    SetsAsBefore,
+    DEVIATES_ON_CANN,
+    demand="{op} with {along} must set {attribute} if one before it in the model does",
+    help_=Text("set {attribute} on the node"),
+)
+def _sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
+    own = node.view.attributes
+    if rule.along not in own or rule.attribute in own:
+        return HOLDS
+    return _none_before(rule.attribute, node)
+
+
+def _none_before(attribute: str, node: BoundNode) -> Answer:
+    """True if no node before sets an attribute; undecided where the order is not known."""
+    setter = _some(node.before, attribute)
+    if setter is None:
+        return HOLDS
+    name = f'"{setter.name}"' if setter.name else Text("node {n}", n=setter.index)
+    seen = Text("{name} sets {attribute}", name=name, attribute=attribute)
+    return unknown(seen) if _order_is_open(node) else fails(seen)
+
+
+def _some(nodes: tuple[SourceNode, ...], attribute: str) -> SourceNode | None:
+    return next((node for node in nodes if attribute in node.attributes), None)
+
+
+def _order_is_open(node: BoundNode) -> bool:
+    """True where a node stands in a branch: when its graph is parsed is not known."""
+    return any(other.scope for other in (node.view, *node.before))
+
+
+@predicate(
+    OneAxisFrom,
+    DEVIATES_ON_CANN,
+    demand="every dim of {tensor} of {op} but that of the axis that CANN takes ({default} if "
+    "{attribute} is left out) must be 1, starting at {attribute}",
+    help_=Text("put the axis last by Transpose nodes"),
+)
+def _one_axis_from(rule: OneAxisFrom, node: BoundNode) -> Answer:
+    return all_of(_one_axis(rule, node, tensor) for tensor in node.tensors(rule.tensor))
+
+
+def _one_axis(rule: OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answer:
+    """The answer for one tensor; an axis that it does not have is reported elsewhere."""
+    dims = dims_of(tensor)
+    first = node.value(rule.attribute)
+    if dims is None:
+        return unknown(described(rule.tensor, tensor))
+    taken = first if node.is_set(rule.attribute) else rule.default
+    rank = len(dims)
+    if not (isinstance(first, int) and isinstance(taken, int)) or not -rank <= taken < rank:
+        return HOLDS
+    start = first if first >= 0 else first + rank
+    over = set(range(start, rank)) ^ {taken % rank}
+    if any(dims[axis] not in {None, 1} for axis in over):
+        shape = shape_text(tensor)
+        return fails(
+            Text(
+                "{attribute} {first} and {shape}",
+                attribute=rule.attribute,
+                first=first,
+                shape=shape,
+            )
+        )
+    return unknown(described(rule.tensor, tensor)) if None in {dims[at] for at in over} else HOLDS
+
+
+@predicate(
+    PartsEven,
+    DEVIATES_ON_CANN,
+    demand="the dim of {tensor} of {op} along {along} must be a multiple of the number of outputs",
+    help_=Text("give the dims of the parts"),
+)
+def _parts_even(rule: PartsEven, node: BoundNode) -> Answer:
+    return all_of(_even(rule, node, tensor) for tensor in node.tensors(rule.tensor))
+
+
+def _even(rule: PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
+    """The answer for one tensor; an axis that it does not have is reported elsewhere."""
+    dims = dims_of(tensor)
+    if dims is None:
+        return unknown(described(rule.tensor, tensor))
+    axis = node.value(rule.along)
+    if not isinstance(axis, int) or not -len(dims) <= axis < len(dims):
+        return HOLDS
+    length, parts = dims[axis], len(node.view.outputs)
+    if length is None:
+        return HOLDS if parts == 1 else unknown(described(rule.tensor, tensor))
+    if not parts or length % parts == 0:
+        return HOLDS
+    return fails(Text("{length} in {parts} parts", length=length, parts=parts))
+
+
+@predicate(
+    RowsWithinColumns,
+    DEVIATES_ON_CANN,
+    demand="{tensor} of {op} must not have more rows than columns",
+    help_=Text("make the transposed matrix and transpose it"),
+)
+@each_tensor
+def _rows_within_columns(rule: RowsWithinColumns, tensor: SourceTensor) -> Answer:
+    """The answer for one tensor; another rank than 2 is reported elsewhere."""
+    dims = dims_of(tensor)
+    if dims is None:
+        return unknown(described(rule.tensor, tensor))
+    if len(dims) != _MATRIX:
+        return HOLDS
+    rows, columns = dims
+    if rows is None or columns is None:
+        return unknown(described(rule.tensor, tensor))
+    return HOLDS if rows <= columns else fails(shape_text(tensor))
+
+
+@predicate(
+    ValuesWithin,
+    DEVIATES_ON_CANN,
+    demand="{tensor} of {op} must have values in {range}",
+    help_=Text("limit the values with Clip"),
+)
+def _values_within(rule: ValuesWithin, node: BoundNode) -> Answer:
+    return all_of(_within(rule.tensor, tensor, *rule.range) for tensor in node.tensors(rule.tensor))
+
+
+@predicate(
+    IndicesWithinDepth,
+    DEVIATES_ON_CANN,
+    demand="{tensor} of {op} must be in [-{other}, {other} - 1]",
+    help_=Text("mark nothing for other indices with Where and Mul"),
+)
+def _indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
+    depth = node.tensor(rule.other)
+    if depth is None:
+        return HOLDS
+    data = constant(rule.other, depth)
+    if isinstance(data, Text):
+        return unknown(data)
+    values = numbers(data)
+    if values is None or values.size != 1 or not isfinite(values[0]):
+        return unknown(Text("{other} is no number", other=rule.other))
+    size = int(values[0])
+    return all_of(
+        _within(rule.tensor, tensor, -size, size - 1) for tensor in node.tensors(rule.tensor)
+    )
+
+
+def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answer:
+    if tensor.element and tensor.dtype is not None and tensor.dtype.is_integer:
+        import ml_dtypes  # numpy's iinfo does not know int4
+
+        limits = ml_dtypes.iinfo(tensor.dtype.numpy)  # type: ignore[no-untyped-call]
+        if least <= limits.min and limits.max <= most:
+            return HOLDS
+    data = constant(name, tensor)
+    if isinstance(data, Text):
+        return unknown(data)
+    values = numbers(data)
+    if values is None:
+        return HOLDS
+    beyond = (values < least) | (values > most)
+    return fails(array_at_fault(data, int(beyond.argmax()))) if beyond.any() else HOLDS
+
+
+@predicate(
+    NormsNotZero,
+    DEVIATES_ON_CANN,
+    demand="{tensor} of {op} must not be zero all along {attribute}",
+    help_=Text("limit the norm from below and divide by it"),
+)
+def _norms_not_zero(rule: NormsNotZero, node: BoundNode) -> Answer:
+    axis = node.value(rule.attribute)
+    return all_of(_no_zeros(rule.tensor, tensor, axis) for tensor in node.tensors(rule.tensor))
+
+
+def _no_zeros(name: str, tensor: SourceTensor, axis: Any) -> Answer:
+    """The answer for one tensor; an axis that it does not have is reported elsewhere."""
+    data = constant(name, tensor)
+    if isinstance(data, Text):
+        return unknown(data)
+    if not isinstance(axis, int) or not -data.ndim <= axis < data.ndim:
+        return HOLDS
+    zeros = ~data.any(axis=axis)
+    return fails(Text("zeros alone")) if zeros.any() else HOLDS

@@ -1,24 +1,62 @@
-"""Predicates on element types; which are legal depends on the precision mode."""
+"""Predicates on element types, and on the scales that go with layers on int8.
 
-from __future__ import annotations
+Which types are legal depends on the precision mode, which may change them. Source of the table: ATC's
+documented rules for --precision_mode and the way its column selection narrows and widens; double is
+never chosen for another float, integers are never changed.
+"""
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from typing import Any
 
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+import numpy.typing as npt
+
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.condition_words import mode_words
-from atc_py.check.legality import is_legal
-from atc_py.check.predicate import predicate
-from atc_py.check.rules.quantization import is_integer_layer
-from atc_py.diag.codes import DTYPE_NOT_LISTED
+from atc_py.check.predicate import each_pair, each_tensor, predicate
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    constant,
+    count_of,
+    described,
+    dims_of,
+    fails,
+    is_known,
+    shape_text,
+    shown,
+    unknown,
+)
+from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec.implied import DtypeListed, DtypeSame
-from atc_py.spec.rules import DtypeAmong, DtypeExcluded
+from atc_py.spec.implied import DtypeListed, DtypeQuantized, DtypeSame
+from atc_py.spec.rules import DtypeAmong, DtypeExcluded, ScalesPerChannel, ScalesPositive
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import channel_axis, decode_graph, is_a_list
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
+_F16, _BF16, _F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
+_RISE = {_F16: (_F16, _F32), _BF16: (_BF16, _F32), _F32: (_F32,)}
+"""Dtypes that a float may become without loss, the dtype itself first."""
+
+_TO_FP16 = {_F16: (_F16, _F32), _BF16: (_F16, _F32), _F32: (_F16, _F32)}
+_TO_FP32 = {_F16: (_F32, _F16), _BF16: (_F32, _BF16, _F16), _F32: (_F32, _BF16, _F16)}
+_MAY_FP16 = {_F16: (_F16, _F32), _BF16: (_BF16, _F32, _F16), _F32: (_F32, _F16)}
+_MAY_BF16 = {_F16: (_F16, _F32), _BF16: (_BF16, _F32), _F32: (_F32, _BF16)}
+
+_CHOICES: Mapping[PrecisionMode, Mapping[DType, tuple[DType, ...]]] = {
+    PrecisionMode.FORCE_FP16: _TO_FP16,
+    PrecisionMode.FORCE_FP32: _TO_FP32,
+    PrecisionMode.CUBE_FP16IN_FP32OUT: _TO_FP32,
+    PrecisionMode.ALLOW_FP32_TO_FP16: _MAY_FP16,
+    PrecisionMode.MUST_KEEP_ORIGIN_DTYPE: _RISE,
+    PrecisionMode.ALLOW_MIX_PRECISION: _MAY_FP16,
+    PrecisionMode.ALLOW_MIX_PRECISION_FP16: _MAY_FP16,
+    PrecisionMode.ALLOW_MIX_PRECISION_BF16: _MAY_BF16,
+    PrecisionMode.ALLOW_FP32_TO_BF16: _MAY_BF16,
+}
+"""Dtypes that a float may become in each mode, in the order in which they are tried."""
 
 _FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32}
 """Dtypes that every precision mode can bring together."""
@@ -31,15 +69,8 @@ _CAST = Text("cast {tensor} to {dtypes} before the node, or export the model wit
 
 
 @predicate(DtypeListed, DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
-def dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
-    """Judge a node by a DtypeListed rule."""
-    mode = node.conditions.mode
-    return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
-
-
 @predicate(DtypeAmong, DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
-def dtype_among(rule: DtypeAmong, node: BoundNode) -> Answer:
-    """Judge a node by a DtypeAmong rule."""
+def _dtype_listed(rule: DtypeListed | DtypeAmong, node: BoundNode) -> Answer:
     mode = node.conditions.mode
     return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
@@ -47,7 +78,6 @@ def dtype_among(rule: DtypeAmong, node: BoundNode) -> Answer:
 def _has_one_of(
     rule: DtypeListed | DtypeAmong, tensor: SourceTensor, mode: PrecisionMode
 ) -> Answer:
-    """True if one tensor has a dtype listed, or can be given one."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     if tensor.dtype is None:
@@ -67,13 +97,8 @@ def _has_one_of(
         "may change it, force_fp16 for instance"
     ),
 )
-def dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
-    """Judge a node by a DtypeExcluded rule."""
-    return all_of(_has_none_of(rule, tensor) for tensor in node.tensors(rule.tensor))
-
-
-def _has_none_of(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
-    """True if one tensor has none of the dtypes."""
+@each_tensor
+def _dtype_excluded(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     return fails(tensor.element) if tensor.dtype in rule.dtypes else HOLDS
@@ -85,8 +110,7 @@ def _has_none_of(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
     demand="{tensor} of {op} must have the dtype of {other}",
     help_=Text("cast one of the two to the dtype of the other before the node"),
 )
-def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
-    """Judge a node by a DtypeSame rule."""
+def _dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
     other = node.tensor(rule.other)
     if other is None or other.dtype is None or is_integer_layer(node):
         return HOLDS  # the rule on its dtypes says what is wrong with it
@@ -94,7 +118,113 @@ def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
 
 
 def _have_one_dtype(tensor: SourceTensor, other: SourceTensor) -> Answer:
-    """True if two tensors have one dtype, or can be given one."""
     if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
         return HOLDS
     return fails(Text("{element} and {element_2}", element=tensor.element, element_2=other.element))
+
+
+def is_legal(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> bool:
+    """True if an operator that takes the `listed` dtypes can take a tensor of `dtype`."""
+    return becomes(dtype, listed, mode) is not None
+
+
+def becomes(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> DType | None:
+    """The dtype that the operator computes in, or None where there is none.
+
+    A dtype that the mode never changes, an integer, bool or float64, must be listed itself.
+    """
+    for choice in _CHOICES[mode].get(dtype, (dtype,)):
+        if choice in listed:
+            return choice
+    return None
+
+
+@predicate(
+    DtypeQuantized,
+    DTYPE_NOT_LISTED,
+    demand="{tensor} of {op} must be {dtype} in an integer layer, whose other input is int8",
+    help_=Text(
+        "an integer layer takes int8 data from AscendQuant, int8 weights and an int32 bias, "
+        "and its int32 result goes to AscendDequant; quantize {tensor}, or keep all inputs "
+        "in floats"
+    ),
+)
+def _dtype_quantized(rule: DtypeQuantized, node: BoundNode) -> Answer:
+    if not is_integer_layer(node):
+        return HOLDS
+    wrong = (
+        tensor for tensor in node.tensors(rule.tensor) if tensor.dtype not in {None, rule.dtype}
+    )
+    return all_of(fails(tensor.element) for tensor in wrong)
+
+
+def is_integer_layer(node: BoundNode) -> bool:
+    """True if one of the operands that are int8 in an integer layer is int8."""
+    decisive = (name for name, dtype in node.spec.quantized.items() if dtype is DType.INT8)
+    return any(tensor.dtype is DType.INT8 for name in decisive for tensor in node.tensors(name))
+
+
+@predicate(
+    ScalesPerChannel,
+    SHAPES_DISAGREE,
+    demand="{tensor} of {op} must have one element, or along one axis as many as {other} has channels",
+    help_=Text(
+        "give {tensor} one element, or one for each channel: axis 1 of {other}, or its last "
+        "axis where it has fewer than three"
+    ),
+)
+@each_pair
+def _scales_per_channel(
+    rule: ScalesPerChannel, tensor: SourceTensor, other: SourceTensor
+) -> Answer:
+    count, dims = count_of(dims_of(tensor)), dims_of(other)
+    if count == 1:
+        return HOLDS
+    if count is None:
+        return unknown(described(rule.tensor, tensor))
+    own = dims_of(tensor) or ()
+    if not is_a_list(own):
+        shape = shape_text(tensor)
+        return fails(Text("{shown} in shape {shape}", shown=shown(count), shape=shape))
+    if dims is not None and channel_axis(dims, count) is not None:
+        return HOLDS
+    if dims is None or None in dims:
+        return unknown(described(rule.other, other))
+    shape = shape_text(other)
+    return fails(
+        Text(
+            "{shown}, {other} has shape {shape}", shown=shown(count), other=rule.other, shape=shape
+        )
+    )
+
+
+@predicate(
+    ScalesPositive,
+    VALUE_OUT_OF_RANGE,
+    demand="{tensor} of {op}, where constant, must hold positive factors",
+    help_=Text(
+        "write positive, finite factors into {tensor}; of a 64-bit word they are the lower "
+        "32 bits, as float32"
+    ),
+)
+def _scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
+    return all_of(
+        _positive(rule.tensor, tensor)
+        for tensor in node.tensors(rule.tensor)
+        if is_known(tensor) or (node.waits and tensor.settles)
+    )
+
+
+def _positive(name: str, tensor: SourceTensor) -> Answer:
+    import numpy as np
+
+    data = constant(name, tensor)
+    if isinstance(data, Text):
+        return unknown(data)
+    if data.dtype.kind not in "uf":
+        return HOLDS  # the rule on its dtypes says what is wrong with it
+    factors: npt.NDArray[Any] = data
+    if data.dtype == np.uint64:
+        factors = decode_graph(data).scale
+    wrong = factors[~((factors > 0) & np.isfinite(factors))]
+    return fails(shown(float(wrong.flat[0]))) if wrong.size else HOLDS

@@ -1,39 +1,70 @@
-"""Predicates on which inputs and outputs a node has, and of what rank."""
-
-from __future__ import annotations
+"""Predicates on which inputs and outputs a node has, of what rank, and on values that are known."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+import numpy.typing as npt
+
+from atc_py.check.bound_node import BoundNode
+from atc_py.check.open_dims import NOT_YET
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import dims_of, rank_of
-from atc_py.check.rules.wording import described, noted, quoted, shape_text, shown
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    array_at_fault,
+    constant,
+    described,
+    dims_of,
+    fails,
+    is_known,
+    may_be_known,
+    noted,
+    numbers,
+    quoted,
+    rank_of,
+    shape_text,
+    shown,
+    unknown,
+)
 from atc_py.diag.codes import (
     DIM_OUT_OF_RANGE,
     OPERAND_MISSING,
     OPERAND_NOT_SUPPORTED,
     RANK_NOT_LISTED,
+    VALUE_NOT_CONSTANT,
+    VALUE_OUT_OF_RANGE,
 )
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.implied import OperandAbsent, OperandPresent, RankIs
+from atc_py.spec.rule import Level, Number, Rule
 from atc_py.spec.rules import (
+    KnownValuesAre,
+    KnownValuesAtLeast,
+    KnownValuesExclude,
     LastDimWithinRank,
     OperandGiven,
     RankInRange,
     RankIsNot,
     RankOfUpdates,
     RanksEqual,
+    ValuesAtLeast,
+    ValuesEqual,
+    ValuesExclude,
+    ValuesKnown,
 )
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
 
 _RESHAPE = Text(
     "reshape {tensor} before the node and its result after it, or export the model with "
     "another rank"
 )
+
+_Keeps: TypeAlias = "Callable[[npt.NDArray[Any], Callable[[Number], Any]], Any]"
+"""Function that marks values that keep a rule, from integers or float64 and their dtype."""
+
+_NOT_CONSTANT = fails(Text("not constant"))
+"""The answer for values that are known at run time only."""
 
 
 @predicate(
@@ -42,8 +73,7 @@ _RESHAPE = Text(
     demand="{op} must have {tensor}",
     help_=Text("connect {tensor} where the model is built; a constant will do"),
 )
-def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
-    """Judge a node by an OperandPresent rule."""
+def _operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
     row = node.spec.operand(rule.tensor)
     if row is None or not row.exists_at(node.opset) or node.tensors(rule.tensor):
         return HOLDS
@@ -56,10 +86,9 @@ def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
     demand="{tensor} of {op} is not supported yet and must not be used",
     help_=Text("leave {tensor} out, or express what it does with other operators"),
 )
-def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
-    """Judge a node by an OperandAbsent rule."""
-    found = node.tensor(rule.tensor)
-    return HOLDS if found is None else fails(quoted(found.name) if found.name else "")
+def _operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
+    tensor = node.tensor(rule.tensor)
+    return HOLDS if tensor is None else fails(quoted(tensor.name) if tensor.name else "")
 
 
 @predicate(
@@ -68,8 +97,7 @@ def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
     demand="{op} must be given {tensor}",
     help_=Text("connect {tensor} where the model is built; a constant will do"),
 )
-def operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
-    """Judge a node by an OperandGiven rule."""
+def _operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
     return HOLDS if node.tensors(rule.tensor) else fails(Text("none"))
 
 
@@ -82,8 +110,7 @@ def operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have rank {rank}",
     help_=_RESHAPE,
 )
-def rank_is(rule: RankIs, node: BoundNode) -> Answer:
-    """Judge a node by a RankIs rule."""
+def _rank_is(rule: RankIs, node: BoundNode) -> Answer:
     return _rank(node, rule.tensor, lambda rank: rank == rule.rank)
 
 
@@ -93,8 +120,7 @@ def rank_is(rule: RankIs, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must not have rank {rank}",
     help_=_RESHAPE,
 )
-def rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
-    """Judge a node by a RankIsNot rule."""
+def _rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
     return _rank(node, rule.tensor, lambda rank: rank != rule.rank)
 
 
@@ -104,8 +130,7 @@ def rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have a rank {range}",
     help_=_RESHAPE,
 )
-def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
-    """Judge a node by a RankInRange rule."""
+def _rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
     least, most = rule.range
     return _rank(node, rule.tensor, lambda rank: least <= rank <= most)
 
@@ -116,8 +141,7 @@ def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
     demand="{tensor} of {op} must have the rank of {other}",
     help_=Text("reshape {tensor} to as many axes as {other} has before the node"),
 )
-def ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
-    """Judge a node by a RanksEqual rule."""
+def _ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
     other = node.tensor(rule.other)
     if other is None:
         return HOLDS
@@ -133,8 +157,7 @@ def ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
     demand="The last dim of {tensor} of {op} must be at most the rank of {other}",
     help_=Text("give {tensor} tuples of at most as many indices as {other} has axes"),
 )
-def last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
-    """Judge a node by a LastDimWithinRank rule."""
+def _last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
     tensor, other = node.tensor(rule.tensor), node.tensor(rule.other)
     if tensor is None or other is None:
         return HOLDS
@@ -156,8 +179,7 @@ def last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
         "that {indices} does not name"
     ),
 )
-def rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
-    """Judge a node by a RankOfUpdates rule."""
+def _rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
     data, indices = node.tensor(rule.other), node.tensor(rule.indices)
     if data is None or indices is None:
         return HOLDS
@@ -188,24 +210,169 @@ def _updates(
     if rank is None:
         return unknown(described(rule.tensor, tensor))
     if wanted is None:
-        return unknown(indices) if bounds[0] <= rank <= bounds[1] else _rank_text(rank, tensor)
+        if bounds[0] <= rank <= bounds[1]:
+            return unknown(indices)
+        return fails(noted(rank, shape_text(tensor)) if rank else 0)
     if rank == wanted:
         return HOLDS
     return fails(noted(rank, f"q + r - k - 1 = {shown(wanted)}"))
 
 
 def _rank(node: BoundNode, name: str, keeps: Callable[[int], bool]) -> Answer:
-    """True if the rank of each tensor of operand `name` keeps a rule."""
     return all_of(_rank_of(tensor, name, keeps) for tensor in node.tensors(name))
 
 
 def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> Answer:
-    """True if the rank of one tensor keeps a rule."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
-    return HOLDS if keeps(rank) else _rank_text(rank, tensor)
+    return HOLDS if keeps(rank) else fails(noted(rank, shape_text(tensor)) if rank else 0)
 
 
-def _rank_text(rank: int, tensor: SourceTensor) -> Answer:
-    return fails(noted(rank, shape_text(tensor)) if rank else 0)
+@predicate(
+    ValuesKnown,
+    VALUE_NOT_CONSTANT,
+    demand="{tensor} of {op} must be known when the model is compiled",
+    help_=Text(
+        "export {tensor} as a constant, fix the input shapes that it is computed from, or "
+        "simplify the model so that it folds"
+    ),
+)
+def _values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
+    return all_of(
+        HOLDS if is_known(tensor) else _not_known(node, tensor)
+        for tensor in node.tensors(rule.tensor)
+    )
+
+
+@predicate(
+    ValuesAtLeast,
+    VALUE_OUT_OF_RANGE,
+    demand="{tensor} of {op} must be constant with values of at least {least}",
+    help_=Text("export {tensor} as a constant whose values are {least} or more"),
+)
+def _values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
+    return _constant_values(node, rule.tensor, _at_least(rule.least))
+
+
+@predicate(
+    KnownValuesAtLeast,
+    VALUE_OUT_OF_RANGE,
+    demand="{tensor} of {op}, where constant, must have values of at least {least}",
+    help_=Text(
+        "write values of {least} or more into {tensor}; add the length of the axis to an "
+        "index that counts from the end"
+    ),
+)
+def _known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
+    return _known_values(rule, node, rule.tensor, _at_least(rule.least))
+
+
+@predicate(
+    ValuesEqual,
+    VALUE_OUT_OF_RANGE,
+    demand="{tensor} of {op} must be constant with every value {value}",
+    help_=Text(
+        "export {tensor} as the constant {value}, or produce other values with further operators"
+    ),
+)
+def _values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
+    return _constant_values(node, rule.tensor, _equal_to(rule.value), flags=True)
+
+
+@predicate(
+    ValuesExclude,
+    VALUE_OUT_OF_RANGE,
+    demand="{tensor} of {op} must be constant without the value {value}",
+    help_=Text("export {tensor} as a constant without {value}"),
+)
+def _values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
+    return _constant_values(node, rule.tensor, _other_than(rule.value))
+
+
+@predicate(
+    KnownValuesExclude,
+    VALUE_OUT_OF_RANGE,
+    demand="{tensor} of {op}, where constant, must not have the value {value}",
+    help_=Text("export {tensor} with values other than {value}"),
+)
+def _known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
+    return _known_values(rule, node, rule.tensor, _other_than(rule.value))
+
+
+@predicate(
+    KnownValuesAre,
+    VALUE_OUT_OF_RANGE,
+    demand="{tensor} of {op}, where constant, must be {values}",
+    help_=Text("export {tensor} as {values}"),
+)
+def _known_values_are(rule: KnownValuesAre, node: BoundNode) -> Answer:
+    return _known_values(rule, node, rule.tensor, _the_same_as(rule.values))
+
+
+def _at_least(least: Number) -> _Keeps:
+    """A mask of the values that are at least `least`; NaN is not."""
+    return lambda data, _: data >= least
+
+
+def _equal_to(value: Number) -> _Keeps:
+    """A mask of the values that equal `value` in their own dtype: 0.1 in float16 is 0.09997559."""
+    return lambda data, kind: data == (float(kind(value)) if data.dtype.kind == "f" else value)
+
+
+def _the_same_as(values: tuple[Number, ...]) -> _Keeps:
+    """A mask of the values that are those; all are off where there are more or fewer."""
+
+    def keeps(data: npt.NDArray[Any], _: Any) -> npt.NDArray[Any]:
+        import numpy as np
+
+        kept: npt.NDArray[Any] = np.zeros(data.shape, np.bool_)
+        return np.equal(data, values, out=kept) if data.size == len(values) else kept
+
+    return keeps
+
+
+def _other_than(value: Number) -> _Keeps:
+    return lambda data, _: data != value
+
+
+def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool = False) -> Answer:
+    return all_of(
+        _values(name, tensor, keeps, flags=flags) if is_known(tensor) else _not_known(node, tensor)
+        for tensor in node.tensors(name)
+    )
+
+
+def _not_known(node: BoundNode, tensor: SourceTensor) -> Answer:
+    return unknown(NOT_YET) if may_be_known(node, tensor) else _NOT_CONSTANT
+
+
+def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answer:
+    """True if the values of operand `name` keep a rule where it is constant.
+
+    Values that may be constant with other dims are not decided where they would be an error then.
+    """
+    waits = node.waits and rule.level is Level.ERROR
+    return all_of(
+        _values(name, tensor, keeps)
+        if is_known(tensor)
+        else unknown(NOT_YET)
+        if waits and tensor.settles
+        else HOLDS
+        for tensor in node.tensors(name)
+    )
+
+
+def _values(name: str, tensor: SourceTensor, keeps: _Keeps, *, flags: bool = False) -> Answer:
+    """True if all values of a constant keep a rule; what is not a number keeps none.
+
+    With `flags`, false and true count as 0 and 1.
+    """
+    data = constant(name, tensor)
+    if isinstance(data, Text):
+        return unknown(data)
+    flat = data.ravel().astype("int8") if flags and data.dtype.kind == "b" else numbers(data)
+    if flat is None:
+        return fails(array_at_fault(data)) if data.size else HOLDS
+    kept = keeps(flat, data.dtype.type)
+    return HOLDS if kept.all() else fails(array_at_fault(data, int(kept.argmin())))

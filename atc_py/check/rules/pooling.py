@@ -1,15 +1,22 @@
 """Predicates on the windows of pools that only deviations of CANN ask."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from atc_py.check.answers import HOLDS, Answer, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import attribute, dims_of, integers
-from atc_py.check.rules.wording import described, shown
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    attribute,
+    described,
+    dims_of,
+    fails,
+    integers,
+    shown,
+    unknown,
+)
 from atc_py.diag.codes import DEVIATES_ON_CANN
-from atc_py.spec.deviation_rules import (
+from atc_py.spec.deviations import (
     LargeWindowUnpadded,
     LargeWindowValid,
     SamePaddingNone,
@@ -18,9 +25,6 @@ from atc_py.spec.deviation_rules import (
 )
 from atc_py.tensor.shapes import window_count
 from atc_py.text import COMMA, Text, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
 
 _OUTER = 2
 """Axes before those that a window moves along: batch and channels."""
@@ -80,8 +84,8 @@ class _Pool(NamedTuple):
         if self.is_volume:
             return False
         elements = 1
-        for each in self.windows:
-            elements *= each
+        for window in self.windows:
+            elements *= window
         return elements > _MOST_ELEMENTS or max(self.strides) > _MOST_STRIDE
 
     def axes(self, dims: tuple[int | None, ...]) -> list[_Axis | None]:
@@ -109,8 +113,8 @@ def _pool(node: BoundNode, name: str) -> _Pool | None:
 
 def _listed(node: BoundNode, name: str, unset: tuple[int, ...]) -> tuple[int, ...]:
     """A list of integers, or what it is where the node does not set it."""
-    found = integers(attribute(node, name)) if node.is_set(name) else unset
-    return () if found is None else found
+    numbers = integers(attribute(node, name)) if node.is_set(name) else unset
+    return () if numbers is None else numbers
 
 
 def _axes(
@@ -129,11 +133,11 @@ def _axes(
     return pool.axes(dims), seen
 
 
-def _none_of(found: list[_Axis | None], seen: Text, meets: list[bool | None]) -> Answer:
+def _none_of(axes: list[_Axis | None], seen: Text, meets: list[bool | None]) -> Answer:
     """The answer that no axis meets a condition; None for one that is not known."""
     if any(meets):
         return fails(seen)
-    return unknown(seen) if None in found else HOLDS
+    return unknown(seen) if None in axes else HOLDS
 
 
 @predicate(
@@ -142,8 +146,7 @@ def _none_of(found: list[_Axis | None], seen: Text, meets: list[bool | None]) ->
     demand="every window of {attribute} that ceil_mode of {op} adds must begin in {tensor} or before it",
     help_=_EXPLICIT,
 )
-def windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
-    """Judge a node by a WindowsBeginInside rule."""
+def _windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
     return _begin_inside(_pool(node, rule.attribute), node, rule.tensor)
 
 
@@ -154,8 +157,7 @@ def windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
     "begin in {tensor} or before it",
     help_=_EXPLICIT,
 )
-def small_windows_begin_inside(rule: SmallWindowsBeginInside, node: BoundNode) -> Answer:
-    """Judge a node by a SmallWindowsBeginInside rule."""
+def _small_windows_begin_inside(rule: SmallWindowsBeginInside, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     return HOLDS if pool is None or pool.is_large else _begin_inside(pool, node, rule.tensor)
 
@@ -164,11 +166,11 @@ def _begin_inside(pool: _Pool | None, node: BoundNode, name: str) -> Answer:
     """True if no window that ceil_mode adds begins after the tensor."""
     if pool is None or pool.is_volume or pool.auto_pad in _SAME or node.value("ceil_mode") != 1:
         return HOLDS
-    found = _axes(pool, node, name)
-    if not isinstance(found, tuple):
-        return found or HOLDS
-    axes, seen = found
-    return _none_of(axes, seen, [each and each.begins_after for each in axes])
+    answer = _axes(pool, node, name)
+    if not isinstance(answer, tuple):
+        return answer or HOLDS
+    axes, seen = answer
+    return _none_of(axes, seen, [axis and axis.begins_after for axis in axes])
 
 
 @predicate(
@@ -177,16 +179,15 @@ def _begin_inside(pool: _Pool | None, node: BoundNode, name: str) -> Answer:
     demand="windows {attribute} of {op} must cover {tensor} whole without padding",
     help_=_EXPLICIT,
 )
-def same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
-    """Judge a node by a SamePaddingNone rule."""
+def _same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if pool is None or pool.auto_pad not in _SAME:
         return HOLDS
-    found = _axes(pool, node, rule.tensor)
-    if not isinstance(found, tuple):
-        return found or HOLDS
-    axes, seen = found
-    return _none_of(axes, seen, [each and each.same_padding > 0 for each in axes])
+    answer = _axes(pool, node, rule.tensor)
+    if not isinstance(answer, tuple):
+        return answer or HOLDS
+    axes, seen = answer
+    return _none_of(axes, seen, [axis and axis.same_padding > 0 for axis in axes])
 
 
 @predicate(
@@ -195,8 +196,7 @@ def same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
     demand="{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must have no pads",
     help_=_EXPLICIT,
 )
-def large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
-    """Judge a node by a LargeWindowUnpadded rule."""
+def _large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if pool is None or not pool.is_large or not any(pool.pads):
         return HOLDS
@@ -210,18 +210,17 @@ def large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
     "neither padding of auto_pad nor a window of ceil_mode on {tensor}",
     help_=_EXPLICIT,
 )
-def large_window_valid(rule: LargeWindowValid, node: BoundNode) -> Answer:
-    """Judge a node by a LargeWindowValid rule."""
+def _large_window_valid(rule: LargeWindowValid, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
     if pool is None or not pool.is_large:
         return HOLDS
-    found = _axes(pool, node, rule.tensor)
-    if not isinstance(found, tuple):
-        return found or HOLDS
-    axes, seen = found
+    answer = _axes(pool, node, rule.tensor)
+    if not isinstance(answer, tuple):
+        return answer or HOLDS
+    axes, seen = answer
     if pool.auto_pad in _SAME:
-        return _none_of(axes, seen, [each and each.same_padding > 0 for each in axes])
+        return _none_of(axes, seen, [axis and axis.same_padding > 0 for axis in axes])
     if node.value("ceil_mode") != 1:
         return HOLDS
-    overhangs = [each and each.windows(ceil=True) != each.windows(ceil=False) for each in axes]
+    overhangs = [axis and axis.windows(ceil=True) != axis.windows(ceil=False) for axis in axes]
     return _none_of(axes, seen, overhangs)

@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import constant, dims_of, is_known
-from atc_py.check.rules.wording import described
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    constant,
+    described,
+    dims_of,
+    fails,
+    is_known,
+    unknown,
+)
 from atc_py.diag.codes import DEVIATES_ON_CANN
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.deviation_rules import OuterDimsKept, ResizedByKernel
+from atc_py.spec.deviations import OuterDimsKept, ResizedByKernel
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
     from atc_py.tensor.resampling import KernelAxis, ResizedAxis
 
 _IMAGE = 4
@@ -54,15 +62,14 @@ class _Change(NamedTuple):
     demand="{op} must keep the first two dims of {tensor}",
     help_=_HELP,
 )
-def outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
-    """Judge a node by an OuterDimsKept rule."""
+def _outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
     tensor = node.tensor(rule.tensor)
     if tensor is None:
         return HOLDS
     changes = _changes(node, tensor)
     if isinstance(changes, Text):
         return unknown(changes)
-    answers = (_kept(axis, each) for axis, each in enumerate(changes[:_OUTER]))
+    answers = (_kept(axis, change) for axis, change in enumerate(changes[:_OUTER]))
     return all_of(answers)
 
 
@@ -85,8 +92,7 @@ def _kept(axis: int, change: _Change) -> Answer:
     "takes the {ties} one of two at ties",
     help_=_HELP,
 )
-def resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
-    """Judge a node by a ResizedByKernel rule."""
+def _resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
     tensor = node.tensor(rule.tensor)
     if tensor is None:
         return HOLDS
@@ -96,9 +102,10 @@ def resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
     changes = _changes(node, tensor)
     if isinstance(changes, Text):
         return unknown(changes)
-    if _coordinates(node) == _CROP and not _region_is_known(node):
+    roi = node.tensor("roi")
+    if _coordinates(node) == _CROP and (roi is None or not is_known(roi)):
         return unknown(Text("roi is not constant"))
-    return all_of(_alike(rule, node, axis, each) for axis, each in enumerate(changes))
+    return all_of(_alike(rule, node, axis, change) for axis, change in enumerate(changes))
 
 
 def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -> Answer:
@@ -134,7 +141,12 @@ def _compared(node: BoundNode, defined: ResizedAxis, kernel: KernelAxis) -> Answ
     meant: NDArray[Any]
     taken: NDArray[Any]
     if node.value("mode") == "nearest":
-        meant, taken = defined.nearest(mode, _rounding(node)), kernel.nearest
+        meant, taken = (
+            defined.nearest(
+                mode, "simple" if node.opset < _WITH_MODES else str(node.value("nearest_mode"))
+            ),
+            kernel.nearest,
+        )
         differs = (meant != taken) | outside
     else:
         meant = np.clip(defined.coordinates(mode), 0, defined.size - 1)
@@ -162,23 +174,13 @@ def _coordinates(node: BoundNode) -> str:
     return str(node.value("coordinate_transformation_mode"))
 
 
-def _rounding(node: BoundNode) -> str:
-    return "simple" if node.opset < _WITH_MODES else str(node.value("nearest_mode"))
-
-
-def _region_is_known(node: BoundNode) -> bool:
-    """True if the region is a constant."""
-    roi = node.tensor("roi")
-    return roi is not None and is_known(roi)
-
-
 def _region(node: BoundNode, axis: int) -> tuple[float, float]:
     """Begin and end of the region on one axis; the whole axis where it is not well formed."""
     roi = node.tensor("roi")
-    found = None if roi is None else constant("roi", roi)
-    if found is None or isinstance(found, Text) or found.size != 2 * _IMAGE:
+    data = None if roi is None else constant("roi", roi)
+    if data is None or isinstance(data, Text) or data.size != 2 * _IMAGE:
         return _WHOLE
-    flat = found.reshape(-1)
+    flat = data.reshape(-1)
     return float(flat[axis]), float(flat[axis + _IMAGE])
 
 
@@ -191,10 +193,10 @@ def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change] | Text:
         given = node.tensor(name)
         if given is None or given.dims == (0,):
             continue
-        found = constant(name, given)
-        if isinstance(found, Text):
-            return found
-        flat = found.reshape(-1)
+        data = constant(name, given)
+        if isinstance(data, Text):
+            return data
+        flat = data.reshape(-1)
         if len(flat) != len(dims):
             return []  # the rule on the count reports it
         make = _by_size if name == "sizes" else _by_scale

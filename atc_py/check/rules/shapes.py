@@ -1,14 +1,25 @@
 """Predicates on dims, and on shapes that must agree."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
-from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import attribute, count_of, dims_of, integers, lengths
-from atc_py.check.rules.wording import described, noted, shape_text, shown
+from atc_py.check.bound_node import BoundNode
+from atc_py.check.predicate import each_tensor, predicate
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    attribute,
+    count_of,
+    described,
+    dims_of,
+    fails,
+    integers,
+    lengths,
+    noted,
+    shape_text,
+    shown,
+    unknown,
+)
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rules import (
@@ -22,9 +33,6 @@ from atc_py.spec.rules import (
 )
 from atc_py.text import COMMA, Text
 
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
-
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 """Bases for which the Miller-Rabin test errs on no number below 2**64 (OEIS A014233)."""
 
@@ -37,8 +45,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
         "change the size of the model's input, or split {tensor} along {dim} into parts that fit"
     ),
 )
-def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
-    """Judge a node by a DimInRange rule."""
+def _dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
     least, most = rule.range
     return _dim(node, rule.tensor, rule.dim, lambda length: least <= length <= most)
 
@@ -51,8 +58,7 @@ def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
         "change the size of the model's input, or split {tensor} along {dim} into parts that fit"
     ),
 )
-def dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
-    """Judge a node by a DimProductInRange rule."""
+def _dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
     return all_of(
         _product_fits(rule, node, other, length)
         for other, length in lengths(node, rule.other, rule.dim)
@@ -76,8 +82,7 @@ def _product_fits(
     demand="{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number",
     help_=Text("choose another dim, one more for instance, or split {tensor} along {dim}"),
 )
-def prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
-    """Judge a node by a PrimeDimBelow rule."""
+def _prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
     limit = rule.limit
     return _dim(node, rule.tensor, rule.dim, lambda length: length < limit or not is_prime(length))
 
@@ -113,12 +118,12 @@ def is_prime(number: int) -> bool:
         "choose a value of {attribute} that divides dimension {dim} where the model is built"
     ),
 )
-def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
-    """Judge a node by a DimDivisible rule."""
+def _dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
-    divisor = _divisor(value)
+    divisors = None if isinstance(value, tuple) else integers(value)
+    divisor = divisors[0] if divisors and divisors[0] > 0 else None
     if divisor is None:
         return fails(f"{rule.attribute} = {shown(value)}")
     answer = _dim(
@@ -129,12 +134,6 @@ def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
         f"{rule.attribute} = {shown(value)}",
     )
     return HOLDS if divisor == 1 else answer
-
-
-def _divisor(value: Any) -> int | None:
-    """An attribute's value as a positive integer, or None."""
-    found = None if isinstance(value, tuple) else integers(value)
-    return found[0] if found and found[0] > 0 else None
 
 
 def _dim(
@@ -159,12 +158,8 @@ def _dim(
     demand="The number of elements of {tensor} of {op} must be {range}",
     help_=Text("change the number of elements of {tensor} where the model is built"),
 )
-def element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer:
-    """Judge a node by an ElementCountInRange rule."""
-    return all_of(_count_in_range(rule, tensor) for tensor in node.tensors(rule.tensor))
-
-
-def _count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
+@each_tensor
+def _element_count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
     """The answer for one tensor; open dims make its count 0 or at least the known part."""
     least, most = rule.range
     dims = dims_of(tensor)
@@ -189,8 +184,7 @@ def _count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
     demand="{tensor} and {other} of {op} must agree in dimension {dims}",
     help_=Text("change {tensor} or {other} so that both agree in {dims}"),
 )
-def dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
-    """Judge a node by a DimsEqual rule."""
+def _dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
     return all_of(
         _lengths_agree(rule, dim, one, two)
         for dim in rule.dims
@@ -205,7 +199,6 @@ def _lengths_agree(
     one: tuple[SourceTensor, int | None],
     two: tuple[SourceTensor, int | None],
 ) -> Answer:
-    """True if two tensors have one length on a dimension."""
     (tensor, first), (other, second) = one, two
     if first is None:
         return unknown(described(rule.tensor, tensor))
@@ -234,8 +227,7 @@ def _lengths_agree(
         "expand the smaller one of {tensor} and {other} to the shape of the other before the node"
     ),
 )
-def shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
-    """Judge a node by a ShapesEqual rule."""
+def _shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
     return all_of(
         _shapes_agree(rule, one, two)
         for one in node.tensors(rule.tensor)

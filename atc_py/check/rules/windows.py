@@ -1,22 +1,28 @@
 """Predicates on windows: the output shape of a transposed convolution, padding of pooling."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import attribute, dims_of, integers
-from atc_py.check.rules.wording import described, noted, shown
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    all_of,
+    attribute,
+    described,
+    dims_of,
+    fails,
+    integers,
+    noted,
+    shown,
+    unknown,
+)
 from atc_py.diag.codes import DEVIATES_ON_CANN, SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec.deviation_rules import OutputShapeFromPads, OutputShapePadsEvenly
+from atc_py.spec.deviations import OutputShapeFromPads, OutputShapePadsEvenly
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
 from atc_py.text import COMMA, Text, verbatim
-
-if TYPE_CHECKING:
-    from atc_py.check.bound_node import BoundNode
 
 
 class _Steps(NamedTuple):
@@ -40,8 +46,7 @@ _UNSET = _Steps((1,), (1,), (0,))
         "out and set pads"
     ),
 )
-def output_shape_within_full(rule: OutputShapeWithinFull, node: BoundNode) -> Answer:
-    """Judge a node by an OutputShapeWithinFull rule."""
+def _output_shape_within_full(rule: OutputShapeWithinFull, node: BoundNode) -> Answer:
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -66,7 +71,7 @@ def _within_full(
         dims = dims_of(tensor)
         if dims is None:
             return unknown(described(name, tensor))
-        if not _rank_fits(node, name, dims):
+        if not node.operand(name).has_rank(len(dims)):
             return HOLDS
         shapes.append(dims[2:])
     if any(len(shape) != len(wanted) for shape in shapes):
@@ -79,16 +84,10 @@ def _within_full(
 
 
 def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Text) -> Answer:
-    """True if no number exceeds what is covered on its axis."""
     if any(most is not None and asked > most for asked, most in zip(wanted, full, strict=True)):
         covered = "x".join("?" if most is None else shown(most) for most in full)
         return fails(noted(shown(wanted), Text("{covered} is covered", covered=covered)))
     return unknown(seen) if None in full else HOLDS
-
-
-def _rank_fits(node: BoundNode, name: str, shape: tuple[int | None, ...]) -> bool:
-    """True if a shape has the rank of its operand; if not, another rule reports it."""
-    return node.operand(name).has_rank(len(shape))
 
 
 def _full_cover(
@@ -114,8 +113,7 @@ def _full_cover(
     demand="{attribute} of {op} must take even pads off what all windows {other} on {tensor} cover",
     help_=Text("leave {attribute} out and set pads"),
 )
-def output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> Answer:
-    """Judge a node by an OutputShapePadsEvenly rule."""
+def _output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> Answer:
     return HOLDS if _is_plain(node) else _each_axis(rule, node, _halved_alike)
 
 
@@ -125,8 +123,7 @@ def output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> An
     demand="{attribute} of {op} must be what all windows {other} on {tensor} cover less the pads",
     help_=Text("leave {attribute} out and set pads"),
 )
-def output_shape_from_pads(rule: OutputShapeFromPads, node: BoundNode) -> Answer:
-    """Judge a node by an OutputShapeFromPads rule."""
+def _output_shape_from_pads(rule: OutputShapeFromPads, node: BoundNode) -> Answer:
     return _each_axis(rule, node, _padded_as_written) if _is_plain(node) else HOLDS
 
 
@@ -144,22 +141,22 @@ def _each_axis(
     tensors = node.tensor(rule.tensor), node.tensor(rule.other)
     if wanted is None or tensors[0] is None or tensors[1] is None:
         return HOLDS
-    shapes = [dims_of(each) for each in tensors if each is not None]
+    shapes = [dims_of(tensor) for tensor in tensors if tensor is not None]
     seen = COMMA.join([described(rule.tensor, tensors[0]), described(rule.other, tensors[1])])
     steps = _steps(node, len(wanted))
     if None in shapes:
         return unknown(seen)
-    lengths, windows = ((each or ())[2:] for each in shapes)
+    lengths, windows = ((shape or ())[2:] for shape in shapes)
     if isinstance(steps, Answer) or {len(lengths), len(windows)} != {len(wanted)}:
         return HOLDS  # other rules report it
     full = _full_cover(lengths, windows, steps)
-    found = [
+    answers = [
         None if most is None else alike(node, axis, most, asked, steps)
         for axis, (most, asked) in enumerate(zip(full, wanted, strict=True))
     ]
-    if False in found:
+    if False in answers:
         return fails(COMMA.join([verbatim(shown(wanted)), seen]))
-    return unknown(seen) if None in found else HOLDS
+    return unknown(seen) if None in answers else HOLDS
 
 
 def _halved_alike(node: BoundNode, axis: int, most: int, asked: int, steps: _Steps) -> bool:
@@ -187,8 +184,7 @@ def _padded_as_written(node: BoundNode, axis: int, most: int, asked: int, steps:
     demand="{attribute} of {op} must take an even padding on each axis to cover {tensor} whole",
     help_=Text("set auto_pad to NOTSET and write the padding as pads"),
 )
-def same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
-    """Judge a node by a SamePaddingEven rule."""
+def _same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
     windows = integers(attribute(node, rule.attribute))
     if windows is None:
         return HOLDS
@@ -226,11 +222,11 @@ def _pads_evenly(
 
 def _steps(node: BoundNode, axes: int) -> _Steps | Answer:
     """The attributes that place the windows, or the one that is not a list of an integer for each axis."""
-    found = []
+    lists = []
     for name, unset in zip(_Steps._fields, _UNSET, strict=True):
         value = attribute(node, name)
         items = unset * axes if value is None else integers(value)
         if items is None or len(items) != axes:
             return fails(f"{name} = {shown(value)}")
-        found.append(items)
-    return _Steps(*found)
+        lists.append(items)
+    return _Steps(*lists)

@@ -10,9 +10,8 @@ from onnx import AttributeProto, helper
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkNode
-from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.onnx_graph.reading.tensors import dtype_of_element, known_type
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, NodeChange
 
 _SMALL = 4

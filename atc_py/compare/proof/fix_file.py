@@ -34,11 +34,10 @@ from atc_py.fix.fixed_files import state_at_listed_opset, with_original_layers
 from atc_py.fix.restate import changed_operators
 from atc_py.fix.start import Start, deciding_values
 from atc_py.onnx_graph.folding.graph import WorkGraph
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.onnx_writer import Written, write_onnx
-from atc_py.onnx_graph.rewriting.qdq.convention import MARK
-from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.fix_options import FixOptions
@@ -303,7 +302,8 @@ class _Writer:
         operators = {node.op_type for node in fixed.file.nodes}
         gone = {operator for operator in operators if self.library.find(operator) is None}
         # The file's producer becomes atc-py, so biases of int8 layers need the mark of their convention.
-        marks = {MARK: graph.quant_bias.value} if has_ascend_nodes(graph) else {}
+        deploys = is_deploy_form(node.op_type for node in graph.nodes)
+        marks = {MARK: graph.quant_bias.value} if deploys else {}
         written = write_onnx(
             fixed.file,
             graph,

@@ -22,7 +22,7 @@ from atc_py.compare.reference_engines import (
 from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.tensors import TensorReader
-from atc_py.onnx_graph.rewriting.proto_parts import whole_node
+from atc_py.onnx_graph.rewriting.model_message import whole_node
 
 FED_BYTES = 1 << 20
 """Size from which constants are fed: a model that holds them would be copied several times."""

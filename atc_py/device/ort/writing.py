@@ -9,8 +9,7 @@ from onnx import GraphProto, ModelProto, helper
 from atc_py import __version__
 from atc_py.device.ort.functions import DOMAIN, OPSET
 from atc_py.device.ort.model import Emulated
-from atc_py.onnx_graph.rewriting.model_message import ModelMessage, data_path
-from atc_py.onnx_graph.rewriting.proto_parts import new_tensor
+from atc_py.onnx_graph.rewriting.model_message import ModelMessage, data_path, new_tensor
 
 IR_VERSION = 10
 """The first that has overloads of functions, and metadata of nodes."""

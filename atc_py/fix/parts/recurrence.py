@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
-from atc_py.onnx_graph.rewriting.function_body import BodyNode
+from atc_py.onnx_graph.rewriting.graph_body import BodyNode
 from atc_py.tensor.shapes import Shape
 
 Monomial: TypeAlias = "tuple[Atom, ...]"

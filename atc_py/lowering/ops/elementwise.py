@@ -8,7 +8,7 @@ from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import numbers_of
 from atc_py.lowering.registry import lowering
-from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.spec.rewrites import performs
 from atc_py.system.memory_limit import format_size
 from atc_py.target import find_operator

@@ -6,7 +6,7 @@ from pathlib import Path
 from atc_py.diag import AtcFault, Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_TENSOR, FREE_DIMENSION
 from atc_py.onnx_graph.folding.graph import ValueType, WorkNode
-from atc_py.onnx_graph.reading.declared import DeclaredInput
+from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name, size_complaint
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, ShapeAdvice, format_input_shapes
 from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, format_shape
@@ -114,8 +114,6 @@ def _check_names(
 
 
 class _Binder:
-    """Binds the inputs of one model."""
-
     def __init__(
         self,
         path: Path,
@@ -185,7 +183,6 @@ class _Binder:
             self._sink.add(BAD_TENSOR.diagnostic(message, place=place))
 
     def _check_rank(self, declared: DeclaredInput) -> None:
-        """Report an input with more axes than an array can have."""
         rank = len(self._shapes.get(declared.name) or declared.dims or ())
         if rank > MAX_RANK:
             message = Text(
@@ -287,7 +284,10 @@ class _Binder:
         if advice is None:
             text = format_input_shapes(self._suggestion())
             note = Text("1 stands for a dim that the model leaves open")
-            if any(each.dims is None and each.name not in self._shapes for each in self._inputs):
+            if any(
+                declared.dims is None and declared.name not in self._shapes
+                for declared in self._inputs
+            ):
                 note += Text("; replace the 1 of an input of unknown rank by all its dims")
             return Text('give --input-shape "{advice}" ({note})', advice=text, note=note)
         if not is_first:

@@ -1,20 +1,163 @@
-"""Evaluation of a single node on arrays, by ONNX's own reference implementation."""
+"""Evaluation of a single node on arrays, by ONNX's own reference, and results that are kept.
+
+Some forms of operators the reference gets wrong: FAULTY tells which, and why.
+"""
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 
-from atc_py.onnx_graph.folding.evaluator_faults import FAULTY, FINITE, SINCE
+from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.shapes import normalize_axis
 
 SLOW_LIMIT = 2**16
 """Bytes of inputs and of results up to which slow operators take a second or two."""
+
+SINCE = {
+    "BatchNormalization": 14,  # before, the evaluator trains where the model infers
+    "Hardmax": 13,  # before, all axes after `axis` counted too; the evaluator takes one axis
+    "LogSoftmax": 13,
+    "RoiAlign": 16,  # before, there was no half-pixel shift
+    "Softmax": 13,
+}
+"""Operators whose older definitions the evaluator does not follow, and the first that it does."""
+
+FINITE = frozenset({"Conv", "MaxPool", "ReduceLogSumExp", "Resize"})
+"""Operators of which the evaluator loses NaN and infinities, or spreads them over other elements."""
+
+_LENGTHS = 4
+"""Input of recurrent layers with the length of each sequence."""
+
+_SIZES = 3
+"""Input of Resize with the dims of the result."""
+
+
+class _Form:
+    """A node as its faults read it."""
+
+    def __init__(self, node: onnx.NodeProto) -> None:
+        self._inputs = list(node.input)
+        self._attributes = {attribute.name: attribute for attribute in node.attribute}
+
+    def has(self, position: int) -> bool:
+        """True if the node has an input."""
+        return bool("".join(self._inputs[position : position + 1]))
+
+    def is_set(self, *names: str) -> bool:
+        """True if the node states one of these attributes."""
+        return any(name in self._attributes for name in names)
+
+    def integer(self, name: str, default: int = 0) -> int:
+        return self._attributes[name].i if name in self._attributes else default
+
+    def text(self, name: str) -> str:
+        data = self._attributes[name].s if name in self._attributes else b""
+        return data.decode("utf-8", "replace")
+
+    def departs(self, name: str, plain: int) -> bool:
+        """True if one number of a list is not `plain`."""
+        numbers = self._attributes[name].ints if name in self._attributes else ()
+        return any(item != plain for item in numbers)
+
+    @property
+    def is_padded_by_name(self) -> bool:
+        """True if auto_pad says how X is padded."""
+        return self.text("auto_pad") not in {"", "NOTSET"}
+
+
+class _Fault(NamedTuple):
+    """One operator.
+
+    Attributes:
+        reason: the fault, as a clause whose subject is the evaluator.
+        shows: returns whether the form of a node shows it; other forms are right, or right but for
+            some values.
+    """
+
+    reason: str
+    shows: Callable[[_Form], bool]
+
+
+def _of_mean(form: _Form) -> bool:
+    """True for windows that overhang, or that are dilated within automatic pads."""
+    dilated = form.departs("dilations", 1) and form.is_padded_by_name
+    return form.integer("ceil_mode") != 0 or dilated
+
+
+def _of_maximum(form: _Form) -> bool:
+    """True for the pads that MaxPool gets wrong, which depend on its steps."""
+    stepped = form.departs("dilations", 1) or form.departs("strides", 1)
+    if form.is_padded_by_name:
+        return stepped or form.integer("ceil_mode") != 0
+    return form.departs("pads", 0) and not stepped
+
+
+def _of_transposed(form: _Form) -> bool:
+    """True for groups with a bias, a stated shape and automatic pads."""
+    grouped = form.integer("group", 1) != 1 and form.has(2)
+    return grouped or form.is_set("output_shape") or form.is_padded_by_name
+
+
+def _of_recurrence(form: _Form) -> bool:
+    """True for sequences of different lengths, and what limits or replaces activations."""
+    return form.has(_LENGTHS) or form.is_set("activations", "clip", "input_forget")
+
+
+def _of_resize(form: _Form) -> bool:
+    """True if scales give the length that coordinates depend on."""
+    lengths = {"align_corners", "half_pixel_symmetric", "tf_crop_and_resize"}
+    return not form.has(_SIZES) and form.text("coordinate_transformation_mode") in lengths
+
+
+_NO_LENGTHS = "reads neither sequence_lens nor activations"
+
+FAULTY: Mapping[str, _Fault] = {
+    "AveragePool": _Fault("miscounts where ceil_mode lets a window overhang", _of_mean),
+    "ConvTranspose": _Fault(
+        "is wrong with groups and a bias, and for output_shape", _of_transposed
+    ),
+    "GRU": _Fault(_NO_LENGTHS, _of_recurrence),
+    "GridSample": _Fault(
+        "moves cubic places to the border",
+        lambda form: "cubic" in form.text("mode") and form.text("padding_mode") == "border",
+    ),
+    "LRN": _Fault("sums over as many channels as there are images", lambda _: True),
+    "LSTM": _Fault(_NO_LENGTHS, _of_recurrence),
+    "LogSoftmax": _Fault("takes the logarithm of a softmax, which may be 0", lambda _: False),
+    "LpNormalization": _Fault(
+        "takes no absolute value for p = 1", lambda form: form.integer("p", 2) == 1
+    ),
+    "LpPool": _Fault("miscounts where ceil_mode lets a window overhang", _of_mean),
+    "MaxPool": _Fault("loses windows in the padding", _of_maximum),
+    "Optional": _Fault("makes a list of the value", lambda form: form.has(0)),
+    "RNN": _Fault(_NO_LENGTHS, _of_recurrence),
+    "Resize": _Fault("takes the length of the result for a fraction of scales", _of_resize),
+    "SequenceInsert": _Fault("puts what comes last at the front", lambda form: form.has(2)),
+    "SoftmaxCrossEntropyLoss": _Fault("takes a negative label for a class", lambda _: False),
+}
+"""Operators that the evaluator gets wrong in some form, or for some values."""
+
+
+def fault_of(node: onnx.NodeProto, opset: int) -> str:
+    """The fault of the evaluator at this form of a node; "" for none.
+
+    Args:
+        node: the node; the graphs in it are not looked into.
+        opset: version of ONNX's operators that it imports.
+    """
+    if node.domain not in {"", "ai.onnx"}:
+        return ""
+    if opset < SINCE.get(node.op_type, 0):
+        return f"follows the definition of opset {SINCE[node.op_type]}"
+    fault = FAULTY.get(node.op_type)
+    return fault.reason if fault is not None and fault.shows(_Form(node)) else ""
+
 
 _NEVER = FAULTY.keys() | {
     "Bernoulli",
@@ -31,7 +174,7 @@ _NEVER = FAULTY.keys() | {
 """Operators whose result is not a function of their inputs' values, that hold graphs, or that the
 reference gets wrong in some form."""
 
-_SLOW = frozenset(
+SLOW = frozenset(
     {
         "Conv",
         "DeformConv",
@@ -53,11 +196,6 @@ def can_evaluate(node: WorkNode) -> bool:
         return False
     schema = node.schema if node.opset >= _OLDEST_OPSET else None
     return schema is not None and schema.since_version >= SINCE.get(node.op_type, 1)
-
-
-def is_slow(node: WorkNode) -> bool:
-    """True if the reference takes long for the node on more than SLOW_LIMIT bytes."""
-    return node.op_type in _SLOW
 
 
 def evaluate(
@@ -89,7 +227,13 @@ def evaluate(
 def _is_right_of(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
     """True if the reference works the node out as the device does, for these operands."""
     if node.op_type == "Cast":
-        return _stays_in_range(node, arrays)
+        # ONNX does not define casts beyond the range of the integers: the device saturates where
+        # numpy wraps around.
+        (source,) = (arrays[name] for name in node.inputs[:1])
+        targets = [attribute.i for attribute in node.proto.attribute if attribute.name == "to"]
+        if source.dtype.kind not in "fV" or not targets or not source.size:
+            return True
+        return bool(fits_the_cast(source, targets[0]).all())
     if node.op_type == "ReduceL2":  # squares of integers wrap around in it, and so do their sums
         return arrays[node.inputs[0]].dtype.kind not in "iu"
     if node.op_type == "DynamicQuantizeLinear":
@@ -101,7 +245,6 @@ def _is_right_of(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool
 
 
 def _is_float(array: npt.NDArray[Any]) -> bool:
-    """True if `array` holds floats, numpy's own or others."""
     return DType.from_numpy(array.dtype).is_float
 
 
@@ -111,20 +254,8 @@ def _as_float32(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array.astype(np.float32) if is_half else array
 
 
-def _stays_in_range(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
-    """True if a Cast to integers stays in their range; ONNX does not define the rest.
-
-    Undefined results are up to the device, which saturates where numpy wraps around.
-    """
-    (source,) = (arrays[name] for name in node.inputs[:1])
-    targets = [each.i for each in node.proto.attribute if each.name == "to"]
-    if source.dtype.kind not in "fV" or not targets or not source.size:
-        return True
-    return bool(fits_the_cast(source, targets[0]).all())
-
-
 def fits_the_cast(source: npt.NDArray[Any], target: int) -> npt.NDArray[np.bool_]:
-    """Return which elements ONNX defines a Cast of, given its number of the dtype that is made."""
+    """The elements that ONNX defines a Cast of, given its number of the dtype that is made."""
     dtype = onnx.helper.tensor_dtype_to_np_dtype(target)
     if dtype.kind not in "iu" or source.dtype.kind not in "fV":
         return np.ones(source.shape, np.bool_)
@@ -136,7 +267,6 @@ def fits_the_cast(source: npt.NDArray[Any], target: int) -> npt.NDArray[np.bool_
 def _run_reference(
     node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> Sequence[object]:
-    """The reference's results for the node's outputs; raises what it raises."""
     from onnx.reference import ReferenceEvaluator
 
     names = list(node.writes)
@@ -153,7 +283,7 @@ def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> 
         ValueError: the node breaks the rules of the operator.
     """
     data, indices = (arrays[name] for name in node.inputs)
-    axis = next((each.i for each in node.proto.attribute if each.name == "axis"), 0)
+    axis = next((attribute.i for attribute in node.proto.attribute if attribute.name == "axis"), 0)
     axis = normalize_axis(axis, data.ndim)
     length = data.shape[axis]
     if np.any(indices < -length) or np.any(indices >= length):
@@ -165,7 +295,7 @@ def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> 
 
 def _tensors(names: list[str], results: Sequence[object]) -> dict[str, npt.NDArray[Any]] | None:
     """`results` by name where all of them are tensors that this compiler can hold."""
-    found: dict[str, npt.NDArray[Any]] = {}
+    arrays: dict[str, npt.NDArray[Any]] = {}
     for name, result in zip(names, results, strict=True):
         if not isinstance(result, (np.ndarray, np.generic)):
             return None
@@ -174,5 +304,71 @@ def _tensors(names: list[str], results: Sequence[object]) -> dict[str, npt.NDArr
             DType.from_numpy(array.dtype)
         except UnknownDTypeError:
             return None
-        found[name] = array
-    return found
+        arrays[name] = array
+    return arrays
+
+
+_MOST_BYTES = 1024
+"""Bytes of all inputs, and of all results, up to which results are kept."""
+
+_Kept: TypeAlias = "tuple[DenseConst, ...]"
+
+
+class SmallResults:
+    """Results by what they depend on: the operator, its attributes, and the data of the inputs."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, _Kept] = {}
+
+    def key(self, node: WorkNode, consts: Mapping[str, ConstData], size: int) -> Hashable | None:
+        """All that the results of a node depend on; None if they are not kept.
+
+        Args:
+            node: a node of ONNX's own domain.
+            consts: its inputs by name.
+            size: bytes of the inputs.
+        """
+        if size > _MOST_BYTES or node.captured:
+            return None
+        attributes = tuple(attribute.SerializeToString() for attribute in node.proto.attribute)
+        read = [consts[name] if name else None for name in node.inputs]
+        inputs = tuple(
+            tensor and (tensor.dtype, tensor.shape, tensor.numpy().tobytes()) for tensor in read
+        )
+        return node.op_type, node.opset, attributes, inputs, tuple(map(bool, node.outputs))
+
+    def get(self, key: Hashable | None, node: WorkNode) -> dict[str, ConstData] | None:
+        """The results that are known under a key, by the names of a node."""
+        known = None if key is None else self._known.get(key)
+        if known is None:
+            return None
+        return {
+            name: DenseConst(value.numpy()) for name, value in zip(node.writes, known, strict=True)
+        }
+
+    def put(self, key: Hashable | None, results: Mapping[str, DenseConst]) -> None:
+        """Keep the results of a node, in the order of its outputs."""
+        kept = tuple(results.values())
+        if key is not None and sum(const.numpy().nbytes for const in kept) <= _MOST_BYTES:
+            self._known[key] = kept
+
+
+class FoldMemo:
+    """Results of nodes by the constants that they read, for graphs of one file with other shapes.
+
+    Weights that are made of weights are the same constants in each of the graphs then.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[
+            tuple[WorkNode, tuple[int, ...]], tuple[list[ConstData], dict[str, ConstData]]
+        ] = {}
+
+    def get(self, node: WorkNode, read: Sequence[ConstData]) -> dict[str, ConstData] | None:
+        """The results of a node that read these constants before, else None."""
+        entry = self._known.get((node, tuple(map(id, read))))
+        return None if entry is None else entry[1]
+
+    def put(self, node: WorkNode, read: Sequence[ConstData], results: dict[str, ConstData]) -> None:
+        """Keep the results of a node, and what it read, whose identity is the key."""
+        self._known[node, tuple(map(id, read))] = [*read], results

@@ -14,15 +14,17 @@ import numpy.typing as npt
 from atc_py.diag import AtcError, Diagnostic, Sink
 from atc_py.diag.codes import FOLD_TOO_LARGE
 from atc_py.ir import ConstData, DenseConst, SplatConst
-from atc_py.onnx_graph.folding.evaluate import SLOW_LIMIT, can_evaluate, evaluate, is_slow
+from atc_py.onnx_graph.folding.evaluate import (
+    SLOW,
+    SLOW_LIMIT,
+    SmallResults,
+    can_evaluate,
+    evaluate,
+)
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, ints_of
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.onnx_graph.folding.inline_branches import inline_branches
-from atc_py.onnx_graph.folding.masked_where import fold_masked_where
-from atc_py.onnx_graph.folding.small_results import SmallResults
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.reading.sparse import dense_array
-from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
+from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
 from atc_py.onnx_graph.typing.infer import infer_node, infer_types, infer_what_can_be
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
 from atc_py.tensor.dtypes import DType
@@ -30,8 +32,7 @@ from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.onnx_graph.folding.fold_memo import FoldMemo
-
+    from atc_py.onnx_graph.folding.evaluate import FoldMemo
 
 SPLAT_LIMIT = 4 * 2**30
 """Bytes of a constant that repeats one value; it takes no memory before the device has it.
@@ -99,16 +100,20 @@ def fold_what_can_be(
 
     def fold() -> bool:
         before = len(graph.consts), len(graph.nodes)
-        branches[:] = folder.fold_leniently()
+        branches.clear()
+        try:
+            folder.fold()
+        except AtcError as error:  # of branches that would be taken
+            branches.extend(error.diagnostics)
         return before != (len(graph.consts), len(graph.nodes))
 
     fold()
-    found = infer_what_can_be(graph, fold)
+    faults = infer_what_can_be(graph, fold)
     for _ in range(_MAX_ROUNDS):
         if not fold() or not graph.may_run:
             break
-        found = infer_what_can_be(graph, fold)
-    return [*branches, *found, *folder.errors]
+        faults = infer_what_can_be(graph, fold)
+    return [*branches, *faults, *folder.errors]
 
 
 class _SizeUnknownError(Exception):
@@ -149,18 +154,17 @@ class _Folder:
             if results is not None:
                 graph.consts.update(results)
                 changed = True
-        inlined = inline_branches(graph, self._tensors)
+        inlined = self._inline_branches()
         if changed or inlined:
             graph.drop_dead_nodes()
         return changed or inlined
 
-    def fold_leniently(self) -> list[Diagnostic]:
-        """Walk once over the nodes; return the faults of branches that would be taken."""
-        try:
-            self.fold()
-        except AtcError as error:
-            return list(error.diagnostics)
-        return []
+    def _inline_branches(self) -> bool:
+        if not any(node.is_if for node in self._graph.nodes):
+            return False
+        from atc_py.onnx_graph.folding.inline_branches import inline_branches  # few models have any
+
+        return inline_branches(self._graph, self._tensors)
 
     @property
     def errors(self) -> list[Diagnostic]:
@@ -172,7 +176,6 @@ class _Folder:
         return sink.errors
 
     def _try(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """The node's outputs as constants, or None."""
         if node.domain or node in self._given_up or node in self._graph.unsound:
             return None
         if node.op_type in self._held:
@@ -213,13 +216,15 @@ class _Folder:
         if not self._producers:
             sound = (e for e in self._graph.nodes if e not in self._graph.unsound)
             self._producers = {
-                name: each
-                for each in sound
-                if each.op_type not in self._held
-                for name in each.writes
+                name: producer
+                for producer in sound
+                if producer.op_type not in self._held
+                for name in producer.writes
             }
-        found = fold_masked_where(self._graph, node, self._producers.get)
-        return None if found is None else {node.outputs[0]: DenseConst(found)}
+        from atc_py.onnx_graph.folding.masked_where import fold_masked_where  # few models need it
+
+        data = fold_masked_where(self._graph, node, self._producers.get)
+        return None if data is None else {node.outputs[0]: DenseConst(data)}
 
     def _fold(self, node: WorkNode) -> dict[str, ConstData] | None:
         name = next(iter(node.writes), "")
@@ -243,7 +248,9 @@ class _Folder:
         if self._made <= self._room:
             return
         there = self._graph.consts.values()
-        self._made = size + sum(_bytes_held(each) for each in there if id(each) not in self._read)
+        self._made = size + sum(
+            _bytes_held(const) for const in there if id(const) not in self._read
+        )
         if self._made > self._room:
             raise FOLD_TOO_LARGE.error(
                 Text(
@@ -321,7 +328,7 @@ class _Folder:
         types = infer_node(self._graph, node)
         self._check_results(node, types, size)
         self._check_work(node, size + _bytes_of(types))
-        if is_slow(node) and max(size, _bytes_of(types)) > SLOW_LIMIT:
+        if node.op_type in SLOW and max(size, _bytes_of(types)) > SLOW_LIMIT:
             return None
         arrays = {name: const.numpy() for name, const in consts.items()}
         results = evaluate(node, arrays, self._graph.opsets)
@@ -365,7 +372,6 @@ class _Folder:
             )
 
     def _check_size(self, node: WorkNode, dtype: DType, shape: Shape, limit: int) -> None:
-        """Refuse a constant of more bytes than `limit`."""
         size = element_count(shape) * dtype.itemsize
         if size > limit:
             raise FOLD_TOO_LARGE.error(
@@ -392,7 +398,7 @@ _VALUE_ATTRIBUTES = {
 
 def _bytes_of(types: Mapping[str, ValueType]) -> int:
     """Bytes of the largest of some values, as far as their types are known."""
-    known = ((dtype_of_element(each.element), each.shape) for each in types.values())
+    known = ((dtype_of_element(type_.element), type_.shape) for type_ in types.values())
     return max(
         (element_count(shape) * dtype.itemsize for dtype, shape in known if dtype and shape),
         default=0,

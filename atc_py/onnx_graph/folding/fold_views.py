@@ -35,7 +35,6 @@ def ints_of(const: ConstData | None) -> tuple[int, ...] | None:
 
 
 def _identity(inputs: Sequence[ConstData | None], _: Attributes) -> ConstData | None:
-    """Y = X."""
     return inputs[0]
 
 
@@ -139,8 +138,8 @@ def _list_argument(
     """Numbers that newer opsets take as the second input and older ones as an attribute."""
     if len(inputs) > 1:
         return ints_of(inputs[1])
-    found = attributes.get(name)
-    return tuple(int(each) for each in found) if isinstance(found, tuple) else None
+    numbers = attributes.get(name)
+    return tuple(int(item) for item in numbers) if isinstance(numbers, tuple) else None
 
 
 def _axes(axes: tuple[int, ...] | None, rank: int) -> set[int] | None:
@@ -148,10 +147,10 @@ def _axes(axes: tuple[int, ...] | None, rank: int) -> set[int] | None:
     if axes is None:
         return None
     try:
-        found = {normalize_axis(axis, rank) for axis in axes}
+        positions = {normalize_axis(axis, rank) for axis in axes}
     except ValueError:
         return None
-    return found if len(found) == len(axes) else None
+    return positions if len(positions) == len(axes) else None
 
 
 def _reshaped_if_valid(const: ConstData, shape: Shape) -> ConstData | None:

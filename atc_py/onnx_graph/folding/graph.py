@@ -1,21 +1,23 @@
 """The working graph: an ONNX graph by names while it is bound, inferred and folded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 import msgspec
 import onnx
 from onnx import GraphProto, NodeProto
 
-from atc_py.diag import Place
+from atc_py.diag import Diagnostic, Place
+from atc_py.diag.codes import NOT_ONNX
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.reading.text import are_texts, text_of, texts_of
+from atc_py.onnx_graph.source import QuantizedNode
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 _HOLDING_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 
@@ -114,7 +116,6 @@ class WorkNode(msgspec.Struct, eq=False):
 
 @lru_cache(maxsize=1024)
 def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
-    """ONNX's definition of an operator, or None."""
     try:
         return onnx.defs.get_schema(op_type, opset, domain)
     except onnx.defs.SchemaError:
@@ -207,6 +208,67 @@ class WorkGraph(msgspec.Struct, eq=False):
         return known.shape if known else None
 
 
+class FoldedGraph(msgspec.Struct, frozen=True, eq=False):
+    """A graph that is folded and inferred as far as it can be.
+
+    Attributes:
+        graph: the graph.
+        branches: by the If nodes that are left.
+        faults: what is wrong with the graph and its branches.
+        quantized: what became of the quantized layers of branches, which are imported on the way.
+        chosen: those faults that show only in runs that take a branch: shapes or types that
+            contradict each other inside of it.
+    """
+
+    graph: WorkGraph
+    branches: dict[WorkNode, tuple["Branch", ...]] = msgspec.field(default_factory=dict)
+    faults: tuple[Diagnostic, ...] = ()
+    quantized: tuple[QuantizedNode, ...] = ()
+    chosen: tuple[Diagnostic, ...] = ()
+
+
+class Branch(msgspec.Struct, frozen=True, eq=False):
+    """A branch of an If node.
+
+    Attributes:
+        name: the attribute that holds it.
+        folded: its graph.
+    """
+
+    name: str
+    folded: FoldedGraph
+
+
+def text_of(value: str | bytes, place: Place) -> str:
+    """`value`, which must be text.
+
+    Raises:
+        AtcError: NOT_ONNX where it is not UTF-8; names in ONNX files are.
+    """
+    if isinstance(value, bytes):
+        raise NOT_ONNX.error(
+            Text("the name {value} is not UTF-8", value=repr(value[:40])), place=place
+        )
+    return value
+
+
+def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
+    """All of `values`, each of which must be text.
+
+    Raises:
+        AtcError: NOT_ONNX where one is not UTF-8.
+    """
+    texts = tuple(values)
+    if not are_texts(texts):
+        return tuple(text_of(value, place) for value in texts)
+    return tuple(map(intern, cast("tuple[str, ...]", texts)))
+
+
+def are_texts(values: tuple[str | bytes, ...]) -> bool:
+    """True if all of `values` are text."""
+    return bytes not in map(type, values)
+
+
 def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[WorkNode]:
     """The nodes of `proto`, in the file's order.
 
@@ -255,9 +317,9 @@ def normal_domain(domain: str) -> str:
 
 
 def levels_of(node: NodeProto) -> int:
-    """Return how many levels of graphs in graphs a node holds."""
-    inner = (each for graph in subgraphs(node) for each in graph.node)
-    return max((1 + levels_of(each) for each in inner), default=0)
+    """The number of levels of graphs in graphs that a node holds."""
+    inner = (other for graph in subgraphs(node) for other in graph.node)
+    return max((1 + levels_of(branch) for branch in inner), default=0)
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
@@ -276,14 +338,14 @@ def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:
     """
     if not node.attribute:
         return ()
-    found = (name for graph in subgraphs(node) for name in _captured(graph, place))
-    return tuple(dict.fromkeys(found))
+    names = (name for graph in subgraphs(node) for name in _captured(graph, place))
+    return tuple(dict.fromkeys(names))
 
 
 def inner_names(node: NodeProto) -> Iterator[str]:
     """Yield the names that the graphs inside of a node define."""
     for graph in subgraphs(node):
-        yield from (each.name for each in (*graph.input, *graph.initializer))
+        yield from (value.name for value in (*graph.input, *graph.initializer))
         for inner in graph.node:
             yield from filter(None, inner.output)
             yield from inner_names(inner)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-import msgspec
 from onnx import GraphProto
 
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_MODEL, UNKNOWN_SHAPE
-from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.fold import fold_what_can_be
-from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode, inner_nodes
-from atc_py.onnx_graph.reading.contents import locate_contents
-from atc_py.onnx_graph.reading.signatures import signature_faults
-from atc_py.onnx_graph.reading.tensors import TensorReader, element_name
-from atc_py.onnx_graph.reading.text import texts_of
-from atc_py.onnx_graph.reading.validate import sort_nodes
-from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
-from atc_py.onnx_graph.source import QuantizedNode, scope_name
+from atc_py.onnx_graph.folding.graph import (
+    Branch,
+    FoldedGraph,
+    ValueType,
+    WorkGraph,
+    WorkNode,
+    inner_nodes,
+    texts_of,
+)
+from atc_py.onnx_graph.reading.attributes import signature_faults
+from atc_py.onnx_graph.reading.contents import locate_contents, sort_nodes
+from atc_py.onnx_graph.reading.tensors import TensorReader, element_name, known_type
+from atc_py.onnx_graph.rewriting.qdq import import_quantized
+from atc_py.onnx_graph.source import scope_name
 from atc_py.onnx_graph.typing.infer import infer_between
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
@@ -35,39 +38,8 @@ _SAME_COUNT = Text(
 )
 
 
-class Branch(msgspec.Struct, frozen=True, eq=False):
-    """A branch of an If node.
-
-    Attributes:
-        name: the attribute that holds it.
-        folded: its graph.
-    """
-
-    name: str
-    folded: FoldedGraph
-
-
-class FoldedGraph(msgspec.Struct, frozen=True, eq=False):
-    """A graph that is folded and inferred as far as it can be.
-
-    Attributes:
-        graph: the graph.
-        branches: by the If nodes that are left.
-        faults: what is wrong with the graph and its branches.
-        quantized: what became of the quantized layers of branches, which are imported on the way.
-        chosen: those faults that show only in runs that take a branch: shapes or types that
-            contradict each other inside of it.
-    """
-
-    graph: WorkGraph
-    branches: dict[WorkNode, tuple[Branch, ...]] = msgspec.field(default_factory=dict)
-    faults: tuple[Diagnostic, ...] = ()
-    quantized: tuple[QuantizedNode, ...] = ()
-    chosen: tuple[Diagnostic, ...] = ()
-
-
-def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
-    """Fold `graph` as far as it can be, with the branches of the If nodes that are left.
+def fold_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
+    """Fold `graph` as `fold_with_branches` does.
 
     The outputs of branches determine the types of later nodes. So branches are folded in
     the order of their nodes, each once, and the graph is folded again before the first node that
@@ -100,20 +72,20 @@ class _BranchWalk:
         inner = [fault for node in left for fault in self._faults[node]]
         results = [fault for node in left for fault in self._results[node]]
         kept = {node: self._branches[node] for node in left}
-        folded = [branch.folded for found in kept.values() for branch in found]
+        folded = [branch.folded for branches in kept.values() for branch in branches]
         own = [] if self._graph.always_runs else [*faults, *results]
-        chosen = (*own, *(fault for each in folded for fault in each.chosen))
-        quantized = [layer for each in folded for layer in each.quantized]
+        chosen = (*own, *(fault for branch in folded for fault in branch.chosen))
+        quantized = [layer for branch in folded for layer in branch.quantized]
         every = (*faults, *inner, *results)
         return FoldedGraph(self._graph, kept, every, tuple(quantized), chosen)
 
     def _fold(self) -> list[Diagnostic]:
         """Fold with what is known by now; return the faults."""
         self._news.clear()
-        found = fold_what_can_be(self._graph, self._tensors, self._limit)
+        faults = fold_what_can_be(self._graph, self._tensors, self._limit)
         if any(node.is_if for node in self._graph.nodes):
             self._used = self._graph.used_names()
-        return found
+        return faults
 
     def _walk(self, *, carrying: bool) -> bool:
         """Fold the branches of If nodes in order; return True if one must wait for new types.
@@ -138,10 +110,10 @@ class _BranchWalk:
     def _look_into(self, node: WorkNode) -> set[str]:
         """Fold the branches of one node; return the names of its results whose types are known now."""
         graph = self._graph
-        found, faults = _look_into(graph, node, self._tensors, self._limit)
-        self._branches[node] = found
+        branches, faults = _look_into(graph, node, self._tensors, self._limit)
+        self._branches[node] = branches
         self._faults[node] = faults
-        self._results[node] = list(_faults_of_results(node, found, self._used))
+        self._results[node] = list(_faults_of_results(node, branches, self._used))
         learned = _types_of_outputs(node, self._branches[node])
         graph.pinned.update(learned)
         graph.types.update(learned)
@@ -152,23 +124,20 @@ class _BranchWalk:
 def _look_into(
     graph: WorkGraph, node: WorkNode, tensors: TensorReader, limit: int
 ) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
-    found: list[Branch] = []
+    branches: list[Branch] = []
     faults: list[Diagnostic] = []
-    for name, proto in _graphs(node):
+    for attribute in node.proto.attribute:
+        if not attribute.HasField("g"):
+            continue
+        name = attribute.name
         try:
-            folded = _fold_branch(graph, node, (name, proto), tensors, limit)
+            folded = _fold_branch(graph, node, (name, attribute.g), tensors, limit)
         except AtcError as error:
             faults += error.diagnostics
             continue
-        found.append(Branch(name, folded))
+        branches.append(Branch(name, folded))
         faults += folded.faults
-    return tuple(found), faults
-
-
-def _graphs(node: WorkNode) -> Iterator[tuple[str, GraphProto]]:
-    for attribute in node.proto.attribute:
-        if attribute.HasField("g"):
-            yield attribute.name, attribute.g
+    return tuple(branches), faults
 
 
 def _fold_branch(
@@ -180,13 +149,6 @@ def _fold_branch(
 ) -> FoldedGraph:
     """One branch, given what is known around it.
 
-    Args:
-        outer: the graph around it.
-        node: the If.
-        branch: the attribute that holds it, and its graph.
-        tensors: reads its tensors.
-        limit: bytes that folding one node may make.
-
     Raises:
         AtcError: if it takes inputs, its nodes cannot be ordered, or its tensors cannot be read.
     """
@@ -195,14 +157,17 @@ def _fold_branch(
     _refuse_inputs(node, name, proto, contents.names)
     nodes = inner_nodes(proto, node, outer.opsets)
     taken = {name: known_type(outer, name) or _NOTHING for name in node.captured}
-    faults = {each: found for each in nodes if (found := signature_faults(each))}
+    faults = {other: own_faults for other in nodes if (own_faults := signature_faults(other))}
     graph = WorkGraph(
         path=outer.path,
         opsets=outer.opsets,
         nodes=sort_nodes(nodes),
         inputs={name: type_ for name, type_ in taken.items() if name not in outer.consts},
         outputs=texts_of((value.name for value in proto.output), node.place),
-        consts={**_captured_consts(outer, node), **contents.weights},
+        consts={
+            **({name: outer.consts[name] for name in node.captured if name in outer.consts}),
+            **contents.weights,
+        },
         foreign=dict(contents.foreign),
         kinds={name: outer.kinds[name] for name in taken if name in outer.kinds},
         unsound=frozenset(faults),
@@ -210,10 +175,10 @@ def _fold_branch(
         quant_bias=outer.quant_bias,
     )
     scope = scope_name(name, node.name, node.index, "")
-    here = [replace(each, scope=scope) for each in import_quantized(graph, tensors, limit)]
-    folded = fold_with_branches(graph, tensors, limit)
-    own = [fault for found in faults.values() for fault in found]
-    inner = [replace(each, scope=f"{each.scope}, {scope}") for each in folded.quantized]
+    here = [replace(layer, scope=scope) for layer in import_quantized(graph, tensors, limit)]
+    folded = fold_branches(graph, tensors, limit)
+    own = [fault for own_faults in faults.values() for fault in own_faults]
+    inner = [replace(layer, scope=f"{layer.scope}, {scope}") for layer in folded.quantized]
     every = (*own, *folded.faults)
     return FoldedGraph(graph, folded.branches, every, (*here, *inner), folded.chosen)
 
@@ -221,11 +186,7 @@ def _fold_branch(
 def _refuse_inputs(
     node: WorkNode, name: str, proto: GraphProto, initializers: Sequence[str]
 ) -> None:
-    """Refuse a branch with inputs: an If passes none.
-
-    Raises:
-        AtcError: BAD_MODEL.
-    """
+    """Refuse a branch with inputs: an If passes none."""
     fed = [value.name for value in proto.input if value.name not in set(initializers)]
     if fed:
         message = Text(
@@ -238,10 +199,6 @@ def _refuse_inputs(
         raise BAD_MODEL.error(message, place=place, help=_NO_INPUTS)
 
 
-def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:
-    return {name: outer.consts[name] for name in node.captured if name in outer.consts}
-
-
 def _types_of_outputs(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
     """The types of an If node's outputs, as far as both branches agree."""
     learned: dict[str, ValueType] = {}
@@ -249,7 +206,7 @@ def _types_of_outputs(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str,
         types = [_output_type(branch, position) for branch in branches]
         if name and types:
             learned[name] = _common_type(types)
-    return {name: found for name, found in learned.items() if found != _NOTHING}
+    return {name: known for name, known in learned.items() if known != _NOTHING}
 
 
 def _output_type(branch: Branch, position: int) -> ValueType:
@@ -264,12 +221,12 @@ def _faults_of_results(
 ) -> Iterator[Diagnostic]:
     count = len(node.outputs)
     for branch in branches:
-        found = len(branch.folded.graph.outputs)
-        if found != count:
+        actual = len(branch.folded.graph.outputs)
+        if actual != count:
             message = Text(
                 "both branches must have {count} outputs, as many as the node; ", count=count
             )
-            message += Text("{branch} has {actual}", branch=branch.name, actual=found)
+            message += Text("{branch} has {actual}", branch=branch.name, actual=actual)
             place = node.place.with_field(f"attribute {branch.name}")
             yield BAD_MODEL.diagnostic(message, place=place, help=_SAME_COUNT)
     for position, name in enumerate(node.outputs):
@@ -284,35 +241,34 @@ def _contradictions(
 ) -> Iterator[Diagnostic]:
     """Yield the differences between the types that the branches return as one output."""
     place = node.place.with_field(Text("output {at}", at=repr(name)))
-    elements = {at: element_name(each.element) for at, each in types.items() if each.element}
+    elements = {at: element_name(known.element) for at, known in types.items() if known.element}
     if len(set(elements.values())) > 1:
-        found = " and ".join(f"{each} in {at}" for at, each in elements.items())
+        seen = " and ".join(f"{element} in {at}" for at, element in elements.items())
         help_ = Text("cast the output of one of the branches, so that both have one element type")
         yield BAD_MODEL.diagnostic(
-            Text("its output {name} is {actual}", name=repr(name), actual=found),
+            Text("its output {name} is {actual}", name=repr(name), actual=seen),
             place=place,
             help=help_,
         )
-    ranks = {at: len(each.dims) for at, each in types.items() if each.dims is not None}
+    ranks = {at: len(known.dims) for at, known in types.items() if known.dims is not None}
     if len(set(ranks.values())) > 1:
-        found = " and ".join(f"rank {rank} in {at}" for at, rank in ranks.items())
+        seen = " and ".join(f"rank {rank} in {at}" for at, rank in ranks.items())
         help_ = Text("make both branches return tensors of the same rank")
         yield UNKNOWN_SHAPE.diagnostic(
-            Text("its output {name} has {actual}", name=repr(name), actual=found),
+            Text("its output {name} has {actual}", name=repr(name), actual=seen),
             place=place,
             help=help_,
         )
 
 
 def _common_type(types: list[ValueType]) -> ValueType:
-    """The type that all of `types` agree on, as far as they do."""
-    elements = {each.element for each in types}
+    elements = {type_.element for type_ in types}
     element = elements.pop() if len(elements) == 1 else 0
-    dims = [each.dims for each in types]
-    ranks = {None if each is None else len(each) for each in dims}
+    dims = [type_.dims for type_ in types]
+    ranks = {None if shape is None else len(shape) for shape in dims}
     if len(ranks) != 1 or None in ranks:
         return ValueType(element, None)
-    known = [each for each in dims if each is not None]
+    known = [shape for shape in dims if shape is not None]
     return ValueType(
         element,
         tuple(

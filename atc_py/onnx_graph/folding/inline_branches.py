@@ -1,5 +1,7 @@
 """If nodes whose condition is known: the branch taken replaces the node."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection
 
@@ -7,12 +9,10 @@ import onnx
 from onnx import GraphProto
 
 from atc_py.diag import Sink
-from atc_py.ir import ConstData
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, inner_names, inner_nodes
-from atc_py.onnx_graph.reading.signatures import check_signatures
+from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, inner_names, inner_nodes, text_of
+from atc_py.onnx_graph.reading.attributes import signature_faults
+from atc_py.onnx_graph.reading.contents import sort_nodes
 from atc_py.onnx_graph.reading.tensors import TensorReader
-from atc_py.onnx_graph.reading.text import text_of
-from atc_py.onnx_graph.reading.validate import sort_nodes
 from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
 
 
@@ -37,9 +37,11 @@ def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
             continue
         shared = any(within[name] > 1 for name in set(inner_names(node.proto)))
         branch = _apart(branch, taken, within if shared else ())
-        graph.consts.update(_constants(branch, node, tensors))
+        for tensor in branch.initializer:
+            graph.consts[text_of(tensor.name, node.place)] = tensors.const(tensor, node.place)
         inner = inner_nodes(branch, node, graph.opsets)
-        check_signatures(inner, sink)
+        for item in inner:
+            sink.extend(signature_faults(item))
         nodes += inner
         nodes += _return_results(branch, node, graph)
     sink.raise_errors()
@@ -58,7 +60,9 @@ def _branch(graph: WorkGraph, node: WorkNode) -> GraphProto | None:
     if array.size != 1:
         return None
     wanted = "then_branch" if array.reshape(-1)[0] else "else_branch"
-    branch = next((each.g for each in node.proto.attribute if each.name == wanted), None)
+    branch = next(
+        (attribute.g for attribute in node.proto.attribute if attribute.name == wanted), None
+    )
     fits = branch is not None and len(branch.output) == len(node.outputs) and not branch.input
     return branch if fits else None
 
@@ -78,12 +82,8 @@ def _apart(branch: GraphProto, taken: set[str], elsewhere: Collection[str]) -> G
     """A branch whose names are its own, which are `taken` then.
 
     Branches of different nodes may share names; so may copies of one node. A graph inside of a node
-    must not define names of the graph around it.
-
-    Args:
-        branch: the branch.
-        taken: names of the graph around it.
-        elsewhere: names of graphs inside of nodes, if the branch shares some with other nodes.
+    must not define names of the graph around it. Graphs inside of nodes have the names `elsewhere`
+    if the branch shares some with other nodes.
     """
     if not taken.isdisjoint(_defined_names(branch)) or elsewhere:
 
@@ -98,13 +98,6 @@ def _apart(branch: GraphProto, taken: set[str], elsewhere: Collection[str]) -> G
         return renamed_graph(branch, {}, fresh)
     taken |= set(_defined_names(branch))
     return branch
-
-
-def _constants(branch: GraphProto, node: WorkNode, tensors: TensorReader) -> dict[str, ConstData]:
-    return {
-        text_of(tensor.name, node.place): tensors.const(tensor, node.place)
-        for tensor in branch.initializer
-    }
 
 
 def _return_results(branch: GraphProto, node: WorkNode, graph: WorkGraph) -> list[WorkNode]:

@@ -84,16 +84,22 @@ class _Known:
         if not self._room:
             return None
         self._room -= 1
-        inputs = {each: self.value(each) for each in node.reads}
-        found = {each: value for each, value in inputs.items() if value is not None}
-        return self._result(node, found) if len(found) == len(inputs) else None
+        inputs = {entry: self.value(entry) for entry in node.reads}
+        values = {tensor: value for tensor, value in inputs.items() if value is not None}
+        return self._result(node, values) if len(values) == len(inputs) else None
 
     def _result(self, node: WorkNode, inputs: Mapping[str, Partial]) -> Partial | None:
         arrays = {name: array for name, (array, _) in inputs.items()}
         masks = [mask for _, mask in inputs.values()]
         if node.op_type == "Cast":
             ((name, array),) = arrays.items()
-            fits = fits_the_cast(array, _target(node))
+            fits = fits_the_cast(
+                array,
+                next(
+                    (attribute.i for attribute in node.proto.attribute if attribute.name == "to"),
+                    onnx.TensorProto.FLOAT,
+                ),
+            )
             arrays = {name: np.where(fits, array, np.ones((), array.dtype))}
             masks.append(fits)
         results = evaluate(node, arrays, self._graph.opsets)
@@ -102,10 +108,3 @@ class _Known:
         (result,) = results.values()
         defined = np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*masks)), result.shape)
         return np.where(defined, result, np.ones((), result.dtype)), defined
-
-
-def _target(node: WorkNode) -> int:
-    """ONNX's number of the dtype that a Cast makes."""
-    return next(
-        (each.i for each in node.proto.attribute if each.name == "to"), onnx.TensorProto.FLOAT
-    )

@@ -8,11 +8,7 @@ text as keys, `|` for a member of the message's oneof `value`.
 from functools import cache
 from typing import Any
 
-from google.protobuf import (  # type: ignore[import-untyped]
-    descriptor_pb2,
-    descriptor_pool,
-    message_factory,
-)
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # type: ignore[import-untyped]
 
 _PACKAGE = "ge.proto"
 

@@ -9,12 +9,20 @@ scalar without presence of its own appears where it is not zero; so it is here.
 
 import json
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from pathlib import Path
 from typing import Any, TypeAlias
 
+import onnx
 from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+from atc_py.diag import Place
+from atc_py.diag.codes import NOT_ONNX
+from atc_py.system.input_files import read_bytes
 from atc_py.system.json_text import escaped
+from atc_py.system.memory_limit import require_memory
+from atc_py.text import Text
 
 Json: TypeAlias = "dict[str, Any] | list[Any] | str | int | float | bool | None"
 
@@ -36,6 +44,30 @@ _ESCAPED = [
 """Text of each byte, as C writes it."""
 
 _STRINGS = {FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES}
+
+_MOST = 2**31 - 1
+"""Bytes of a file that protobuf reads."""
+
+_GROWTH = 12
+"""Bytes of memory for each byte of the file: weights become escaped text, which is escaped again."""
+
+
+def onnx_graph_json(path: Path) -> Json:
+    """The graph of an ONNX file; weights in other files stay there.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_TOO_LARGE, MEMORY_LIMIT, or NOT_ONNX.
+    """
+    data = read_bytes(path, _MOST)
+    place = Place(file=str(path))
+    require_memory(len(data) * _GROWTH, Text("the JSON text of the model"), place)
+    try:
+        model = onnx.ModelProto.FromString(data)
+    except DecodeError as error:
+        raise NOT_ONNX.error(Text("protobuf cannot make a model of it"), place=place) from error
+    if not model.HasField("graph"):
+        raise NOT_ONNX.error(Text("it holds no graph"), place=place)
+    return message_json(model.graph)
 
 
 def message_json(message: Any, dropped: Collection[str] = (), *, enum_names: bool = True) -> Json:
@@ -66,11 +98,13 @@ class _Converter:
         if depth > _DEPTH:
             return None
         shown: dict[str, Any] = {}
-        for field in _present_fields(message):
-            if field.name in self._dropped:
+        for field, value in message.ListFields():
+            is_plain = not _is_repeated(field) and field.type != FieldDescriptor.TYPE_MESSAGE
+            is_absent = is_plain and field.containing_oneof is None and not value
+            if is_absent or field.name in self._dropped:
                 continue
-            value = getattr(message, field.name)
-            if _is_map(field):
+            kind = field.message_type
+            if kind is not None and kind.GetOptions().map_entry:
                 shown[field.name] = [
                     self._entry(field, value, key, depth + 1) for key in sorted(value)
                 ]
@@ -106,51 +140,26 @@ class _Converter:
 
     def _scalar(self, field: Any, value: Any) -> Json:
         if field.type == FieldDescriptor.TYPE_FLOAT:
-            return _float_text(value)
+            text = f"{value:g}"
+            shown: str | float = text if len(text) <= _FLOAT_TEXT else value
+            return shown
         if field.type == FieldDescriptor.TYPE_BYTES:
-            return _escaped(value)
+            pieces = (value[start : start + _PIECE] for start in range(0, len(value), _PIECE))
+            escaped_bytes = ["".join([_ESCAPED[code] for code in piece]) for piece in pieces]
+            return "".join(escaped_bytes)
         if field.type == FieldDescriptor.TYPE_STRING:
             return _decoded(value)
         if field.type == FieldDescriptor.TYPE_ENUM and self._enum_names:
             row = field.enum_type.values_by_number.get(value)
             return str(value) if row is None else str(row.name)
-        found: int | bool = value
-        return found
-
-
-def _present_fields(message: Any) -> Iterator[Any]:
-    for field, value in message.ListFields():
-        is_plain = not _is_repeated(field) and field.type != FieldDescriptor.TYPE_MESSAGE
-        if is_plain and field.containing_oneof is None and not value:
-            continue
-        yield field
+        number: int | bool = value
+        return number
 
 
 def _is_repeated(field: Any) -> bool:
     """True for a field with a list of values; older versions of protobuf have labels alone."""
-    found = getattr(field, "is_repeated", None)
-    return bool(field.label == FieldDescriptor.LABEL_REPEATED if found is None else found)
-
-
-def _is_map(field: Any) -> bool:
-    kind = field.message_type
-    return bool(kind is not None and kind.GetOptions().map_entry)
-
-
-def _float_text(value: float) -> Json:
-    """The text of a lone float, or the number where its text is too long."""
-    text = f"{value:g}"
-    if len(text) <= _FLOAT_TEXT:
-        return text
-    return value
-
-
-def _escaped(data: bytes) -> str:
-    """Bytes as C-escaped text."""
-    starts = range(0, len(data), _PIECE)
-    return "".join(
-        "".join([_ESCAPED[code] for code in data[start : start + _PIECE]]) for start in starts
-    )
+    repeated = getattr(field, "is_repeated", None)
+    return bool(field.label == FieldDescriptor.LABEL_REPEATED if repeated is None else repeated)
 
 
 def _decoded(value: str | bytes) -> str:

@@ -1,16 +1,20 @@
-"""Attributes of ONNX nodes as plain values."""
+"""Attributes of ONNX nodes as plain values, and nodes against the signature of their operator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 
+import msgspec
+import onnx
 from onnx import AttributeProto
 
-from atc_py.diag import AtcError, Place, Sink
+from atc_py.diag import AtcError, Diagnostic, Place, Sink
 from atc_py.diag.codes import BAD_MODEL, UNSUPPORTED_FORM
-from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.diag.suggestions import nearest
+from atc_py.onnx_graph.folding.graph import WorkNode, text_of
 from atc_py.onnx_graph.reading.tensors import TensorReader
-from atc_py.onnx_graph.reading.text import text_of
-from atc_py.onnx_graph.source import SourceAttr
+from atc_py.onnx_graph.source import INTERNAL_PREFIX, SourceAttr
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 
@@ -25,10 +29,10 @@ def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[s
     for attribute in node.proto.attribute:
         if node.is_if and attribute.type == AttributeProto.GRAPH:
             continue
-        found = _try_attribute(attribute, tensors, node.place, sink)
-        if found is None:
+        pair = _try_attribute(attribute, tensors, node.place, sink)
+        if pair is None:
             continue
-        name, value = found
+        name, value = pair
         if name in values:
             message = Text("the attribute {name} is set twice", name=repr(name))
             sink.add(BAD_MODEL.diagnostic(message, place=node.place))
@@ -46,11 +50,11 @@ def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, SourceAt
     seen: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
         sink = Sink()
-        found = _try_attribute(attribute, tensors, node.place, sink)
-        if found is None:
+        pair = _try_attribute(attribute, tensors, node.place, sink)
+        if pair is None:
             name = attribute.name if isinstance(attribute.name, str) else "?"
-            found = name, f"<{attribute_type_name(attribute.type)}>"
-        seen[found[0]] = found[1]
+            pair = name, f"<{attribute_type_name(attribute.type)}>"
+        seen[pair[0]] = pair[1]
     return seen
 
 
@@ -65,12 +69,12 @@ def numeric_attributes(node: WorkNode) -> dict[str, SourceAttr]:
 
 def simple_attributes(node: WorkNode) -> dict[str, SourceAttr]:
     """The attributes that are numbers, text or lists of these; other bytes are left out."""
-    found: dict[str, SourceAttr] = {}
+    values: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
         if attribute.type in _SIMPLE:
             with suppress(UnicodeDecodeError):
-                found[attribute.name] = _SIMPLE[attribute.type](attribute)
-    return found
+                values[attribute.name] = _SIMPLE[attribute.type](attribute)
+    return values
 
 
 def _try_attribute(
@@ -106,11 +110,11 @@ def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: P
             place=place,
             help=Text("export the model with its loops unrolled"),
         )
-    found = attribute_type_name(attribute.type)
+    kind = attribute_type_name(attribute.type)
     message = Text(
         "the attribute {name} is of type {actual}, which atc-py cannot hold",
         name=repr(name),
-        actual=found,
+        actual=kind,
     )
     raise BAD_MODEL.error(message, place=place)
 
@@ -121,7 +125,7 @@ _SIMPLE: dict[int, Callable[[AttributeProto], SourceAttr]] = {
     AttributeProto.STRING: lambda attribute: attribute.s.decode(),
     AttributeProto.INTS: lambda attribute: tuple(attribute.ints),
     AttributeProto.FLOATS: lambda attribute: tuple(attribute.floats),
-    AttributeProto.STRINGS: lambda attribute: tuple(each.decode() for each in attribute.strings),
+    AttributeProto.STRINGS: lambda attribute: tuple(text.decode() for text in attribute.strings),
 }
 PLAIN = frozenset(_SIMPLE)
 """Types of attributes that are numbers, text or lists of these: values that nothing changes."""
@@ -135,3 +139,170 @@ def attribute_type_name(number: int) -> str:
         return str(AttributeProto.AttributeType.Name(number)).lower()
     except ValueError:
         return f"number {number}"
+
+
+INTEGER_LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+"""ONNX's operators that quantized models have on int8, with int32 sums."""
+
+_ANY_NUMBER = 2**31 - 1
+
+
+class _Signature(msgspec.Struct, frozen=True):
+    """Inputs, outputs and attributes that a version of an operator takes."""
+
+    fewest: int
+    most: int
+    attributes: Mapping[str, int]
+    outputs: tuple[int, int]
+    types: tuple[str, ...]
+    repeats: bool
+    alike: bool
+
+    def type_of(self, position: int) -> str | None:
+        """Type or type variable of the input at `position`; None where each has its own."""
+        if self.repeats and position >= len(self.types) - 1:
+            return self.types[-1] if self.alike else None
+        return self.types[position] if position < len(self.types) else None
+
+
+def signature_faults(node: WorkNode) -> list[Diagnostic]:
+    """The inputs and attributes of a node that ONNX does not define for its operator."""
+    signature = _signature(node.op_type, node.opset) if not node.domain else None
+    if signature is None:
+        return []
+    faults: list[Diagnostic] = []
+    for verb, noun, count, (fewest, most) in (
+        ("takes", "inputs", len(node.inputs), (signature.fewest, signature.most)),
+        ("gives", "outputs", len(node.outputs), signature.outputs),
+    ):
+        if not fewest <= count <= most:
+            wanted = f"{verb} {_range(fewest, most)} {noun}"
+            message = Text(
+                "{op_type} {wanted} at opset {opset}, found {actual}",
+                op_type=node.op_type,
+                wanted=wanted,
+                opset=node.opset,
+                actual=count,
+            )
+            faults.append(BAD_MODEL.diagnostic(message, place=node.place))
+    for attribute in node.proto.attribute:
+        name = text_of(attribute.name, node.place)
+        if name.startswith(INTERNAL_PREFIX):
+            continue
+        if name not in signature.attributes:
+            faults.append(_unknown_attribute(node, signature, name))
+        elif attribute.type != signature.attributes[name]:
+            faults.append(_wrong_type(node, signature, attribute))
+        elif node.op_type == "GatherND" and attribute.i < 0:
+            # onnx's inference would end the process.
+            message = Text(
+                "{name} of GatherND must be at least 0, found {i}", name=name, i=attribute.i
+            )
+            faults.append(BAD_MODEL.diagnostic(message, place=node.place))
+    return faults
+
+
+def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> Text | None:
+    """A sentence on inputs of `node` that must share one type and have two, or None.
+
+    Args:
+        node: the node.
+        dtypes: dtype of each input; None where it is absent or not known.
+    """
+    if node.domain or (node.op_type in INTEGER_LAYERS and DType.INT8 in dtypes[:2]):
+        return None  # not ONNX, but what quantized models have; the specification judges it
+    return _contradiction(node.op_type, node.opset, tuple(dtypes))
+
+
+@lru_cache(maxsize=4096)
+def _contradiction(op_type: str, opset: int, dtypes: tuple[DType | None, ...]) -> Text | None:
+    """A sentence on inputs of ONNX's own operator that must share one type, or None."""
+    signature = _signature(op_type, opset)
+    first: dict[str, tuple[int, DType]] = {}
+    for position, dtype in enumerate(dtypes if signature else ()):
+        variable = signature.type_of(position) if signature else None
+        if dtype is None or variable is None:
+            continue
+        at, other = first.setdefault(variable, (position, dtype))
+        if other is not dtype:
+            return Text(
+                "inputs {at} and {position} of {op_type} must be of one type, found "
+                "{other} and {dtype}",
+                at=at,
+                position=position,
+                op_type=op_type,
+                other=other.value,
+                dtype=dtype.value,
+            )
+    return None
+
+
+def is_optional_output(node: WorkNode, position: int) -> bool:
+    """True if ONNX lets a node leave out its output at `position`."""
+    schema = node.schema
+    if schema is None or position >= len(schema.outputs):
+        return False
+    return schema.outputs[position].option is onnx.defs.OpSchema.FormalParameterOption.Optional
+
+
+@lru_cache(maxsize=1024)
+def _signature(op_type: str, opset: int) -> _Signature | None:
+    """The signature in force at an opset, or None; asking onnx for it takes long."""
+    try:
+        schema = onnx.defs.get_schema(op_type, opset)
+    except onnx.defs.SchemaError:
+        return None
+    if schema.deprecated:
+        return None
+    inputs = list(schema.inputs)
+    variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
+    repeats = bool(inputs) and inputs[-1].option is variadic
+    return _Signature(
+        schema.min_input,
+        schema.max_input,
+        {
+            name: onnx.AttributeProto.AttributeType.Value(str(row.type).rpartition(".")[2])
+            for name, row in schema.attributes.items()
+        },
+        (schema.min_output, schema.max_output),
+        tuple(tensor.type_str for tensor in inputs),
+        repeats,
+        alike=repeats and inputs[-1].is_homogeneous,
+    )
+
+
+def _range(fewest: int, most: int) -> str:
+    if most == _ANY_NUMBER:
+        return Text("{fewest} or more", fewest=fewest)
+    return str(fewest) if fewest == most else f"{fewest} to {most}"
+
+
+def _wrong_type(
+    node: WorkNode, signature: _Signature, attribute: onnx.AttributeProto
+) -> Diagnostic:
+    wanted = attribute_type_name(signature.attributes[attribute.name])
+    actual = attribute_type_name(attribute.type)
+    message = Text(
+        "the attribute {attribute} is of type {actual}, ONNX defines {wanted}",
+        attribute=repr(attribute.name),
+        actual=actual,
+        wanted=wanted,
+    )
+    return BAD_MODEL.diagnostic(message, place=node.place)
+
+
+def _unknown_attribute(node: WorkNode, signature: _Signature, name: str) -> Diagnostic:
+    near = nearest(name, signature.attributes, 2)
+    known = ", ".join(sorted(signature.attributes)) or Text("none")
+    hint = (
+        Text("did you mean {near}?", near=Text(" or ").join(near))
+        if near
+        else Text("its attributes are {known}", known=known)
+    )
+    message = Text(
+        "{op_type} has no attribute {name} at opset {opset}",
+        op_type=node.op_type,
+        name=repr(name),
+        opset=node.opset,
+    )
+    return BAD_MODEL.diagnostic(message, place=node.place, help=hint)

@@ -1,19 +1,99 @@
-"""The tensors of a file's graph: initializers as constants, and their bytes."""
+"""What a file's graph holds: declared types, initializers, and names that keep ONNX's rules.
 
+The rules are structural: one producer for every value, no cycle, names that exist.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from sys import intern
 
 import msgspec
-from onnx import GraphProto, TensorProto
+from onnx import GraphProto, TensorProto, TypeProto, ValueInfoProto
 
 from atc_py.diag import AtcError, Place, Sink
-from atc_py.diag.codes import BAD_MODEL
+from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.folding.graph import ValueType
-from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element, tensor_shape
-from atc_py.onnx_graph.reading.text import text_of
-from atc_py.tensor.shapes import element_count
+from atc_py.ir.ordering import CycleError, producers_first
+from atc_py.onnx_graph.folding.graph import ValueType, WorkNode, text_of
+from atc_py.onnx_graph.reading.tensors import (
+    TensorReader,
+    dtype_of_element,
+    element_name,
+    element_of_dtype,
+    size_complaint,
+    tensor_shape,
+)
+from atc_py.tensor.shapes import Shape, element_count, format_shape
 from atc_py.text import Text
+
+
+class DeclaredInput(msgspec.Struct, frozen=True):
+    """A graph input as the file declares it.
+
+    Attributes:
+        name: its name.
+        element: ONNX's number of its element type, 0 where none is given.
+        dims: an int for a fixed dim, the dimension's name (often "") for an open one; None
+            where not even the rank is given.
+        kind: its kind if it is not a tensor: sequence, map, optional ...
+    """
+
+    name: str
+    element: int
+    dims: tuple[int | str, ...] | None
+    kind: str = ""
+
+    @property
+    def label(self) -> str:
+        """The shape as people write it, `Nx3x?x?` for instance."""
+        if self.dims is None:
+            return "of unknown rank"
+        return "x".join(str(dim) or "?" for dim in self.dims) or "scalar"
+
+    def fits(self, shape: Shape) -> bool:
+        """True if `shape` agrees with the declaration."""
+        if self.dims is None:
+            return True
+        return len(self.dims) == len(shape) and all(
+            isinstance(dim, str) or dim == given
+            for dim, given in zip(self.dims, shape, strict=True)
+        )
+
+
+def declared_input(value: ValueInfoProto, place: Place) -> DeclaredInput:
+    """`value` as a graph input; negative dims, which some exporters write, are open.
+
+    Raises:
+        AtcError: NOT_ONNX for a name that is not text.
+    """
+    name = text_of(value.name, place)
+    kind = value.type.WhichOneof("value")
+    if kind not in {None, "tensor_type"}:
+        label = str(kind).removesuffix("_type").replace("_", " ")
+        return DeclaredInput(name, 0, None, label)
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        return DeclaredInput(name, tensor.elem_type, None)
+    dims: list[int | str] = []
+    for dim in tensor.shape.dim:
+        fixed = dim.HasField("dim_value") and dim.dim_value >= 0
+        dims.append(dim.dim_value if fixed else text_of(dim.dim_param, place))
+    return DeclaredInput(name, tensor.elem_type, tuple(dims))
+
+
+def type_of_proto(proto: TypeProto) -> ValueType | None:
+    """The type of a tensor that a TypeProto states; None for sequences, maps and the like."""
+    if proto.WhichOneof("value") != "tensor_type":
+        return None
+    tensor = proto.tensor_type
+    if not tensor.HasField("shape"):
+        return ValueType(tensor.elem_type, None)
+    dims = tuple(
+        dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
+        for dim in tensor.shape.dim
+    )
+    return ValueType(tensor.elem_type, dims)
 
 
 class Contents(msgspec.Struct):
@@ -33,7 +113,7 @@ class Contents(msgspec.Struct):
 
 
 def locate_contents(graph: GraphProto, tensors: TensorReader, path: Path) -> Contents:
-    """Return where the data of all tensors of `graph` is stored.
+    """The places of the data of all tensors of `graph`.
 
     Raises:
         AtcError: with every finding about a tensor: BAD_TENSOR, EXTERNAL_DATA_MISSING,
@@ -106,7 +186,6 @@ class _Locator:
         )
 
     def _count_bytes(self, const: ConstData) -> None:
-        """Count the bytes of a constant."""
         self.contents.weight_bytes += element_count(const.shape) * const.dtype.itemsize
 
     def _const(self, tensor: TensorProto, place: Place) -> ConstData | None:
@@ -124,3 +203,131 @@ class _Locator:
         except AtcError as error:
             self.sink.extend(error.diagnostics)
             return None
+
+
+def check_names(
+    inputs: Sequence[str],
+    initializers: Sequence[str],
+    nodes: Sequence[WorkNode],
+    outputs: Sequence[str],
+    whole: Place,
+    sink: Sink,
+) -> None:
+    """Report values with no producer or several, and nodes without operator.
+
+    Args:
+        inputs: names of graph inputs; files of IR version 3 list initializers here, too.
+        initializers: their names; each list may contain duplicates.
+        nodes: the nodes.
+        outputs: names of graph outputs.
+        whole: the place of the file.
+        sink: takes the findings.
+    """
+    for kind, listed in (("input", inputs), ("initializer", initializers)):
+        if len(set(listed)) == len(listed):
+            continue
+        for name, count in Counter(listed).items():
+            if count > 1:
+                message = Text(
+                    "the {kind} {name} is declared {count} times",
+                    kind=kind,
+                    name=repr(name),
+                    count=count,
+                )
+                sink.add(BAD_MODEL.diagnostic(message, place=whole))
+    sources = {*inputs, *initializers}
+    _check_producers(nodes, sources, sink)
+    known = sources.union(*(node.writes for node in nodes))
+    for node in nodes:
+        for name in dict.fromkeys(() if known.issuperset(node.reads) else node.reads):
+            if name not in known:
+                message = Text("nothing produces its input {name}", name=repr(name))
+                sink.add(BAD_MODEL.diagnostic(message, place=node.place))
+    for name in dict.fromkeys(outputs):
+        if name not in known:
+            message = Text("nothing produces the graph output {name}", name=repr(name))
+            sink.add(BAD_MODEL.diagnostic(message, place=whole))
+
+
+def check_weights(
+    inputs: Iterable[DeclaredInput], contents: Contents, place: Place, sink: Sink
+) -> None:
+    """Report initializers that are graph inputs, too, and declared there with another type."""
+    for declared in inputs:
+        const = contents.weights.get(declared.name)
+        if const is None:
+            continue
+        if declared.element not in {0, element_of_dtype(const.dtype)}:
+            actual, stated = const.dtype.value, element_name(declared.element)
+        elif not declared.fits(const.shape):
+            actual, stated = f"of shape {format_shape(const.shape)}", declared.label
+        else:
+            continue
+        message = Text(
+            "the initializer {declared} is {actual}, as an input it is {stated}",
+            declared=repr(declared.name),
+            actual=actual,
+            stated=stated,
+        )
+        sink.add(BAD_MODEL.diagnostic(message, place=place))
+
+
+def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> None:
+    """Report inputs that are too large for a tensor; open dims count as 1."""
+    for declared in inputs:
+        fixed = tuple(dim for dim in declared.dims or () if isinstance(dim, int))
+        complaint = size_complaint(declared.element, fixed)
+        if complaint is not None:
+            at = place.with_field(Text("input {at}", at=repr(declared.name)))
+            sink.add(BAD_TENSOR.diagnostic(complaint, place=at))
+
+
+def _check_producers(nodes: Sequence[WorkNode], sources: set[str], sink: Sink) -> None:
+    producers: dict[str, WorkNode] = {}
+    for node in nodes:
+        if not node.op_type:
+            sink.add(BAD_MODEL.diagnostic(Text("a node without operator"), place=node.place))
+        for name in node.writes:
+            if name in sources or name in producers:
+                first = producers.get(name)
+                label = Text("an input or initializer")
+                if first:
+                    label = Text("node {n}", n=first.index)
+                message = Text(
+                    "it produces {name}, which {label} provides already",
+                    name=repr(name),
+                    label=label,
+                )
+                sink.add(BAD_MODEL.diagnostic(message, place=node.place))
+            else:
+                producers[name] = node
+
+
+def sort_nodes(nodes: Sequence[WorkNode]) -> list[WorkNode]:
+    """`nodes` with producers first, the file's order kept where it can be.
+
+    Raises:
+        AtcError: BAD_MODEL if the nodes form a cycle.
+    """
+    if _are_sorted(nodes):
+        return list(nodes)
+    producers = {name: node for node in nodes for name in node.writes}
+
+    def needs(node: WorkNode) -> list[WorkNode]:
+        return [producers[name] for name in node.reads if name in producers]
+
+    try:
+        return producers_first(nodes, needs)
+    except CycleError as error:
+        message = Text("it needs its own output: the graph has a cycle")
+        raise BAD_MODEL.error(message, place=error.item.place) from None
+
+
+def _are_sorted(nodes: Sequence[WorkNode]) -> bool:
+    """True if no node reads what itself or one after it makes."""
+    later: set[str] = set()
+    for node in reversed(nodes):
+        later.update(node.writes)
+        if not later.isdisjoint(node.reads):
+            return False
+    return True

@@ -1,15 +1,20 @@
-"""The graph of a file that was read: its nodes, and what a survey found out about its values."""
+"""The graph of a file that was read, its nodes and values, and counts of what it holds."""
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import onnx
 from onnx import AttributeProto, TensorProto
 
-from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.diag import Place
+from atc_py.onnx_graph.folding.graph import normal_domain
+from atc_py.onnx_graph.reading.contents import DeclaredInput, declared_input
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.source import SourceModel, SourceTensor
+from atc_py.onnx_graph.source import SourceModel
 from atc_py.onnx_graph.source.file_graph import FileGraph, FileNode, FileValue
 from atc_py.tensor.shapes import Dims, element_count
 
@@ -42,7 +47,7 @@ def file_graph_of(
     """
     values = {name: FileValue("", known) for name, known in (dims or {}).items()}
     values |= _values(file, model)
-    constants = [each for each in file.contents.names if each in values]
+    constants = [name for name in file.contents.names if name in values]
     sizes = (values[name].dims for name in constants)
     proto = file.proto
     return FileGraph(
@@ -50,9 +55,23 @@ def file_graph_of(
         name=file.name,
         producer=f"{_text(proto.producer_name)} {_text(proto.producer_version)}".strip(),
         opsets=dict(file.opsets),
-        inputs=tuple(each.name for each in file.inputs),
+        inputs=tuple(declared.name for declared in file.inputs),
         outputs=file.outputs,
-        nodes=tuple(_node(node) for node in file.nodes),
+        nodes=tuple(
+            FileNode(
+                node.index,
+                node.name,
+                node.op_type,
+                node.domain,
+                node.reads,
+                node.writes,
+                {
+                    _text(attribute.name): _attribute_text(attribute)
+                    for attribute in node.proto.attribute
+                },
+            )
+            for node in file.nodes
+        ),
         values=values,
         parameters=sum(element_count(dim or 0 for dim in dims) for dims in sizes if dims),
         weight_bytes=file.contents.weight_bytes,
@@ -64,31 +83,16 @@ def _text(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
 
 
-def _node(node: WorkNode) -> FileNode:
-    attributes = {_text(each.name): _attribute_text(each) for each in node.proto.attribute}
-    return FileNode(
-        node.index, node.name, node.op_type, node.domain, node.reads, node.writes, attributes
-    )
-
-
 def _values(file: OnnxFile, model: SourceModel | None) -> Iterator[tuple[str, FileValue]]:
     """Yield values with what is known of them: as declared, as inferred, and constants."""
     for name, known in file.declared.items():
         yield name, FileValue(_element(known.element), known.dims)
-    for tensor in () if model is None else _tensors(model):
-        yield tensor.name, _inferred(tensor)
+    if model is not None:
+        ends = [tensor for node in model.all_nodes for tensor in (*node.inputs, *node.outputs)]
+        for tensor in filter(None, (*ends, *model.inputs, *model.outputs)):
+            yield tensor.name, FileValue(tensor.element, tensor.dims)
     for proto in file.proto.graph.initializer:
         yield _text(proto.name), _constant(proto)
-
-
-def _tensors(model: SourceModel) -> Iterator[SourceTensor]:
-    for node in model.all_nodes:
-        yield from (tensor for tensor in (*node.inputs, *node.outputs) if tensor is not None)
-    yield from (*model.inputs, *model.outputs)
-
-
-def _inferred(tensor: SourceTensor) -> FileValue:
-    return FileValue(tensor.element, tensor.dims)
 
 
 def _constant(tensor: TensorProto) -> FileValue:
@@ -117,17 +121,74 @@ def _attribute_text(attribute: AttributeProto) -> str:
         return f"graph of {len(attribute.g.node)} nodes"
     items = {
         kinds.INTS: map(str, attribute.ints[: _MOST_ITEMS + 1]),
-        kinds.FLOATS: (f"{each:g}" for each in attribute.floats[: _MOST_ITEMS + 1]),
+        kinds.FLOATS: (f"{number:g}" for number in attribute.floats[: _MOST_ITEMS + 1]),
     }
     texts = map(_bytes_text, attribute.strings[: _MOST_ITEMS + 1])
-    return _list_text([*items.get(attribute.type, texts)])
+    shown = [*items.get(attribute.type, texts)]
+    return ", ".join(shown[:_MOST_ITEMS]) + (", ..." if len(shown) > _MOST_ITEMS else "")
 
 
 def _bytes_text(data: bytes) -> str:
     return data[:_MOST_TEXT].decode("utf-8", "backslashreplace")
 
 
-def _list_text(items: list[str]) -> str:
-    """The first items, joined."""
-    dots = ", ..." if len(items) > _MOST_ITEMS else ""
-    return ", ".join(items[:_MOST_ITEMS]) + dots
+def operator_counts(file: OnnxFile) -> Counter[tuple[str, str]]:
+    """The nodes of each operator, by domain and name, those of subgraphs included."""
+    return Counter(
+        (normal_domain(node.domain), node.op_type)
+        for graph in _graphs(file.proto.graph)
+        for node in graph.node
+    )
+
+
+def parameter_count(file: OnnxFile) -> int:
+    """The elements of all initializers, those of subgraphs included."""
+    return sum(
+        math.prod(tensor.dims)
+        for graph in _graphs(file.proto.graph)
+        for tensor in graph.initializer
+    )
+
+
+def external_tensors(file: OnnxFile) -> Counter[str]:
+    """The number of initializers in each file beside the model, by its path."""
+    return Counter(
+        entry.value
+        for graph in _graphs(file.proto.graph)
+        for tensor in graph.initializer
+        if tensor.data_location == onnx.TensorProto.EXTERNAL
+        for entry in tensor.external_data
+        if entry.key == "location" and not file.tensors.is_marker(entry.value)
+    )
+
+
+def output_types(file: OnnxFile) -> list[DeclaredInput]:
+    """The types that the file states for the graph's outputs."""
+    place = Place(file=str(file.path))
+    return [declared_input(value, place) for value in file.proto.graph.output]
+
+
+def dtype_name(declared: DeclaredInput) -> str:
+    """The dtype of a port, the kind of one that is not a tensor, or an empty text."""
+    if declared.kind:
+        return declared.kind
+    dtype = dtype_of_element(declared.element)
+    if dtype is not None:
+        return dtype.value
+    try:
+        name = str(onnx.TensorProto.DataType.Name(declared.element)).lower()
+    except ValueError:
+        name = str(declared.element)
+    return name if declared.element else ""
+
+
+def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    waiting = [graph]
+    while waiting:
+        inner = waiting.pop()
+        yield inner
+        for node in inner.node:
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    waiting.append(attribute.g)
+                waiting.extend(attribute.graphs)

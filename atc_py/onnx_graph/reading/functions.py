@@ -59,7 +59,6 @@ def inline_functions(model: ModelProto, path: Path) -> ModelProto:
 
 
 def _check_sizes(model: ModelProto, place: Place) -> None:
-    """Refuse functions that would inline to too many nodes or bytes."""
     bodies = {(normal_domain(f.domain), f.name, f.overload): f.node for f in model.functions}
     calls = {key: Counter(_calls(body)) for key, body in bodies.items()}
     own = {
@@ -67,7 +66,9 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
         for key, body in bodies.items()
     }
     try:
-        order = producers_first(bodies, lambda key: (each for each in calls[key] if each in calls))
+        order = producers_first(
+            bodies, lambda key: (called for called in calls[key] if called in calls)
+        )
     except CycleError as error:
         name = error.item[1]
         raise BAD_MODEL.error(
@@ -76,7 +77,13 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
     sizes: dict[_Key, _Size] = {}
     for key in order:
         sizes[key] = _with_calls(own[key], calls[key], sizes)
-        _refuse_depth(key, sizes[key], place)
+        if sizes[key].depth > MOST_DEPTH:
+            message = Text(
+                "functions call one another at most {most_depth} deep, {key} goes deeper",
+                most_depth=MOST_DEPTH,
+                key=repr(key[1]),
+            )
+            raise BAD_MODEL.error(message, place=place)
     whole = _with_calls(_Size(0, 0, 0), Counter(_calls(model.graph.node)), sizes)
     if whole.nodes > MOST_NODES or whole.bytes > MOST_BYTES:
         raise BAD_MODEL.error(
@@ -102,17 +109,6 @@ def _with_calls(own: _Size, calls: Counter[_Key], sizes: Mapping[_Key, _Size]) -
             total += count * called.bytes
             depth = max(depth, own.depth + called.depth)
     return _Size(nodes, total, depth)
-
-
-def _refuse_depth(key: _Key, size: _Size, place: Place) -> None:
-    """Refuse a function whose calls nest too deep."""
-    if size.depth > MOST_DEPTH:
-        message = Text(
-            "functions call one another at most {most_depth} deep, {key} goes deeper",
-            most_depth=MOST_DEPTH,
-            key=repr(key[1]),
-        )
-        raise BAD_MODEL.error(message, place=place)
 
 
 def _calls(nodes: Iterable[NodeProto]) -> Iterator[_Key]:

@@ -45,10 +45,10 @@ class OnnxHistory:
     def versions(self, op_type: str) -> tuple[OperatorSchema, ...]:
         """Every version, oldest first; empty for an operator that ONNX does not have."""
         if op_type not in self._versions:
-            found = [_schema(each) for each in _definitions(op_type)]
-            if not found:  # names come from files: those that mean nothing are not kept
+            schemas = [_schema(definition) for definition in _definitions(op_type)]
+            if not schemas:  # names come from files: those that mean nothing are not kept
                 return ()
-            self._versions[op_type] = tuple(found)
+            self._versions[op_type] = tuple(schemas)
         return self._versions[op_type]
 
 
@@ -62,19 +62,22 @@ def _definitions(op_type: str) -> Sequence[Any]:
     """The definitions that onnx has of an operator, oldest first."""
     import onnx
 
-    found: list[Any] = []
+    definitions: list[Any] = []
     opset = onnx.defs.onnx_opset_version()
     while opset > 0:
         try:
-            found.append(onnx.defs.get_schema(op_type, opset))
+            definitions.append(onnx.defs.get_schema(op_type, opset))
         except (onnx.defs.SchemaError, TypeError, UnicodeError):
             break
-        opset = found[-1].since_version - 1
-    return found[::-1]
+        opset = definitions[-1].since_version - 1
+    return definitions[::-1]
 
 
 def _schema(definition: Any) -> OperatorSchema:
-    rows = (_attribute(each) for each in definition.attributes.values())
+    rows = (
+        AttributeSchema(entry.name, entry.type.name.lower(), entry.required, _default(entry))
+        for entry in definition.attributes.values()
+    )
     return OperatorSchema(
         op=definition.name,
         since_version=definition.since_version,
@@ -87,16 +90,15 @@ def _schema(definition: Any) -> OperatorSchema:
 
 
 def _parameters(formal: Iterable[Any]) -> tuple[FormalParameter, ...]:
-    """Inputs or outputs."""
     return tuple(
         FormalParameter(
-            name=each.name,
-            elements=frozenset(_element(text) for text in each.types),
-            type_name=each.type_str,
-            optional=each.option.name == "Optional",
-            variadic=each.option.name == "Variadic",
+            name=row.name,
+            elements=frozenset(_element(text) for text in row.types),
+            type_name=row.type_str,
+            optional=row.option.name == "Optional",
+            variadic=row.option.name == "Variadic",
         )
-        for each in formal
+        for row in formal
     )
 
 
@@ -106,10 +108,6 @@ def _element(text: str) -> str:
         return text
     element = text[len("tensor(") : -1]
     return _ELEMENTS.get(element, element)
-
-
-def _attribute(row: Any) -> AttributeSchema:
-    return AttributeSchema(row.name, row.type.name.lower(), row.required, _default(row))
 
 
 def _default(row: Any) -> Default | None:
@@ -123,8 +121,8 @@ def _default(row: Any) -> Default | None:
     plain = [item.decode() if isinstance(item, bytes) else item for item in items]
     if not all(isinstance(item, int | float | str) for item in plain):
         return None
-    found: Default = tuple(plain) if isinstance(value, list) else plain[0]
-    return found
+    default: Default = tuple(plain) if isinstance(value, list) else plain[0]
+    return default
 
 
 def _body(definition: Any) -> tuple[str, ...]:
@@ -145,8 +143,8 @@ def _body_of_plain_node(definition: Any) -> Iterable[Any]:
     """
     import onnx
 
-    inputs = [each.name for each in definition.inputs]
-    outputs = [each.name for each in definition.outputs]
+    inputs = [row.name for row in definition.inputs]
+    outputs = [row.name for row in definition.outputs]
     rows = definition.attributes.values()
     required: Any = {row.name: 1 for row in rows if row.required and row.type.name == "INT"}
     node = onnx.helper.make_node(definition.name, inputs, outputs, **required)

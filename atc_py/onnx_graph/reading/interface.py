@@ -10,7 +10,7 @@ import onnx
 from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.reading.text import text_of
+from atc_py.onnx_graph.folding.graph import text_of
 
 DeclaredDims: TypeAlias = "tuple[int | str | None, ...]"
 """Dims as a file declares them: a name for a symbolic one, None for one without a name."""
@@ -81,11 +81,11 @@ class ModelInterface:
 def interface_of(model: ModelProto, place: Place) -> ModelInterface:
     """The interface of a model as its file declares it; nothing is inferred."""
     graph = model.graph
-    initial = {each.name for each in graph.initializer}
-    initial |= {each.values.name for each in graph.sparse_initializer}
-    defaults = [each for each in graph.input if each.name in initial]
+    initial = {initializer.name for initializer in graph.initializer}
+    initial |= {sparse.values.name for sparse in graph.sparse_initializer}
+    defaults = [value for value in graph.input if value.name in initial]
     return ModelInterface(
-        inputs=_values((each for each in graph.input if each.name not in initial), place),
+        inputs=_values((value for value in graph.input if value.name not in initial), place),
         outputs=_values(graph.output, place),
         overridable=_values(defaults if model.ir_version >= _FIRST_IR_WITH_DEFAULTS else (), place),
         metadata=_metadata(model),
@@ -93,8 +93,8 @@ def interface_of(model: ModelProto, place: Place) -> ModelInterface:
 
 
 def _metadata(model: ModelProto) -> FileMetadata:
-    """Return what a file says of itself; of two entries of one key, the last counts."""
-    entries = {_said(each.key): _said(each.value) for each in model.metadata_props}
+    """The entries of a file on itself; of two entries of one key, the last counts."""
+    entries = {_said(entry.key): _said(entry.value) for entry in model.metadata_props}
     return FileMetadata(
         producer_name=_said(model.producer_name),
         graph_name=_said(model.graph.name),
@@ -112,15 +112,14 @@ def _said(value: str | bytes) -> str:
 
 
 def _values(protos: Iterable[ValueInfoProto], place: Place) -> tuple[DeclaredValue, ...]:
-    """Inputs or outputs as values."""
     return tuple(
         DeclaredValue(
-            text_of(each.name, place),
-            _type_text(each.type),
-            _dims(each.type, place),
-            tuple(text_of(dim.denotation, place) for dim in each.type.tensor_type.shape.dim),
+            text_of(value.name, place),
+            _type_text(value.type),
+            _dims(value.type, place),
+            tuple(text_of(dim.denotation, place) for dim in value.type.tensor_type.shape.dim),
         )
-        for each in protos
+        for value in protos
     )
 
 
@@ -162,19 +161,21 @@ def _element_text(number: int) -> str:
 def inputs_alone(inputs: Sequence[DeclaredValue]) -> bytes:
     """A model with inputs of the same names and dims, which it returns as they are."""
     graph = onnx.GraphProto(name="inputs")
-    for at, each in enumerate(inputs):
-        if each.dims is None:
+    for at, tensor in enumerate(inputs):
+        if tensor.dims is None:
             continue
-        value = graph.input.add(name=each.name)
+        value = graph.input.add(name=tensor.name)
         value.type.tensor_type.elem_type = TensorProto.FLOAT
-        for dim, meant in zip(each.dims, each.denotations, strict=True):
+        for dim, meant in zip(tensor.dims, tensor.denotations, strict=True):
             made = value.type.tensor_type.shape.dim.add(denotation=meant)
             if isinstance(dim, int):
                 made.dim_value = dim
             elif dim:
                 made.dim_param = dim
-        graph.node.add(op_type="Identity", input=[each.name], output=[f"{at} of {each.name}"])
-        graph.output.add(name=f"{at} of {each.name}").type.tensor_type.elem_type = TensorProto.FLOAT
+        graph.node.add(op_type="Identity", input=[tensor.name], output=[f"{at} of {tensor.name}"])
+        graph.output.add(
+            name=f"{at} of {tensor.name}"
+        ).type.tensor_type.elem_type = TensorProto.FLOAT
     model = onnx.ModelProto(ir_version=_IR_VERSION, graph=graph)
     model.opset_import.add(domain="", version=_OPSET)
     data: bytes = model.SerializeToString()

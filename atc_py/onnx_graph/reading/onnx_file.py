@@ -1,36 +1,38 @@
-"""An ONNX file that has been read, before its input shapes are known."""
+"""An ONNX file that has been read, before its input shapes are known, and marks in its metadata.
+
+A survey tells everything known about a file, whether or not it compiles.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from onnx import ModelProto
+from onnx import GraphProto, ModelProto, NodeProto
 
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import ConstData, DenseConst
-from atc_py.onnx_graph.folding.bind import bind_inputs
+from atc_py.onnx_graph.folding.bind import bind_inputs, input_faults, observe_inputs
 from atc_py.onnx_graph.folding.fold import fold_graph
-from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.onnx_graph.folding.if_branches import FoldedGraph, fold_with_branches
+from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
+from atc_py.onnx_graph.folding.graph import FoldedGraph, ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.folding.translation import translate
-from atc_py.onnx_graph.reading.contents import Contents
-from atc_py.onnx_graph.reading.declared import DeclaredInput
+from atc_py.onnx_graph.reading.contents import Contents, DeclaredInput
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
-from atc_py.onnx_graph.rewriting.qdq.convention import bias_convention
-from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
-from atc_py.onnx_graph.source import BiasConvention, QuantizedNode, SourceModel, form_of
-from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.rewriting.qdq import import_quantized
+from atc_py.onnx_graph.source import BiasConvention, BiasSource, QuantizedNode, SourceModel, form_of
+from atc_py.onnx_graph.source.model import FOLD_LIMIT
+from atc_py.onnx_graph.typing.rules.quantized import ASCEND_OPERATORS
 from atc_py.options.compile_options import QuantBias
 from atc_py.options.input_shapes import ShapeAdvice
 from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, is_addressable
 
 if TYPE_CHECKING:
-    from atc_py.onnx_graph.folding.fold_memo import FoldMemo
+    from atc_py.onnx_graph.folding.evaluate import FoldMemo
 
 
 class OnnxFile(msgspec.Struct, frozen=True):
@@ -135,23 +137,20 @@ class OnnxFile(msgspec.Struct, frozen=True):
             quantized: what became of the quantized layers outside of branches.
             convention: how biases of int8 layers are read.
         """
-        found = translate(folded, self.tensors)
-        source = SourceModel(
+        empty = SourceModel(
             path=self.path,
             name=self.name,
             opsets=dict(folded.graph.opsets),
-            inputs=found.inputs,
-            outputs=found.outputs,
-            nodes=found.nodes,
+            inputs=(),
+            outputs=(),
+            nodes=(),
             file_nodes=self.file_nodes,
             weight_bytes=self.contents.weight_bytes,
-            faults=tuple(dict.fromkeys((*self.faults, *found.faults))),
-            doubts=found.doubts,
-            branch_faults=found.branch_faults,
+            faults=self.faults,
             quantized=(*quantized, *folded.quantized),
             bias_convention=convention,
         )
-        return FoldedModel(source, folded, self.tensors)
+        return FoldedModel(translate(empty, folded, self.tensors), folded, self.tensors)
 
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None
@@ -180,11 +179,116 @@ class OnnxFile(msgspec.Struct, frozen=True):
 
 def _empty_inputs(inputs: Mapping[str, ValueType]) -> dict[str, ConstData]:
     """The inputs without any element: their data is known, though they are still inputs."""
-    found: dict[str, ConstData] = {}
+    empty: dict[str, ConstData] = {}
     for name, known in inputs.items():
         dtype, shape = dtype_of_element(known.element), known.shape
         if dtype is None or shape is None or 0 not in shape:
             continue
         if len(shape) <= MAX_RANK and is_addressable(shape):
-            found[name] = DenseConst(np.empty(shape, dtype.numpy))
-    return found
+            empty[name] = DenseConst(np.empty(shape, dtype.numpy))
+    return empty
+
+
+class Survey(msgspec.Struct, frozen=True, eq=False):
+    """A file that was surveyed.
+
+    Attributes:
+        folded: the model after folding.
+        input_faults: faults of inputs that no choice of shapes removes.
+    """
+
+    folded: FoldedModel
+    input_faults: tuple[Diagnostic, ...] = ()
+
+    @property
+    def model(self) -> SourceModel:
+        """The model as far as it is known."""
+        return self.folded.source
+
+
+def surveyed(
+    file: OnnxFile,
+    input_shapes: Mapping[str, Shape],
+    limit: int = FOLD_LIMIT,
+    quant_bias: QuantBias | None = None,
+    suggest: Callable[[], ShapeAdvice] | None = None,
+) -> Survey:
+    """The survey of the model in `file`; dims that the model leaves open stay open.
+
+    Args:
+        file: read leniently, so that a model that breaks ONNX's rules can be looked at, too.
+        input_shapes: dims of inputs that the model leaves open, by name.
+        limit: bytes that folding one node may make.
+        quant_bias: the convention of biases of int8 layers; None to use the file's.
+        suggest: finds shapes to propose where those given do not fit.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
+    """
+    inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest, file.nodes)
+    convention = file.bias_convention(quant_bias)
+    graph = file.graph(inputs, convention)
+    quantized = import_quantized(graph, file.tensors, limit)
+    folded = fold_with_branches(graph, file.tensors, limit)
+    model = file.translated(folded, quantized, convention)
+    return Survey(model, tuple(input_faults(file.path, file.inputs, input_shapes)))
+
+
+MARK = "atc_py.quant_bias"
+"""The key among the model's metadata whose value is the convention's name."""
+
+PRODUCER = "atc-py"
+"""The producer of files that atc-py writes."""
+
+_FORMS = {form.value: form for form in QuantBias}
+
+
+def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasConvention | None:
+    """The convention of the biases in a model; None if it is not in the deploy form.
+
+    Args:
+        proto: the model.
+        asked: what the user says; None leaves it to the file.
+    """
+    if not any(node.op_type in ASCEND_OPERATORS for node in _all_nodes(proto.graph)):
+        return None
+    if asked is not None:
+        return BiasConvention(asked, BiasSource.OPTION)
+    marks = (entry.value for entry in proto.metadata_props if entry.key == MARK)
+    marked = _FORMS.get(next(marks, ""))
+    if marked is not None:
+        return BiasConvention(marked, BiasSource.MARK)
+    if proto.producer_name == PRODUCER:
+        return BiasConvention(QuantBias.FOLDED, BiasSource.PRODUCER)
+    return BiasConvention(QuantBias.UNFOLDED, BiasSource.ASSUMED)
+
+
+def _all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
+    graphs = [graph]
+    while graphs:
+        for node in graphs.pop().node:
+            yield node
+            for attribute in node.attribute:
+                graphs += [attribute.g] if attribute.HasField("g") else []
+                graphs += attribute.graphs
+
+
+_KEY = "atc_py.balanced_values"
+"""The key among the model's metadata whose value is a list of names, as JSON."""
+
+
+def balance_mark(names: Iterable[str]) -> dict[str, str | None]:
+    """The metadata that name values; none where there are no values."""
+    unique = sorted(set(names))
+    return {_KEY: json.dumps(unique, ensure_ascii=False) if unique else None}
+
+
+def balanced_values(proto: ModelProto) -> frozenset[str]:
+    """The values that a model's metadata name; none for metadata that are something else."""
+    texts = [entry.value for entry in proto.metadata_props if entry.key == _KEY]
+    try:
+        content = json.loads(texts[0]) if texts else []
+    except ValueError:
+        content = []
+    names = content if isinstance(content, list) else []
+    return frozenset(name for name in names if isinstance(name, str))

@@ -1,32 +1,38 @@
-"""Reading an ONNX file: mapped, slimmed, parsed, its tensors located, its graph checked."""
+"""Reading an ONNX file: mapped, slimmed, parsed, its tensors located, its graph checked.
+
+The user may choose its ends: results as outputs, other shapes of inputs than the file fixes.
+"""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from atc_py.diag import AtcError, Place, Sink
-from atc_py.diag.codes import BAD_MODEL, FILE_TOO_LARGE, NOT_ONNX
-from atc_py.onnx_graph.folding.graph import ValueType, WorkNode, make_nodes, normal_domain
-from atc_py.onnx_graph.reading.contents import locate_contents
-from atc_py.onnx_graph.reading.declared import declared_input, type_of_proto
-from atc_py.onnx_graph.reading.external import ExternalFiles
-from atc_py.onnx_graph.reading.functions import inline_functions
-from atc_py.onnx_graph.reading.mapped import MappedFile, open_model_file
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.reading.signatures import signature_faults
-from atc_py.onnx_graph.reading.tensors import TensorReader
-from atc_py.onnx_graph.reading.text import text_of
-from atc_py.onnx_graph.reading.validate import (
-    GraphNames,
+from atc_py.diag import AtcError, AtcFault, Place, Sink
+from atc_py.diag.codes import BAD_MODEL, FILE_TOO_LARGE, NOT_IN_MODEL, NOT_ONNX
+from atc_py.diag.suggestions import nearest_of_many
+from atc_py.onnx_graph.folding.graph import WorkNode, make_nodes, normal_domain, text_of
+from atc_py.onnx_graph.reading.attributes import signature_faults
+from atc_py.onnx_graph.reading.contents import (
+    DeclaredInput,
     check_names,
     check_sizes,
     check_weights,
+    declared_input,
+    locate_contents,
     sort_nodes,
+    type_of_proto,
 )
+from atc_py.onnx_graph.reading.mapped import ExternalFiles, MappedFile, open_model_file
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.reading.wire import Slimmed, WireError, WireSizeError, cut_large_data
+from atc_py.options.compile_options import CompileOptions
+from atc_py.options.out_nodes import OUT_NODES_PLACE, OutNode, out_nodes_error
+from atc_py.system.structs import replace
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text, error_text
 
 _SMALLER = Text("save weights as raw data or as external data; check that it is the intended file")
@@ -36,6 +42,8 @@ _UNZIPPED = Text("give the ONNX model that it was made from; unpack any other ar
 
 _MAX_OPSET = 2**31 - 1
 _FIRST_IR_WITH_OPSETS = 3
+
+_NEAREST = 3
 
 
 def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) -> OnnxFile:
@@ -63,6 +71,8 @@ def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) 
         file.release(0, file.size)
     file_nodes = len(model.graph.node)
     if model.functions:
+        from atc_py.onnx_graph.reading.functions import inline_functions  # few models have any
+
         model = inline_functions(model, path)
     tensors = TensorReader(file, slimmed, ExternalFiles(path))
     file_graph = _located_model(model, tensors, path, file_nodes)
@@ -81,24 +91,32 @@ def _located_model(
     inputs = [declared_input(value, place) for value in model.graph.input]
     outputs = [text_of(value.name, place) for value in model.graph.output]
     sink = Sink()
-    names = GraphNames(path, [each.name for each in inputs], contents.names, outputs)
-    check_names(names, nodes, sink)
+    names = [declared.name for declared in inputs]
+    check_names(names, contents.names, nodes, outputs, place, sink)
     if not outputs:
         sink.add(BAD_MODEL.diagnostic(Text("the graph has no outputs"), place=place))
-    broken = {node: found for node in nodes if (found := signature_faults(node))}
-    for found in broken.values():
-        sink.extend(found)
+    broken = {node: faults for node in nodes if (faults := signature_faults(node))}
+    for faults in broken.values():
+        sink.extend(faults)
     check_weights(inputs, contents, place, sink)
     check_sizes(inputs, place, sink)
-    initializers = set(contents.names)
+    name, initializers = text_of(model.graph.name, place), set(contents.names)
+    try:
+        nodes = sort_nodes(nodes)
+    except AtcError as error:  # what was found before may be the reason for a cycle
+        raise AtcError(*(sink.errors or error.diagnostics)) from error
+    stated = [
+        (value_info.name, type_of_proto(value_info.type)) for value_info in model.graph.value_info
+    ]
+    stated += [(value.name, type_of_proto(value.type)) for value in model.graph.output]
     return OnnxFile(
         path=path,
-        name=text_of(model.graph.name, place),
+        name=name,
         opsets=opsets,
-        nodes=tuple(_sorted_nodes(nodes, sink)),
-        inputs=tuple(each for each in inputs if each.name not in initializers),
+        nodes=tuple(nodes),
+        inputs=tuple(tensor for tensor in inputs if tensor.name not in initializers),
         outputs=tuple(outputs),
-        declared=_declared_types(model.graph),
+        declared={name: known for name, known in stated if known is not None},
         contents=contents,
         tensors=tensors,
         file_nodes=file_nodes,
@@ -108,32 +126,7 @@ def _located_model(
     )
 
 
-def _sorted_nodes(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
-    """`nodes` with producers first.
-
-    Raises:
-        AtcError: BAD_MODEL where they cannot be ordered; what was found before may be the reason,
-            and is raised in place of the cycle then.
-    """
-    try:
-        return sort_nodes(nodes)
-    except AtcError as error:
-        raise AtcError(*(sink.errors or error.diagnostics)) from error
-
-
-def _declared_types(graph: onnx.GraphProto) -> dict[str, ValueType]:
-    stated = ((value.name, type_of_proto(value.type)) for value in _stated_values(graph))
-    return {name: known for name, known in stated if known is not None}
-
-
-def _stated_values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
-    """Yield the values whose types the file states, outputs last."""
-    yield from graph.value_info
-    yield from graph.output
-
-
 def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
-    """The file without its large tensors."""
     if not file.size:
         raise NOT_ONNX.error(Text("the file is empty"), place=Place(file=str(path)))
     if file.data[: len(_HUAWEI)] == _HUAWEI:
@@ -159,7 +152,6 @@ def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
 
 
 def _parse(data: bytes, path: Path) -> onnx.ModelProto:
-    """The model whose bytes are `data`."""
     place = Place(file=str(path))
     try:
         model: onnx.ModelProto = onnx.ModelProto.FromString(data)
@@ -200,3 +192,112 @@ def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
             )
             raise BAD_MODEL.error(message, place=place)
     return opsets
+
+
+def with_user_ends(file: OnnxFile, options: CompileOptions) -> OnnxFile:
+    """`file` with the outputs that options name, and inputs that take the shapes they give.
+
+    Raises:
+        AtcError: NOT_IN_MODEL and BAD_OPTION for outputs that the model does not have.
+    """
+    file = _with_outputs(file, options.out_nodes)
+    if not options.replace_shapes:
+        return file
+    freed = tuple(
+        _freed(declared, options.input_shapes.get(declared.name)) for declared in file.inputs
+    )
+    # What it states of the types of other values is worth nothing with other shapes.
+    return file if freed == file.inputs else replace(file, inputs=freed, declared={})
+
+
+def _freed(declared: DeclaredInput, given: Shape | None) -> DeclaredInput:
+    """An input that takes a shape; None for an input that nobody gives one."""
+    if given is None or declared.kind or declared.fits(given) or not declared.dims:
+        return declared
+    if len(given) != len(declared.dims):
+        return replace(declared, dims=None)
+    dims = tuple(own if own == dim else "" for own, dim in zip(declared.dims, given, strict=True))
+    return replace(declared, dims=dims)
+
+
+def _with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
+    """`file` with the results `wanted` as its outputs, in their order.
+
+    Nodes that none of them needs go when the model is folded. Inputs stay, as they do with ATC, also
+    where nothing reads them any more.
+
+    Raises:
+        AtcError: NOT_IN_MODEL for a name that the model does not have, BAD_OPTION for an index
+            that a node does not have, and where two entries are one result.
+    """
+    if not wanted:
+        return file
+    names = tuple(_tensor(file, entry) for entry in wanted)
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            given = wanted[names.index(name)].text, wanted[position].text
+            raise out_nodes_error(
+                given[1],
+                Text(
+                    "{given} and {given_2} are one result, {name}",
+                    given=repr(given[0]),
+                    given_2=repr(given[1]),
+                    name=repr(name),
+                ),
+            )
+    return replace(file, outputs=names)
+
+
+def _tensor(file: OnnxFile, wanted: OutNode) -> str:
+    """The name of the result that an entry means.
+
+    `name:0` is also how some exporters call tensors; such a tensor counts where no node has the name.
+    """
+    tensors = {name for node in file.nodes for name in node.writes}
+    tensors.update(declared.name for declared in file.inputs)
+    node = next((inner for inner in file.nodes if inner.name == wanted.name), None)
+    if wanted.index is not None and node is not None:
+        return _output(node, wanted.index, wanted.text)
+    if wanted.text in tensors:
+        return wanted.text
+    raise _unknown(file, wanted, tensors, node)
+
+
+def _output(node: WorkNode, index: int, text: str) -> str:
+    if index < len(node.outputs) and node.outputs[index]:
+        return node.outputs[index]
+    there = ", ".join(f"{node.name}:{i} ({name})" for i, name in enumerate(node.outputs) if name)
+    raise out_nodes_error(
+        text,
+        Text(
+            "{text}: node {node} has the outputs {there}",
+            text=repr(text),
+            node=repr(node.name),
+            there=there,
+        ),
+        "E10003",
+    )
+
+
+def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: WorkNode | None) -> AtcError:
+    """That the model has no result of a name, with the nearest ones that it has."""
+    known = tensors if wanted.index is None else {inner.name for inner in file.nodes if inner.name}
+    kind = Text("tensor") if wanted.index is None else Text("node")
+    near = ", ".join(map(repr, nearest_of_many(wanted.name, sorted(known), _NEAREST)))
+    help_ = (
+        Text("the nearest names are {near}", near=near)
+        if near
+        else Text("the model names no {kind}", kind=kind)
+    )
+    if node is not None:
+        help_ = Text(
+            "{wanted} is a node; write {wanted_2}:0 for its first output",
+            wanted=repr(wanted.name),
+            wanted_2=wanted.name,
+        )
+    return NOT_IN_MODEL.error(
+        Text("no {kind} of the model is called {wanted}", kind=kind, wanted=repr(wanted.name)),
+        place=OUT_NODES_PLACE,
+        help=help_,
+        atc=AtcFault("E10016", (wanted.name, "out_nodes")),
+    )

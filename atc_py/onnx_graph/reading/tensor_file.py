@@ -1,4 +1,7 @@
-"""Reading `.pb` files that hold one tensor, as ONNX's test data does."""
+"""Reading `.pb` files that hold one tensor, as ONNX's test data does.
+
+Alone, because a run that is fed such files needs no reader of models.
+"""
 
 from pathlib import Path
 from typing import Any

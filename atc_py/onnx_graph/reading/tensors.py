@@ -1,22 +1,27 @@
 """TensorProto to constants: data inline, cut out of the model's file, or in a file beside it."""
 
-from collections.abc import Mapping
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from onnx import TensorProto
+from numpy.typing import NDArray
+from onnx import SparseTensorProto, TensorProto, numpy_helper
 
 from atc_py.diag import Diagnostic, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.ir import ConstData, DenseConst
-from atc_py.onnx_graph.folding.graph import WorkGraph
-from atc_py.onnx_graph.reading.external import ByteRange, ExternalFiles, number_entry
-from atc_py.onnx_graph.reading.mapped import MappedConst, MappedFile
-from atc_py.onnx_graph.reading.text import text_of
+from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, text_of
+from atc_py.onnx_graph.reading.mapped import (
+    ByteRange,
+    ExternalFiles,
+    MappedConst,
+    MappedFile,
+    number_entry,
+)
 from atc_py.onnx_graph.reading.wire import CutField, Slimmed
-from atc_py.onnx_graph.source.limits import MOST_BYTES
+from atc_py.onnx_graph.source.model import FOLD_LIMIT, MOST_BYTES
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape, is_addressable
 from atc_py.text import Text
@@ -70,11 +75,11 @@ def size_complaint(element: int, shape: Shape | None) -> Text | None:
     size = element_count(shape) * dtype.itemsize
     if size <= MOST_BYTES:
         return None
-    found = f"{dtype.value} {format_shape(shape)}"
+    actual = f"{dtype.value} {format_shape(shape)}"
     return Text(
         "tensors have at most {most_bytes} bytes, {actual} would have {size}",
         most_bytes=MOST_BYTES,
-        actual=found,
+        actual=actual,
         size=size,
     )
 
@@ -111,10 +116,10 @@ def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None
     if stated is None or stated.element in {0, element_of_dtype(dtype)}:
         return None
     place = Place(file=str(graph.path), field=Text("output {at}", at=repr(name)))
-    found = element_name(stated.element)
+    actual = element_name(stated.element)
     message = Text(
         "it is declared as {actual}, but the computed dtype is {dtype}",
-        actual=found,
+        actual=actual,
         dtype=dtype.value,
     )
     return BAD_MODEL.diagnostic(message, place=place)
@@ -220,10 +225,7 @@ class TensorReader:
         Raises:
             AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
         """
-        entries = {
-            text_of(entry.key, place): text_of(entry.value, place) for entry in tensor.external_data
-        }
-        markers = [v for v in entries.values() if v.startswith(self._slimmed.token)]
+        entries, markers = self._entries(tensor, place)
         if markers:
             return self._cut_tensor(tensor, len(tensor.external_data), markers[0], place)
         if tensor.data_location != TensorProto.EXTERNAL:
@@ -233,29 +235,40 @@ class TensorReader:
         return _mapped_const(span.file, span.start, dtype, shape)
 
     def elsewhere(self, tensor: TensorProto, place: Place) -> Elsewhere | None:
-        """Return where the data of a tensor of any dtype is stored outside the message itself.
+        """The place of the data of a tensor of any dtype outside the message itself.
 
         Raises:
             AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
         """
-        entries = {
-            text_of(entry.key, place): text_of(entry.value, place) for entry in tensor.external_data
-        }
-        markers = [v for v in entries.values() if v.startswith(self._slimmed.token)]
+        entries, markers = self._entries(tensor, place)
         if markers:
             cut = self._slimmed.cuts[int(markers[0].removeprefix(self._slimmed.token))]
             return Elsewhere(cut.field, ByteRange(self._file, cut.start, cut.size))
         if tensor.data_location != TensorProto.EXTERNAL:
             return None
-        span = self._external.locate(entries, _stored_bytes(tensor, entries, place), place)
+        dtype = dtype_of_element(tensor.data_type)
+        if dtype is not None:
+            size = _file_bytes(dtype, tuple(tensor.dims))
+        else:
+            size = number_entry(entries, "length", 0, place)
+        span = self._external.locate(entries, size, place)
         return Elsewhere(CutField.RAW_DATA, span)
+
+    def _entries(self, tensor: TensorProto, place: Place) -> tuple[dict[str, str], list[str]]:
+        """The entries of external_data, and those that stand for data of the file itself."""
+        entries = {
+            text_of(entry.key, place): text_of(entry.value, place) for entry in tensor.external_data
+        }
+        return entries, [text for text in entries.values() if self.is_marker(text)]
 
     def _cut_tensor(
         self, tensor: TensorProto, entries: int, marker: str, place: Place
     ) -> ConstData:
         dtype, shape = _type_of(tensor, place)
         cut = self._slimmed.cuts[int(marker.removeprefix(self._slimmed.token))]
-        if entries > 1 or _has_inline_data(tensor):
+        fields = {*_FIELDS.values(), "int32_data", "string_data"}
+        inline = tensor.HasField("raw_data") or any(len(getattr(tensor, name)) for name in fields)
+        if entries > 1 or inline:
             raise BAD_TENSOR.error(Text("its data is in more than one place"), place=place)
         stored = _CUTS.get(cut.field, dtype)
         if stored is not dtype:
@@ -281,20 +294,6 @@ def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
     return dtype, tensor_shape(tensor, place)
 
 
-def _stored_bytes(tensor: TensorProto, entries: Mapping[str, str], place: Place) -> int:
-    """The number of bytes that a tensor's data has in another file."""
-    dtype = dtype_of_element(tensor.data_type)
-    if dtype is not None:
-        return _file_bytes(dtype, tuple(tensor.dims))
-    return number_entry(entries, "length", 0, place)
-
-
-def _has_inline_data(tensor: TensorProto) -> bool:
-    """True if data stands in the message itself."""
-    fields = {*_FIELDS.values(), "int32_data", "string_data"}
-    return tensor.HasField("raw_data") or any(len(getattr(tensor, field)) for field in fields)
-
-
 def _file_bytes(dtype: DType, shape: Shape) -> int:
     """The number of bytes of a tensor's data in an ONNX file, where two int4 share one."""
     count = element_count(shape)
@@ -316,13 +315,13 @@ def _unpacked_int4(packed: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray
     return halves[: element_count(shape)].view(DType.INT4.numpy).reshape(shape)
 
 
-def _expect_bytes(found: int, dtype: DType, shape: Shape, place: Place) -> None:
+def _expect_bytes(actual: int, dtype: DType, shape: Shape, place: Place) -> None:
     """Refuse data that is longer or shorter than dtype and shape say."""
     wanted = _file_bytes(dtype, shape)
-    if found != wanted:
+    if actual != wanted:
         message = Text(
             "{actual} bytes of data, but {dtype} {shape} has {wanted}",
-            actual=found,
+            actual=actual,
             dtype=dtype.value,
             shape=format_shape(shape),
             wanted=wanted,
@@ -341,3 +340,34 @@ def _narrowed(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDAr
             Text("numbers beyond the range of {dtype}", dtype=dtype.value), place=place
         )
     return narrowed
+
+
+def known_type(graph: WorkGraph, name: str) -> ValueType | None:
+    """All that is known of a value: an input, a constant, or what was inferred."""
+    const = graph.consts.get(name)
+    if const is not None:
+        return ValueType(element_of_dtype(const.dtype), const.shape)
+    return graph.types.get(name) or graph.inputs.get(name)
+
+
+def dense_array(sparse: SparseTensorProto) -> NDArray[Any]:
+    """A sparse tensor with its zeros.
+
+    Positions are linear, or one number an axis in each row.
+
+    Raises:
+        ValueError: it would be too large, or positions do not fit the values or the dims.
+    """
+    values = numpy_helper.to_array(sparse.values).reshape(-1)
+    positions = numpy_helper.to_array(sparse.indices)
+    dims = tuple(sparse.dims)
+    if min(dims, default=0) < 0 or math.prod(dims) * values.itemsize > FOLD_LIMIT:
+        raise ValueError(Text("no tensor of dims {dims}", dims=dims))
+    if positions.ndim > 1:
+        positions = np.ravel_multi_index(tuple(positions.T), dims)
+    inside = (positions >= 0) & (positions < math.prod(dims))
+    if positions.shape != values.shape or not inside.all():
+        raise ValueError("positions do not fit the values or the dims")
+    dense = np.zeros(math.prod(dims), values.dtype)
+    dense[positions] = values
+    return dense.reshape(dims)

@@ -177,44 +177,43 @@ class _Slimmer:
         chunks: list[bytes] = []
         kept, before = start, self._cut
         children = _CHILDREN[kind]
-        for found in self._fields(start, end):
-            self._count()
-            child = children.get(found.number) if found.wire == _BYTES else None
-            if child is None or found.end - found.body < self._threshold:
+        for field in self._fields(start, end):
+            self._left -= 1
+            if self._left < 0:
+                raise WireSizeError(
+                    Text(
+                        "its messages have more than {most_fields} fields", most_fields=MOST_FIELDS
+                    )
+                )
+            child = children.get(field.number) if field.wire == _BYTES else None
+            if child is None or field.end - field.body < self._threshold:
                 continue
-            slim = self.message(child, found.body, found.end, depth + 1)
+            slim = self.message(child, field.body, field.end, depth + 1)
             if slim is not None:
-                chunks += [self._buffer[kept : found.start], bytes_field(found.number, slim)]
-                kept = found.end
+                chunks += [self._buffer[kept : field.start], bytes_field(field.number, slim)]
+                kept = field.end
                 self.check_size(kept - start - (self._cut - before))
         if not chunks:
             return None
         self.check_size(end - start - (self._cut - before))
         return b"".join([*chunks, self._buffer[kept:end]])
 
-    def _count(self) -> None:
-        self._left -= 1
-        if self._left < 0:
-            raise WireSizeError(
-                Text("its messages have more than {most_fields} fields", most_fields=MOST_FIELDS)
-            )
-
     def _tensor(self, start: int, end: int) -> bytes | None:
         """The tensor between `start` and `end` without large data; None if it holds none."""
         chunks: list[bytes] = []
         cuts: list[Cut] = []
         kept, cut_bytes = start, 0
-        for count, found in enumerate(self._fields(start, end)):
+        for count, field in enumerate(self._fields(start, end)):
             if count >= _MAX_TENSOR_FIELDS:
                 return None
-            size = found.end - found.body
-            cut = _CUT_FIELDS.get(found.number) if found.wire == _BYTES else None
+            size = field.end - field.body
+            cut = _CUT_FIELDS.get(field.number) if field.wire == _BYTES else None
             if cut is not None and size >= self._threshold:
-                cuts.append(Cut(cut, found.body, size))
+                cuts.append(Cut(cut, field.body, size))
                 cut_bytes += size
-                self.check_size(found.end - start - cut_bytes)
-                chunks.append(self._buffer[kept : found.start])
-                kept = found.end
+                self.check_size(field.end - start - cut_bytes)
+                chunks.append(self._buffer[kept : field.start])
+                kept = field.end
         if not cuts:
             return None
         self.check_size(end - start - cut_bytes)
@@ -229,7 +228,6 @@ class _Slimmer:
         return bytes_field(13, entry) + _tag(14, _VARINT) + b"\x01"
 
     def _fields(self, start: int, end: int) -> Iterator[_Field]:
-        """Yield the fields of the message between `start` and `end`."""
         pos = start
         buffer = self._buffer
         while pos < end:
@@ -285,7 +283,6 @@ class _Slimmer:
 
 
 def _tag(number: int, wire: int) -> bytes:
-    """The bytes that open a field."""
     return _encode_varint(number << 3 | wire)
 
 

@@ -1,17 +1,139 @@
-"""Graphs inside of nodes as plain values: the bodies of If, Loop, Scan and SequenceMap."""
+"""Nodes and graphs inside of nodes as plain values.
 
-from collections.abc import Callable, Mapping
+These are the bodies of If, Loop, Scan and SequenceMap, and of operators that ONNX defines as functions of
+others, which onnx's own inliner expands.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 import onnx
 from numpy.typing import NDArray
+from onnx import helper, inliner, numpy_helper
 
 from atc_py.diag import Place
 from atc_py.onnx_graph.folding.graph import ValueType, WorkNode, subgraphs
-from atc_py.onnx_graph.reading.declared import type_of_proto
-from atc_py.onnx_graph.reading.tensors import TensorReader
-from atc_py.onnx_graph.rewriting.function_body import BodyNode, body_node
+from atc_py.onnx_graph.reading.contents import type_of_proto
+from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array
+from atc_py.onnx_graph.source import SourceNode
+
+
+class BodyNode(msgspec.Struct, frozen=True):
+    """A node of a body.
+
+    Attributes:
+        op_type: its operator.
+        inputs: names by position; "" for one that is absent.
+        outputs: names by position.
+        attributes: by name.
+        domain: "" for ONNX's own.
+        value: the data of a Constant; None for other operators.
+    """
+
+    op_type: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    domain: str = ""
+    value: NDArray[Any] | None = None
+
+
+def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[BodyNode] | None:
+    """The nodes that ONNX defines `node` as, producers first; None where it has no body.
+
+    Nor has it one where an input is absent before another and the body depends on the inputs' types.
+    Inputs and outputs of the node keep their names, absent outputs get one.
+
+    Args:
+        node: a node of ONNX's own domain, all present inputs of known dtype and rank.
+        attributes: those of the node, and the defaults of the others.
+    """
+    inputs = [tensor.name if tensor is not None else "" for tensor in node.inputs]
+    while inputs and not inputs[-1]:
+        inputs.pop()
+    outputs = [
+        tensor.name if tensor is not None else f"{node.op_type}:absent:{position}"
+        for position, tensor in enumerate(node.outputs)
+    ]
+    given = {tensor.name: tensor for tensor in node.inputs if tensor is not None}
+    infos = [
+        helper.make_tensor_value_info(
+            name,
+            onnx.TensorProto.DataType.Value(
+                {"float32": "FLOAT", "float64": "DOUBLE"}.get(
+                    tensor.element, tensor.element.upper()
+                )
+            ),
+            tensor.dims,
+        )
+        for name, tensor in given.items()
+    ]
+    call = helper.make_node(node.op_type, inputs, outputs)
+    call.attribute.extend(attribute_protos(attributes))
+    graph = helper.make_graph(
+        [call], "body", infos, [onnx.ValueInfoProto(name=name) for name in outputs]
+    )
+    opset = helper.make_opsetid("", node.opset)
+    model = helper.make_model(graph, opset_imports=[opset])
+    try:
+        inlined = inliner.inline_selected_functions(
+            model, [("", node.op_type)], inline_schema_functions=True
+        )
+    except RuntimeError:
+        if "" not in inputs:
+            raise
+        return None  # onnx's inliner knows no type of an absent input before another
+    if any(inner.op_type == node.op_type for inner in inlined.graph.node):
+        return None
+    return [body_node(inner) for inner in inlined.graph.node]
+
+
+def body_node(
+    node: onnx.NodeProto, tensors: TensorReader | None = None, place: Place | None = None
+) -> BodyNode:
+    """One node as plain values; `tensors` reads the data of a Constant elsewhere in the file."""
+    if (
+        node.op_type == "Constant"
+        and tensors
+        and node.attribute
+        and node.attribute[0].HasField("t")
+    ):
+        data = tensors.const(node.attribute[0].t, place or Place()).numpy()
+        return BodyNode("Constant", (), tuple(node.output), {}, "", data)
+    values = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    values = {name: v.decode() if isinstance(v, bytes) else v for name, v in values.items()}
+    # Of an empty list ONNX's messages do not keep the type; it means what an absent one does.
+    attributes = {name: value for name, value in values.items() if value not in ([], ())}
+    value = None
+    if node.op_type == "Constant":
+        value = _constant(values)
+        attributes = {}
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    return BodyNode(node.op_type, tuple(node.input), tuple(node.output), attributes, domain, value)
+
+
+def _constant(attributes: Mapping[str, Any]) -> NDArray[Any]:
+    ((name, value),) = attributes.items()
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    if isinstance(value, onnx.SparseTensorProto):
+        return dense_array(value)
+    return np.asarray(value, np.float32 if name.startswith("value_float") else np.int64)
+
+
+def attribute_protos(attributes: Mapping[str, Any]) -> Iterator[onnx.AttributeProto]:
+    """Yield the messages of attributes by name; those that are None are left out.
+
+    An empty list does not show what it is a list of: it is one of integers, as every list of ONNX's
+    operators that may be empty.
+    """
+    for name, value in sorted(attributes.items()):
+        if value is not None:
+            is_empty = isinstance(value, list | tuple) and not value
+            of = onnx.AttributeProto.INTS if is_empty else None
+            yield helper.make_attribute(name, value, attr_type=of)
 
 
 class GraphBody(msgspec.Struct, frozen=True):
@@ -49,7 +171,7 @@ def graph_bodies(
         AtcError: for tensors that cannot be held or whose data is damaged.
         ValueError: a graph has sparse initializers.
     """
-    found: dict[str, GraphBody] = {}
+    bodies: dict[str, GraphBody] = {}
     for attribute in node.proto.attribute:
         if not attribute.HasField("g"):
             continue
@@ -57,54 +179,42 @@ def graph_bodies(
         if graph.sparse_initializer:
             raise ValueError("sparse initializers have no plain form")
         constants = {
-            each.name: tensors.const(each, node.place).numpy() for each in graph.initializer
+            initializer.name: tensors.const(initializer, node.place).numpy()
+            for initializer in graph.initializer
         }
-        found[attribute.name] = GraphBody(
-            tuple(each.name for each in graph.input if each.name not in constants),
-            tuple(each.name for each in graph.output),
-            tuple(type_of_proto(each.type) for each in graph.output),
-            tuple(_body_node(each, tensors, node.place) for each in graph.node),
+        bodies[attribute.name] = GraphBody(
+            tuple(value.name for value in graph.input if value.name not in constants),
+            tuple(value.name for value in graph.output),
+            tuple(type_of_proto(value.type) for value in graph.output),
+            tuple(body_node(inner, tensors, node.place) for inner in graph.node),
             constants,
             _size(graph, trips),
         )
-    return found
-
-
-def _body_node(proto: onnx.NodeProto, tensors: TensorReader, place: Place) -> BodyNode:
-    """A node; the data of a Constant may be elsewhere in the file."""
-    if proto.op_type == "Constant" and proto.attribute and proto.attribute[0].HasField("t"):
-        value = tensors.const(proto.attribute[0].t, place).numpy()
-        return BodyNode("Constant", (), tuple(proto.output), {}, "", value)
-    return body_node(proto)
+    return bodies
 
 
 def _size(graph: onnx.GraphProto, trips: Mapping[str, int]) -> int:
-    """The number of nodes that a graph becomes once loops with known trip counts are gone.
-
-    Args:
-        graph: the graph.
-        trips: integer constants around it, by name.
-    """
+    """The number of nodes that a graph becomes once loops with trip counts in `trips` are gone."""
     known = {**trips, **_whole_numbers(graph)}
     total = 0
     for node in graph.node:
         repeated = node.op_type == "Loop" and node.input and node.input[0] in known
         times = max(known[node.input[0]], 1) if repeated else 1
-        total += 1 + times * sum(_size(each, known) for each in subgraphs(node))
+        total += 1 + times * sum(_size(inner, known) for inner in subgraphs(node))
     return total
 
 
 def _whole_numbers(graph: onnx.GraphProto) -> dict[str, int]:
     """The constants of a graph that are one int64 each."""
-    tensors = {each.name: each for each in graph.initializer}
+    tensors = {initializer.name: initializer for initializer in graph.initializer}
     for node in graph.node:
         for attribute in node.attribute:
             if node.op_type == "Constant" and attribute.name == "value":
                 tensors[node.output[0]] = attribute.t
     return {
-        name: int(onnx.numpy_helper.to_array(each).reshape(-1)[0])
-        for name, each in tensors.items()
-        if each.data_type == onnx.TensorProto.INT64 and list(each.dims) in ([], [1])
+        name: int(onnx.numpy_helper.to_array(tensor).reshape(-1)[0])
+        for name, tensor in tensors.items()
+        if tensor.data_type == onnx.TensorProto.INT64 and list(tensor.dims) in ([], [1])
     }
 
 
@@ -139,8 +249,8 @@ def renamed_graph(
     own = dict.fromkeys(
         name
         for name in (
-            *(each.name for each in (*copy.input, *copy.initializer)),
-            *(each.values.name for each in copy.sparse_initializer),
+            *(item.name for item in (*copy.input, *copy.initializer)),
+            *(item.values.name for item in copy.sparse_initializer),
             *(name for node in copy.node for name in node.output),
         )
         if name
@@ -151,8 +261,8 @@ def renamed_graph(
     for sparse in copy.sparse_initializer:
         sparse.values.name = scope[sparse.values.name]
     for node in copy.node:
-        node.input[:] = [scope.get(each, each) for each in node.input]
-        node.output[:] = [scope.get(each, each) for each in node.output]
+        node.input[:] = [scope.get(name, name) for name in node.input]
+        node.output[:] = [scope.get(name, name) for name in node.output]
         for inner in subgraphs(node):
             inner.CopyFrom(renamed_graph(inner, scope, fresh))
     return copy

@@ -52,8 +52,8 @@ def trace_loop(
         condition: the condition before the first step.
         wanted: values of the body.
     """
-    body = next(each.g for each in node.proto.attribute if each.name == "body")
-    decided = _deciding_part(body, known, [each is not None for each in start], wanted)
+    body = next(attribute.g for attribute in node.proto.attribute if attribute.name == "body")
+    decided = _deciding_part(body, known, [state is not None for state in start], wanted)
     if decided is None:
         return None
     nodes, states = decided
@@ -91,8 +91,8 @@ def _run(
         going: the condition before the first step.
     """
     evaluator = ReferenceEvaluator(model)
-    names = [each.name for each in body.input]
-    read = {each.name for each in model.graph.input}
+    names = [value.name for value in body.input]
+    read = {value.name for value in model.graph.input}
     places = list(states)
     wanted = results[1 : len(results) - len(places)]
     seen: dict[str, list[Any]] = {name: [] for name in wanted}
@@ -100,13 +100,13 @@ def _run(
     while going and steps <= most:
         feeds = {names[_BEFORE_STATES + at]: value for at, value in states.items()}
         feeds |= {names[0]: np.array(steps, np.int64), names[1]: np.array(going)}
-        fed = {name: each for name, each in feeds.items() if name in read}
-        outputs = [each.name for each in model.graph.output]
-        found = dict(zip(outputs, map(np.asarray, evaluator.run(None, fed)), strict=True))
+        fed = {name: value for name, value in feeds.items() if name in read}
+        outputs = [value.name for value in model.graph.output]
+        values = dict(zip(outputs, map(np.asarray, evaluator.run(None, fed)), strict=True))
         for name in wanted:
-            seen[name].append(found[name])
-        going = bool(found[results[0]].reshape(-1)[0])
-        states = {at: found[body.output[1 + at].name] for at in places}
+            seen[name].append(values[name])
+        going = bool(values[results[0]].reshape(-1)[0])
+        states = {at: values[body.output[1 + at].name] for at in places}
         steps += 1
     return LoopTrace(steps, seen, states)
 
@@ -121,9 +121,9 @@ def _deciding_part(
 
     It is None where data decide one of them.
     """
-    makers = {name: each for each in body.node for name in each.output}
-    inputs = {each.name: at for at, each in enumerate(body.input)}
-    own = {each.name for each in body.initializer} | set(known)
+    makers = {name: node for node in body.node for name in node.output}
+    inputs = {value.name: at for at, value in enumerate(body.input)}
+    own = {initializer.name for initializer in body.initializer} | set(known)
     waiting, states = [body.output[0].name, *wanted], set()
     seen: set[str] = set()
     while waiting:
@@ -142,7 +142,7 @@ def _deciding_part(
                 waiting.append(body.output[1 + at].name)
         elif name not in own:
             return None
-    nodes = [each for each in body.node if any(name in seen for name in each.output)]
+    nodes = [node for node in body.node if any(name in seen for name in node.output)]
     return nodes, sorted(states)
 
 
@@ -153,11 +153,11 @@ def _model_of(
     opset: int,
     known: Mapping[str, NDArray[Any]],
 ) -> onnx.ModelProto:
-    read = {name for each in nodes for name in (*each.input, *captured_names(each, Place()))}
+    read = {name for node in nodes for name in (*node.input, *captured_names(node, Place()))}
     read |= set(outputs)
-    constants = [each for each in body.initializer if each.name in read]
+    constants = [initializer for initializer in body.initializer if initializer.name in read]
     constants += [numpy_helper.from_array(known[name], name) for name in sorted(read & set(known))]
-    inputs = [each for each in body.input if each.name in read]
+    inputs = [value for value in body.input if value.name in read]
     results = [onnx.ValueInfoProto(name=name) for name in outputs]
     graph = helper.make_graph(list(nodes), "steps", inputs, results, constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])

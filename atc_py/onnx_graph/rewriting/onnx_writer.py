@@ -1,10 +1,12 @@
 """A working graph back to an ONNX file: parts that were not rewritten are copied unchanged.
 
-Above protobuf's size limit, or if requested, weights go into one file beside the model.
+A rewrite may fold constants to know the graph as far as it can be. The file should differ from the
+one that was read where the rewrite changed it, and nowhere else, so folded nodes come back. Above
+protobuf's size limit, or if requested, weights go into one file beside the model.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
@@ -14,11 +16,15 @@ from atc_py import __version__
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.rewriting.model_message import ModelMessage, data_path
-from atc_py.onnx_graph.rewriting.proto_parts import TensorPart, new_tensor, node_part, stored_tensor
-from atc_py.onnx_graph.rewriting.qdq.convention import PRODUCER
-from atc_py.onnx_graph.rewriting.restore_folded import Unfolded, unfolded
+from atc_py.onnx_graph.reading.onnx_file import PRODUCER, OnnxFile
+from atc_py.onnx_graph.rewriting.model_message import (
+    ModelMessage,
+    TensorPart,
+    data_path,
+    new_tensor,
+    node_part,
+    stored_tensor,
+)
 from atc_py.text import Text
 
 _ALIGNMENT = 64
@@ -46,6 +52,64 @@ class Written:
     data: Path | None
     nodes: tuple[NodeProto, ...] = ()
     sources: tuple[WorkNode, ...] = ()
+
+
+@dataclass(slots=True)
+class _Unfolding:
+    """One walk over a graph."""
+
+    graph: WorkGraph
+    initializers: frozenset[str]
+    producers: dict[str, WorkNode]
+    nodes: list[WorkNode] = field(default_factory=list)
+    constants: set[str] = field(default_factory=set)
+    there: set[str] = field(default_factory=set)
+
+    def emit(self, node: WorkNode) -> None:
+        self.nodes.append(node)
+        self.there.update(node.writes)
+
+    def need(self, name: str) -> None:
+        """Provide the value called `name`, if it is a constant."""
+        if self._is_computed(name):
+            return
+        chain = self._chain(name)
+        if chain is None:
+            self.constants.add(name)
+            return
+        for node in chain:
+            self.constants.update(read for read in node.reads if not self._is_computed(read))
+            self.emit(node)
+
+    def _chain(self, name: str) -> list[WorkNode] | None:
+        """Nodes of the file that make a constant, producers first; None if one cannot."""
+        if name not in self.producers or name in self.initializers:
+            return None
+        chain: dict[WorkNode, None] = {}
+        waiting = [(self.producers[name], False)]
+        while waiting:
+            node, is_ready = waiting.pop()
+            if is_ready:
+                chain[node] = None
+            elif node not in chain:
+                if not all(self._is_there(read) for read in node.reads):
+                    return None
+                waiting.append((node, True))
+                waiting += [
+                    (self.producers[read], False)
+                    for read in node.reads
+                    if not self._is_computed(read) and read in self.producers
+                ]
+        return list(chain)
+
+    def _is_computed(self, name: str) -> bool:
+        """True if a value is there already, without a constant."""
+        return name in self.there or name in self.graph.inputs
+
+    def _is_there(self, name: str) -> bool:
+        """True if a value is there, or may be."""
+        known = name in self.initializers or name in self.graph.consts
+        return known or self._is_computed(name) or name in self.producers
 
 
 def write_onnx(  # noqa: PLR0913  (a file and its variations)
@@ -79,7 +143,7 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
         AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
             the model that was read.
     """
-    content = unfolded(file, graph, gone, replaced)
+    content = _unfold(file, graph, gone, replaced)
     own = set(file.nodes)
     protos = tuple(_named_apart(content.nodes, own))
     message = ModelMessage.of(
@@ -95,11 +159,10 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
     data = data_path(output) if external or message.is_large else None
     if data is not None:
         _refuse_own_data(file, data_path(final or output))
-    return Written(message.save(output, data), data, protos, content.nodes)
+    return Written(message.save(output, data), data, protos, tuple(content.nodes))
 
 
 def _refuse_own_data(file: OnnxFile, data: Path) -> None:
-    """Refuse to write weights over those of the model that was read."""
     if data.exists() and any(path.samefile(data) for path in _files_beside(file)):
         raise BAD_OPTION.error(
             Text(
@@ -127,7 +190,7 @@ def _files_beside(file: OnnxFile) -> list[Path]:
     return [path for path in paths if path.exists()]
 
 
-def _initializers(file: OnnxFile, graph: WorkGraph, content: Unfolded) -> Iterator[TensorPart]:
+def _initializers(file: OnnxFile, graph: WorkGraph, content: _Unfolding) -> Iterator[TensorPart]:
     """Yield the constants that are written, in the file's order, then new ones."""
     weights = file.contents.weights
     done: set[str] = set()
@@ -145,12 +208,11 @@ def _initializers(file: OnnxFile, graph: WorkGraph, content: Unfolded) -> Iterat
 
 
 def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None]) -> ModelProto:
-    """The model without its graph."""
     frame = onnx.ModelProto()
     frame.CopyFrom(proto)
     for name in ("graph", "opset_import", "metadata_props"):
         frame.ClearField(name)
-    frame.metadata_props.extend(each for each in proto.metadata_props if each.key not in marks)
+    frame.metadata_props.extend(entry for entry in proto.metadata_props if entry.key not in marks)
     for key, value in marks.items():
         if value is not None:
             frame.metadata_props.add(key=key, value=value)
@@ -162,7 +224,7 @@ def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None])
 
 
 def _graph_frame(
-    proto: GraphProto, content: Unfolded, own: set[WorkNode], bound: Collection[str]
+    proto: GraphProto, content: _Unfolding, own: set[WorkNode], bound: Collection[str]
 ) -> GraphProto:
     """The graph without nodes, initializers, and inputs that were initializers."""
     frame = onnx.GraphProto()
@@ -171,24 +233,24 @@ def _graph_frame(
         frame.ClearField(name)
     initializers = {tensor.name for tensor in proto.initializer}
     frame.input.extend(
-        each
-        for each in proto.input
-        if each.name not in bound
-        and (each.name not in initializers or each.name in content.constants)
+        value
+        for value in proto.input
+        if value.name not in bound
+        and (value.name not in initializers or value.name in content.constants)
     )
     # A rewrite may have given a name to a value of another type.
     same = {name for node in content.nodes if node in own for name in node.writes}
-    frame.value_info.extend(each for each in proto.value_info if each.name in same)
+    frame.value_info.extend(value for value in proto.value_info if value.name in same)
     there = same | content.constants
     frame.quantization_annotation.extend(
-        each
-        for each in proto.quantization_annotation
-        if all(entry.value in there for entry in each.quant_parameter_tensor_names)
+        annotation
+        for annotation in proto.quantization_annotation
+        if all(entry.value in there for entry in annotation.quant_parameter_tensor_names)
     )
     return frame
 
 
-def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[NodeProto]:
+def _named_apart(nodes: list[WorkNode], own: set[WorkNode]) -> Iterator[NodeProto]:
     """Yield the nodes' messages; where several new ones have a name, one keeps it.
 
     That is the one whose operator had the name in the file. Others get their operator appended.
@@ -214,6 +276,35 @@ def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[No
         proto.CopyFrom(node.proto)
         proto.name = name
         yield proto
+
+
+def _unfold(
+    file: OnnxFile, graph: WorkGraph, gone: Collection[str] = (), replaced: Collection[str] = ()
+) -> _Unfolding:
+    """The needed nodes of `graph`, with the folded nodes of `file` restored.
+
+    A node of the file comes back if a constant of the graph is its result and everything that it
+    reads exists. Otherwise the constant stays, as do those of operators in `gone` and of results in
+    `replaced`, which were written in another form.
+    """
+    graph.drop_dead_nodes()
+    # The file's nodes that the graph no longer has, but for those whose results it computes in
+    # another way.
+    written = {name for node in graph.nodes for name in node.writes}.union(replaced)
+    producers = {
+        name: node
+        for node in file.nodes
+        if (node.domain or node.op_type not in gone) and written.isdisjoint(node.writes)
+        for name in node.writes
+    }
+    work = _Unfolding(graph, frozenset((*file.contents.weights, *file.contents.foreign)), producers)
+    for node in graph.nodes:
+        for name in node.reads:
+            work.need(name)
+        work.emit(node)
+    for name in graph.outputs:
+        work.need(name)
+    return work
 
 
 def _is_like(node: WorkNode) -> bool:

@@ -63,12 +63,12 @@ def may_repeat_always(proto: NodeProto, known: Collection[str]) -> bool:
         proto: the If.
         known: constants around it.
     """
-    return all(_is_body_total(each, {*known}, inside=False) for each in subgraphs(proto))
+    return all(_is_body_total(inner, {*known}, inside=False) for inner in subgraphs(proto))
 
 
 def _is_body_total(graph: GraphProto, known: set[str], *, inside: bool) -> bool:
     """True if the bodies of a graph are total, and, `inside` one, its own nodes."""
-    known |= {each.name for each in graph.initializer}
+    known |= {initializer.name for initializer in graph.initializer}
     for node in graph.node:
         decided = node.op_type in _DIMS or known.issuperset(filter(None, node.input))
         if decided and not node.domain and node.op_type not in _DRAWN:
@@ -78,10 +78,10 @@ def _is_body_total(graph: GraphProto, known: set[str], *, inside: bool) -> bool:
         open_ = any(node.input[at] and node.input[at] not in known for at in places)
         if inside and (node.domain or fails or open_):
             return False
-        for each in subgraphs(node):
-            step = {each.input[0].name} if node.op_type == "Loop" and each.input else set()
+        for inner in subgraphs(node):
+            step = {inner.input[0].name} if node.op_type == "Loop" and inner.input else set()
             body = inside or node.op_type in _REPEATED
-            if not _is_body_total(each, known | step, inside=body):
+            if not _is_body_total(inner, known | step, inside=body):
                 return False
     return True
 
@@ -91,16 +91,11 @@ def _is_total(node: SourceNode) -> bool:
     if node.domain or node.op_type in _DRAWN:
         return False
     if node.op_type in {"Div", "Mod"}:
-        return _divides_safely(node)
+        divisor = node.inputs[1]
+        if divisor is None or divisor.dtype is None:
+            return False
+        if divisor.dtype.is_float:
+            return True
+        return divisor.const is not None and bool(divisor.const.numpy().all())
     deciding = [node.inputs[at] for at in _POSITIONS.get(node.op_type, ()) if at < len(node.inputs)]
-    return all(each is None or each.const is not None or each.settles for each in deciding)
-
-
-def _divides_safely(node: SourceNode) -> bool:
-    """True if a quotient is one of floats, or the divisor is constant and has no zero."""
-    divisor = node.inputs[1]
-    if divisor is None or divisor.dtype is None:
-        return False
-    if divisor.dtype.is_float:
-        return True
-    return divisor.const is not None and bool(divisor.const.numpy().all())
+    return all(tensor is None or tensor.const is not None or tensor.settles for tensor in deciding)

@@ -7,6 +7,7 @@ from atc_py.onnx_graph.source.model import (
     INTERNAL_PREFIX,
     BiasConvention,
     BiasSource,
+    OpenDim,
     Outcome,
     QuantizedNode,
     SourceAttr,
@@ -17,7 +18,6 @@ from atc_py.onnx_graph.source.model import (
     form_of,
     scope_name,
 )
-from atc_py.onnx_graph.source.open_dim import OpenDim
 from atc_py.onnx_graph.source.schema import (
     AttributeSchema,
     FormalParameter,

@@ -95,10 +95,9 @@ def _adaptive_max_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, 
 
 
 def _pooled_dims(inputs: Inputs, attributes: Attributes) -> Dims:
-    """The dims of images whose height and width become output_size."""
     x = _input(inputs, 0)
     size = attributes.get("output_size", ())
-    numbers = isinstance(size, tuple) and all(isinstance(each, int) for each in size)
+    numbers = isinstance(size, tuple) and all(isinstance(length, int) for length in size)
     sound = numbers and len(cast("tuple[int, ...]", size)) == 2  # noqa: PLR2004  (height, width)
     if x.rank != _IMAGE or not sound or min(cast("tuple[int, ...]", size)) < 1:
         shown = list(size) if isinstance(size, tuple) else size
@@ -110,19 +109,19 @@ def _pooled_dims(inputs: Inputs, attributes: Attributes) -> Dims:
 
 def _addcmul(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
     given = [_input(inputs, position) for position in range(4)]
-    return ((given[0].dtype, _broadcast(*(each.dims for each in given))),)
+    return ((given[0].dtype, _broadcast(*(tensor.dims for tensor in given))),)
 
 
 def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
     """Products of the matrices of the last two axes, each turned where its flag says so."""
     flags = [_integer(attributes, name, 0) != 0 for name in ("adj_x1", "adj_x2")]
     given = [_input(inputs, position) for position in range(2)]
-    if min(each.rank for each in given) < _MATRIX:
-        shapes = [list(each.dims) for each in given]
+    if min(tensor.rank for tensor in given) < _MATRIX:
+        shapes = [list(tensor.dims) for tensor in given]
         raise ContradictionError(Text("needs matrices, found {found}", found=shapes))
     left, right = (
-        (*each.dims[:-2], *each.dims[:-3:-1]) if turned else each.dims
-        for each, turned in zip(given, flags, strict=True)
+        (*tensor.dims[:-2], *tensor.dims[:-3:-1]) if turned else tensor.dims
+        for tensor, turned in zip(given, flags, strict=True)
     )
     inner = left[-1], right[-2]
     if None not in inner and inner[0] != inner[1]:
@@ -139,9 +138,9 @@ def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
     dims = _grid_dims(theta, sizes)
     rank = len(dims)
     wanted = (rank, rank + 1)
-    found = theta.dims[1:]
+    matrix = theta.dims[1:]
     fits = theta.rank == _STACK and all(
-        each in {None, want} for each, want in zip(found, wanted, strict=True)
+        dim in {None, want} for dim, want in zip(matrix, wanted, strict=True)
     )
     if not fits:
         raise ContradictionError(
@@ -198,15 +197,14 @@ def _batch_multi_class_nms(inputs: Inputs, attributes: Attributes) -> tuple[Resu
     if min(most, _integer(attributes, "max_size_per_class", 0)) < 0:
         raise ContradictionError(Text("needs sizes of at least 0"), "attribute max_total_size")
     images, dtype = scores.dims[0], boxes.dtype
-    each = (dtype, (images, most))
-    return (dtype, (images, most, 4)), each, each, (dtype, (images,))
+    one_a_box = (dtype, (images, most))
+    return (dtype, (images, most, 4)), one_a_box, one_a_box, (dtype, (images,))
 
 
 def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
-    """Refuse boxes that do not match the scores."""
     images, count, classes = scores
     allowed: list[Dims] = [
-        (images, each, 4, count) if turned else (images, count, each, 4) for each in (1, classes)
+        (images, sets, 4, count) if turned else (images, count, sets, 4) for sets in (1, classes)
     ]
     if not any(_may_be_equal(boxes, dims) for dims in allowed):
         raise ContradictionError(
@@ -222,7 +220,7 @@ def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
 def _deformable_conv(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
     """Images of as many channels as filters, of the height and width of the offsets."""
     x, filter_, offsets = (_input(inputs, position) for position in range(3))
-    if any(each.rank != _IMAGE for each in (x, filter_, offsets)):
+    if any(tensor.rank != _IMAGE for tensor in (x, filter_, offsets)):
         raise ContradictionError(
             Text(
                 "needs tensors of four axes, found {found}, {filter}, {offsets}",
@@ -273,30 +271,30 @@ class DeformableWindow(msgspec.Struct, frozen=True):
     pads: tuple[int, int, int, int]
 
     def outputs(self, image: Dims, window: Dims) -> Dims:
-        """Return how often a window of so many points fits into an image, down and to the right."""
-        found: list[int | None] = []
+        """The times that a window of so many points fits into an image, down and to the right."""
+        counts: list[int | None] = []
         for side, (length, points) in enumerate(zip(image, window, strict=True)):
             if length is None or points is None:
-                found.append(None)
+                counts.append(None)
                 continue
             room = length + sum(self.pads[2 * side : 2 * side + 2])
             covered = (points - 1) * self.dilations[side] + 1
-            found.append(max(0, (room - covered) // self.strides[side] + 1))
-        return tuple(found)
+            counts.append(max(0, (room - covered) // self.strides[side] + 1))
+        return tuple(counts)
 
 
 def deformable_window(attributes: Attributes) -> DeformableWindow:
     """The window that the attributes describe; steps of N and C do not count."""
     first = 1 if attributes.get("data_format", "NHWC") == "NHWC" else 2
     lists = {"strides": None, "dilations": (1, 1, 1, 1), "pads": None}
-    found = {name: attributes.get(name, default) for name, default in lists.items()}
-    for name, value in found.items():
+    values = {name: attributes.get(name, default) for name, default in lists.items()}
+    for name, value in values.items():
         if not isinstance(value, tuple) or len(value) != 4:  # noqa: PLR2004  (axes, or sides)
             raise ContradictionError(
                 Text("needs four {name}, found {found}", name=name, found=value),
                 f"attribute {name}",
             )
-    strides, dilations, pads = (cast("tuple[int, ...]", value) for value in found.values())
+    strides, dilations, pads = (cast("tuple[int, ...]", value) for value in values.values())
     if min(strides[first : first + 2] + dilations[first : first + 2]) < 1 or min(pads) < 0:
         raise ContradictionError(
             Text("needs positive strides and dilations, and no negative pads"), "attribute strides"
@@ -346,7 +344,7 @@ def _dyn_seq_outer(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...
     if x1.rank != _MATRIX or x2.rank != _MATRIX or not _may_be_equal(x1.dims[1:], x2.dims[1:]):
         text = Text("needs matrices of as many columns, found {found} and {other}")
         raise ContradictionError(text.with_values(found=x1, other=x2))
-    first, second = (each.numbers for each in lengths)
+    first, second = (tensor.numbers for tensor in lengths)
     rows = None
     if first is not None and second is not None:
         if len(first) != len(second):
@@ -388,7 +386,6 @@ def _moving_sum(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
 
 
 def _check_lengths(name: str, rows: int | None, lengths: Sequence[int]) -> None:
-    """Refuse lengths that do not add up to the rows."""
     if min(lengths, default=0) < 0 or rows not in {None, sum(lengths)}:
         raise ContradictionError(
             Text(
@@ -416,8 +413,8 @@ def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
             "input rois",
         )
     first = maps[0].dims[:2]
-    alike = all(_may_be_equal(each.dims[:2], first) for each in maps)
-    if not alike or min(each.rank for each in maps) < _IMAGE:
+    alike = all(_may_be_equal(tensor.dims[:2], first) for tensor in maps)
+    if not alike or min(tensor.rank for tensor in maps) < _IMAGE:
         raise ContradictionError(
             Text("needs maps of as many images and channels as each other"), "input features"
         )
@@ -463,16 +460,15 @@ def _input(inputs: Inputs, position: int) -> Given:
 def _integer(attributes: Attributes, name: str, default: int) -> int:
     value = attributes.get(name, default)
     if not isinstance(value, int):
-        found = type(value).__name__
+        actual = type(value).__name__
         raise ContradictionError(
-            Text("takes an integer as {name}, found {found}", name=name, found=found),
+            Text("takes an integer as {name}, found {found}", name=name, found=actual),
             f"attribute {name}",
         )
     return value
 
 
 def _broadcast(*shapes: Dims) -> Dims:
-    """The shape that `shapes` broadcast to, as far as it is known."""
     try:
         return broadcast_dims(*shapes)
     except ValueError as error:

@@ -3,6 +3,8 @@
 `ab, bc -> ac`: a letter for each axis of an operand, operands between commas, the axes of the result
 after an arrow. Blanks mean nothing. Without an arrow the result has the letters that occur once, in
 alphabetical order.
+
+Alone, because models without Einsum need none of it.
 """
 
 from __future__ import annotations
@@ -32,10 +34,11 @@ class Equation(msgspec.Struct, frozen=True):
     def renamed(self) -> Equation:
         """The equation with its letters named a, b, c and so on, as they come up."""
         text = str(self)
-        letters = dict.fromkeys(each for each in text if each.isalpha())
+        letters = dict.fromkeys(char for char in text if char.isalpha())
         names = {ord(letter): chr(ord("a") + place) for place, letter in enumerate(letters)}
         return Equation(
-            tuple(each.translate(names) for each in self.operands), self.result.translate(names)
+            tuple(operand.translate(names) for operand in self.operands),
+            self.result.translate(names),
         )
 
     def __str__(self) -> str:

@@ -16,7 +16,6 @@ import msgspec
 
 from atc_py.diag import Diagnostic
 from atc_py.diag.codes import INTERNAL
-from atc_py.onnx_graph.source.limits import MOST_BYTES
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import Result
 from atc_py.tensor.dtypes import DType
@@ -25,6 +24,12 @@ from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
     from atc_py.tensor.const_data import ConstData
+
+FOLD_LIMIT = 256 * 2**20
+"""Bytes that folding one node may read, and bytes that it may make; --max-memory may allow less."""
+
+MOST_BYTES = 2**40
+"""Bytes of a tensor; more than any device has, and few enough that sums of sizes stay in 64 bits."""
 
 
 class BiasSource(Enum):
@@ -271,7 +276,7 @@ class SourceNode(msgspec.Struct, frozen=True, eq=False):
         for branch in self.branches.values():
             made = {tensor for node in branch.nodes for tensor in node.outputs}
             inner = (tensor for node in branch.nodes for tensor in node.reads)
-            yield from (each for each in (*inner, *branch.outputs) if each not in made)
+            yield from (tensor for tensor in (*inner, *branch.outputs) if tensor not in made)
 
 
 class SourceBranch(msgspec.Struct, frozen=True, eq=False):
@@ -327,4 +332,23 @@ class SourceModel(msgspec.Struct, frozen=True, eq=False):
         """Every node, those of branches after their own."""
         if not any(node.branches for node in self.nodes):
             return self.nodes
-        return tuple(each for node in self.nodes for each in node.with_inner)
+        return tuple(inner for node in self.nodes for inner in node.with_inner)
+
+
+class OpenDim(Result, frozen=True):
+    """Dim that the model leaves open; axes whose dims have one name share it.
+
+    Attributes:
+        name: as the model names it; "" for one without a name.
+        places: the inputs and axes that have it.
+        rank: the rank of the first of these inputs.
+    """
+
+    name: str
+    places: tuple[tuple[str, int], ...]
+    rank: int
+
+    @property
+    def is_batch(self) -> bool:
+        """True if it seems to count samples: it leads inputs of several axes."""
+        return self.rank > 1 and any(axis == 0 for _, axis in self.places)

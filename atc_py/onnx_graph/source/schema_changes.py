@@ -46,15 +46,17 @@ def changes(before: OperatorSchema, after: OperatorSchema) -> tuple[Change, ...]
     """The changes in `after`; operands first, then dtypes, then attributes."""
     inputs = _Matched(_INPUT, "input", before.inputs, after.inputs)
     outputs = _Matched(_OUTPUT, "output", before.outputs, after.outputs)
-    found = [*_operator_end(before, after)]
+    all_changes = [*_operator_end(before, after)]
     turned = [*_attributes_turned(before, after)]
     names = {change.name.lower() for change in turned}
     pairs = [*inputs.pairs, *outputs.pairs]
     rest = [*inputs.changes(), *outputs.changes(), *_dtypes(pairs), *_ties_loosened(pairs)]
     rest += _attributes(before, after)
-    found += turned
-    found += (each for each in rest if each.kind not in _IMPLIED or each.name.lower() not in names)
-    return tuple(found)
+    all_changes += turned
+    all_changes += (
+        name for name in rest if name.kind not in _IMPLIED or name.name.lower() not in names
+    )
+    return tuple(all_changes)
 
 
 def _elements_text(elements: Iterable[str], limit: int | None = None) -> Text:

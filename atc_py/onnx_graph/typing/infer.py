@@ -16,19 +16,20 @@ from onnx import shape_inference
 from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.onnx_graph.reading.declared import type_of_proto
+from atc_py.onnx_graph.reading.contents import type_of_proto
+from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.typing import rules
-from atc_py.onnx_graph.typing.doubtful_values import doubtful_values
 from atc_py.onnx_graph.typing.inference_model import (
     SMALL,
+    dims_below_zero,
+    doubtful_values,
+    fill_tensor,
+    has_long_vectors,
     imports,
     inference_model,
-    small_tensor,
+    refuse_negative_dims,
     type_proto,
 )
-from atc_py.onnx_graph.typing.known_type import known_type
-from atc_py.onnx_graph.typing.long_vectors import has_long_vectors
-from atc_py.onnx_graph.typing.negative_dims import dims_below_zero, refuse_negative_dims
 from atc_py.onnx_graph.typing.type_rules import (
     Contradiction,
     Negative,
@@ -84,11 +85,11 @@ def infer_types(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> Non
         AtcError: BAD_MODEL where onnx refuses the whole graph, or a node contradicts itself;
             BAD_NODE where a node's result would have a negative dim.
     """
-    found = _infer_whole(graph, fold)
-    if found is None:
-        found = _infer_one_by_one(graph)
-    if found:
-        raise AtcError(*found)
+    faults = _infer_whole(graph, fold)
+    if faults is None:
+        faults = _infer_one_by_one(graph)
+    if faults:
+        raise AtcError(*faults)
 
 
 def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diagnostic] | None:
@@ -127,20 +128,16 @@ def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diag
         pinned = {
             name: known
             for name, known in pinned.items()
-            if name in graph.pinned or not _is_partial(known)
+            if name in graph.pinned
+            or not (known.dims is None or len({dim is None for dim in known.dims}) > 1)
         }
     return None
 
 
-def _is_partial(known: ValueType) -> bool:
-    """True for a type without a rank, or with some open dims among known ones."""
-    return known.dims is None or len({dim is None for dim in known.dims}) > 1
-
-
 def _contradictions(graph: WorkGraph) -> list[Diagnostic]:
     judged = (node for node in graph.nodes if has_rules(node, before=False))
-    found = ((node, _contradiction(Question(graph, node))) for node in judged)
-    return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in found if text]
+    complaints = ((node, _contradiction(Question(graph, node))) for node in judged)
+    return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in complaints if text]
 
 
 class _Hints(msgspec.Struct):
@@ -167,7 +164,7 @@ class _Hints(msgspec.Struct):
 
 def _hints(graph: WorkGraph) -> _Hints:
     """Consult the rules about a graph of which nothing has been inferred."""
-    found = _Hints()
+    hints = _Hints()
     doubtful = doubtful_values(graph)
     for node in graph.nodes:
         if not has_rules(node, before=True):
@@ -175,12 +172,12 @@ def _hints(graph: WorkGraph) -> _Hints:
         asked = Question(graph, node, doubtful=doubtful)
         for verdict in verdicts(replace(asked, blind=True), before=True):
             if isinstance(verdict, Withheld):
-                found.withheld[node] = asked
+                hints.withheld[node] = asked
             elif isinstance(verdict, Shown):
-                found.shown[node] = verdict
+                hints.shown[node] = verdict
             elif isinstance(verdict, Negative):
-                found.negative.update(dict.fromkeys(node.writes, verdict.dims))
-    return found
+                hints.negative.update(dict.fromkeys(node.writes, verdict.dims))
+    return hints
 
 
 def _is_withheld(asked: Question) -> bool:
@@ -213,14 +210,13 @@ def _corrected_types(graph: WorkGraph) -> tuple[dict[str, ValueType], dict[str, 
 
 
 def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
-    """True if some types are not those inferred."""
     return any(graph.types.get(name) != known for name, known in types.items())
 
 
 def _contradiction(asked: Question) -> Text | None:
-    """Return what contradicts itself in a node although onnx infers it, or None."""
-    found = verdicts(asked, before=False)
-    return next((each.reason for each in found if isinstance(each, Contradiction)), None)
+    """The contradiction in a node that onnx infers nonetheless, or None."""
+    answers = verdicts(asked, before=False)
+    return next((item.reason for item in answers if isinstance(item, Contradiction)), None)
 
 
 def infer_what_can_be(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> list[Diagnostic]:
@@ -268,22 +264,22 @@ def _infer_next(graph: WorkGraph, node: WorkNode) -> None:
 def _infer_one_by_one(graph: WorkGraph) -> list[Diagnostic]:
     """Work out `graph.types` in one walk; BAD_MODEL for every node that contradicts itself."""
     graph.types = {**graph.inputs, **graph.foreign, **graph.pinned}
-    found: list[Diagnostic] = []
+    faults: list[Diagnostic] = []
     for node in graph.nodes:
         if node in graph.unsound:
             continue
         complaint = own_complaint(graph, node)
         if complaint is not None:
-            found.append(BAD_MODEL.diagnostic(complaint, place=node.place))
+            faults.append(BAD_MODEL.diagnostic(complaint, place=node.place))
             continue
         _infer_next(graph, node)
-    return found
+    return faults
 
 
 def _inferred(
     graph: WorkGraph, pinned: Mapping[str, ValueType], hints: _Hints
 ) -> dict[str, ValueType]:
-    """Return what onnx infers of all values, given the types of some and without some nodes."""
+    """The types that onnx infers of all values, given the types of some and without some nodes."""
     try:
         model = inference_model(graph, pinned, hints.withheld, hints.shown)
         follow = not has_long_vectors(model, graph.types)
@@ -312,13 +308,13 @@ def _read_types(
     for value in chain(graph.value_info, graph.output):
         # Many values are of few types, and one look-up takes less than reading a type's fields.
         key = value.type.SerializeToString()
-        found = seen.get(key)
-        if found is None:
-            found = seen[key] = type_of_proto(value.type), dims_below_zero(value.type)
-        if found[0] is not None:
-            types[intern(value.name)] = found[0]
-        if found[1]:
-            negative[value.name] = found[1]
+        entry = seen.get(key)
+        if entry is None:
+            entry = seen[key] = type_of_proto(value.type), dims_below_zero(value.type)
+        if entry[0] is not None:
+            types[intern(value.name)] = entry[0]
+        if entry[1]:
+            negative[value.name] = entry[1]
 
 
 def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
@@ -338,7 +334,7 @@ def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 
 
 def inference_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
-    """Return what contradicts itself in one node, in a sentence, or None."""
+    """The contradiction in one node, in a sentence, or None."""
     try:
         _infer_node(graph, node)
     except _FAILURES as error:
@@ -347,7 +343,7 @@ def inference_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
 
 
 def own_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
-    """Return what contradicts itself in one node; None where its inputs may be to blame."""
+    """The contradiction in one node; None where its inputs may be to blame."""
     inputs = (known_type(graph, name) for name in node.reads)
     if any(known is None or not known.element for known in inputs):
         return None
@@ -374,11 +370,12 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
         known = known_type(graph, name) or ValueType(0, None)
         types[name] = type_proto(ValueType(shown.reads or known.element, known.dims))
         if const is not None and element_count(const.shape) <= SMALL and not shown.reads:
-            data[name] = small_tensor(name, const)
-    found = shape_inference.infer_node_outputs(
+            data[name] = onnx.TensorProto()
+            fill_tensor(data[name], name, const)
+    outputs = shape_inference.infer_node_outputs(
         schema, shown.nodes[0], types, data, opset_imports=_own_imports(graph, node)
     )
-    inferred = ((name, type_of_proto(proto)) for name, proto in found.items())
+    inferred = ((name, type_of_proto(proto)) for name, proto in outputs.items())
     return {
         name: ValueType(shown.gives or known.element, known.dims)
         for name, known in inferred

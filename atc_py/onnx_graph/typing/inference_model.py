@@ -1,20 +1,116 @@
-"""What onnx's inference is shown of a graph: its nodes, types, and small constants by value."""
+"""What onnx's inference is shown of a graph: its nodes, types, and small constants by value.
 
-from collections.abc import Collection, Mapping
+Three things need care. Inference gives some results dims below zero, for windows larger than their
+input for instance, and aborts the whole process where a Slice or a GatherND reads such a value. And its
+data propagation takes every one-dimensional tensor that meets certain operators for a shape and
+keeps an object for each element: 30 million elements take it 13 seconds and 4 GB, and a range that
+claims 10^12 takes the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
 
 import onnx
+from onnx import shape_inference
 
+from atc_py.diag.codes import BAD_NODE
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import element_of_dtype
+from atc_py.onnx_graph.source import SourceAttr
 from atc_py.onnx_graph.typing.type_rules import Shown
 from atc_py.tensor.shapes import element_count
+from atc_py.text import Text
 
 SMALL = 256
 """Constants of at most so many elements are shown to inference by value: shapes, axes, scales."""
 
 _IR_VERSION = 8
 """From IR version 4 on initializers need not be inputs too, whatever the file's own version."""
+
+LONG = 1 << 16
+"""Elements of a vector that is no shape any more."""
+
+_PROPAGATING = frozenset({"Cast", "Concat", "Gather", "Size", "Slice", "Squeeze", "Unsqueeze"})
+"""Operators that onnx follows shapes through without a bound on their length."""
+
+_STEADY = frozenset(
+    {
+        "Abs",
+        "Add",
+        "And",
+        "BatchNormalization",
+        "Cast",
+        "Ceil",
+        "Clip",
+        "Concat",
+        "Constant",
+        "Div",
+        "Dropout",
+        "Elu",
+        "Equal",
+        "Erf",
+        "Exp",
+        "Flatten",
+        "Floor",
+        "Gather",
+        "Gelu",
+        "Gemm",
+        "GlobalAveragePool",
+        "GlobalMaxPool",
+        "Greater",
+        "HardSigmoid",
+        "HardSwish",
+        "Identity",
+        "InstanceNormalization",
+        "LayerNormalization",
+        "LeakyRelu",
+        "Less",
+        "Log",
+        "LogSoftmax",
+        "MatMul",
+        "Max",
+        "Mean",
+        "Min",
+        "Mish",
+        "Mul",
+        "Neg",
+        "Not",
+        "Or",
+        "PRelu",
+        "Pow",
+        "Reciprocal",
+        "ReduceMax",
+        "ReduceMean",
+        "ReduceSum",
+        "Relu",
+        "Reshape",
+        "Round",
+        "Selu",
+        "Shape",
+        "Sigmoid",
+        "Sign",
+        "Size",
+        "Softmax",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Squeeze",
+        "Sub",
+        "Sum",
+        "Tanh",
+        "Transpose",
+        "Unsqueeze",
+        "Where",
+    }
+)
+"""Operators that make no negative dim of others; one that is missing costs an inference."""
+
+_WINDOWS = frozenset({"AveragePool", "Conv", "MaxPool"})
+_SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
 
 
 def inference_model(
@@ -62,7 +158,7 @@ def _write_given(proto: onnx.GraphProto, graph: WorkGraph, pinned: Mapping[str, 
         proto.input.append(_value_info(name, known))
     for name, const in graph.consts.items():
         if element_count(const.shape) <= SMALL:
-            _fill(proto.initializer.add(), name, const)
+            fill_tensor(proto.initializer.add(), name, const)
         else:
             known = ValueType(element_of_dtype(const.dtype), const.shape)
             proto.input.append(_value_info(name, known))
@@ -99,16 +195,106 @@ def type_proto(known: ValueType) -> onnx.TypeProto:
     return proto
 
 
-def small_tensor(name: str, const: ConstData) -> onnx.TensorProto:
-    """A constant with its data."""
-    tensor = onnx.TensorProto()
-    _fill(tensor, name, const)
-    return tensor
-
-
-def _fill(tensor: onnx.TensorProto, name: str, const: ConstData) -> None:
-    """Write a constant with its data into an empty tensor."""
+def fill_tensor(tensor: onnx.TensorProto, name: str, const: ConstData) -> None:
+    """Write a constant with its data into an empty message."""
     tensor.name = name
     tensor.data_type = element_of_dtype(const.dtype)
     tensor.dims.extend(const.shape)
     tensor.raw_data = const.numpy().tobytes()
+
+
+def doubtful_values(graph: WorkGraph) -> set[str]:
+    """The names of the values that may have negative dims by onnx's inference.
+
+    What a Slice makes is sound again, so that Slices in a row wait for the first one only.
+    """
+    doubtful: set[str] = set()
+    for node in graph.nodes:
+        if node.op_type == "Slice" and not node.domain:
+            continue
+        # Steady nodes make no negative dim of sound ones.
+        fits = node.op_type in _WINDOWS and _always_fits(node)
+        steady = not node.domain and (node.op_type in _STEADY or fits)
+        if not steady or not doubtful.isdisjoint(node.reads):
+            doubtful.update(node.writes)
+    return doubtful
+
+
+def _always_fits(node: WorkNode) -> bool:
+    """True if a window fits its padded input even where that has a single element."""
+    auto_pad = [attribute.s for attribute in node.proto.attribute if attribute.name == "auto_pad"]
+    if auto_pad and auto_pad[0] != b"NOTSET":
+        return auto_pad[0] in _SAME
+    attributes = numeric_attributes(node)
+    kernel = _numbers(attributes.get("kernel_shape"))
+    axes = len(kernel)
+    pads = _numbers(attributes.get("pads")) or [0] * 2 * axes
+    dilations = _numbers(attributes.get("dilations")) or [1] * axes
+    if not kernel or len(pads) != 2 * axes or len(dilations) != axes:
+        return False
+    return all(
+        (kernel[axis] - 1) * dilations[axis] <= pads[axis] + pads[axes + axis]
+        for axis in range(axes)
+    )
+
+
+def _numbers(value: SourceAttr | None) -> list[int]:
+    """An attribute that is a list of integers; empty where it is none."""
+    items = value if isinstance(value, tuple) else ()
+    return [item for item in items if isinstance(item, int)]
+
+
+def dims_below_zero(proto: onnx.TypeProto) -> list[int]:
+    """The dims of a type if one of them is negative; else none."""
+    dims = [dim.dim_value for dim in proto.tensor_type.shape.dim]
+    return dims if min(dims, default=0) < 0 else []
+
+
+def refuse_negative_dims(graph: WorkGraph, negative: Mapping[str, Sequence[int]]) -> None:
+    """Refuse the nodes whose results would have negative dims.
+
+    Raises:
+        AtcError: BAD_NODE for the first of them; what comes after it is of no use.
+    """
+    for node in graph.nodes:
+        for name in node.writes:
+            if name in negative:
+                raise BAD_NODE.error(
+                    Text(
+                        "the result of {op_type} would have the dims {negative}: its window, "
+                        "pads or bounds do not fit its input",
+                        op_type=node.op_type,
+                        negative=list(negative[name]),
+                    ),
+                    place=node.place,
+                    help=Text("check --input-shape, the kernel and the pads"),
+                )
+
+
+def has_long_vectors(model: onnx.ModelProto, known: Mapping[str, ValueType]) -> bool:
+    """True if data propagation would meet a vector of more than LONG elements in `model`.
+
+    Inference without it tells, which takes few milliseconds and no memory.
+
+    Args:
+        model: the model that is to be inferred.
+        known: types that an earlier inference found, which are looked at in place of another one;
+            empty before the first.
+
+    Raises:
+        Exception: what onnx raises for models that it cannot make sense of.
+    """
+    nodes = (node for node in model.graph.node if node.op_type in _PROPAGATING)
+    read = {name for node in nodes for name in node.input}
+    if not read:
+        return False
+    types = known or _inferred_plainly(model)
+    vectors = (types[name].dims or () for name in read if name in types)
+    return any(len(dims) == 1 and (dims[0] or 0) > LONG for dims in vectors)
+
+
+def _inferred_plainly(model: onnx.ModelProto) -> dict[str, ValueType]:
+    """The types of all values as far as they are known without data propagation."""
+    graph = shape_inference.infer_shapes(model, data_prop=False).graph
+    types = {value.name: type_of_proto(value.type) for value in (*graph.input, *graph.value_info)}
+    return {name: known for name, known in types.items() if known is not None}

@@ -8,7 +8,7 @@ from onnx import NodeProto, helper
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.text import Text
 
 # What a rule returns before onnx is asked --------------------------------------------------------
@@ -92,9 +92,9 @@ class Question(msgspec.Struct, frozen=True):
     def attributes(self) -> dict[str, Any]:
         """The node's attributes as Python values; those by reference have none."""
         return {
-            each.name: helper.get_attribute_value(each)
-            for each in self.node.proto.attribute
-            if each.type and not each.ref_attr_name
+            attribute.name: helper.get_attribute_value(attribute)
+            for attribute in self.node.proto.attribute
+            if attribute.type and not attribute.ref_attr_name
         }
 
     def has(self, position: int) -> bool:
@@ -102,7 +102,7 @@ class Question(msgspec.Struct, frozen=True):
         return position < len(self.node.inputs) and bool(self.node.inputs[position])
 
     def type(self, position: int) -> ValueType | None:
-        """Return what is known of an input; None where it is absent or unknown."""
+        """All that is known of an input; None where it is absent or unknown."""
         if self.blind or not self.has(position):
             return None
         return known_type(self.graph, self.node.inputs[position])
@@ -121,6 +121,10 @@ class Question(msgspec.Struct, frozen=True):
         """True if all dims of an input are known; those of an absent one are."""
         known = self.type(position)
         return not self.has(position) or (known is not None and known.shape is not None)
+
+    def follows_doubt(self) -> bool:
+        """True if an input may have negative dims by inference of the whole graph."""
+        return any(name in self.doubtful for name in self.node.reads)
 
     def outputs(self, *types: ValueType) -> dict[str, ValueType]:
         """The types of the first outputs, by name; absent outputs are left out."""
@@ -185,11 +189,6 @@ def type_rule(
         return judge
 
     return register
-
-
-def rules_of(operator: str) -> tuple[TypeRule, ...]:
-    """All rules of an operator, in the order of registration."""
-    return tuple(_REGISTRY.get(operator, ()))
 
 
 def has_rules(node: WorkNode, *, before: bool) -> bool:

@@ -8,9 +8,8 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Finding, Standing
 from atc_py.diag import Diagnostic
-from atc_py.onnx_graph.folding.survey import Survey, surveyed
 from atc_py.onnx_graph.reading.history import history
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile, Survey, surveyed
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CheckOptions, CompileOptions, QuantBias
 from atc_py.spec import Library

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from atc_py.check.findings import Standing
-from atc_py.onnx_graph.reading.declared import DeclaredInput
+from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import OpenDim, SourceModel, SourceNode, SourceTensor
 from atc_py.pipeline.proposal.judging import Judgment

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.quantizing.layers.layer_constants import LayerConstants, over_axis, over_outputs
 from atc_py.quantizing.layers.layers import FloatLayer, FoundLayers
 from atc_py.system.structs import replace

@@ -15,18 +15,16 @@ from atc_py.diag.codes import ALREADY_QUANTIZED, NO_QDQ_FORM
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.fold import fold_what_can_be
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile, balance_mark
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.rewriting.balance_marks import balance_mark
 from atc_py.onnx_graph.rewriting.onnx_writer import Written, bytes_read, write_onnx
-from atc_py.onnx_graph.rewriting.qdq.convention import MARK
-from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
-from atc_py.onnx_graph.rewriting.qdq.opening import is_opened
+from atc_py.onnx_graph.rewriting.qdq import import_quantized
+from atc_py.onnx_graph.rewriting.qdq.importing import is_opened
+from atc_py.onnx_graph.rewriting.qdq.products import is_sum
 from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
-from atc_py.onnx_graph.rewriting.qdq.sums import is_sum
-from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
-from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.options.compile_options import QuantBias
 from atc_py.quantizing.layers.layers import FoundLayers, find_layers
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, put_qdq
@@ -53,7 +51,8 @@ def open_float(file: OnnxFile) -> WorkGraph:
 
 def is_quantized(file: OnnxFile) -> bool:
     """True if a model has quantized layers, in whatever form."""
-    return next(_quantized_nodes(file), None) is not None or has_ascend_nodes(file)
+    deploys = is_deploy_form(node.op_type for node in file.nodes)
+    return deploys or next(_quantized_nodes(file), None) is not None
 
 
 def _refuse_quantized(file: OnnxFile) -> None:

@@ -12,8 +12,8 @@ from onnx import GraphProto, TensorProto
 
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, subgraphs
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.rewriting.qdq.reasons import COMPUTED_BIAS, VOLUMES
-from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.onnx_graph.reading.tensors import known_type
+from atc_py.onnx_graph.rewriting.qdq.parameters import COMPUTED_BIAS, VOLUMES
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 

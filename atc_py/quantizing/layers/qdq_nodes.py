@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.quantizing.layers.layers import FloatLayer
 
 # Quantization works element by element, and so commutes with movement. It never decreases, so that it

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from atc_py.check.condition_words import with_condition
+from atc_py.check.condition_words import rewrite_text, with_condition
 from atc_py.check.findings import Standing
-from atc_py.check.rewrite_text import rewrite_text
 from atc_py.report.check.document import Found
 from atc_py.text import verbatim
 

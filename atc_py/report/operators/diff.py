@@ -12,7 +12,7 @@ from atc_py.onnx_graph.source.schema_changes import Change, changes
 from atc_py.report.wrapping import wrap
 from atc_py.spec import OpSpec
 from atc_py.spec.model import compressed
-from atc_py.spec.names import folded
+from atc_py.spec.rule import folded
 from atc_py.system.structs import Result
 from atc_py.text import SEMICOLON, Text
 

@@ -11,8 +11,8 @@ from atc_py.report.operators.rules import attribute_words, operand_words, rule_w
 from atc_py.report.wrapping import columns, wrap
 from atc_py.spec import OpSpec
 from atc_py.spec.deviations import Certainty, Deviation
-from atc_py.spec.generations import editions, generations
 from atc_py.spec.implied import rules_of
+from atc_py.spec.lists import editions, generations
 from atc_py.spec.model import compressed
 from atc_py.text import SEMICOLON, Text, Words, verbatim
 

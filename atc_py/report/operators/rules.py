@@ -6,7 +6,7 @@ from enum import Enum
 import msgspec
 
 from atc_py.check.condition_words import when_words, with_condition
-from atc_py.check.evidence import evidence_words
+from atc_py.check.conditions import evidence_words
 from atc_py.check.findings import Standing
 from atc_py.check.sentences import sentence
 from atc_py.report.check.words import LEVELS

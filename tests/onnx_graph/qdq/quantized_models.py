@@ -155,9 +155,9 @@ class Sketch:
 
     def view(self, folder: Path) -> SourceModel:
         """Return the model as checking sees it, open dims left open."""
-        from atc_py.onnx_graph.folding.survey import survey
+        from atc_py.onnx_graph.reading.onnx_file import surveyed
 
-        return survey(read_model(self._saved(folder), lenient=True), {})
+        return surveyed(read_model(self._saved(folder), lenient=True), {}).model
 
     def run(
         self, folder: Path, feeds: Mapping[str, Array], **options: Any

@@ -8,7 +8,7 @@ import pytest
 from onnx import helper
 
 import atc_py
-from atc_py.onnx_graph.rewriting.qdq.convention import MARK, bias_convention
+from atc_py.onnx_graph.reading.onnx_file import MARK, bias_convention
 from atc_py.onnx_graph.source import BiasSource
 from atc_py.options.compile_options import QuantBias
 from tests.onnx_graph import onnx_files

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import Outcome
 from tests.end_to_end import run_with_onnxruntime
@@ -147,7 +147,7 @@ def test_layers_in_branches_run_on_int8_as_in_onnxruntime(
 
 def test_a_check_tells_of_layers_in_branches_where_they_stand(tmp_path: Path) -> None:
     onnx.save(model_of(MODELS["in a branch of a branch"]), tmp_path / "model.onnx")
-    found = survey(read_model(tmp_path / "model.onnx"), {}).quantized
+    found = surveyed(read_model(tmp_path / "model.onnx"), {}).model.quantized
     assert all(each.outcome is Outcome.INTEGER for each in found)
     assert sorted(each.scope for each in found) == [
         'else_branch of "choose", then_branch of "outer"',

@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 from atc_py.diag import AtcError
-from atc_py.onnx_graph.folding.survey import survey
+from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import Outcome
 from tests.onnx_graph.qdq import test_quantized_layers as layers
@@ -79,7 +79,7 @@ def test_broken_models_end_in_findings(tmp_path: Path, seed: int) -> None:
             mutate(model, choice)
         path.write_bytes(model.SerializeToString())
         try:
-            survey(read_model(path, lenient=True), {})
+            surveyed(read_model(path, lenient=True), {})
             read_model(path).fold({}).to_source()
         except AtcError:
             continue

@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from atc_py.onnx_graph.rewriting import qdq
+from atc_py.onnx_graph.rewriting.qdq import importing, products
 from atc_py.onnx_graph.source import Outcome
 from tests.onnx_graph.qdq.quantized_models import (
     Sketch,
@@ -28,6 +30,13 @@ def numbers(shape: tuple[int, ...], kind: npt.DTypeLike, seed: int = 0) -> Array
     limits = np.iinfo(np.dtype(kind))
     generator = np.random.default_rng(seed)
     return generator.integers(limits.min, limits.max + 1, shape).astype(kind)
+
+
+def test_every_operator_that_is_rewritten_is_met_by_its_name() -> None:
+    """Graphs without such a name are not rewritten at all."""
+    opened = {operator for _, operator in importing._OPENED}
+    for operator in opened | importing._HELD | products._SUM_OPERATORS:
+        assert qdq._QUANTIZING.search(operator), operator
 
 
 def compared(s: Sketch, tmp_path: Path, feeds: dict[str, Array], steps: int = 1) -> None:

@@ -17,8 +17,8 @@ from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting import model_message
 from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read, write_onnx
-from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
-from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.rewriting.qdq import import_quantized
+from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import run_with_onnxruntime
 from tests.onnx_graph import onnx_files

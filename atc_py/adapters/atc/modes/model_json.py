@@ -9,8 +9,7 @@ from atc_py.adapters.atc.modes.opening import with_fault
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION, NOT_MODEL_TEXT
 from atc_py.onnx_graph.protos.ge_schema import model_class
-from atc_py.onnx_graph.protos.message_json import json_text, message_json
-from atc_py.onnx_graph.protos.onnx_graph import onnx_graph_json
+from atc_py.onnx_graph.protos.message_json import json_text, message_json, onnx_graph_json
 from atc_py.options.compile_options import CompileOptions
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text

@@ -4,3 +4,30 @@ Such models have QuantizeLinear and DequantizeLinear around layers on floats, or
 QLinearConv. The result has AscendQuant, layers on int8 with int32 sums, AscendDequant and
 AscendAntiQuant.
 """
+
+import re
+
+from atc_py.onnx_graph.folding.graph import WorkGraph
+from atc_py.onnx_graph.reading.tensors import TensorReader
+from atc_py.onnx_graph.source import QuantizedNode
+
+_QUANTIZING = re.compile(r"[Qq]uantize|Integer\Z|QLinear|QGemm")
+"""Names of operators on codes, or between codes and floats, and of some others."""
+
+
+def import_quantized(
+    graph: WorkGraph, tensors: TensorReader, limit: int
+) -> tuple[QuantizedNode, ...]:
+    """Rewrite `graph`; one without quantization is only looked at.
+
+    Constants are folded first, all but those that are dequantized, so that the graph is known as
+    far as it can be. Its faults are left to the next fold.
+
+    Returns:
+        The outcome of the layers and of nodes without a counterpart; empty without quantization.
+    """
+    if not any(node.is_if or _QUANTIZING.search(node.op_type) for node in graph.nodes):
+        return ()
+    from atc_py.onnx_graph.rewriting.qdq.importing import rewrite_graph  # most models need none
+
+    return rewrite_graph(graph, tensors, limit)

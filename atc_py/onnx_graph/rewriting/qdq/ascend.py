@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from atc_py.diag.codes import NO_QDQ_FORM
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.onnx_graph.rewriting.qdq.movement import MOVING
+from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import decode_graph, decode_hardware
 from atc_py.text import Text
 
@@ -69,15 +71,16 @@ def quant_steps(node: WorkNode) -> Steps:
         AtcError: NO_QDQ_FORM.
     """
     for name, allowed in (("round_mode", "Round"), ("dst_type", "INT8")):
-        found = _text(node, name, allowed)
-        if found != allowed:
+        given = (attribute.s for attribute in node.proto.attribute if attribute.name == name)
+        actual = next(given, allowed.encode()).decode("utf-8", "replace")
+        if actual != allowed:
             raise no_form(
                 node,
                 Text(
                     "must have the {name} {allowed}, found {actual}",
                     name=name,
                     allowed=allowed,
-                    actual=found,
+                    actual=actual,
                 ),
             )
     factor = _factor(node)
@@ -107,7 +110,7 @@ def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.floa
     below, above = (np.float32(np.nextafter(nearest, np.float32(end))) for end in (0, np.inf))
     wanted = np.float32(factor)
     return next(
-        (each for each in (nearest, below, above) if each and again(each) == wanted), nearest
+        (scale for scale in (nearest, below, above) if scale and again(scale) == wanted), nearest
     )
 
 
@@ -151,10 +154,10 @@ def requant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
     parts = decode_hardware(words)
     offsets = np.unique(parts.offset)
     if offsets.size != 1 or int(offsets[0]) not in _INT8:
-        found = ", ".join(map(str, offsets[:4]))
+        actual = ", ".join(map(str, offsets[:4]))
         raise no_form(
             node,
-            Text("must have one offset within int8 in its words, found {actual}", actual=found),
+            Text("must have one offset within int8 in its words, found {actual}", actual=actual),
         )
     none = np.zeros(words.shape, np.int64)
     return SumFactors(_positive(node, parts.scale.astype(np.float64)), none, int(offsets[0]))
@@ -168,6 +171,71 @@ def constant_input(node: WorkNode, known: Mapping[str, ConstData]) -> ConstData 
 def flag(node: WorkNode, name: str) -> bool:
     """An attribute that is an integer in a file, false by default."""
     return bool(numeric_attributes(node).get(name, 0))
+
+
+NO_STEPS = Steps(np.float32(1), 0)
+"""Steps of codes that come from no AscendQuant; the weights' scale makes up for any scale here."""
+
+_CHOOSES = MOVING | {"Where"}
+"""ONNX's operators on int8 whose results are elements of their data."""
+
+
+@dataclass(slots=True)
+class CodeSteps:
+    """Steps by the names of values.
+
+    Where biases are unfolded, the zero point of a layer's data must be the one that the compiler
+    folds in. The compiler follows it through movement alone, and so does this class. Where biases
+    are folded, any zero point gives the same numbers, so a node with one zero point keeps it.
+
+    Attributes:
+        quant_bias: the convention of the graph's biases.
+    """
+
+    quant_bias: QuantBias
+    _known: dict[str, Steps] = field(default_factory=dict)
+    _unclear: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def note(self, name: str, steps: Steps) -> None:
+        """Note the steps of a value that AscendQuant or AscendRequant gives."""
+        self._known[name] = steps
+
+    def of(self, layer: WorkNode, name: str) -> Steps:
+        """The steps of a layer's input; NO_STEPS where they are not known.
+
+        Raises:
+            AtcError: NO_QDQ_FORM where codes of several offsets meet there.
+        """
+        if name in self._unclear:
+            actual = " and ".join(map(str, self._unclear[name]))
+            raise no_form(
+                layer, Text("must have data of one offset, found {actual}", actual=actual)
+            )
+        return self._known.get(name, NO_STEPS)
+
+    def follow(self, node: WorkNode, computed: Iterable[str], results: Iterable[str]) -> None:
+        """Carry the steps of int8 values on to the int8 results of a node that stays as it is.
+
+        Args:
+            node: the node.
+            computed: names of the int8 values that it reads and that are not constants.
+            results: names of its int8 results.
+        """
+        if self.quant_bias is QuantBias.FOLDED:
+            steps = {own for name in node.reads if (own := self._known.get(name))}
+            if len(steps) == 1:
+                self._known.update(dict.fromkeys(results, next(iter(steps))))
+            return
+        sources = list(computed)
+        known = [self._known.get(name, NO_STEPS) for name in sources]
+        zeros = {steps.zero for steps in known}
+        zeros.update(zero for name in sources for zero in self._unclear.get(name, ()))
+        moves = not node.domain and node.op_type in _CHOOSES
+        if len(zeros) > 1 or (node.holds_graphs and zeros - {0}):
+            self._unclear.update(dict.fromkeys(results, tuple(sorted(zeros))))
+        elif moves and known:
+            one = known[0] if len(set(known)) == 1 else Steps(np.float32(1), known[0].zero)
+            self._known.update(dict.fromkeys(results, one))
 
 
 def _factor(node: WorkNode) -> float:
@@ -190,19 +258,13 @@ def _zero_point(node: WorkNode) -> int:
 
 def _number(node: WorkNode, name: str) -> float:
     """An attribute that must be there."""
-    found = numeric_attributes(node).get(name)
-    if not isinstance(found, int | float):
+    number = numeric_attributes(node).get(name)
+    if not isinstance(number, int | float):
         raise no_form(node, Text("needs the attribute {name}", name=name))
-    return float(found)
-
-
-def _text(node: WorkNode, name: str, default: str) -> str:
-    given = (each.s for each in node.proto.attribute if each.name == name)
-    return next(given, default.encode()).decode("utf-8", "replace")
+    return float(number)
 
 
 def _constant(node: WorkNode, const: ConstData | None) -> NDArray[Any]:
-    """The words or factors, in a list."""
     if const is None:
         raise no_form(node, Text("must have constant factors, found computed ones"))
     return const.numpy().reshape(-1)
@@ -212,6 +274,6 @@ def _positive(node: WorkNode, scale: NDArray[np.float64]) -> NDArray[np.float64]
     """`scale`, which must be a scale for QuantizeLinear, too."""
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size or not scale.size:
-        found = f"{wrong.flat[0]:g}" if wrong.size else Text("none")
-        raise no_form(node, Text("must have positive factors, found {actual}", actual=found))
+        actual = f"{wrong.flat[0]:g}" if wrong.size else Text("none")
+        raise no_form(node, Text("must have positive factors, found {actual}", actual=actual))
     return scale

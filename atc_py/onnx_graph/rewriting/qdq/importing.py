@@ -1,21 +1,30 @@
-"""The import of a quantized model: the graph in the form that Ascend's toolkit takes."""
+"""The import of a quantized model: the graph in the form that Ascend's toolkit takes.
 
-from collections.abc import Callable
+QLinearConv and its like are opened first into DequantizeLinear, the operator on floats and
+QuantizeLinear. Those of ONNX's own domain are of its QOperator form; those of com.microsoft are the
+ones that onnxruntime's static quantization writes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+import numpy as np
 
 from atc_py.onnx_graph.folding.fold import fold_what_can_be
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.reading.tensors import TensorReader
+from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.layers import rewrite_convolution, rewrite_gemm
 from atc_py.onnx_graph.rewriting.qdq.movement import is_moving, move, nodes_before_codes, pool_codes
-from atc_py.onnx_graph.rewriting.qdq.opening import is_opened, open_operators
-from atc_py.onnx_graph.rewriting.qdq.parameters import read_parameters
-from atc_py.onnx_graph.rewriting.qdq.products import rewrite_product
-from atc_py.onnx_graph.rewriting.qdq.reasons import BOTH_CONSTANT, NoCounterpartError
-from atc_py.onnx_graph.rewriting.qdq.sums import is_sum, rewrite_sum
+from atc_py.onnx_graph.rewriting.qdq.parameters import (
+    BOTH_CONSTANT,
+    NoCounterpartError,
+    read_parameters,
+)
+from atc_py.onnx_graph.rewriting.qdq.products import is_sum, rewrite_product, rewrite_sum
 from atc_py.onnx_graph.rewriting.qdq.tensors import KnownTensors
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.source import Outcome, QuantizedNode
-from atc_py.onnx_graph.typing.known_type import known_type
+from atc_py.onnx_graph.source import Outcome, QuantizedNode, SourceAttr
 
 _HELD = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
@@ -30,30 +39,16 @@ _LAYERS: dict[str, Callable[[Writer, KnownTensors, WorkNode], None]] = {
 }
 
 
-def import_quantized(
-    graph: WorkGraph, tensors: TensorReader, limit: int
-) -> tuple[QuantizedNode, ...]:
-    """Rewrite `graph`; one without quantization is only looked at.
-
-    Constants are folded first, all but those that are dequantized, so that the graph is known as
-    far as it can be. Its faults are left to the next fold.
-
-    Returns:
-        The outcome of the layers and of nodes without a counterpart; empty without quantization.
-    """
+def rewrite_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> tuple[QuantizedNode, ...]:
+    """Rewrite `graph` as `import_quantized` does."""
     if any(node.is_if and _branches_quantize(node) for node in graph.nodes):
         fold_what_can_be(graph, tensors, limit, _HELD)  # what is chosen already comes up here
-    if not any(_is_quantized(node) for node in graph.nodes):
+    own = (not node.domain and node.op_type in _HELD for node in graph.nodes)
+    if not any(own) and not any(is_opened(node) or is_sum(node) for node in graph.nodes):
         return ()
     open_operators(graph)
     fold_what_can_be(graph, tensors, limit, _HELD)
     return _Import(graph).run()
-
-
-def _is_quantized(node: WorkNode) -> bool:
-    """True if a node makes a model one that is quantized."""
-    own = not node.domain and node.op_type in _HELD
-    return own or is_opened(node) or is_sum(node)
 
 
 def _branches_quantize(node: WorkNode) -> bool:
@@ -94,7 +89,7 @@ class _Import:
         if node.domain or node in self._graph.unsound:
             return False
         if node.op_type in _HELD:
-            return self._try(node, self._quantization, Outcome.KEPT)
+            return self._try(node, _rewrite_quantization, Outcome.KEPT)
         if node.op_type in _LAYERS:
             return self._try(node, _LAYERS[node.op_type], Outcome.FLOAT)
         if is_sum(node):
@@ -127,25 +122,200 @@ class _Import:
     ) -> None:
         op_type = node.place.op_type or node.op_type
         reason, help_ = (None, None) if error is None else (error.reason, error.help)
-        channels = self._channels(node) if outcome is Outcome.INTEGER else None
+        channels = None
+        if outcome is Outcome.INTEGER and node.op_type in _CONVOLUTIONS:
+            known = known_type(self._graph, node.inputs[0])
+            dims = () if known is None else known.dims or ()
+            channels = dims[1] if len(dims) == _IMAGE else None
         self._found.append(
             QuantizedNode(node.index, node.name, op_type, outcome, reason, help_, channels=channels)
         )
 
-    def _channels(self, node: WorkNode) -> int | None:
-        known = known_type(self._graph, node.inputs[0])
-        dims = None if known is None else known.dims
-        is_image = node.op_type in _CONVOLUTIONS and dims is not None and len(dims) == _IMAGE
-        return dims[1] if is_image and dims is not None else None
 
-    def _quantization(self, _writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
-        """Rewrite QuantizeLinear or DequantizeLinear.
+_MICROSOFT = "com.microsoft"
+_COALESCED = 13
+"""The opset from which on Softmax works along one axis."""
 
-        Raises:
-            NoCounterpartError: it has no counterpart.
-        """
-        parameters = read_parameters(self._graph, node)
-        if node.op_type == "QuantizeLinear":
-            tensors.quantize(node, parameters)
+
+class _Form(msgspec.Struct, frozen=True):
+    """Positions of the inputs of an operator.
+
+    Attributes:
+        op_type: the operator on floats.
+        data: positions of its operands, each followed by scale and zero point.
+        result: position of the result's scale, followed by its zero point.
+        fewest: inputs that there must be.
+        bias: position of an int32 bias; None where the operator has none.
+        own: attributes that do not come along.
+    """
+
+    op_type: str
+    data: tuple[int, ...]
+    result: int
+    fewest: int
+    bias: int | None = None
+    own: tuple[str, ...] = ()
+
+
+_FORMS = {
+    ("", "QLinearConv"): _Form("Conv", (0, 3), 6, 8, bias=8),
+    ("", "QLinearMatMul"): _Form("MatMul", (0, 3), 6, 8),
+    (_MICROSOFT, "QLinearMatMul"): _Form("MatMul", (0, 3), 6, 8),
+    (_MICROSOFT, "QLinearAdd"): _Form("Add", (0, 3), 6, 7),
+    (_MICROSOFT, "QLinearMul"): _Form("Mul", (0, 3), 6, 7),
+    (_MICROSOFT, "QGemm"): _Form("Gemm", (0, 3), 7, 6, bias=6),
+    (_MICROSOFT, "QLinearSigmoid"): _Form("Sigmoid", (0,), 3, 4),
+    (_MICROSOFT, "QLinearLeakyRelu"): _Form("LeakyRelu", (0,), 3, 4),
+    (_MICROSOFT, "QLinearSoftmax"): _Form("Softmax", (0,), 3, 4, own=("opset",)),
+    (_MICROSOFT, "QLinearAveragePool"): _Form("AveragePool", (0,), 3, 4, own=("channels_last",)),
+    (_MICROSOFT, "QLinearGlobalAveragePool"): _Form(
+        "GlobalAveragePool", (0,), 3, 4, own=("channels_last",)
+    ),
+}
+
+_CONCAT = (_MICROSOFT, "QLinearConcat")
+_RENAMED = {(_MICROSOFT, "QuantizeLinear"), (_MICROSOFT, "DequantizeLinear")}
+_OPENED = {*_FORMS, _CONCAT, *_RENAMED}
+
+
+def is_opened(node: WorkNode) -> bool:
+    """True if an operator is one that is opened."""
+    return (node.domain, node.op_type) in _OPENED
+
+
+def result_scale_at(domain: str, op_type: str) -> int | None:
+    """The input with the scale of an operator's quantized result; its zero point follows.
+
+    None for operators whose results are not quantized codes.
+    """
+    if (domain, op_type) == _CONCAT:
+        return 0
+    if op_type == "QuantizeLinear" and domain in {"", _MICROSOFT}:
+        return 1
+    form = _FORMS.get((domain, op_type))
+    return None if form is None else form.result
+
+
+def open_operators(graph: WorkGraph) -> None:
+    """Open all operators whose scales and zero points are constants."""
+    opener = _Opener(graph)
+    for node in graph.nodes:
+        opener.open(node)
+    opener.writer.finish()
+
+
+def _rewrite_quantization(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
+    parameters = read_parameters(writer.graph, node)
+    if node.op_type == "QuantizeLinear":
+        tensors.quantize(node, parameters)
+    else:
+        tensors.dequantize(node, parameters)
+
+
+class _Opener:
+    def __init__(self, graph: WorkGraph) -> None:
+        self.writer = Writer(graph)
+        known = set(graph.consts)
+        for node in graph.nodes:
+            same = node.op_type == "Identity" and node.inputs and node.inputs[0] in known
+            if not node.domain and (node.op_type == "Constant" or same):
+                known.update(node.writes)
+        self._known = known
+        self._unsound = graph.unsound
+        self._coalesced = graph.opsets.get("", 0) >= _COALESCED
+
+    def open(self, node: WorkNode) -> None:
+        """Open a node where it can be opened; others stay."""
+        key = (node.domain, node.op_type)
+        if key not in _OPENED or node in self._unsound or len(node.outputs) != 1:
+            self.writer.keep(node)
+        elif key in _RENAMED and len(node.inputs) > 1:
+            self.writer.again(node, node.op_type, node.inputs, node.outputs, with_own=True)
+        elif key == _CONCAT and self._fits_concat(node):
+            self._open_concat(node)
+        elif key in _FORMS and self._matches_form(node, _FORMS[key]):
+            self._open_operator(node, _FORMS[key])
         else:
-            tensors.dequantize(node, parameters)
+            self.writer.keep(node)
+
+    def _matches_form(self, node: WorkNode, form: _Form) -> bool:
+        """True if a node matches its form, and means what the operator on floats does."""
+        inputs, attributes = node.inputs, numeric_attributes(node)
+        if not form.fewest <= len(inputs) <= form.result + 2 + (form.bias == form.result + 2):
+            return False
+        for at in form.data:
+            if not inputs[at] or not self._is_known(inputs[at + 1 : at + 3]):
+                return False
+        result = inputs[form.result : form.result + 2]
+        if any(result) and not (all(result) and len(result) > 1 and self._is_known(result)):
+            return False
+        if node.op_type == "QLinearSoftmax":
+            opset = attributes.get("opset", 0)
+            return isinstance(opset, int) and (opset >= _COALESCED) == self._coalesced
+        return bool(any(result) or form.op_type == "Gemm") and not attributes.get("channels_last")
+
+    def _fits_concat(self, node: WorkNode) -> bool:
+        """True if a QLinearConcat has scale and zero point for result and operands."""
+        result, rest = node.inputs[:2], node.inputs[2:]
+        operands = [rest[at : at + 3] for at in range(0, len(rest), 3)]
+        whole = bool(rest) and len(rest) % 3 == 0 and all(result) and self._is_known(result)
+        return whole and all(names[0] and self._is_known(names[1:]) for names in operands)
+
+    def _is_known(self, numbers: Sequence[str]) -> bool:
+        """True if a scale is present and constant, and so is any zero point."""
+        return bool(numbers and numbers[0]) and all(name in self._known for name in numbers if name)
+
+    def _open_operator(self, node: WorkNode, form: _Form) -> None:
+        """Write DequantizeLinear of the operands, the operator, QuantizeLinear."""
+        attributes = numeric_attributes(node)
+        operands = [
+            self._dequantize(node, node.inputs[at : at + 3], _axis(form, position, attributes))
+            for position, at in enumerate(form.data)
+        ]
+        bias = "" if form.bias is None else "".join(node.inputs[form.bias : form.bias + 1])
+        if bias:
+            operands.append(self._dequantize(node, [bias, self._bias_scale(node, form)], -1))
+        y, more = node.outputs[0], {}
+        if node.op_type == "QLinearSoftmax":
+            more["axis"] = attributes.get("axis", -1)
+        result = [name for name in node.inputs[form.result : form.result + 2] if name]
+        real = self.writer.fresh(f"{y}/real") if result else y
+        self.writer.again(
+            node, form.op_type, operands, [real], without=form.own, with_own=True, **more
+        )
+        if result:
+            self.writer.op(node, "QuantizeLinear", [real, *result], y)
+
+    def _bias_scale(self, node: WorkNode, form: _Form) -> str:
+        """The product of the operands' scales and alpha, which the first fold computes."""
+        writer, y = self.writer, node.outputs[0]
+        scales = [node.inputs[at + 1] for at in form.data]
+        product = writer.op(node, "Mul", scales, writer.fresh(f"{y}/scale"))
+        alpha = numeric_attributes(node).get("alpha", 1.0)
+        if form.op_type != "Gemm" or alpha == 1.0:
+            return product
+        factor = writer.const(f"{y}/alpha", np.array(alpha, np.float32))
+        return writer.op(node, "Mul", [product, factor], writer.fresh(f"{y}/scale"))
+
+    def _open_concat(self, node: WorkNode) -> None:
+        """Write DequantizeLinear of each operand, Concat, QuantizeLinear."""
+        result, rest = node.inputs[:2], node.inputs[2:]
+        operands = [self._dequantize(node, rest[at : at + 3], 0) for at in range(0, len(rest), 3)]
+        y = node.outputs[0]
+        real = self.writer.fresh(f"{y}/real")
+        self.writer.again(node, "Concat", operands, [real], with_own=True)
+        self.writer.op(node, "QuantizeLinear", [real, *result], y)
+
+    def _dequantize(self, node: WorkNode, numbers: Sequence[str], axis: int) -> str:
+        real = self.writer.fresh(f"{node.outputs[0]}/operand")
+        inputs = [name for name in numbers if name]
+        return self.writer.op(node, "DequantizeLinear", inputs, real, axis=axis)
+
+
+def _axis(form: _Form, position: int, attributes: Mapping[str, SourceAttr]) -> int:
+    """The axis along which an operand may have a scale each."""
+    if form.op_type == "Conv":
+        return 0
+    if form.op_type == "Gemm":
+        return 0 if attributes.get("transB") else 1
+    return -1 if position else -2

@@ -93,7 +93,9 @@ class SumsReader:
             return
         self._looked.add(name)
         readers = self._readers.get(name, [])
-        if not all(each.op_type in _REQUANTIZE and each.inputs[0] == name for each in readers):
+        if not all(
+            reader.op_type in _REQUANTIZE and reader.inputs[0] == name for reader in readers
+        ):
             return
         sums = self._sums(name)
         if sums is not None:
@@ -110,7 +112,7 @@ class SumsReader:
         for node in reversed(self._graph.nodes):
             for name in node.writes:
                 readers = self._readers.get(name, [])
-                read = [each for reader in readers for each in self._read_as(name, reader)]
+                read = [sums for reader in readers for sums in self._read_as(name, reader)]
                 if not lost.isdisjoint(read) or None in read:
                     lost.add(name)
                 elif name not in lost and readers:
@@ -121,11 +123,11 @@ class SumsReader:
         """The moved sums that a node makes of sums; None stands for anything else."""
         if reader.op_type in _REQUANTIZE and reader.inputs[0] == name:
             return []
-        moves = not reader.domain and (reader.op_type in _MOVES or self._adds_constant(reader))
+        moves = not reader.domain and (
+            reader.op_type in _MOVES
+            or (reader.op_type == "Add" and any(name in self._known for name in reader.inputs))
+        )
         return list(reader.writes) if moves else [None]
-
-    def _adds_constant(self, node: WorkNode) -> bool:
-        return node.op_type == "Add" and any(name in self._known for name in node.inputs)
 
     def _sums(self, name: str, most: int = _MOST_TERMS) -> Sums | None:
         """The sums that are the value called `name`, with at most `most` terms."""
@@ -144,19 +146,18 @@ class SumsReader:
         before = self._sums(left, most - 1)
         if before is None:
             return None
-        after = self._plus(before, right) if node.op_type == "Add" else self._less(before, right)
+        if node.op_type == "Sub":
+            after = self._less(before, right)
+        elif right in self._known and before.added is None:
+            added = self._known[right].numpy().astype(np.int64)
+            after = replace(before, added=added)
+        else:
+            after = None
         return None if after is None else replace(after, nodes=(*after.nodes, node))
 
     def _is_inner(self, name: str) -> bool:
         """True if one node alone reads a value."""
         return len(self._readers.get(name, ())) == 1 and name not in self._outputs
-
-    def _plus(self, sums: Sums, name: str) -> Sums | None:
-        """`sums` plus a constant."""
-        const = self._known.get(name)
-        if const is None or sums.added is not None:
-            return None
-        return replace(sums, added=const.numpy().astype(np.int64))
 
     def _less(self, sums: Sums, name: str) -> Sums | None:
         """`sums` less a product with a matrix that holds a zero point."""

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.rewriting.qdq.factors import number_of
-from atc_py.onnx_graph.rewriting.qdq.reasons import (
+from atc_py.onnx_graph.rewriting.qdq.parameters import (
     BOTH_CONSTANT,
     COMPUTED_WEIGHTS,
     DATA_NOT_QUANTIZED,
@@ -26,6 +25,7 @@ from atc_py.onnx_graph.rewriting.qdq.reasons import (
     VOLUMES,
     WEIGHTS_NOT_QUANTIZED,
     NoCounterpartError,
+    number_of,
 )
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors
 from atc_py.onnx_graph.rewriting.qdq.weights import (
@@ -269,7 +269,6 @@ def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequenc
 
 
 def _input_name(node: WorkNode, position: int) -> str:
-    """The name of an input; "" where it is absent."""
     return node.inputs[position] if position < len(node.inputs) else ""
 
 

@@ -10,8 +10,7 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.rewriting.qdq.factors import recoding, widening
-from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters
+from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters, recoding, widening
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors, Stored
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.tensor.dtypes import DType
@@ -48,14 +47,14 @@ def is_moving(node: WorkNode) -> bool:
 def nodes_before_codes(graph: WorkGraph) -> set[WorkNode]:
     """The moving nodes after which, perhaps with others between, codes are needed."""
     asked: set[str] = set()
-    found: set[WorkNode] = set()
+    before: set[WorkNode] = set()
     for node in reversed(graph.nodes):
         moving = is_moving(node)
         if moving and any(name in asked for name in node.writes):
-            found.add(node)
-        if node in found or (not node.domain and node.op_type in _READ_CODES):
+            before.add(node)
+        if node in before or (not node.domain and node.op_type in _READ_CODES):
             asked.update(_data(node))
-    return found
+    return before
 
 
 def move(writer: Writer, tensors: KnownTensors, node: WorkNode, *, before_codes: bool) -> bool:
@@ -71,11 +70,11 @@ def move(writer: Writer, tensors: KnownTensors, node: WorkNode, *, before_codes:
     stored = [held for name in data if (held := tensors.stored(name)) is not None]
     if data and len(stored) == len(data):
         return _move_stored(writer, tensors, node, stored)
-    codes = [each for name in data if (each := tensors.codes.get(name)) is not None]
+    codes = [own for name in data if (own := tensors.codes.get(name)) is not None]
     if not data or len(codes) != len(data):
         return False
     rest = filter(None, node.inputs[len(data) :])
-    known = all(each.stored.const is not None for each in codes)
+    known = all(operand.stored.const is not None for operand in codes)
     if known and all(name in writer.graph.consts for name in rest):
         return len(codes) == 1 and _move_constant(writer, tensors, node, codes[0])
     if not before_codes:
@@ -112,8 +111,8 @@ def _data(node: WorkNode) -> tuple[str, ...]:
 def _move_stored(
     writer: Writer, tensors: KnownTensors, node: WorkNode, stored: list[Stored]
 ) -> bool:
-    kinds = {each.kind for each in stored}
-    if len(kinds) != 1 or all(each.const is not None for each in stored):
+    kinds = {held.kind for held in stored}
+    if len(kinds) != 1 or all(held.const is not None for held in stored):
         return False
     kind, offset = kinds.pop(), _common_offset(stored)
     for name, output in zip(
@@ -125,8 +124,8 @@ def _move_stored(
 
 
 def _move_codes(writer: Writer, tensors: KnownTensors, node: WorkNode, codes: list[Codes]) -> bool:
-    parameters, stored = codes[0].parameters, [each.stored for each in codes]
-    unlike = any(each.parameters.key != parameters.key for each in codes)
+    parameters, stored = codes[0].parameters, [operand.stored for operand in codes]
+    unlike = any(operand.parameters.key != parameters.key for operand in codes)
     if unlike or parameters.axis is not None or parameters.kind is not DType.INT8:
         return False
     offset = _common_offset(stored)
@@ -150,7 +149,7 @@ def _result_names(
         name if kind is DType.INT8 or not name else writer.fresh(f"{name}/int8")
         for name in node.outputs
     ]
-    inputs = [*(each.name for each in stored), *rest]
+    inputs = [*(held.name for held in stored), *rest]
     writer.again(node, node.op_type, inputs, names, with_own=True)
     return names
 
@@ -185,5 +184,5 @@ def _moved_axis(node: WorkNode, parameters: Parameters, moved: ConstData) -> Par
 
 def _common_offset(stored: Iterable[Stored]) -> int | None:
     """The offset of the AscendQuants that codes come from, if they share one."""
-    offsets = {each.offset for each in stored if each.const is None}
+    offsets = {held.offset for held in stored if held.const is None}
     return offsets.pop() if len(offsets) == 1 else None

@@ -1,7 +1,12 @@
-"""Parameters of QuantizeLinear and DequantizeLinear: scales, zero points and axis."""
+"""Parameters of QuantizeLinear and DequantizeLinear: scales, zero points and axis.
+
+AscendQuant and AscendAntiQuant carry them as factors that the device holds as float16. Where a part
+of a quantized model has no integer form, the reason is one of those at the end.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,20 +16,11 @@ from numpy.typing import NDArray
 
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name
-from atc_py.onnx_graph.rewriting.qdq.reasons import (
-    COMPUTED_PARAMETERS,
-    IN_BLOCKS,
-    UNKNOWN_KIND,
-    NoCounterpartError,
-    other_kind,
-    other_parameters,
-    other_scale,
-)
+from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name, known_type
 from atc_py.onnx_graph.source import SourceAttr
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
 
 MIDDLE = 128
 """Difference between uint8 codes and the int8 codes made of them."""
@@ -124,7 +120,13 @@ def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
     if scale is None:
         raise other_scale("absent")
     kind = _kind(graph, node, zero, attributes)
-    _check_scale(scale)
+    if scale.dtype not in {np.dtype(np.float32), np.dtype(np.float16)}:
+        raise other_scale(scale.dtype.name)
+    if not scale.size or (scale.ndim > 1 and scale.size > 1):
+        raise other_scale(f"of the shape {list(scale.shape)}")
+    wrong = scale[~((scale > 0) & np.isfinite(scale))]
+    if wrong.size:
+        raise other_scale(wrong.flat[0])
     factors = scale.astype(np.float32).reshape(() if scale.size == 1 else -1)
     zeros = np.zeros(1, np.int64) if zero is None else zero.astype(np.int64).reshape(-1)
     if zeros.size not in {1, factors.size}:
@@ -132,7 +134,7 @@ def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
     if kind is DType.INT32 and zeros.any():
         raise other_parameters(f"the zero point {zeros.max()} of int32")
     axis = attributes.get("axis", _DEFAULT_AXIS)
-    found = Parameters(
+    parameters = Parameters(
         scale=factors,
         zero=np.broadcast_to(zeros, (factors.size,)).reshape(factors.shape),
         axis=axis if factors.ndim and isinstance(axis, int) else None,
@@ -140,9 +142,9 @@ def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
         real=DType.from_numpy(scale.dtype),
     )
     known = known_type(graph, node.inputs[0])
-    if known is not None and known.dims is not None and not found.fits(known.dims):
+    if known is not None and known.dims is not None and not parameters.fits(known.dims):
         raise other_parameters(f"{factors.size} scales along axis {axis}")
-    return found
+    return parameters
 
 
 def _constant(graph: WorkGraph, node: WorkNode, position: int) -> NDArray[Any] | None:
@@ -178,7 +180,7 @@ def _kind(
             kinds.add(_type_name(wanted))
         kinds = kinds or {DType.UINT8}
         allowed = _QUANTIZED
-    odd = sorted(str(each.value if isinstance(each, DType) else each) for each in kinds - allowed)
+    odd = sorted(str(kind.value if isinstance(kind, DType) else kind) for kind in kinds - allowed)
     if odd:
         raise NoCounterpartError(other_kind(odd[0]))
     if len(kinds) != 1:
@@ -191,11 +193,145 @@ def _type_name(element: int) -> DType | str:
     return dtype_of_element(element) or element_name(element)
 
 
-def _check_scale(scale: NDArray[Any]) -> None:
-    if scale.dtype not in {np.dtype(np.float32), np.dtype(np.float16)}:
-        raise other_scale(scale.dtype.name)
-    if not scale.size or (scale.ndim > 1 and scale.size > 1):
-        raise other_scale(f"of the shape {list(scale.shape)}")
-    wrong = scale[~((scale > 0) & np.isfinite(scale))]
-    if wrong.size:
-        raise other_scale(wrong.flat[0])
+_LEAST, _MOST = 2.0**-14, 65504.0
+"""Between these, factors are normal float16 numbers."""
+
+_NUMBERS = {DType.FLOAT32: 0, DType.FLOAT16: 1}
+
+
+def number_of(real: DType) -> int:
+    """The value of CANN's attribute dtype: 0 for float32, 1 for float16."""
+    return _NUMBERS[real]
+
+
+def quantizing(parameters: Parameters) -> dict[str, Any] | None:
+    """AscendQuant of a whole tensor: times 1 / scale, plus the zero point.
+
+    The factor is whole: the compiler takes the root where float16 does not hold it, as ATC does,
+    which reads `scale` alone and sets sqrt_mode itself.
+
+    None where it cannot carry them: channels, and factors beyond what the device can hold.
+    """
+    if parameters.axis is not None:
+        return None
+    factor = 1.0 / parameters.factor
+    if _factor_attributes(factor) is None:
+        return None
+    return {"scale": factor, "sqrt_mode": 0, **_quant(parameters.offset)}
+
+
+def recoding(offset: int) -> dict[str, Any]:
+    """AscendQuant of whole numbers, which adds an offset."""
+    return {"scale": 1.0, "sqrt_mode": 0, **_quant(offset)}
+
+
+def dequantizing(parameters: Parameters) -> dict[str, Any] | None:
+    """AscendAntiQuant of a whole tensor: (x - zero point) * scale.
+
+    None where it cannot carry them: channels, and factors beyond what the device can hold.
+    """
+    if parameters.axis is not None:
+        return None
+    scaled = _factor_attributes(parameters.factor)
+    if scaled is None:
+        return None
+    return {**scaled, "offset": float(parameters.offset), "dtype": number_of(parameters.real)}
+
+
+def widening(real: DType, offset: int = 0) -> dict[str, Any]:
+    """AscendAntiQuant to whole numbers, which subtracts an offset."""
+    return {"scale": 1.0, "sqrt_mode": 0, "offset": float(offset), "dtype": number_of(real)}
+
+
+def _quant(offset: int) -> dict[str, Any]:
+    """The attributes that every AscendQuant has."""
+    return {"offset": float(offset), "round_mode": "Round", "dst_type": "INT8"}
+
+
+def _factor_attributes(factor: float) -> dict[str, Any] | None:
+    """A factor, or its root, applied twice, if it is not a normal float16 number."""
+    root = not _LEAST <= factor <= _MOST
+    scale = math.sqrt(factor) if root else factor
+    return {"scale": scale, "sqrt_mode": int(root)} if _LEAST <= scale <= _MOST else None
+
+
+class NoCounterpartError(Exception):
+    """A node has no integer form.
+
+    Attributes:
+        reason: why, in a sentence without full stop.
+        help: what to do, if not the usual thing.
+    """
+
+    def __init__(self, reason: Text, help_: Text | None = None) -> None:
+        super().__init__(reason.en)
+        self.reason = reason
+        self.help = help_
+
+
+NOT_REWRITTEN = Text("it reads a DequantizeLinear that cannot be rewritten")
+NO_WORD = Text("its zero points are several, and no AscendDequant follows that could carry them")
+IN_BLOCKS = Text("it quantizes in blocks")
+COMPUTED_PARAMETERS = Text("its scale or zero point is computed at run time")
+UNKNOWN_KIND = Text("the dtype of its data is not known")
+DATA_NOT_QUANTIZED = Text("its data is not quantized")
+DATA_PER_CHANNEL = Text("its data is quantized per channel")
+WEIGHTS_NOT_QUANTIZED = Text("its weights are not quantized")
+COMPUTED_WEIGHTS = Text("its weights are computed at run time")
+COMPUTED_BIAS = Text("its bias is computed at run time")
+SUMS_NOT_CONSTANT = Text("it reads int32 that is computed at run time")
+BOTH_CONSTANT = Text("it is computed when the model is converted")
+VOLUMES = Text("it is a 3-D convolution, which the operator lists have for floats alone")
+VECTOR = Text("one of its operands is a vector, and their zero points are not 0")
+ODD_WEIGHTS = Text("its weights have too few axes")
+ODD_GROUPS = Text("its groups do not divide its channels")
+ODD_BIAS = Text("its bias does not fit its channels")
+OPERAND_NOT_QUANTIZED = Text("one of its operands is not quantized as a whole")
+OPEN_LENGTH = Text("its zero points are summed up over a dim that is open")
+UNKNOWN_RANK = Text("it is not known how many axes its operands have")
+OPEN_RESULT = Text(
+    "its weights have a scale per channel, and more than one dim of its result is open"
+)
+EMPTY_RESULT = Text("its result has no elements")
+STACKED_WEIGHTS = Text("its weights have a scale per channel and are no matrix")
+
+
+def other_kind(kind: DType | str) -> Text:
+    """The reason of codes of a dtype that the device does not have."""
+    name = kind if isinstance(kind, str) else kind.value
+    return Text("its codes are {name}, the device has int8 alone", name=name)
+
+
+def other_scale(actual: object) -> NoCounterpartError:
+    """The refusal of a value that cannot be a scale."""
+    reason = Text(
+        "its scale is {actual}, where a positive float32 or float16 is needed", actual=actual
+    )
+    return NoCounterpartError(
+        reason,
+        Text(
+            "write positive, finite scales into the file, in float32 or float16: one, or one "
+            "a channel"
+        ),
+    )
+
+
+def other_parameters(actual: str) -> NoCounterpartError:
+    """The refusal of parameters that do not fit each other or the data."""
+    reason = Text("its parameters do not fit: {actual}", actual=actual)
+    return NoCounterpartError(
+        reason,
+        Text(
+            "give it one scale and one zero point, or one of each for every channel along an "
+            "axis that the tensor has"
+        ),
+    )
+
+
+def channels_elsewhere(actual: int, wanted: int) -> Text:
+    """The reason for weights whose scales are not per output channel."""
+    return Text(
+        "its weights are quantized along axis {actual}, its channels are along axis {wanted}",
+        actual=actual,
+        wanted=wanted,
+    )

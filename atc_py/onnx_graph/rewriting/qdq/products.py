@@ -1,10 +1,15 @@
-"""MatMul on int8, of two tensors or of a tensor and weights.
+"""MatMul on int8, of two tensors or of a tensor and weights; MatMulInteger and ConvInteger.
 
 With zero points a and b, the sum of (A - a) * (B - b) over k is A @ B, less b times the sums of A's
 rows, less a times the sums of B's columns, plus K * a * b; b may be one number per column. Sums of a
-tensor that is computed are products with a matrix that holds the zero points of the other. a times the sums of weights is left to
-the compiler, which folds it in as it does for other layers, unless the graph's biases are folded
-already. An offset that weights have besides is left to the word of AscendDequant.
+tensor that is computed are products with a matrix that holds the zero points of the other. a times
+the sums of weights is left to the compiler, which folds it in as it does for other layers, unless
+the graph's biases are folded already. An offset that weights have besides is left to the word of
+AscendDequant.
+
+The compiler folds zero points only into sums that are dequantized. So those of MatMulInteger and
+ConvInteger, whose int32 sums the model reads itself, are folded into biases here, or added after
+them.
 """
 
 from __future__ import annotations
@@ -14,23 +19,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.folding.graph import Dims, WorkNode
-from atc_py.onnx_graph.rewriting.qdq.layers import dequant
-from atc_py.onnx_graph.rewriting.qdq.reasons import (
+from atc_py.onnx_graph.reading.tensors import dtype_of_element, known_type
+from atc_py.onnx_graph.rewriting.qdq.layers import QuantizedLayer, bias_name, dequant, looks_around
+from atc_py.onnx_graph.rewriting.qdq.parameters import (
     BOTH_CONSTANT,
+    COMPUTED_PARAMETERS,
+    COMPUTED_WEIGHTS,
     DATA_PER_CHANNEL,
     EMPTY_RESULT,
+    NO_WORD,
     OPEN_LENGTH,
     OPEN_RESULT,
     OPERAND_NOT_QUANTIZED,
     STACKED_WEIGHTS,
+    UNKNOWN_KIND,
     UNKNOWN_RANK,
     VECTOR,
     NoCounterpartError,
+    Parameters,
 )
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors
 from atc_py.onnx_graph.rewriting.qdq.weights import Weights, prepared, scale_words, within_int32
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
@@ -63,12 +73,22 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: WorkNode) -> No
     Raises:
         NoCounterpartError: it has no integer form.
     """
-    left, right = (_codes(tensors, name) for name in node.inputs[:2])
+    operands = []
+    for name in node.inputs[:2]:
+        codes = tensors.codes.get(name)
+        if codes is None or codes.parameters.kind is not DType.INT8:
+            raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)
+        operands.append(codes)
+    left, right = operands
     if left.stored.const is not None and right.stored.const is not None:
         raise NoCounterpartError(BOTH_CONSTANT)
     if left.parameters.axis is not None:
         raise NoCounterpartError(DATA_PER_CHANNEL)
-    a, b = _left_operand(writer, node, left), _right_operand(writer, node, right)
+    if left.stored.const is None:
+        a = computed_operand(writer, node.inputs[0], left)
+    else:
+        a = known_operand(prepared(writer, left, 0))
+    b = _right_operand(writer, node, right)
     scales = left.parameters.scale.astype(np.float64) * right.parameters.scale
     offset = b.weights.offset if b.weights else np.zeros((), np.int64)
     words = scale_words(np.asarray(scales), offset)
@@ -116,7 +136,13 @@ class Product(msgspec.Struct, frozen=True, eq=False):
             NoCounterpartError: sums of zero points leave int32, or run over an open dim.
         """
         known = self._known_part()
-        terms = self._computed_terms()
+        a, b, terms = self.a, self.b, []
+        if a.zero.any() and b.weights is None:
+            row = np.full((1, self._depth()), a.zero, np.int8)
+            terms.append([self.writer.const(f"{a.name}/zeros", row), b.name])
+        if b.zero.any() and a.weights is None:
+            columns = np.full((self._depth(), b.zero.size), b.zero, np.int8)
+            terms.append([a.name, self.writer.const(f"{b.name}/zeros", columns)])
         writer, rest = self.writer, len(terms) + (known is not None)
         names = [output if not rest else writer.fresh(f"{output}/product")]
         writer.op(self.node, "MatMul", [self.a.name, self.b.name], names[0])
@@ -166,18 +192,8 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         if b.zero.any() and a.weights is not None:
             self._depth()
             total = total - b.zero * a.weights.sums((len(a.weights.shape) - 1,), keepdims=True)
-        found = within_int32(_SUMS, total)
-        return found if total.any() and not self.left_alone else None
-
-    def _computed_terms(self) -> list[list[str]]:
-        a, b, terms = self.a, self.b, []
-        if a.zero.any() and b.weights is None:
-            row = np.full((1, self._depth()), a.zero, np.int8)
-            terms.append([self.writer.const(f"{a.name}/zeros", row), b.name])
-        if b.zero.any() and a.weights is None:
-            columns = np.full((self._depth(), b.zero.size), b.zero, np.int8)
-            terms.append([a.name, self.writer.const(f"{b.name}/zeros", columns)])
-        return terms
+        part = within_int32(_SUMS, total)
+        return part if total.any() and not self.left_alone else None
 
     def _depth(self) -> int:
         """The dim that the product sums over; operands are matrices or stacks of them.
@@ -196,24 +212,6 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         return depth
 
 
-def _codes(tensors: KnownTensors, name: str) -> Codes:
-    """An operand as int8 codes."""
-    codes = tensors.codes.get(name)
-    if codes is None or codes.parameters.kind is not DType.INT8:
-        raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)
-    return codes
-
-
-def _left_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
-    if codes.stored.const is None:
-        return computed_operand(writer, node.inputs[0], codes)
-    weights = prepared(writer, codes, 0)
-    shape = weights.shape
-    zero = weights.offset
-    codes_only = Weights(weights.name, weights.const, weights.scale, weights.offset * 0, 0)
-    return ProductOperand(weights.name, shape, zero, codes_only)
-
-
 def _right_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
     if codes.stored.const is not None:
         axis = max(len(codes.stored.const.shape) - 1, 0)
@@ -223,6 +221,12 @@ def _right_operand(writer: Writer, node: WorkNode, codes: Codes) -> ProductOpera
     if codes.parameters.axis is not None:
         raise NoCounterpartError(DATA_PER_CHANNEL)
     return computed_operand(writer, node.inputs[1], codes)
+
+
+def known_operand(weights: Weights) -> ProductOperand:
+    """A constant operand; its zero point is the part that its codes cannot express."""
+    codes_only = replace(weights, offset=np.zeros_like(weights.offset))
+    return ProductOperand(weights.name, weights.shape, weights.offset, codes_only)
 
 
 def computed_operand(writer: Writer, name: str, codes: Codes) -> ProductOperand:
@@ -240,3 +244,94 @@ def _ends_with_channels(dims: Dims, count: int) -> bool:
     if dims is None:
         return False
     return len(dims) <= _MATRIX or dims[1] not in {None, count}
+
+
+_SUM_OPERATORS = frozenset({"ConvInteger", "MatMulInteger"})
+
+
+def is_sum(node: WorkNode) -> bool:
+    """True if a node gives int32 sums of int8 or uint8."""
+    return not node.domain and node.op_type in _SUM_OPERATORS
+
+
+def rewrite_sum(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
+    """Rewrite MatMulInteger or ConvInteger.
+
+    Raises:
+        NoCounterpartError: it has no integer form.
+    """
+    is_product = node.op_type == "MatMulInteger"
+    left = _sum_codes(writer, tensors, node, 0, axis=0)
+    right = _sum_codes(writer, tensors, node, 1, axis=-1 if is_product else 0)
+    if left.parameters.axis is not None:
+        raise NoCounterpartError(NO_WORD)
+    if left.stored.const is not None and right.stored.const is not None:
+        raise NoCounterpartError(BOTH_CONSTANT)
+    if is_product:
+        operands = [
+            computed_operand(writer, name, codes)
+            if codes.stored.const is None
+            else known_operand(prepared(writer, codes, max(len(codes.stored.const.shape) - 1, 0)))
+            for name, codes in zip(node.inputs, (left, right), strict=False)
+        ]
+        Product(writer, node, operands[0], operands[1]).write(node.outputs[0])
+    else:
+        _rewrite_convolution(writer, tensors, node, left, right)
+
+
+def _rewrite_convolution(
+    writer: Writer, tensors: KnownTensors, node: WorkNode, data: Codes, filters: Codes
+) -> None:
+    if data.stored.const is not None:
+        raise NoCounterpartError(BOTH_CONSTANT)
+    if filters.stored.const is None:
+        raise NoCounterpartError(COMPUTED_WEIGHTS)
+    weights = prepared(writer, filters, 0)
+    if weights.offset.any():
+        raise NoCounterpartError(NO_WORD)
+    bias = QuantizedLayer(writer, tensors, data, weights).bias("", folded=True)
+    name = tensors.zero_adjusted(data) if looks_around(node) else data.stored.name
+    y = node.outputs[0]
+    writer.again(
+        node, "Conv", [name, weights.name, *bias_name(writer, y, bias)], [y], with_own=True
+    )
+
+
+def _sum_codes(
+    writer: Writer, tensors: KnownTensors, node: WorkNode, position: int, axis: int
+) -> Codes:
+    """An operand as codes of scale 1.
+
+    Raises:
+        NoCounterpartError: its zero point is not constant, or its dtype not known.
+    """
+    x, graph = node.inputs[position], writer.graph
+    zero = _zero_point(writer, node, position + 2, axis)
+    known = known_type(graph, x)
+    kind = dtype_of_element(known.element) if known is not None else None
+    if kind not in {DType.INT8, DType.UINT8}:
+        raise NoCounterpartError(UNKNOWN_KIND)
+    parameters = Parameters(
+        scale=np.ones(zero.shape, np.float32),
+        zero=zero,
+        axis=axis if zero.ndim else None,
+        kind=kind,
+        real=DType.FLOAT32,
+    )
+    if zero.ndim and (known is None or not parameters.fits(known.dims or ())):
+        raise NoCounterpartError(NO_WORD)
+    return Codes(tensors.held(node, x, parameters), parameters.signed, node)
+
+
+def _zero_point(writer: Writer, node: WorkNode, position: int, axis: int) -> NDArray[np.int64]:
+    """A zero point: a scalar, or one per channel along `axis`."""
+    name = node.inputs[position] if position < len(node.inputs) else ""
+    if not name:
+        return np.zeros((), np.int64)
+    const = writer.graph.consts.get(name)
+    if const is None:
+        raise NoCounterpartError(COMPUTED_PARAMETERS)
+    zero = const.numpy().astype(np.int64)
+    if zero.ndim > 1 and zero.size not in {1, zero.shape[axis]}:
+        raise NoCounterpartError(NO_WORD)
+    return zero.reshape(() if zero.size == 1 else -1)

@@ -22,13 +22,13 @@ _PAIR = frozenset({"DequantizeLinear", "QuantizeLinear"})
 def changed_operators(graph: WorkGraph, opset: int) -> list[str]:
     """ONNX's own operators in the graph that `opset` defines otherwise, ordered by name."""
     own = graph.opsets.get("", 0)
-    found = {
+    operators = {
         node.op_type
         for outer in graph.nodes
         for node in (outer, *all_inner_nodes(outer, graph.opsets))
         if not node.domain and not is_ascend(node) and _is_changed(node.op_type, own, opset)
     }
-    return sorted(found)
+    return sorted(operators)
 
 
 def means_the_same(node: WorkNode, opset: int) -> bool:
@@ -38,7 +38,7 @@ def means_the_same(node: WorkNode, opset: int) -> bool:
     old, new = (_definition(node.op_type, version) for version in (node.opset, opset))
     if old is None or new is None or new.deprecated or any(subgraphs(node.proto)):
         return False
-    stated = {each.name for each in node.proto.attribute}
+    stated = {attribute.name for attribute in node.proto.attribute}
     return old.since_version == new.since_version or (
         node.op_type not in _MEAN_OTHERWISE
         and len(node.inputs) <= len(new.inputs)
@@ -73,7 +73,6 @@ def all_inner_nodes(node: WorkNode, opsets: Mapping[str, int]) -> Iterator[WorkN
 
 
 def _is_changed(op_type: str, own: int, opset: int) -> bool:
-    """True if an operator is defined otherwise at two opsets."""
     old, new = (_definition(op_type, version) for version in (own, opset))
     if old is None or op_type in _PAIR:
         return False
@@ -85,7 +84,6 @@ def _is_changed(op_type: str, own: int, opset: int) -> bool:
 
 
 def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
-    """ONNX's definition at an opset; None where there is none."""
     try:
         return defs.get_schema(op_type, opset, "")
     except defs.SchemaError:
@@ -95,14 +93,14 @@ def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
 def _extends(new: defs.OpSchema, old: defs.OpSchema) -> bool:
     """True if a node of the old definition is one of the new, and means the same."""
     ports = ((new.inputs, old.inputs), (new.outputs, old.outputs))
-    if not all(_takes_ports(*each) for each in ports):
+    if not all(_takes_ports(*pair) for pair in ports):
         return False
-    after, before = (_attributes(each) for each in (new, old))
+    after, before = (_attributes(schema) for schema in (new, old))
     if any(name not in after for name in before):
         return False
-    if any(each.required for name, each in new.attributes.items() if name not in before):
+    if any(attribute.required for name, attribute in new.attributes.items() if name not in before):
         return False
-    return all(after[name] == each for name, each in before.items())
+    return all(after[name] == item for name, item in before.items())
 
 
 def _takes_ports(
@@ -115,12 +113,12 @@ def _takes_ports(
         for ours, theirs in zip(new, old, strict=False)
     )
     return (
-        same and len(new) >= len(old) and all(each.option == optional for each in new[len(old) :])
+        same and len(new) >= len(old) and all(port.option == optional for port in new[len(old) :])
     )
 
 
 def _attributes(schema: defs.OpSchema) -> dict[str, tuple[object, ...]]:
     return {
-        name: (each.type, each.required, each.default_value.SerializeToString())
-        for name, each in schema.attributes.items()
+        name: (row.type, row.required, row.default_value.SerializeToString())
+        for name, row in schema.attributes.items()
     }

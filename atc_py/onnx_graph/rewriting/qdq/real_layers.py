@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.rewriting.qdq.ascend import Steps, SumFactors, no_form
-from atc_py.onnx_graph.rewriting.qdq.code_steps import CodeSteps
+from atc_py.onnx_graph.rewriting.qdq.ascend import CodeSteps, Steps, SumFactors, no_form
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import Sums
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.options.compile_options import QuantBias
@@ -93,13 +92,14 @@ class RealLayers:
         self.writer.again(layer, layer.op_type, inputs, [product], without=own, with_own=True)
         if sums.added is not None:
             position = _LAST if layer.op_type == "Gemm" else 1 - codes.ndim
-            self._add(layer, product, sums.added, factors, position, output)
+            addend = self._addend(layer, sums.added, factors.scale, position)
+            self.writer.op(layer, "Add", [product, addend], output)
 
     def _write_product(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write MatMul; terms that its zero points do not cover are added after it."""
         layer, names = sums.layer, sums.layer.inputs
-        found = [self.known.get(name) for name in names]
-        a, b = (None if const is None else const.numpy().astype(np.int64) for const in found)
+        consts = [self.known.get(name) for name in names]
+        a, b = (None if const is None else const.numpy().astype(np.int64) for const in consts)
         steps = [self.steps.of(layer, name) for name in names]
         left = np.array(sums.left if b is None else steps[0].zero)
         right = sums.right + factors.offset_w if a is None else np.array([steps[1].zero])
@@ -127,7 +127,8 @@ class RealLayers:
         product = self.writer.fresh(f"{output}/product") if rest.any() else output
         self.writer.again(layer, "MatMul", pair if data == 0 else pair[::-1], [product])
         if rest.any():
-            self._add(layer, product, rest, factors, _LAST, output)
+            addend = self._addend(layer, rest, factors.scale, _LAST)
+            self.writer.op(layer, "Add", [product, addend], output)
 
     @property
     def _is_unfolded(self) -> bool:
@@ -170,19 +171,6 @@ class RealLayers:
         if const is not None:
             more = const.numpy().astype(np.int64) + more
         return more if const is not None or more.any() else None
-
-    def _add(
-        self,
-        layer: WorkNode,
-        real: str,
-        added: Integers,
-        factors: SumFactors,
-        position: int,
-        output: str,
-    ) -> None:
-        """Add integers after a layer."""
-        addend = self._addend(layer, added, factors.scale, position)
-        self.writer.op(layer, "Add", [real, addend], output)
 
     def _addend(
         self, layer: WorkNode, added: Integers, scale: NDArray[np.float64], position: int
@@ -252,7 +240,7 @@ def _channels(
 
 
 def _sums_of_weights(layer: WorkNode, codes: Integers) -> Integers:
-    """Return, for each channel in order, the sum of all weights that a result of it counts."""
+    """For each channel in order, the sum of all weights that a result of it counts."""
     attributes = numeric_attributes(layer)
     if layer.op_type == "Gemm":
         return np.asarray(codes.sum(axis=1 if attributes.get("transB") else 0))
@@ -264,7 +252,6 @@ def _sums_of_weights(layer: WorkNode, codes: Integers) -> Integers:
 
 
 def _sums_of_columns(weights: Integers) -> Integers:
-    """The sums of the columns of a matrix, or of each matrix in a stack."""
     stacked = weights.ndim > _MATRIX
     return np.asarray(weights.sum(axis=max(weights.ndim - _MATRIX, 0), keepdims=stacked))
 
@@ -286,11 +273,11 @@ def _quotient(factor: NDArray[np.float64], step: np.float32) -> NDArray[np.float
     wanted = factor.astype(np.float32)
     nearest = (factor / np.float64(step)).astype(np.float32)
     below, above = (np.nextafter(nearest, np.float32(end)) for end in (0, np.inf))
-    found = above
+    quotient = above
     for scale in (nearest, below):
         product = (scale.astype(np.float64) * step).astype(np.float32)
-        found = np.where(product >= wanted, scale, found)
-    shared: NDArray[np.float64] = found.astype(np.float64)
+        quotient = np.where(product >= wanted, scale, quotient)
+    shared: NDArray[np.float64] = quotient.astype(np.float64)
     return shared
 
 

@@ -8,15 +8,14 @@ from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import NOT_QUANTIZED
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
 from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read, write_onnx
-from atc_py.onnx_graph.rewriting.qdq.convention import MARK
-from atc_py.onnx_graph.rewriting.qdq.importing import import_quantized
-from atc_py.onnx_graph.rewriting.qdq.opening import is_opened, open_operators
-from atc_py.onnx_graph.rewriting.qdq.sums import is_sum
-from atc_py.onnx_graph.rewriting.qdq.to_qdq import has_ascend_nodes, import_qdq_opset, to_qdq
+from atc_py.onnx_graph.rewriting.qdq import import_quantized
+from atc_py.onnx_graph.rewriting.qdq.importing import is_opened, open_operators
+from atc_py.onnx_graph.rewriting.qdq.products import is_sum
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import import_qdq_opset, is_deploy_form, to_qdq
 from atc_py.onnx_graph.source import BiasConvention, Outcome, QuantizedNode
-from atc_py.onnx_graph.source.limits import FOLD_LIMIT
+from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.onnx_graph.typing.infer import infer_what_can_be
 from atc_py.options.compile_options import QuantBias
 from atc_py.text import Text
@@ -92,39 +91,37 @@ def rewrite_file(
     """
     read_as = file.bias_convention(quant_bias)
     graph = file.graph(observe_inputs(file.path, file.inputs, {}), read_as)
-    _require_other_form(file, graph, form)
-    found = FixedGraph(graph) if fix is None else fix()
-    graph, gone = found.graph, found.gone
-    if form == "ascend":
-        gone |= _LINEAR
-        nodes = found.nodes if fix else import_quantized(graph, file.tensors, FOLD_LIMIT)
-        _check_types(graph)
-    else:
-        nodes = _open_quantized(graph) if any(map(is_opened, graph.nodes)) else ()
-        if has_ascend_nodes(graph):
-            nodes = (*nodes, *to_qdq(graph, file.tensors))
-    before = bytes_read(file)
-    written_as = graph.quant_bias if form == "ascend" else None
-    marks = {MARK: None if written_as is None else written_as.value}
-    written = write_onnx(
-        file, graph, output, external=external, gone=gone, marks=marks, bound=found.bound
-    )
-    opset = graph.opsets.get("", 0)
-    return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
-
-
-def _require_other_form(file: OnnxFile, graph: WorkGraph, form: str) -> None:
-    """Refuse a model that has nothing to rewrite.
-
-    Raises:
-        AtcError: NOT_QUANTIZED.
-    """
-    has_linear, has_ascend = any(map(_is_linear, graph.nodes)), has_ascend_nodes(graph)
+    has_linear = any(map(_is_linear, graph.nodes))
+    has_ascend = is_deploy_form(node.op_type for node in graph.nodes)
     if form == "ascend":
         if not has_linear:
             raise AtcError(_nothing_to_rewrite(file, form, other="qdq" if has_ascend else None))
     elif not has_ascend and not any(map(is_opened, graph.nodes)):
         raise AtcError(_nothing_to_rewrite(file, form, other="ascend" if has_linear else None))
+    fixed = FixedGraph(graph) if fix is None else fix()
+    graph, gone = fixed.graph, fixed.gone
+    if form == "ascend":
+        gone |= _LINEAR
+        nodes = fixed.nodes if fix else import_quantized(graph, file.tensors, FOLD_LIMIT)
+        _refuse_contradictions(graph)
+    else:
+        nodes = _open_quantized(graph) if any(map(is_opened, graph.nodes)) else ()
+        if is_deploy_form(node.op_type for node in graph.nodes):
+            nodes = (*nodes, *to_qdq(graph, file.tensors))
+    before = bytes_read(file)
+    written_as = graph.quant_bias if form == "ascend" else None
+    marks = {MARK: written_as and written_as.value}
+    written = write_onnx(
+        file, graph, output, external=external, gone=gone, marks=marks, bound=fixed.bound
+    )
+    opset = graph.opsets.get("", 0)
+    return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
+
+
+def _refuse_contradictions(graph: WorkGraph) -> None:
+    faults = infer_what_can_be(graph)
+    if faults:
+        raise AtcError(*faults)
 
 
 def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
@@ -133,30 +130,21 @@ def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
     open_operators(graph)
     import_qdq_opset(graph)
     left = set(graph.nodes)
-    found = []
+    outcomes = []
     for node in before:
         if node in left:
             kept = (Outcome.KEPT, _NOT_OPENED)
-            found.append(QuantizedNode(node.index, node.name, node.op_type, *kept))
+            outcomes.append(QuantizedNode(node.index, node.name, node.op_type, *kept))
         elif node.op_type in _LAYERS:
-            found.append(QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None))
-    return tuple(found)
+            outcomes.append(
+                QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None)
+            )
+    return tuple(outcomes)
 
 
 def _is_linear(node: WorkNode) -> bool:
     """True if a node is one of ONNX's or onnxruntime's quantized operators."""
     return (not node.domain and node.op_type in _LINEAR) or is_opened(node) or is_sum(node)
-
-
-def _check_types(graph: WorkGraph) -> None:
-    """Refuse a graph whose types contradict each other.
-
-    Raises:
-        AtcError: BAD_MODEL.
-    """
-    found = infer_what_can_be(graph)
-    if found:
-        raise AtcError(*found)
 
 
 def _nothing_to_rewrite(file: OnnxFile, form: str, other: str | None) -> Diagnostic:

@@ -15,17 +15,21 @@ from onnx import TensorProto
 
 from atc_py.ir import ConstData, DeferredConst
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
-from atc_py.onnx_graph.rewriting.qdq.factors import dequantizing, quantizing, recoding, widening
-from atc_py.onnx_graph.rewriting.qdq.parameters import MIDDLE, Parameters
-from atc_py.onnx_graph.rewriting.qdq.reasons import (
+from atc_py.onnx_graph.reading.tensors import known_type
+from atc_py.onnx_graph.rewriting.qdq.parameters import (
     DATA_PER_CHANNEL,
+    MIDDLE,
     NOT_REWRITTEN,
     SUMS_NOT_CONSTANT,
     NoCounterpartError,
+    Parameters,
+    dequantizing,
     other_scale,
+    quantizing,
+    recoding,
+    widening,
 )
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -83,8 +87,8 @@ class KnownTensors:
 
     def stored(self, name: str) -> Stored | None:
         """The codes with that name in the file, if known."""
-        found = self._stored.get(name)
-        return None if found is None else found[0]
+        entry = self._stored.get(name)
+        return None if entry is None else entry[0]
 
     def store(self, name: str, stored: Stored, origin: WorkNode) -> None:
         """Record the codes named `name` in the file, computed by `origin`."""
@@ -159,8 +163,8 @@ class KnownTensors:
             NoCounterpartError: AscendAntiQuant cannot carry the parameters.
         """
         x, y = node.inputs[0], node.outputs[0]
-        found = self.stored(x)
-        if x not in self._graph.consts and (found is None or found.const is None):
+        stored = self.stored(x)
+        if x not in self._graph.consts and (stored is None or stored.const is None):
             if parameters.kind is DType.INT32:
                 raise NoCounterpartError(SUMS_NOT_CONSTANT)
             if parameters.axis is not None:
@@ -169,9 +173,9 @@ class KnownTensors:
 
     def held(self, node: WorkNode, x: str, parameters: Parameters) -> Stored:
         """The codes called `x` in the file, which may be fed or computed by other means."""
-        found = self.stored(x)
-        if found is not None:
-            return found
+        known = self.stored(x)
+        if known is not None:
+            return known
         const = self._graph.consts.get(x)
         if parameters.kind is not DType.UINT8:
             return Stored(x, parameters.kind, const)
@@ -269,8 +273,8 @@ class KnownTensors:
             writer.op(node, "Cast", [moved], name, to=TensorProto.UINT8)
 
     def _put_const(self, name: str, const: ConstData, dtype: DType, compute: Any) -> None:
-        found = DeferredConst(dtype, const.shape, [const], compute, "codes")
-        self._graph.consts[name] = found
+        computed = DeferredConst(dtype, const.shape, [const], compute, "codes")
+        self._graph.consts[name] = computed
 
     def _channels(self, x: str, parameters: Parameters) -> tuple[NDArray[Any], NDArray[Any]]:
         """Scales and zero points as real numbers that broadcast over `x`.

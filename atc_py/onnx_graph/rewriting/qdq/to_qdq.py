@@ -6,7 +6,7 @@ a graph reads by other means stay int32: MatMulInteger and ConvInteger.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -16,8 +16,9 @@ from atc_py.diag.codes import BAD_NODE, NO_QDQ_FORM
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.reading.tensors import TensorReader
+from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.ascend import (
+    CodeSteps,
     Steps,
     SumFactors,
     anti_quant_steps,
@@ -28,7 +29,6 @@ from atc_py.onnx_graph.rewriting.qdq.ascend import (
     quant_steps,
     requant_factors,
 )
-from atc_py.onnx_graph.rewriting.qdq.code_steps import CodeSteps
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import SumsReader
 from atc_py.onnx_graph.rewriting.qdq.raising import (
     all_inner_nodes,
@@ -39,7 +39,6 @@ from atc_py.onnx_graph.rewriting.qdq.real_layers import RealLayers, channel_scal
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
 from atc_py.onnx_graph.typing.infer import infer_what_can_be
-from atc_py.onnx_graph.typing.known_type import known_type
 from atc_py.onnx_graph.typing.rules.quantized import ASCEND_OPERATORS, is_integer_layer
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import channel_axis
@@ -62,23 +61,9 @@ _CHOOSING = frozenset(
 _INTEGER_OPERATORS = {"Conv": "ConvInteger", "MatMul": "MatMulInteger"}
 
 
-class _HasOperator(Protocol):
-    """A node, of whatever kind."""
-
-    @property
-    def op_type(self) -> str: ...
-
-
-class _HasNodes(Protocol):
-    """A graph, of whatever kind."""
-
-    @property
-    def nodes(self) -> Iterable[_HasOperator]: ...
-
-
-def has_ascend_nodes(graph: _HasNodes) -> bool:
-    """True if a graph is in the deploy form."""
-    return any(node.op_type in ASCEND_OPERATORS for node in graph.nodes)
+def is_deploy_form(operators: Iterable[str]) -> bool:
+    """True if a graph with nodes of these operators is in the deploy form."""
+    return not ASCEND_OPERATORS.isdisjoint(operators)
 
 
 def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]:
@@ -91,9 +76,9 @@ def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]
         AtcError: NO_QDQ_FORM for every node that cannot be rewritten; BAD_MODEL where types
             contradict each other.
     """
-    found = infer_what_can_be(graph)
-    if found:
-        raise AtcError(*found)
+    faults = infer_what_can_be(graph)
+    if faults:
+        raise AtcError(*faults)
     return _ToQdq(graph, _known(graph, tensors)).run()
 
 
@@ -111,8 +96,6 @@ def _known(graph: WorkGraph, tensors: TensorReader) -> dict[str, ConstData]:
 
 
 class _ToQdq:
-    """Writes one graph anew."""
-
     def __init__(self, graph: WorkGraph, known: Mapping[str, ConstData]) -> None:
         self._graph = graph
         self._known = known
@@ -160,7 +143,12 @@ class _ToQdq:
             if node not in written or not codes or takes_element(node, self._graph, codes):
                 writer.keep(node)
             elif node.op_type in _CHOOSING and len(node.outputs) == 1:
-                cast = {name: self._cast(writer, node, name) for name in dict.fromkeys(codes)}
+                cast = {
+                    name: writer.op(
+                        node, "Cast", [name], writer.fresh(f"{name}/float32"), to=TensorProto.FLOAT
+                    )
+                    for name in dict.fromkeys(codes)
+                }
                 real = writer.fresh(f"{node.outputs[0]}/float32")
                 inputs = [cast.get(name, name) for name in node.inputs]
                 writer.again(node, node.op_type, inputs, [real], with_own=True)
@@ -170,13 +158,6 @@ class _ToQdq:
                 help_ = Text("dequantize before it and quantize after it, or use a newer opset")
                 self._sink.extend(no_form(node, what, help_).diagnostics)
         writer.finish()
-
-    @staticmethod
-    def _cast(writer: Writer, node: WorkNode, name: str) -> str:
-        """Write codes as float32."""
-        return writer.op(
-            node, "Cast", [name], writer.fresh(f"{name}/float32"), to=TensorProto.FLOAT
-        )
 
     def _rewrite(self, node: WorkNode) -> None:
         if node.op_type in self._kinds:
@@ -189,19 +170,16 @@ class _ToQdq:
         elif is_integer_layer(self._graph, node):
             self._integer_layer(node)
         else:
-            self._keep(node)
+            self._writer.keep(node)
+            self._kept.add(node)
+            computed = (name for name in node.reads if name not in self._known)
+            self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
         if any(
             inner.op_type in ASCEND_OPERATORS for inner in all_inner_nodes(node, self._graph.opsets)
         ):
             raise no_form(
                 node, Text("has quantized nodes in its subgraphs, which stay as they are")
             )
-
-    def _keep(self, node: WorkNode) -> None:
-        self._writer.keep(node)
-        self._kept.add(node)
-        computed = (name for name in node.reads if name not in self._known)
-        self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
 
     def _codes_among(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that are int8."""
@@ -262,7 +240,6 @@ class _ToQdq:
             self._writer.op(node, op, [x], y, **attributes)
 
     def _write_real(self, node: WorkNode, factors: SumFactors, output: str) -> None:
-        """Write the real numbers of int32 sums under the name `output`."""
         if self._graph.opsets.get("", 0) < _PER_AXIS:
             factors = factors.as_one
         sums = self._reader.found.get(node.inputs[0])
@@ -306,18 +283,15 @@ class _ToQdq:
             raise no_form(
                 node, Text("on int8 with an offset must be dequantized directly after it")
             )
-        if zero and self._is_corrected(node):
+        # The compiler folds the offset of the data into unfolded biases of such layers.
+        unfolded = self._graph.quant_bias is QuantBias.UNFOLDED
+        corrected = unfolded and node.inputs[1] in self._known and node.outputs[0] in self._scaled
+        if zero and corrected:
             inputs.append(self._writer.const(f"{node.outputs[0]}/zero", np.array(zero, np.int8)))
         self._writer.again(node, op_type, inputs, node.outputs, with_own=True)
         self._found.append(
             QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None)
         )
-
-    def _is_corrected(self, node: WorkNode) -> bool:
-        """True if the compiler folds the offset of the data into a layer."""
-        if self._graph.quant_bias is QuantBias.FOLDED or node.inputs[1] not in self._known:
-            return False
-        return node.outputs[0] in self._scaled
 
     def _refuse(self, node: WorkNode) -> None:
         """Refuse the forms of int16."""
@@ -337,7 +311,13 @@ def import_qdq_opset(graph: WorkGraph) -> None:
         AtcError: NO_QDQ_FORM where other nodes would mean another thing at that opset.
     """
     own = graph.opsets.get("", 0)
-    needed = _PER_AXIS if any(_has_axis(node) for node in graph.nodes) else _QUANTIZING
+    per_axis = any(
+        attribute.name == "axis"
+        for node in graph.nodes
+        if not node.domain and node.op_type == "DequantizeLinear"
+        for attribute in node.proto.attribute
+    )
+    needed = _PER_AXIS if per_axis else _QUANTIZING
     if own >= needed:
         return
     changed = changed_operators(graph, _PER_AXIS)
@@ -357,9 +337,3 @@ def import_qdq_opset(graph: WorkGraph) -> None:
             ),
         )
     graph.opsets = {**graph.opsets, "": _PER_AXIS}
-
-
-def _has_axis(node: WorkNode) -> bool:
-    """True if a node dequantizes per channel."""
-    own = not node.domain and node.op_type == "DequantizeLinear"
-    return own and any(attribute.name == "axis" for attribute in node.proto.attribute)

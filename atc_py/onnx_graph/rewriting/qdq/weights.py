@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters
-from atc_py.onnx_graph.rewriting.qdq.reasons import (
+from atc_py.onnx_graph.rewriting.qdq.parameters import (
     COMPUTED_BIAS,
     ODD_WEIGHTS,
     NoCounterpartError,
@@ -57,7 +56,7 @@ class Weights(msgspec.Struct, frozen=True, eq=False):
         """Sums of code - offset over some axes."""
         minus = np.broadcast_to(_broadcast_along(self.offset, self.axis, self.shape), self.shape)
         codes: NDArray[Any] = self.const.numpy()
-        totals = (each.sum(axes, np.int64, keepdims=keepdims) for each in (codes, minus))
+        totals = (part.sum(axes, np.int64, keepdims=keepdims) for part in (codes, minus))
         total: NDArray[np.int64] = next(totals) - next(totals)
         self.const.release()
         return total
@@ -109,7 +108,12 @@ def scale_words(scale: NDArray[Any], offset: NDArray[np.int64]) -> NDArray[np.ui
         factors = np.atleast_1d(np.asarray(scale, np.float64).astype(np.float32))
     wrong = factors[~((factors >= _LEAST) & (factors <= _MOST))]
     if wrong.size:
-        raise NoCounterpartError(_out_of_float16(float(wrong[0])))
+        raise NoCounterpartError(
+            Text(
+                "the product of its scales is {factor}, its results are beyond float16",
+                factor=f"{float(wrong[0]):.3g}",
+            )
+        )
     offsets = np.broadcast_to(np.atleast_1d(offset), factors.shape)
     return encode_graph(GraphWords(factors, np.zeros(factors.shape, np.int64), offsets))
 
@@ -123,11 +127,11 @@ def real_bias(tensors: KnownTensors, writer: Writer, name: str) -> NDArray[np.fl
     codes, const = tensors.codes.get(name), writer.graph.consts.get(name)
     if codes is not None and codes.stored.const is not None:
         parameters = codes.parameters
-        found = codes.stored.const.numpy().astype(np.float64)
+        values = codes.stored.const.numpy().astype(np.float64)
         zero, scale = (
-            parameters.along(each, found.ndim) for each in (parameters.zero, parameters.scale)
+            parameters.along(part, values.ndim) for part in (parameters.zero, parameters.scale)
         )
-        real: NDArray[np.float64] = (found - zero) * np.asarray(scale, np.float64)
+        real: NDArray[np.float64] = (values - zero) * np.asarray(scale, np.float64)
         return real
     if const is None:
         raise NoCounterpartError(COMPUTED_BIAS)
@@ -141,11 +145,11 @@ def integers(
     codes = tensors.codes.get(name)
     if codes is None or codes.stored.const is None or codes.parameters.kind is not DType.INT32:
         return None
-    found = codes.stored.const.numpy().astype(np.int64).reshape(-1)
-    ratio = _scale_list(codes.parameters) / scale.reshape(-1)
-    if ratio.size not in {1, found.size} or (np.abs(ratio - 1) > _SAME_SCALE).any():
+    numbers = codes.stored.const.numpy().astype(np.int64).reshape(-1)
+    ratio = codes.parameters.scale.astype(np.float64).reshape(-1) / scale.reshape(-1)
+    if ratio.size not in {1, numbers.size} or (np.abs(ratio - 1) > _SAME_SCALE).any():
         return None
-    return found
+    return numbers
 
 
 def within_int32(name: Text, values: NDArray[Any]) -> NDArray[np.int32]:
@@ -157,22 +161,10 @@ def within_int32(name: Text, values: NDArray[Any]) -> NDArray[np.int32]:
     values = np.asarray(values)
     wrong = values[~((values >= _INT32.min) & (values <= _INT32.max))]
     if wrong.size:
-        found = verbatim(f"{float(wrong.flat[0]):.6g}")
+        actual = verbatim(f"{float(wrong.flat[0]):.6g}")
         leaves = Text(" leaves int32: ")
-        raise NoCounterpartError(name + leaves + found)
+        raise NoCounterpartError(name + leaves + actual)
     return values.astype(np.int32)
-
-
-def _out_of_float16(factor: float) -> Text:
-    """The reason of sums that float16 cannot hold when they are dequantized."""
-    return Text(
-        "the product of its scales is {factor}, its results are beyond float16",
-        factor=f"{factor:.3g}",
-    )
-
-
-def _scale_list(parameters: Parameters) -> NDArray[np.float64]:
-    return parameters.scale.astype(np.float64).reshape(-1)
 
 
 def _broadcast_along(values: NDArray[Any], axis: int, shape: Shape) -> NDArray[Any]:

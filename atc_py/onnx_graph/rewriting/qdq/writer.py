@@ -9,7 +9,7 @@ from onnx import helper
 
 from atc_py.ir import ConstData, DeferredConst, DenseConst
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, captured_names, inner_names
-from atc_py.onnx_graph.rewriting.attribute_protos import attribute_protos
+from atc_py.onnx_graph.rewriting.graph_body import attribute_protos
 from atc_py.tensor.dtypes import DType
 
 
@@ -96,7 +96,9 @@ class Writer:
         proto.attribute.extend(attribute_protos(attributes))
         if with_own:
             left_out = {*without, *attributes}
-            own = (each for each in origin.proto.attribute if each.name not in left_out)
+            own = (
+                attribute for attribute in origin.proto.attribute if attribute.name not in left_out
+            )
             proto.attribute.extend(own)
         self.nodes.append(
             WorkNode(

@@ -1,21 +1,37 @@
-"""Types of quantized nodes, which ONNX does not define: Ascend's operators, and layers on int8.
+"""Types of nodes that ONNX does not define: Ascend's operators, layers on int8, custom operators.
 
 An operator of Ascend's family keeps the shape of its first input, so inference is shown a Cast in
 its place. Layers on int8 are Conv, ConvTranspose, Gemm and MatMul as ONNX has them, but for dtypes:
-their sums are int32.
+their sums are int32. Of custom operators counts what the file states of a result, which is held
+against the inputs where the node is lowered; what it leaves open is worked out here.
 """
-
-from collections.abc import Sequence
 
 from onnx import TensorProto, helper
 
+from atc_py.onnx_graph.folding.fold_views import ints_of
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
-from atc_py.onnx_graph.typing.known_type import known_type
-from atc_py.onnx_graph.typing.type_rules import Override, Question, Refinement, Shown, type_rule
-from atc_py.tensor.dtypes import DType
-
-_LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+from atc_py.onnx_graph.reading.attributes import (
+    INTEGER_LAYERS,
+    numeric_attributes,
+    simple_attributes,
+)
+from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype, known_type
+from atc_py.onnx_graph.source.custom_results import (
+    CUSTOM_RESULTS,
+    ContradictionError,
+    Given,
+    custom_results,
+)
+from atc_py.onnx_graph.typing.type_rules import (
+    Contradiction,
+    Override,
+    Question,
+    Refinement,
+    Shown,
+    type_rule,
+)
+from atc_py.tensor.shapes import Dims
+from atc_py.text import Text
 
 _FLOATS = {0: TensorProto.FLOAT, 1: TensorProto.FLOAT16}
 """What the attribute dtype of CANN's operators counts."""
@@ -45,7 +61,7 @@ def _elements(node: WorkNode) -> tuple[int, ...]:
     if node.op_type in _FIXED:
         return _FIXED[node.op_type]
     if node.op_type == "AscendQuant":
-        given = (each.s for each in node.proto.attribute if each.name == "dst_type")
+        given = (attribute.s for attribute in node.proto.attribute if attribute.name == "dst_type")
         element = _QUANTIZED.get(next(given, b"INT8").decode("utf-8", "replace"))
     else:
         dtype = numeric_attributes(node).get("dtype", 0)
@@ -53,17 +69,12 @@ def _elements(node: WorkNode) -> tuple[int, ...]:
     return () if element is None else (element,)
 
 
-def may_be_integer(node: WorkNode, dtypes: Sequence[DType | None]) -> bool:
-    """True if a node with inputs of these dtypes is meant as a layer on int8."""
-    return not node.domain and node.op_type in _LAYERS and DType.INT8 in dtypes[:2]
-
-
 def is_integer_layer(graph: WorkGraph, node: WorkNode) -> bool:
     """True if a node is a layer whose data and weights are int8."""
-    if node.domain or node.op_type not in _LAYERS or len(node.inputs) < len(("X", "W")):
+    if node.domain or node.op_type not in INTEGER_LAYERS or len(node.inputs) < len(("X", "W")):
         return False
     known = (known_type(graph, name) for name in node.inputs[:2])
-    return all(each is not None and each.element == TensorProto.INT8 for each in known)
+    return all(value is not None and value.element == TensorProto.INT8 for value in known)
 
 
 @type_rule(*ASCEND_OPERATORS, before=True, custom=True, when=lambda asked: is_ascend(asked.node))
@@ -83,7 +94,7 @@ def _ascend(asked: Question) -> Shown | Override:
     )
 
 
-@type_rule(*_LAYERS, before=True, when=lambda asked: asked.alone)
+@type_rule(*INTEGER_LAYERS, before=True, when=lambda asked: asked.alone)
 def _layer_as_of_floats(asked: Question) -> Shown | None:
     """Show a layer on int8 with float inputs, which onnx insists on about a node alone."""
     if not is_integer_layer(asked.graph, asked.node):
@@ -91,7 +102,7 @@ def _layer_as_of_floats(asked: Question) -> Shown | None:
     return Shown((asked.node.plain,), reads=TensorProto.FLOAT, gives=TensorProto.INT32)
 
 
-@type_rule(*_LAYERS, when=lambda asked: not asked.alone)
+@type_rule(*INTEGER_LAYERS, when=lambda asked: not asked.alone)
 def _integer_sums(asked: Question) -> Refinement | None:
     """The dtype of a layer's sums where ONNX's rule, that of the data, is not right."""
     element = sum_element(asked)
@@ -99,7 +110,7 @@ def _integer_sums(asked: Question) -> Refinement | None:
         return None
     known = {name: asked.graph.types.get(name) for name in asked.node.writes}
     return Refinement(
-        {name: ValueType(element, each.dims) for name, each in known.items() if each is not None}
+        {name: ValueType(element, value.dims) for name, value in known.items() if value is not None}
     )
 
 
@@ -118,7 +129,58 @@ def sum_element(asked: Question) -> int | None:
     if weights.element not in _FLOATS.values():
         return None
     scaled = any(
-        each.op_type in _SCALING and not set(each.inputs[:1]).isdisjoint(asked.node.outputs)
-        for each in asked.graph.nodes
+        reader.op_type in _SCALING and not set(reader.inputs[:1]).isdisjoint(asked.node.outputs)
+        for reader in asked.graph.nodes
     )
     return TensorProto.INT32 if scaled else weights.element
+
+
+@type_rule(*CUSTOM_RESULTS, custom=True, when=lambda asked: asked.node.schema is None)
+def _custom(asked: Question) -> Refinement | Contradiction | None:
+    """The types that the file states of the results, joined with what the inputs tell."""
+    inputs = [_given(asked, position) for position in range(len(asked.node.inputs))]
+    if any(asked.has(at) and given is None for at, given in enumerate(inputs)):
+        return None
+    try:
+        results = custom_results(asked.node.op_type, inputs, simple_attributes(asked.node))
+    except ContradictionError as error:
+        return (
+            Contradiction(
+                Text("{op_type} {reason}", op_type=asked.node.op_type, reason=error.reason)
+            )
+            if asked.alone
+            else None
+        )
+    inferred = asked.outputs(
+        *(ValueType(element_of_dtype(result), dims) for result, dims in results)
+    )
+    return Refinement(
+        {name: _joined(asked.graph.types.get(name), known) for name, known in inferred.items()}
+    )
+
+
+def _given(asked: Question, position: int) -> Given | None:
+    """All that is known of an input; None where that is not enough, or it is absent."""
+    known = asked.type(position)
+    dtype = None if known is None else dtype_of_element(known.element)
+    if known is None or known.dims is None or dtype is None:
+        return None
+    return Given(dtype, known.dims, ints_of(asked.const(position)))
+
+
+def _joined(stated: ValueType | None, inferred: ValueType) -> ValueType:
+    """`found` joined with what is known, which wins unless only `found` is not open."""
+    if stated is None:
+        return inferred
+    return ValueType(stated.element or inferred.element, _joined_dims(stated.dims, inferred.dims))
+
+
+def _joined_dims(stated: Dims | None, inferred: Dims | None) -> Dims | None:
+    """The dims of two shapes that do not contradict each other; else those stated."""
+    if stated is None or inferred is None:
+        return inferred if stated is None else stated
+    pairs = list(zip(stated, inferred, strict=False))
+    contradictory = any(None not in pair and pair[0] != pair[1] for pair in pairs)
+    if len(stated) != len(inferred) or contradictory:
+        return stated
+    return tuple(mine if theirs is None else theirs for mine, theirs in pairs)

@@ -1,4 +1,4 @@
-"""Operators that give data another shape.
+"""Operators that give data another shape, or take as much of it as values say.
 
 Inference leaves ranks open although the inputs determine them: where a shape, or the axes that go,
 are computed, the rank of the result follows from how many numbers there are. The dims stay open.
@@ -10,16 +10,22 @@ from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.typing.type_rules import (
     Contradiction,
     Negative,
+    Override,
     Question,
     Refinement,
     Withheld,
     type_rule,
 )
-from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, element_count, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, element_count, format_shape, normalize_axis
 from atc_py.text import Text
 
 _AXES = 3
 """Position of the axes among the inputs of Pad."""
+
+_OUTPUT_SHAPE = 2
+"""Position of the wanted shape among the inputs of MaxUnpool."""
+
 
 # Reshape -----------------------------------------------------------------------------------------
 
@@ -79,22 +85,15 @@ def _fits(shape: Shape, extents: list[int]) -> bool:
     return count % fixed == 0 if fixed else count == 0
 
 
-# Expand ------------------------------------------------------------------------------------------
-
-
-def _is_doubtful_expand(asked: Question) -> bool:
-    """True about a node alone, and for a computed shape."""
-    computed = (name not in asked.graph.consts for name in asked.node.inputs[1:])
-    return asked.alone or any(computed)
-
-
-@type_rule("Expand", before=True, when=_is_doubtful_expand)
+@type_rule("Expand", before=True)
 def _expand_to_any_rank(asked: Question) -> Withheld | None:
     """Withhold an Expand until its rank is known to be one that a tensor can have.
 
     Inference makes as many axes as the vector of a computed shape is long, however long that is.
     About a node alone, it makes none of a vector of unknown length.
     """
+    if not asked.alone and all(name in asked.graph.consts for name in asked.node.inputs[1:]):
+        return None
     shape = asked.type(1)
     if shape is None or shape.dims is None:
         return None if asked.alone else Withheld()
@@ -158,21 +157,13 @@ def _hard_sigmoid(asked: Question) -> Refinement | None:
     return None if x is None else _refined(asked, x.dims)
 
 
-# Parts of the data -------------------------------------------------------------------------------
-
-
-def _follows_doubt(asked: Question) -> bool:
-    """True if an input may have negative dims by inference of the whole graph."""
-    return any(name in asked.doubtful for name in asked.node.reads)
-
-
-@type_rule("Slice", before=True, when=_follows_doubt)
+@type_rule("Slice", before=True, when=Question.follows_doubt)
 def _slice_of_doubtful(asked: Question) -> Withheld | None:
     """Withhold a Slice until the dims of its data are known: a negative one aborts the process."""
     return None if _rank(asked) is not None else Withheld()
 
 
-@type_rule("GatherND", before=True, when=_follows_doubt)
+@type_rule("GatherND", before=True, when=Question.follows_doubt)
 def _doubtful_indices(asked: Question) -> Withheld | None:
     """Withhold a GatherND until the dims of its indices are known, for the same reason."""
     return None if _rank(asked, 1) is not None else Withheld()
@@ -191,11 +182,51 @@ def _pad_along_computed_axes(asked: Question) -> Withheld | None:
     return Withheld() if asked.has(_AXES) and asked.const(_AXES) is None else None
 
 
+@type_rule("Compress")
+def _compress(asked: Question) -> Override | None:
+    """As many slices as a constant condition chooses, else an open dim.
+
+    Inference leaves that dim open, and before opset 11 even the dtype.
+    """
+    x = asked.type(0)
+    if x is None or not x.element or x.dims is None:
+        return None
+    condition = asked.const(1)
+    constant = condition is not None and condition.dtype is DType.BOOL
+    chosen = int(condition.numpy().sum()) if condition is not None and constant else None
+    axis = asked.attributes.get("axis")
+    dims: Dims = (chosen,)
+    if axis is not None:
+        try:
+            at = normalize_axis(axis, len(x.dims))
+        except ValueError:
+            return None
+        dims = (*x.dims[:at], chosen, *x.dims[at + 1 :])
+    return Override(asked.outputs(ValueType(x.element, dims)))
+
+
+@type_rule("MaxUnpool", before=True, when=lambda asked: asked.has(_OUTPUT_SHAPE))
+def _max_unpool_to_negative_dims(asked: Question) -> Negative | None:
+    """Refuse a constant shape with negative dims, which inference passes over."""
+    wanted = ints_of(asked.const(_OUTPUT_SHAPE)) or ()
+    return Negative(wanted) if min(wanted, default=0) < 0 else None
+
+
+@type_rule("MaxUnpool", when=lambda asked: asked.has(_OUTPUT_SHAPE))
+def _max_unpool(asked: Question) -> Override | None:
+    x, wanted = asked.type(0), ints_of(asked.const(_OUTPUT_SHAPE))
+    if x is None or not x.element or x.dims is None:
+        return None
+    if wanted is not None and len(wanted) != len(x.dims):
+        return None
+    dims = (None,) * len(x.dims) if wanted is None else wanted
+    return Override(asked.outputs(ValueType(x.element, dims)))
+
+
 # Parts of the rules ------------------------------------------------------------------------------
 
 
 def _rank(asked: Question, position: int = 0) -> int | None:
-    """The number of axes of an input, where it is known."""
     known = asked.type(position)
     return None if known is None or known.dims is None else len(known.dims)
 

@@ -1,4 +1,4 @@
-"""Pools, transposed convolutions and Resize.
+"""Pools, transposed convolutions, Resize, and operators of which inference knows a part alone.
 
 Where a dim is open, so is what depends on it; the other dims of the result are right all the same.
 """
@@ -6,12 +6,13 @@ Where a dim is open, so is what depends on it; the other dims of the result are 
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto
+import onnx
+from onnx import TensorProto, helper
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import ValueType
 from atc_py.onnx_graph.typing.rules.quantized import sum_element
-from atc_py.onnx_graph.typing.type_rules import Override, Question, Withheld, type_rule
+from atc_py.onnx_graph.typing.type_rules import Override, Question, Shown, Withheld, type_rule
 from atc_py.tensor.shapes import Dims, window_count
 
 _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
@@ -27,6 +28,13 @@ _SIZES = 3
 
 _MOST = 2.0**63
 """Length that no dim reaches."""
+
+_RECURRENT_RANK = 3
+"""Axes of X and of R of a recurrent layer."""
+
+_TYPED_MASK = 10
+"""The version of Dropout from which on inference knows the mask."""
+
 
 # Pools -------------------------------------------------------------------------------------------
 
@@ -56,41 +64,37 @@ def _pool_extents(extents: Dims, attributes: dict[str, Any]) -> list[int | None]
     kernel = _numbers(attributes, "kernel_shape", rank, 0)
     strides = _numbers(attributes, "strides", rank, 1)
     dilations = _numbers(attributes, "dilations", rank, 1)
-    pads = _numbers({} if _is_automatic(attributes) else attributes, "pads", 2 * rank, 0)
+    pads = _numbers(
+        {} if (attributes.get("auto_pad", b"NOTSET") in _SAME | {b"VALID"}) else attributes,
+        "pads",
+        2 * rank,
+        0,
+    )
     if kernel is None or strides is None or dilations is None or pads is None:
         return None
     if min((*kernel, *strides, *dilations), default=1) < 1:
         return None
     same = attributes.get("auto_pad") in _SAME
-    found: list[int | None] = []
+    counts: list[int | None] = []
     for axis, extent in enumerate(extents):
         if extent is None:
-            found.append(None)
+            counts.append(None)
         elif same:
-            found.append(-(-extent // strides[axis]))
+            counts.append(-(-extent // strides[axis]))
         else:
             reach = (kernel[axis] - 1) * dilations[axis] + 1
             pair = pads[axis], pads[rank + axis]
-            found.append(window_count(extent, pair, reach, strides[axis], ceil=True))
-    known = [count for count in found if count is not None]
-    return found if min(known, default=1) > 0 else None
+            counts.append(window_count(extent, pair, reach, strides[axis], ceil=True))
+    known = [count for count in counts if count is not None]
+    return counts if min(known, default=1) > 0 else None
 
 
-def _is_automatic(attributes: dict[str, Any]) -> bool:
-    """True if the attribute pads does not count."""
-    return attributes.get("auto_pad", b"NOTSET") in _SAME | {b"VALID"}
-
-
-# Transposed convolutions -------------------------------------------------------------------------
-
-
-def _has_wanted_size(asked: Question) -> bool:
-    """True if output_shape or SAME padding says how large the result is."""
-    attributes = asked.attributes
-    return "output_shape" in attributes or attributes.get("auto_pad") in _SAME
-
-
-@type_rule("ConvTranspose", when=_has_wanted_size)
+@type_rule(
+    "ConvTranspose",
+    when=lambda asked: (
+        "output_shape" in asked.attributes or asked.attributes.get("auto_pad") in _SAME
+    ),
+)
 def _conv_transpose(asked: Question) -> Override | None:
     """The size that is asked for.
 
@@ -191,6 +195,76 @@ def _by_scales(asked: Question) -> Override | None:
         for extent, product in zip(x.dims, products, strict=True)
     )
     return Override(asked.outputs(ValueType(x.element, resized)))
+
+
+def _has_untyped_mask(asked: Question) -> bool:
+    """True for a Dropout with a mask of a version that gives it no type."""
+    node = asked.node
+    masked = len(node.outputs) > 1 and bool(node.outputs[1])
+    return masked and node.schema is not None and node.schema.since_version < _TYPED_MASK
+
+
+@type_rule("Dropout", when=_has_untyped_mask)
+@type_rule("MeanVarianceNormalization", when=lambda asked: "axes" not in asked.attributes)
+def _like_the_data(asked: Question) -> Override | None:
+    """The type of the data.
+
+    Inference of the versions of Dropout before 10 gives its mask no type. That of
+    MeanVarianceNormalization looks into its function and lacks the default of axes.
+    """
+    x = asked.type(0)
+    return None if x is None or x.dims is None else Override(asked.outputs(x, x))
+
+
+@type_rule("GRU", "LSTM", when=lambda asked: "hidden_size" not in asked.attributes)
+def _recurrent(asked: Question) -> Override | None:
+    """Types of Y, Y_h and, of LSTM, Y_c; inference lacks the hidden size, R's last dim.
+
+    X is (steps, batch, inputs), or (batch, steps, inputs) with layout 1; R is (directions, gates,
+    hidden).
+    """
+    x, weights = asked.type(0), asked.type(2)
+    if x is None or x.dims is None or weights is None or weights.shape is None:
+        return None
+    if len(weights.shape) != _RECURRENT_RANK or len(x.dims) != _RECURRENT_RANK:
+        return None
+    directions, _, hidden = weights.shape
+    first, second, _ = x.dims
+    whole: Dims = (first, directions, second, hidden)
+    last: Dims = (directions, second, hidden)
+    if asked.attributes.get("layout"):
+        whole, last = (first, second, directions, hidden), (first, directions, hidden)
+    return Override(asked.outputs(*(ValueType(x.element, dims) for dims in (whole, last, last))))
+
+
+@type_rule("NonMaxSuppression")
+def _boxes(asked: Question) -> Override:
+    """Rows of batch, class and box; inference of the versions before 11 knows no rank."""
+    return Override(asked.outputs(ValueType(TensorProto.INT64, (None, 3))))
+
+
+@type_rule("STFT", before=True, when=lambda asked: asked.node.schema is not None)
+def _stft(asked: Question) -> Shown | None:
+    """Show the default of onesided, 1: inference takes the result to be two-sided without it."""
+    plain = asked.node.plain
+    if any(attribute.name == "onesided" for attribute in plain.attribute):
+        return None
+    whole = onnx.NodeProto()
+    whole.CopyFrom(plain)
+    whole.attribute.append(helper.make_attribute("onesided", 1))
+    return Shown((whole,))
+
+
+@type_rule("Attention", before=True)
+def _attention(asked: Question) -> Withheld | None:
+    """Withhold Attention while a dim of Q, K or V is open: inference takes one of V for 0."""
+    return None if all(map(asked.is_closed, range(3))) else Withheld()
+
+
+@type_rule("StringNormalizer", before=True)
+def _string_normalizer(asked: Question) -> Withheld | None:
+    """Withhold it while a dim of its input is open: inference refuses what may be right."""
+    return None if asked.is_closed(0) else Withheld()
 
 
 # Attributes --------------------------------------------------------------------------------------

@@ -1,0 +1,324 @@
+"""What predicates answer, how they read a node, and short texts for the values that they see."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Any
+
+import msgspec
+import numpy.typing as npt
+
+from atc_py.check.bound_node import BoundNode
+from atc_py.onnx_graph.source import SourceTensor
+from atc_py.spec import AttributeType
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.text import Text, verbatim
+
+
+class State(Enum):
+    """Verdict of a predicate."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Verdict of a predicate, and the value that it saw.
+
+    Attributes:
+        state: whether the rule holds.
+        observed: the value at fault, or what is not known; empty where the rule holds.
+        when: a condition of the answer that the rule itself does not state; mostly empty.
+    """
+
+    state: State
+    observed: Text
+    when: Text = msgspec.field(default=Text(""))
+
+
+HOLDS = Answer(State.HOLDS, Text(""))
+"""The rule holds."""
+
+
+def fails(observed: object, when: Text | None = None) -> Answer:
+    """The answer that the rule fails; `observed` is words or a value that reads the same everywhere."""
+    return Answer(
+        State.FAILS,
+        observed if isinstance(observed, Text) else verbatim(observed),
+        when or Text(""),
+    )
+
+
+def unknown(observed: object) -> Answer:
+    """The answer that the rule is undecided; `observed` is what is known and open, `?x3x224x224`."""
+    return Answer(State.UNKNOWN, observed if isinstance(observed, Text) else verbatim(observed))
+
+
+def all_of(answers: Iterable[Answer]) -> Answer:
+    """One answer for several: the first that fails, else the first open one, else HOLDS."""
+    open_one: Answer | None = None
+    for answer in answers:
+        if answer.state is State.FAILS:
+            return answer
+        if answer.state is State.UNKNOWN:
+            open_one = open_one or answer
+    return open_one or HOLDS
+
+
+READ_LIMIT = 2**20
+"""Elements of a constant that rules on values look at; a larger one is not a list of axes."""
+
+_CEILING = 2**64
+"""Counts of elements stop here: no tensor has as many."""
+
+
+# Attributes -------------------------------------------------------------------------------------
+
+
+def attribute(node: BoundNode, name: str) -> Any:
+    """The attribute's value or default; None if it has none or cannot be on the node."""
+    return node.value(name) if node.has_attribute(name) else None
+
+
+def elements(node: BoundNode, name: str, value: Any) -> tuple[Any, ...] | None:
+    """The elements of a list, or the one value of another attribute.
+
+    None where the value is not of the attribute's type.
+    """
+    row = node.spec.attribute(name)
+    is_list = isinstance(value, tuple)
+    if row is None or is_list != row.type.is_list:
+        return None
+    items: tuple[Any, ...] = value if is_list else (value,)
+    return items if all(_has_type(item, row.type.element) for item in items) else None
+
+
+def integers(value: Any) -> tuple[int, ...] | None:
+    """An integer or a list of integers as a tuple; None where it is anything else."""
+    items: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
+    return items if all(_has_type(item, AttributeType.INT) for item in items) else None
+
+
+def _has_type(value: Any, kind: AttributeType) -> bool:
+    """True if a value can be one of an attribute of type `kind`; a boolean is not an integer."""
+    if kind is AttributeType.BOOL or isinstance(value, bool):
+        return kind is AttributeType.BOOL and isinstance(value, bool)
+    if kind is AttributeType.INT:
+        return isinstance(value, int)
+    if kind is AttributeType.FLOAT:
+        return isinstance(value, int | float)
+    return kind is AttributeType.STRING and isinstance(value, str)
+
+
+# Shapes -----------------------------------------------------------------------------------------
+
+
+def dims_of(tensor: SourceTensor) -> tuple[int | None, ...] | None:
+    """Its dims, which of a constant are those of its data."""
+    return tensor.dims if tensor.const is None else tensor.const.shape
+
+
+def rank_of(tensor: SourceTensor) -> int | None:
+    """Its number of axes where that is known."""
+    dims = dims_of(tensor)
+    return None if dims is None else len(dims)
+
+
+def lengths(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor, int | None]]:
+    """Yield each tensor of the operand with its dim `dim`, None where that is open.
+
+    A tensor of another rank than the layouts' has no such dimension and is left out: the rule on
+    its rank reports it.
+    """
+    operand = node.operand(name)
+    for tensor in node.tensors(name):
+        dims = dims_of(tensor)
+        if dims is None:
+            yield tensor, None
+            continue
+        layout = operand.layout_of(len(dims)) or ""
+        if dim in layout:
+            yield tensor, dims[layout.index(dim)]
+
+
+def count_of(dims: Sequence[int | None] | None) -> int | None:
+    """The number of elements, at most 2**64; None if it depends on an open dim."""
+    if dims is None:
+        return None
+    if 0 in dims:
+        return 0
+    count: int = 1
+    for dim in dims:
+        if dim is None:
+            return None
+        count = min(count * dim, _CEILING)
+    return count
+
+
+# Data of constants ------------------------------------------------------------------------------
+
+
+def is_known(tensor: SourceTensor) -> bool:
+    """True if its values are known at compile time; those of an empty tensor are."""
+    return tensor.const is not None or 0 in (tensor.dims or ())
+
+
+def may_be_known(node: BoundNode, tensor: SourceTensor) -> bool:
+    """True if a choice of dims may make its values known, or leave it without any."""
+    return node.waits and (tensor.settles or tensor.dims is None or None in tensor.dims)
+
+
+def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Text:
+    """The data of a tensor of the operand `name`, or why it is not looked at."""
+    if not is_known(tensor):
+        return Text("{name} is not constant", name=name)
+    if tensor.const is None:
+        import numpy as np
+
+        return np.empty(0, np.int64)
+    if (count_of(tensor.const.shape) or 0) > READ_LIMIT:
+        return Text(
+            "{name} has more than {read_limit} elements, which are not read",
+            name=name,
+            read_limit=READ_LIMIT,
+        )
+    return tensor.const.numpy()
+
+
+def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """The data as integers or float64, flat; None where it is not numbers."""
+    try:
+        dtype = DType.from_numpy(data.dtype)
+    except UnknownDTypeError:
+        return None
+    if dtype.is_float:
+        import numpy as np
+
+        with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other here
+            return data.ravel().astype(np.float64)
+    return data.ravel() if dtype.is_integer else None
+
+
+def whole_numbers(data: npt.NDArray[Any]) -> tuple[int, ...] | None:
+    """The data as a tuple of integers, row by row; None where it is not integers."""
+    values = numbers(data)
+    if values is None or (values.size and values.dtype.kind == "f"):
+        return None
+    return tuple(values.tolist())
+
+
+_ELEMENTS = 8
+"""Elements of a list that are shown."""
+
+_LETTERS = 60
+"""Letters of a text that are shown."""
+
+_WORD = re.compile(r"<?[A-Za-z_][A-Za-z0-9_.]{0,59}>?")
+"""Texts that need no quotes: SAME_UPPER, <graph>."""
+
+_BITS = 64
+"""An integer of more bits is never a dim or a value of a tensor; its digits are not shown."""
+
+_ROUNDING = 6e-8
+"""Largest relative rounding error of float32: half a unit in its last place, 2**-24."""
+
+
+def shown(value: Any) -> str:
+    """A value as text that reads the same in every language; long ones are cut."""
+    if isinstance(value, list | tuple):
+        items = [shown(item) for item in value[:_ELEMENTS]]
+        more = ["..."] if len(value) > _ELEMENTS else []
+        return f"[{', '.join(items + more)}]"
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return f"<tensor {_dims_text(shape) or 'scalar'}>"
+    return _value_text(value)
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return _integer(value)
+    if isinstance(value, float):
+        texts = (f"{value:.{digits}g}" for digits in (7, 8))
+        text = next(
+            (t for t in texts if math.isclose(float(t), value, rel_tol=_ROUNDING)), repr(value)
+        )
+        return f"{text}.0" if text.lstrip("-").isdigit() else text
+    if isinstance(value, str) and not _WORD.fullmatch(value):
+        return quoted(value)
+    return _clipped(str(value))
+
+
+def quoted(text: str) -> str:
+    """A text of the model in quotes; characters that do not print become escapes."""
+    return f'"{_clipped(text)}"'
+
+
+def at_fault(items: Sequence[Any], index: int) -> str:
+    """A list whose element at `index` is at fault; of a long one only that element."""
+    if len(items) <= _ELEMENTS:
+        return shown(tuple(items))
+    return f"[{index}] = {shown(items[index])}"
+
+
+def array_at_fault(data: npt.NDArray[Any], index: int = 0) -> str:
+    """The data of a constant, of which the flat element `index` is at fault."""
+    items = data.ravel()
+    if not data.ndim:
+        return shown(items.tolist()[0])
+    if data.size <= _ELEMENTS:
+        return shown(items.tolist())
+    places: list[int] = []
+    rest = index
+    for length in reversed(data.shape):
+        rest, place = divmod(rest, length)
+        places.insert(0, place)
+    return f"{shown(places)} = {shown(items[index : index + 1].tolist()[0])}"
+
+
+def noted(value: object, note: str) -> Text:
+    """A value with a note after it in brackets."""
+    return Text("{value} ({note})", value=value, note=note)
+
+
+def with_rank(text: str, name: str, rank: int) -> Text:
+    """A value that does not suit the rank of the operand `name`."""
+    return noted(text, Text("{name} has rank {rank}", name=name, rank=rank))
+
+
+def shape_text(tensor: SourceTensor) -> str:
+    """`1x3x?x?`; empty for a scalar and where the rank is not known."""
+    return _dims_text(dims_of(tensor) or ())
+
+
+def described(name: str, tensor: SourceTensor) -> Text:
+    """The shape of operand `name` in words, as far as it is known."""
+    dims = dims_of(tensor)
+    if dims is None:
+        return Text("the rank of {name} is not known", name=name)
+    if not dims:
+        return Text("{name} is a scalar", name=name)
+    return Text("{name} is {dims}", name=name, dims=_dims_text(dims))
+
+
+def _dims_text(dims: Sequence[int | None]) -> str:
+    """Dims with an x between them; of very many only the first."""
+    texts = ["?" if dim is None else _integer(dim) for dim in dims[:_ELEMENTS]]
+    return "x".join(texts + (["..."] if len(dims) > _ELEMENTS else []))
+
+
+def _integer(value: int) -> str:
+    """An integer in full unless it is absurdly large."""
+    bits = value.bit_length()
+    if bits <= _BITS:
+        return str(value)
+    return f"< -2^{bits - 1}" if value < 0 else f">= 2^{bits - 1}"
+
+
+def _clipped(text: str) -> str:
+    cut = text if len(text) <= _LETTERS else f"{text[:_LETTERS]}..."
+    return cut if cut.isprintable() else ascii(cut)[1:-1]
