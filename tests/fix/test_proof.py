@@ -211,6 +211,19 @@ def test_results_outside_of_the_domain_are_no_false_alarm() -> None:
     assert exact.proof.wrong is not None
 
 
+def test_limit_of_a_class_is_the_largest_error() -> None:
+    values = np.linspace(0.5, 1, 8, dtype=np.float32)
+    for factor, wrong in ((1 + 0.9e-5, False), (1 + 1.2e-5, True)):
+        nodes = [node("Mul", ["x", "f"], ["y"])]
+        before, after = (
+            NodeGroup(nodes, {"": 13}, {"f": DenseConst(np.array(by, np.float32))}, ("y",))
+            for by in (1.0, factor)
+        )
+        test = RegionTest(("tried",), 1e-5, before, after, RegionProof())
+        test.run(DataSet("values", {"x": values}), {})
+        assert (test.proof.wrong is not None) == wrong, factor
+
+
 def test_differences_that_rounded_inputs_make_are_no_false_alarm() -> None:
     """(x - mean) of equal large values is 0 or a rounding of them, by the order of the sum."""
 

@@ -12,10 +12,11 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.fix.case import RuleCase
+from atc_py.fix.case import Fed, RuleCase, case
 from atc_py.fix.registry import load_rules
 from atc_py.fix.rule import Exactness, FixRule, Purpose
 from atc_py.results.fixing import Fixing
+from atc_py.tensor.dtypes import DType
 from tests.failures import in_one_item
 from tests.fix.cases import write_case
 
@@ -94,6 +95,21 @@ def test_boundaries_are_fixed(name: str, case: RuleCase, tmp_path: Path) -> None
     done = fixed(rule, case, tmp_path, seeds=1, simulate=False)
     assert (done.errors[1], done.left) == (0, ())
     assert case not in rule.boundary or name in done.rewrites[0].rules
+
+
+BEYOND = (
+    (
+        "where-as-gather",
+        case("Where", Fed((0,), DType.BOOL), Fed((1,), DType.UINT16), Fed((1,), DType.UINT16)),
+    ),
+)
+"""Cases just beyond what a rule requires, besides its near miss."""
+
+
+@in_one_item(("name", "case"), BEYOND)
+def test_cases_beyond_a_requirement_are_left(name: str, case: RuleCase, tmp_path: Path) -> None:
+    done = fixed(load_rules()[name], case, tmp_path, seeds=1, simulate=False)
+    assert all(name not in rewrite.rules for rewrite in done.rewrites)
 
 
 def test_codes_of_16_bits_are_exact_in_float16(tmp_path: Path) -> None:
