@@ -14,6 +14,7 @@ from atc_py.spec.rules import (
     ValuesKnown,
 )
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, said, tensor
+from tests.failures import in_one_item
 
 LEAST = ValuesAtLeast(tensor="I", least=1)
 KNOWN_LEAST = KnownValuesAtLeast(tensor="I", least=0)
@@ -26,7 +27,7 @@ TOO_BIG = "unknown: I has more than 1048576 elements, which are not read"
 GRID = np.arange(20).reshape(4, 5) - 13
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("rule", "tested", "expected"),
     [
         (LEAST, constant([1, 2**62]), "holds"),

@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.fix.case import Fed, RuleCase, case
+from atc_py.fix.case import Fed, RuleCase
 from atc_py.fix.registry import load_rules
 from atc_py.fix.rule import Exactness, FixRule, Purpose
 from atc_py.results.fixing import Fixing
@@ -100,7 +100,7 @@ def test_boundaries_are_fixed(name: str, case: RuleCase, tmp_path: Path) -> None
 BEYOND = (
     (
         "where-as-gather",
-        case("Where", Fed((0,), DType.BOOL), Fed((1,), DType.UINT16), Fed((1,), DType.UINT16)),
+        RuleCase("Where", (Fed((0,), DType.BOOL), *(Fed((1,), DType.UINT16),) * 2)),
     ),
 )
 """Cases just beyond what a rule requires, besides its near miss."""

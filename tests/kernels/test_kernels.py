@@ -308,7 +308,7 @@ def test_buffers_of_large_tensors_fit_the_core(graph: Graph, add_node: AddNode) 
         assert 0.8 < sum(used) / index["buffers"]["ub"] <= 1, kernel["op"]
 
 
-def test_workspace_is_that_of_the_hungriest_kernel(graph: Graph, add_node: AddNode) -> None:
+def test_workspace_is_that_of_the_hungriest_kernel(add_node: AddNode) -> None:
     def workspace(*ops: str) -> int:
         graph = Graph("test", Phase.TYPED)
         for op in ops:
