@@ -12,17 +12,20 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.compare.proof.final_regions import TwinValues
 from atc_py.compare.proof.node_group import NodeGroup
-from atc_py.compare.proof.region_data import DataSet
+from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
+from atc_py.compare.proof.region_inputs import DrawnInput
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_DIFFERS, REFERENCE_FAILED
 from atc_py.fix import registry
+from atc_py.fix.range_rules import Range
 from atc_py.fix.rule import Exactness, FixRule
 from atc_py.fix.site import Site
 from atc_py.fix.tidy.relations import Reshaped
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
+from atc_py.tensor.dtypes import DType
 
 Apply = Callable[[Site], Sequence[str]]
 
@@ -322,3 +325,20 @@ def test_nan_on_both_sides_is_no_difference() -> None:
     (rewrite,) = atc_py.fix_model("model.onnx").rewrites
     assert rewrite.difference is not None
     assert (rewrite.difference.differing, rewrite.difference.error) == (0, 0.0)
+
+
+def test_random_data_reach_what_their_bounds_allow() -> None:
+    """Without bounds integers are small; with them they are anywhere between."""
+    drawn = {
+        "small": DrawnInput("small", DType.INT32, (999,)),
+        "codes": DrawnInput("codes", DType.UINT8, (999,)),
+        "words": DrawnInput("words", DType.INT64, (999,), Range(0, 30521)),
+        "few": DrawnInput("few", DType.INT64, (999,), Range(-3, 4)),
+    }
+    kinds = Kinds(1e4, bounded=False, lowest=True, odd={})
+    data = next(data_sets([*drawn.values()], [0], kinds)).feeds
+    ends = {name: (int(data[name].min()), int(data[name].max())) for name in drawn}
+    words = ends.pop("words")
+    assert ends == {"small": (-16, 16), "codes": (0, 16), "few": (-3, 4)}
+    assert words[0] < 1000
+    assert 29000 < words[1] <= 30521
