@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from atc_py.check.rules.wording import array_at_fault
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule
 from atc_py.spec.rules import (
@@ -115,3 +116,8 @@ def test_each_tensor_of_a_variadic_operand_keeps_the_rules() -> None:
 def test_what_is_said_of_values_reads_as_well_in_chinese() -> None:
     assert answer(LEAST, bound(I=tensor(3))).observed.zh == "不是常量"
     assert answer(LEAST, bound(I=BIG)).observed.zh == "I 的元素超过 1048576 个，不逐一检查"
+
+
+def test_long_data_are_said_by_the_element_at_fault() -> None:
+    assert array_at_fault(np.arange(99) + 7) == "[0] = 7"
+    assert array_at_fault(np.arange(99).reshape(9, 11), 13) == "[1, 2] = 13"

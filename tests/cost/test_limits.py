@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from atc_py.cost.estimate import Fit, estimate
 from atc_py.cost.factors import EXPECTED, HIGH, LOW, Factors, ranged
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
-from atc_py.cost.work import work_of
+from atc_py.cost.work import work_of, work_on
+from atc_py.system.structs import replace
 from atc_py.target import find_operator, find_soc, socs
 from atc_py.tensor.dtypes import DType
 from tests.cost.launches import convolution, elementwise, kernel, matmul, operation
@@ -144,6 +145,9 @@ def test_ai_cpu_is_slower_than_the_ai_core_and_known_by_its_bound() -> None:
     assert slow.bound == "aicpu"
     assert slow.low > fast.low
     assert slow.expected > 10 * fast.expected
+    product = matmul(2048, 2048, 2048)
+    moved = estimate(replace(product, engine=KernelEngine.AICPU), find_soc("sim"))
+    assert moved.limit < estimate(product, find_soc("sim")).limit / 2  # memory's alone
 
 
 def test_kernel_that_computes_little_is_bound_by_memory_and_one_that_computes_much_is_not() -> None:
@@ -226,3 +230,22 @@ def test_ends_of_the_range_move_where_refitted_factors_are_beyond_them() -> None
     ):
         cases = ranged(fitted)
         assert [case.factors for case in cases] == [low, fitted, high]
+
+
+def test_cores_share_the_products_of_a_stack() -> None:
+    one, eight = (estimate(matmul(16, 512, 16, stack), find_soc("sim")) for stack in (1, 8))
+    assert eight.pipes.cube == pytest.approx(one.pipes.cube)
+
+
+def test_windows_and_stacks_multiply_the_passes_of_the_vector_unit() -> None:
+    maps = Tensor((1, 16, 32, 32), DType.FLOAT16)
+    counts = []
+    for size in (1, 3):
+        passes = work_of(operation("MaxPoolV3", [maps], maps, ksize=(1, 1, size, size))).passes
+        assert passes is not None
+        counts.append(passes.count)
+    assert counts[1] == 9 * counts[0]
+    (product,) = matmul(16, 8, 4, stack=6, dtype=DType.FLOAT32).operations
+    on_vector = work_on(product, find_soc("Ascend310P3")).passes
+    assert on_vector is not None
+    assert on_vector.elements == 6 * 16 * 4
