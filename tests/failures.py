@@ -88,6 +88,6 @@ def _named(case: Any, *, single: bool) -> tuple[tuple[object, ...], tuple[Any, .
     """The words that a case is reported by, and its values."""
     if isinstance(case, type(pytest.param())):
         assert not case.marks, "one item cannot be left out in part"
-        return (case.id,) if case.id else case.values, case.values
+        return (case.id,) if case.id else tuple(case.values), tuple(case.values)
     values = (case,) if single else tuple(case)
     return values, values

@@ -236,7 +236,8 @@ class Known:
                 for items in by_test.values()
                 for at, item in enumerate(items)
             )
-            kept, total = [], 0.0
+            kept: list[str] = []
+            total = 0.0
             for _, cost, item in ranked:
                 total += cost
                 if total <= cap or not kept:
