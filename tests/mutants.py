@@ -1,8 +1,8 @@
 """Faults drawn by themselves and put into a copy of the project one at a time: the tests must notice.
 
 `make mutants`, or `python -m tests.mutants [--count N] [--seed N] [--first N]`. Each is one change of
-an expression in a function, drawn over the rooms in turn. First the tests run once with a mark in
-the place of each mutant, which tells those that reach it. These then run with the mutant in place:
+an expression in a function, drawn over the rooms in turn. First the tests run once with a mark where
+each mutant is, which tells the items that reach it. These then run with the mutant in place:
 of each test the cheapest case first, until one fails or the cap is reached. Tests run in forks of
 this process, which has loaded what takes long to load. `out/mutants` keeps what is known, so that a
 run that was stopped goes on. `--mutant N [TEST ...]` tries one again, `--chosen` the mutants of
@@ -207,7 +207,7 @@ class Known:
         self._folders, self._trials = folder / "folders.txt", folder / "trials.txt"
 
     def measure(self, copy: Copy, mutants: Sequence[Mutant], folders: Iterable[str]) -> None:
-        """Run the folders of tests that were not run yet, with a mark in the place of each mutant."""
+        """Run the folders of tests that were not run yet, with a mark where each mutant is."""
         left = [folder for folder in folders if folder not in _lines(self._folders)]
 
         def note(item: str, cost: float) -> None:
