@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 
 import atc_py
-from atc_py.fix.range_rules import Range
+from atc_py.fix.range_rules import Range, _times
 from atc_py.fix.ranges import Ranges
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.bound_values import value_ranges
@@ -237,6 +237,12 @@ def test_reason_names_the_inputs_that_lack_a_range(tmp_path: Path) -> None:
     assert left_of(model, tmp_path, ranges={"ids": (0, 9), "more": (0, 9)}) == []
     far = {"ids": (0, 2**62), "more": (0, 2**62)}
     assert any("its bounds are wider" in each for each in left_of(model, tmp_path, ranges=far))
+
+
+def test_sums_of_many_reach_as_many_times_as_far() -> None:
+    """No element gives 0, which is among all sums."""
+    pairs = {Range(2, 5): Range(0, 35), Range(-5, -2): Range(-35, 0), Range(-1, 3): Range(-7, 21)}
+    assert {each: _times(each, 7) for each in pairs} == pairs
 
 
 def test_range_of_one_number_has_a_value() -> None:

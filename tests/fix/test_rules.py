@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 
 import atc_py
-from atc_py.fix.case import Fed, RuleCase
+from atc_py.fix.case import CaseGraph, Fed, RuleCase
 from atc_py.fix.registry import load_rules
 from atc_py.fix.rule import Exactness, FixRule, Purpose
 from atc_py.results.fixing import Fixing
@@ -101,6 +102,20 @@ BEYOND = (
     (
         "where-as-gather",
         RuleCase("Where", (Fed((0,), DType.BOOL), *(Fed((1,), DType.UINT16),) * 2)),
+    ),
+    (
+        "log-of-clipped",
+        replace(
+            load_rules()["log-of-clipped"].example,
+            before=CaseGraph(
+                {"x0": Fed((3, 64))},
+                (),
+                (
+                    ("Constant", (), ("x1",), {"value": np.array(2.0**-14, np.float32)}),
+                    ("Max", ("x0", "x1"), ("a",), {}),
+                ),
+            ),
+        ),
     ),
 )
 """Cases just beyond what a rule requires, besides its near miss."""
