@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo site test test-all latest oldest test-browser pictures vendor mutations check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
+.PHONY: help demo site test test-all latest oldest test-browser pictures vendor mutants check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
         fuzz huge agree clean exec-programs \
         kill-sweep text-lines size
 
@@ -90,8 +90,10 @@ vendor: ## Get the library that lays out the graphs of reports again; npm is nee
 	@sed -e '/^\/\/# sourceMappingURL/d' -e 's/see dagre.min.js.LEGAL.txt/see dagre.LICENSE.txt/' \
 	  -e 's/\x01/\\x01/g' $(OUT)/dagre/package/dist/dagre.min.js > $(VENDOR)/dagre.min.js
 
-mutations: $(VENV)/.dev ## Put faults into a copy of the code one at a time; the tests must notice each
-	$(BIN)/python -m tests.mutations
+# COUNT, SEED and FIRST choose the draw.
+mutants: $(VENV)/.dev ## Put drawn and chosen faults into a copy of the code one at a time; print those no test notices
+	$(BIN)/python -m tests.mutants $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST))
+	$(BIN)/python -m tests.mutants --chosen
 
 check: $(VENV)/.dev ## What CI holds besides the tests: style, types, and the built wheel
 	$(BIN)/ruff format --check .

@@ -73,10 +73,11 @@ def in_one_item(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[
 
     Args:
         names: the parameter, or a tuple of several.
-        cases: a value for each case, or a tuple of as many as there are names.
+        cases: a value for each case, or a tuple of as many as there are names; of a
+            `pytest.param` with an id, the id is reported.
     """
     several = (names,) if isinstance(names, str) else names
-    values = [(case,) if isinstance(names, str) else tuple(case) for case in cases]
+    values = [_named(case, single=isinstance(names, str)) for case in cases]
 
     def decorated(test: Test) -> Test:
         signature = inspect.signature(test)
@@ -85,8 +86,8 @@ def in_one_item(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[
         @functools.wraps(test)
         def every_case(**fixtures: Any) -> None:
             with Failures() as failures:
-                for case in values:
-                    with failures.of(*case):
+                for name, case in values:
+                    with failures.of(*name):
                         test(**dict(zip(several, case, strict=True)), **fixtures)
 
         # pytest reads the names of the fixtures from it.
@@ -94,3 +95,12 @@ def in_one_item(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[
         return every_case
 
     return decorated
+
+
+def _named(case: Any, *, single: bool) -> tuple[tuple[object, ...], tuple[Any, ...]]:
+    """The words that a case is reported by, and its values."""
+    if isinstance(case, type(pytest.param())):
+        assert not case.marks, "one item cannot be left out in part"
+        return (case.id,) if case.id else tuple(case.values), tuple(case.values)
+    values = (case,) if single else tuple(case)
+    return values, values

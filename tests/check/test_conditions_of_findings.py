@@ -30,6 +30,7 @@ from tests.check import (
 from tests.check.boundaries import Expect, sides
 from tests.check.checks import checked
 from tests.check.one_node_checks import check_node
+from tests.failures import in_one_item
 from tests.onnx_graph import onnx_files
 from tests.spec.every_list import each_spec, library_of, list_of
 
@@ -52,7 +53,7 @@ FLOAT = onnx_files.FLOAT
 KEEP = "must_keep_origin_dtype"
 
 
-@pytest.mark.parametrize(("spec", "rule"), CONDITIONAL)
+@in_one_item(("spec", "rule"), CONDITIONAL)
 def test_finding_of_a_conditional_rule_states_the_rules_conditions(
     spec: OpSpec, rule: Rule, tmp_path: Path
 ) -> None:

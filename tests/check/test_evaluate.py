@@ -179,6 +179,7 @@ def test_attribute_that_a_custom_operator_lacks_is_an_error_with_a_guess(tmp_pat
     found = next(f for f in findings if f.code is ATTR_NOT_LISTED)
     assert "outputsize" in found.observed.en
     assert "did you mean output_size?" in found.help.en
+    assert found.source.endswith("/adaptive_max_pool2d.yaml:1")
 
 
 def test_attribute_that_is_not_listed_is_shown_short(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from atc_py.spec.rules import (
     ProductAtMost,
 )
 from tests.check.bound_nodes import Data, answer, bound, said
+from tests.failures import in_one_item
 
 MODE = AttrOneOf(attribute="mode", one_of=("fast", "slow"))
 STRIDES = AttrEachInRange(attribute="strides", range=(1, 63))
@@ -156,7 +157,7 @@ CASES: list[tuple[Rule, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "value", "expected"), CASES)
+@in_one_item(("rule", "value", "expected"), CASES)
 def test_predicate_on_an_attribute_says_what_it_saw(rule: Any, value: Any, expected: str) -> None:
     assert said(rule, bound(attributes={rule.attribute: value})) == expected
 

@@ -17,6 +17,7 @@ from atc_py.spec.rules import (
     LastStepIsOne,
 )
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, said, tensor
+from tests.failures import in_one_item
 
 PERM = AttrPermutation(attribute="axes", tensor="X")
 AXIS = AxisInRank(attribute="axis", tensor="X")
@@ -33,7 +34,7 @@ OPEN = tensor(2, None, 4)
 FLAT = tensor(1, 3, 1, None)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("rule", "value", "x", "expected"),
     [
         (PERM, (2, 0, 1), CUBE, "holds"),
@@ -92,7 +93,7 @@ def test_axes_in_an_attribute(rule: Rule, value: Any, x: SourceTensor, expected:
     assert said(rule, bound(attributes={name: value}, X=x)) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("rule", "axes", "x", "expected"),
     [
         (IN_RANK, constant([0, -3, 2]), CUBE, "holds"),
@@ -127,7 +128,7 @@ def test_axes_in_an_input(rule: Rule, axes: SourceTensor, x: SourceTensor, expec
     assert said(rule, bound(X=x, I=axes)) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("steps", "axes", "x", "expected"),
     [
         (constant([2, 1]), constant([0, 2]), CUBE, "holds"),

@@ -18,6 +18,7 @@ from atc_py.spec.rules import (
     ValuesSumIsExtent,
 )
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
+from tests.failures import in_one_item
 
 RANK = CountIsRank(tensor="J", other="I")
 PER_AXIS = CountPerAxis(tensor="J", other="I", count=2)
@@ -29,7 +30,7 @@ PARTS = AttrSumIsExtent(attribute="axes", tensor="I", along="axis")
 INPUT_PARTS = ValuesSumIsExtent(tensor="J", other="I", along="axis")
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("rule", "counted", "other", "expected"),
     [
         (RANK, tensor(3), tensor(1, None, 3), "holds"),
@@ -67,7 +68,7 @@ def test_number_of_elements_that_another_shape_asks_for(
     assert said(rule, bound(J=counted, I=other)) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("parts", "whole", "expected"),
     [
         (constant([2, 3]), tensor(5, 1, 1, 1), "holds"),
@@ -84,7 +85,7 @@ def test_values_that_add_up_to_a_dim_where_known(
     assert said(ROWS, bound(I=parts, W=whole)) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("group", "counted", "weights", "expected"),
     [
         (1, tensor(5), tensor(9, 5, 3, 3), "holds"),
@@ -102,7 +103,7 @@ def test_number_of_elements_that_a_dim_times_an_attribute_asks_for(
     assert said(BIAS, bound(attributes={"group": group}, J=counted, W=weights)) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("parts", "along", "other", "expected"),
     [
         ((2, 4), 1, tensor(1, 6), "holds"),
@@ -126,7 +127,7 @@ def test_elements_that_add_up_to_a_dim(
     assert said(PARTS, node) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("parts", "other", "expected"),
     [
         (constant([2, 4]), tensor(1, 6), "holds"),

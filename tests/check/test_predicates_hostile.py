@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 import numpy as np
-import pytest
 
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import OpSpec
 from atc_py.spec.implied import rules_of
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, tensor
+from tests.failures import in_one_item
 from tests.spec.every_list import each_spec, parameters
 
 VALUES: list[Any] = [
@@ -59,7 +59,7 @@ def _opsets(spec: OpSpec) -> tuple[int, int]:
     return (min(spec.opsets), max(spec.opsets)) if spec.opsets else (1, 1)
 
 
-@pytest.mark.parametrize("spec", parameters(each_spec()))
+@in_one_item("spec", parameters(each_spec()))
 def test_rules_answer_in_short_words_whatever_the_model_carries(spec: OpSpec) -> None:
     names = [row.name for row in (*spec.inputs, *spec.outputs)]
     for index in range(max(len(VALUES), len(TENSORS))):

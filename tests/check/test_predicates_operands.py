@@ -24,6 +24,7 @@ from atc_py.spec.rules import (
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Words
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
+from tests.failures import in_one_item
 
 FOUR = RankIs(tensor="X", rank=4)
 NOT_ONE = RankIsNot(tensor="X", rank=1)
@@ -57,7 +58,7 @@ def test_operand_that_is_not_supported_is_named() -> None:
     assert said(rule, bound(Y=tensor(1, name="m" * 99))) == f'fails: "{"m" * 60}..."'
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("rule", "x", "expected"),
     [
         (FOUR, tensor(1, 2, None, 4), "holds"),
@@ -91,7 +92,7 @@ MISSING = When(absent=("J",))
 NARROW = When(dtypes=(OfDtype(tensor="I", one_of=(DType.INT8, DType.INT16)),))
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("when", "given", "expected"),
     [
         (MISSING, {}, "fails"),
@@ -130,7 +131,7 @@ def test_shape_of_the_data_counts_where_that_of_the_constant_is_open() -> None:
     assert said(FOUR, bound(X=view)) == "fails: 1 (2)"
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("updates", "data", "indices", "expected"),
     [
         (tensor(4), tensor(8), tensor(4, 1), "holds"),
@@ -151,7 +152,7 @@ def test_rank_of_updates(
     assert said(UPDATES, bound(X=updates, I=data, J=indices)) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("rule", "x", "other", "expected"),
     [
         (ALIKE, tensor(4, None), tensor(8, 8), "holds"),
@@ -203,7 +204,7 @@ def test_dtype_that_the_mode_keeps_is_named_with_the_mode() -> None:
     assert said(rule, bound(X=tensor(1, element="float64"))) == "fails: float64"
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("x", "y", "expected"),
     [
         ("float32", "float32", "holds"),

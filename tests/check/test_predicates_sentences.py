@@ -16,6 +16,7 @@ from atc_py.spec import implied as implied_rules
 from atc_py.spec.deviations import DeviationRule
 from atc_py.spec.implied import rules_of
 from atc_py.spec.rule import Rule
+from tests.failures import in_one_item
 from tests.spec.every_list import each_spec, list_of, parameters
 
 IMPLIED = {
@@ -26,6 +27,7 @@ IMPLIED = {
     and kind.__module__ == implied_rules.__name__
 }
 KINDS = sorted({*get_args(DeviationRule), *IMPLIED}, key=lambda kind: str(kind.__name__))
+ROWS = [pytest.param(row, id=row.kind.__name__) for row in predicates()]
 LONGEST = 160
 LONGER = {("cann-9.0", "Einsum", "equation_one_of")}
 """List, operator and rule whose sentence is longer: it names the twenty equations allowed."""
@@ -36,7 +38,7 @@ def holes(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@in_one_item("kind", KINDS)
 def test_every_kind_of_rule_has_a_predicate(kind: type[Rule]) -> None:
     assert predicate_of(kind).kind is kind
 
@@ -46,7 +48,7 @@ def test_no_predicate_answers_rules_that_do_not_exist() -> None:
     assert {row.code for row in predicates()} <= set(all_codes())
 
 
-@pytest.mark.parametrize("row", predicates(), ids=lambda row: row.kind.__name__)
+@in_one_item("row", ROWS)
 def test_holes_are_arguments_of_the_rule_and_the_same_in_both_languages(row: Predicate) -> None:
     own = set(row.kind.__struct_fields__) - set(Rule.__struct_fields__)
     for words in (row.sentence, row.help):
@@ -57,7 +59,7 @@ def test_holes_are_arguments_of_the_rule_and_the_same_in_both_languages(row: Pre
     assert own - {"default"} <= holes(row.sentence.en)
 
 
-@pytest.mark.parametrize("row", predicates(), ids=lambda row: row.kind.__name__)
+@in_one_item("row", ROWS)
 def test_words_are_of_their_language_and_end_without_a_stop(row: Predicate) -> None:
     for words in (row.sentence, row.help):
         assert words.en.isascii()
@@ -67,7 +69,7 @@ def test_words_are_of_their_language_and_end_without_a_stop(row: Predicate) -> N
         assert words.zh[-1] not in "。."
 
 
-@pytest.mark.parametrize("spec", parameters(each_spec()))
+@in_one_item("spec", parameters(each_spec()))
 def test_sentences_of_every_rule_of_every_operator_are_short_and_whole(spec: OpSpec) -> None:
     for rule in rules_of(spec):
         for words in (sentence(spec, rule), filled(predicate_of(type(rule)).help, spec, rule)):

@@ -20,6 +20,7 @@ from atc_py.spec.rules import (
 )
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
 from tests.executed_lines import PACKAGE, executed
+from tests.failures import in_one_item
 
 WIDTH = DimInRange(tensor="X", dim="W", range=(1, 4096))
 TIMES = DimProductInRange(tensor="X", other="W", dim="W", range=(1, 12))
@@ -34,7 +35,7 @@ FULL = OutputShapeWithinFull(attribute="axes", tensor="X", other="W")
 LARGEST_PRIME = 2**62 - 57
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("rule", "x", "expected"),
     [
         (WIDTH, tensor(1, 3, 224, 4096), "holds"),
@@ -69,7 +70,7 @@ def test_dims_of_one_tensor(rule: Rule, x: SourceTensor, expected: str) -> None:
     assert said(rule, bound(X=x)) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("value", "channels", "expected"),
     [
         (2, 64, "holds"),
@@ -96,7 +97,7 @@ def test_dim_of_another_rank_is_not_divided() -> None:
     assert said(rule, bound(X=tensor(1, 3, 1, 1))) == "holds"
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("x", "w", "expected"),
     [
         (tensor(1, 8, 3, 5), tensor(4, 8, 3, 5), "holds"),
@@ -115,7 +116,7 @@ def test_dims_that_must_agree(x: SourceTensor, w: SourceTensor, expected: str) -
 SAME = tensor(None, 3)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("one", "two", "expected"),
     [
         (tensor(2, 3), tensor(2, 3), "holds"),
@@ -137,7 +138,7 @@ def test_shapes_that_must_agree(one: SourceTensor, two: SourceTensor, expected: 
 X, W = tensor(1, 8, 5, 5), tensor(8, 4, 3, 3)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("wanted", "others", "x", "w", "expected"),
     [
         ((7, 7), {}, X, W, "holds"),
@@ -167,7 +168,7 @@ def test_output_shape_is_within_what_the_windows_cover(
     assert said(FULL, bound(attributes={"axes": wanted, **others}, X=x, W=w)) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("windows", "strides", "x", "expected"),
     [
         ((3, 3), (1, 1), tensor(1, 1, None, None), "holds"),
@@ -191,7 +192,7 @@ def test_padding_is_even(windows: Any, strides: Any, x: SourceTensor, expected: 
 ALL = [WIDTH, TIMES, PRIME, COUNT, GROUP, EQUAL, SHAPES, EVENLY, FULL]
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("x", "w", "expected"),
     [
         (4, 3, "holds"),

@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from atc_py.check.reading import array_at_fault
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule
 from atc_py.spec.rules import (
@@ -14,6 +15,7 @@ from atc_py.spec.rules import (
     ValuesKnown,
 )
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, said, tensor
+from tests.failures import in_one_item
 
 LEAST = ValuesAtLeast(tensor="I", least=1)
 KNOWN_LEAST = KnownValuesAtLeast(tensor="I", least=0)
@@ -26,7 +28,7 @@ TOO_BIG = "unknown: I has more than 1048576 elements, which are not read"
 GRID = np.arange(20).reshape(4, 5) - 13
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("rule", "tested", "expected"),
     [
         (LEAST, constant([1, 2**62]), "holds"),
@@ -114,3 +116,8 @@ def test_each_tensor_of_a_variadic_operand_keeps_the_rules() -> None:
 def test_what_is_said_of_values_reads_as_well_in_chinese() -> None:
     assert answer(LEAST, bound(I=tensor(3))).observed.zh == "不是常量"
     assert answer(LEAST, bound(I=BIG)).observed.zh == "I 的元素超过 1048576 个，不逐一检查"
+
+
+def test_long_data_are_said_by_the_element_at_fault() -> None:
+    assert array_at_fault(np.arange(99) + 7) == "[0] = 7"
+    assert array_at_fault(np.arange(99).reshape(9, 11), 13) == "[1, 2] = 13"

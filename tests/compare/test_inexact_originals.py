@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,9 @@ def test_long_work_has_no_float64_run() -> None:
     assert exact("Sigmoid").run({"x": large}, large) is None
     pooled = np.zeros((1, 1, 256, 256), np.float32)
     assert exact("MaxPool", kernel_shape=[1, 1]).run({"x": pooled}, pooled) is None
+    product = replace(exact("Relu"), nodes=(helper.make_node("MatMul", ["x", "w"], ["y"]),))
+    feeds = {"x": np.zeros((1 << 17, 8), np.float32), "w": np.zeros((8, 8), np.float32)}
+    assert product.run(feeds, feeds["x"]) is None
 
 
 def test_amended_value_is_what_all_readers_get(tmp_path: Path) -> None:

@@ -1,15 +1,16 @@
 """Estimates against the physical limits, and against larger kernels."""
 
-from math import prod
+from math import exp, prod
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.cost.estimate import Fit, estimate
-from atc_py.cost.factors import EXPECTED
+from atc_py.cost.factors import EXPECTED, HIGH, LOW, Factors, ranged
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
-from atc_py.cost.work import work_of
+from atc_py.cost.work import work_of, work_on
+from atc_py.system.structs import replace
 from atc_py.target import find_operator, find_soc, socs
 from atc_py.tensor.dtypes import DType
 from tests.cost.launches import convolution, elementwise, kernel, matmul, operation
@@ -144,6 +145,9 @@ def test_ai_cpu_is_slower_than_the_ai_core_and_known_by_its_bound() -> None:
     assert slow.bound == "aicpu"
     assert slow.low > fast.low
     assert slow.expected > 10 * fast.expected
+    product = matmul(2048, 2048, 2048)
+    moved = estimate(replace(product, engine=KernelEngine.AICPU), find_soc("sim"))
+    assert moved.limit < estimate(product, find_soc("sim")).limit / 2  # memory's alone
 
 
 def test_kernel_that_computes_little_is_bound_by_memory_and_one_that_computes_much_is_not() -> None:
@@ -212,4 +216,36 @@ def test_refitted_factors_make_the_range_as_wide_as_their_error(spread: float) -
     fit = Fit(EXPECTED.factors, spread)
     low, expected, high = in_order(matmul(512, 512, 512), "sim", fit)
     assert high / expected == pytest.approx(expected / low)
-    assert (high == expected) is (spread == 0)
+    assert high / expected == pytest.approx(exp(2 * spread))
+
+
+def test_ends_of_the_range_move_where_refitted_factors_are_beyond_them() -> None:
+    """Quick is a rate that is larger and a time that is shorter."""
+    quick = Factors(2.0, 2.0, 2.0, 1e-7, 9e9, 1e-6)
+    slow = Factors(0.1, 0.1, 0.1, 1e-4, 1e6, 1e-3)
+    for fitted, low, high in (
+        (EXPECTED.factors, LOW.factors, HIGH.factors),
+        (quick, quick, HIGH.factors),
+        (slow, LOW.factors, slow),
+    ):
+        cases = ranged(fitted)
+        assert [case.factors for case in cases] == [low, fitted, high]
+
+
+def test_cores_share_the_products_of_a_stack() -> None:
+    one, eight = (estimate(matmul(16, 512, 16, stack), find_soc("sim")) for stack in (1, 8))
+    assert eight.pipes.cube == pytest.approx(one.pipes.cube)
+
+
+def test_windows_and_stacks_multiply_the_passes_of_the_vector_unit() -> None:
+    maps = Tensor((1, 16, 32, 32), DType.FLOAT16)
+    counts = []
+    for size in (1, 3):
+        passes = work_of(operation("MaxPoolV3", [maps], maps, ksize=(1, 1, size, size))).passes
+        assert passes is not None
+        counts.append(passes.count)
+    assert counts[1] == 9 * counts[0]
+    (product,) = matmul(16, 8, 4, stack=6, dtype=DType.FLOAT32).operations
+    on_vector = work_on(product, find_soc("Ascend310P3")).passes
+    assert on_vector is not None
+    assert on_vector.elements == 6 * 16 * 4

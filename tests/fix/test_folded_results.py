@@ -9,7 +9,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.check.findings import Standing
+from atc_py.fix.fixed_files import _Walk
+from atc_py.onnx_graph.folding.bind import observe_inputs
+from atc_py.onnx_graph.reading.read import read_model
 from tests.end_to_end import run_with_onnxruntime
+from tests.onnx_graph import onnx_files
 
 X = np.array([-2, 0.5, 3], np.float32)
 FLOAT = TensorProto.FLOAT
@@ -54,3 +58,14 @@ def test_folded_node_that_no_list_has_does_not_come_back(tmp_path: Path) -> None
     path, fixed = saved(nodes, constants, tmp_path / "model.onnx"), tmp_path / "fixed.onnx"
     atc_py.fix_model(path, fixed, operator_list="cann-9.0")
     assert [node.op_type for node in onnx.load(fixed).graph.node] == ["Add"]
+
+
+def test_the_files_node_makes_what_the_graph_no_longer_has(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["x"], [name]) for name in ("y", "z")]
+    proto = onnx_files.model(nodes, {"x": (TensorProto.FLOAT, [3])}, ["y", "z"], {}, {"": 13})
+    path = onnx_files.save(proto, tmp_path)
+    file = read_model(path)
+    made, own = file.graph(observe_inputs(path, file.inputs, {})).nodes
+    walk = _Walk({"y": made, "z": made}, {"z": own, "gone": own, "w": own}, {"z"}, {"w", "z"})
+    makers = {name: walk._maker(name) for name in ("y", "z", "gone", "w", "nowhere")}
+    assert makers == {"y": made, "z": own, "gone": own, "w": None, "nowhere": None}

@@ -12,16 +12,19 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.compare.proof.final_regions import TwinValues
 from atc_py.compare.proof.node_group import NodeGroup
-from atc_py.compare.proof.region_data import DataSet
+from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
+from atc_py.compare.proof.region_inputs import DrawnInput
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_DIFFERS, REFERENCE_FAILED
 from atc_py.fix.context import RuleContext
+from atc_py.fix.range_rules import Range
 from atc_py.fix.rule import Exactness, FixRule, load_rules
 from atc_py.fix.tidy.known_equalities import Reshaped
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
+from atc_py.tensor.dtypes import DType
 
 Apply = Callable[[RuleContext], Sequence[str]]
 
@@ -210,6 +213,19 @@ def test_results_outside_of_the_domain_are_no_false_alarm() -> None:
     assert exact.proof.wrong is not None
 
 
+def test_limit_of_a_class_is_the_largest_error() -> None:
+    values = np.linspace(0.5, 1, 8, dtype=np.float32)
+    for factor, wrong in ((1 + 0.9e-5, False), (1 + 1.2e-5, True)):
+        nodes = [node("Mul", ["x", "f"], ["y"])]
+        before, after = (
+            NodeGroup(nodes, {"": 13}, {"f": DenseConst(np.array(by, np.float32))}, ("y",))
+            for by in (1.0, factor)
+        )
+        test = RegionTest(("tried",), 1e-5, before, after, RegionProof())
+        test.run(DataSet("values", {"x": values}), {})
+        assert (test.proof.wrong is not None) == wrong, factor
+
+
 def test_differences_that_rounded_inputs_make_are_no_false_alarm() -> None:
     """(x - mean) of equal large values is 0 or a rounding of them, by the order of the sum."""
 
@@ -308,3 +324,20 @@ def test_nan_on_both_sides_is_no_difference() -> None:
     (rewrite,) = atc_py.fix_model("model.onnx").rewrites
     assert rewrite.difference is not None
     assert (rewrite.difference.differing, rewrite.difference.error) == (0, 0.0)
+
+
+def test_random_data_reach_what_their_bounds_allow() -> None:
+    """Without bounds integers are small; with them they are anywhere between."""
+    drawn = {
+        "small": DrawnInput("small", DType.INT32, (999,)),
+        "codes": DrawnInput("codes", DType.UINT8, (999,)),
+        "words": DrawnInput("words", DType.INT64, (999,), Range(0, 30521)),
+        "few": DrawnInput("few", DType.INT64, (999,), Range(-3, 4)),
+    }
+    kinds = Kinds(1e4, bounded=False, lowest=True, odd={})
+    data = next(data_sets([*drawn.values()], [0], kinds)).feeds
+    ends = {name: (int(data[name].min()), int(data[name].max())) for name in drawn}
+    words = ends.pop("words")
+    assert ends == {"small": (-16, 16), "codes": (0, 16), "few": (-3, 4)}
+    assert words[0] < 1000
+    assert 29000 < words[1] <= 30521

@@ -9,9 +9,10 @@ import pytest
 from onnx import helper
 
 import atc_py
-from atc_py.fix.range_rules import Range
+from atc_py.fix.range_rules import Range, _times
 from atc_py.fix.ranges import Ranges
 from atc_py.onnx_graph.reading.read import read_model
+from atc_py.options.fix_rules import value_ranges
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.sampling import rounds
 
@@ -236,6 +237,16 @@ def test_reason_names_the_inputs_that_lack_a_range(tmp_path: Path) -> None:
     assert left_of(model, tmp_path, ranges={"ids": (0, 9), "more": (0, 9)}) == []
     far = {"ids": (0, 2**62), "more": (0, 2**62)}
     assert any("its bounds are wider" in each for each in left_of(model, tmp_path, ranges=far))
+
+
+def test_sums_of_many_reach_as_many_times_as_far() -> None:
+    """No element gives 0, which is among all sums."""
+    pairs = {Range(2, 5): Range(0, 35), Range(-5, -2): Range(-35, 0), Range(-1, 3): Range(-7, 21)}
+    assert {each: _times(each, 7) for each in pairs} == pairs
+
+
+def test_range_of_one_number_has_a_value() -> None:
+    assert value_ranges(["x=5:5", "y=-1:0"]) == {"x": (5, 5), "y": (-1, 0)}
 
 
 def test_operator_that_may_wrap_around_is_not_narrowed(tmp_path: Path) -> None:

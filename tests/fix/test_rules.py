@@ -8,15 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.fix.case import RuleCase
+from atc_py.fix.case import CaseGraph, Fed, RuleCase
 from atc_py.fix.rule import Exactness, FixRule, Purpose, load_rules
 from atc_py.results.fixing import Fixing
 from atc_py.system.register import place_of
+from atc_py.tensor.dtypes import DType
 from tests.failures import in_one_item
 from tests.fix.cases import write_case
 
@@ -112,6 +114,35 @@ def test_boundaries_are_fixed(name: str, case: RuleCase, tmp_path: Path) -> None
     require_listed(rule, done)
     used = [step for rewrite in done.rewrites[:1] for step in rewrite.rules]
     assert case not in rule.boundary or name in used, f"{used or 'no rule'} rewrites it"
+
+
+BEYOND = (
+    (
+        "where-as-gather",
+        RuleCase("Where", (Fed((0,), DType.BOOL), *(Fed((1,), DType.UINT16),) * 2)),
+    ),
+    (
+        "log-of-clipped",
+        replace(
+            load_rules()["log-of-clipped"].example,
+            before=CaseGraph(
+                {"x0": Fed((3, 64))},
+                (),
+                (
+                    ("Constant", (), ("x1",), {"value": np.array(2.0**-14, np.float32)}),
+                    ("Max", ("x0", "x1"), ("a",), {}),
+                ),
+            ),
+        ),
+    ),
+)
+"""Cases just beyond what a rule requires, besides its near miss."""
+
+
+@in_one_item(("name", "case"), BEYOND)
+def test_cases_beyond_a_requirement_are_left(name: str, case: RuleCase, tmp_path: Path) -> None:
+    done = fixed(load_rules()[name], case, tmp_path, seeds=1, simulate=False)
+    assert all(name not in rewrite.rules for rewrite in done.rewrites)
 
 
 def test_codes_of_16_bits_are_exact_in_float16(tmp_path: Path) -> None:

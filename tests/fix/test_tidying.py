@@ -13,7 +13,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.fix import engine
+from atc_py.fix.tidy.known_equalities import Narrowed, Squeezed
+from atc_py.fix.tidy.transparent_operators import carried
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.results.fixing import Fixing
+from atc_py.tensor.dtypes import DType
+from tests.check.bound_nodes import tensor
 
 pytestmark = pytest.mark.usefixtures("base_list")
 
@@ -166,3 +171,20 @@ def test_a_form_that_the_list_refuses_is_not_tidied(
     monkeypatch.setattr(engine.Fixer, "_refused", refuse_images)
     _, graph = fix(tmp_path, [CONV, node("Relu", ["a"], ["b"]), END], {"x": (1, 4, 16)})
     assert counts(graph, "Unsqueeze", "Squeeze") == [2, 2]
+
+
+def test_constants_beside_narrow_twins_are_those_that_int32_holds() -> None:
+    twins = Narrowed(DType.INT64)
+    ends = np.array([-(2**31), 2**31 - 1])
+    for held in (ends, ends[:0]):
+        operand = twins.operand(held, 1)
+        assert operand is not None
+        assert operand.tolist() == held.tolist()
+    assert twins.operand(ends + 1, 1) is None
+    assert twins.operand(ends - 1, 1) is None
+
+
+def test_operators_of_other_domains_are_not_carried() -> None:
+    for domain, is_carried in (("", True), ("own", False)):
+        relu = SourceNode(0, "n", "Relu", domain, 13, 13, (tensor(2, 1, 3),), (tensor(2, 1, 3),))
+        assert (carried(relu, Squeezed(1)) is not None) is is_carried

@@ -297,6 +297,29 @@ def test_description_has_lists_of_one_length_and_the_nodes_operands(
     }
 
 
+def test_buffers_of_large_tensors_fit_the_core(graph: Graph, add_node: AddNode) -> None:
+    """Masks take a bit of an element: the bytes of all are rounded up."""
+    shape = (3, 999, 1001)
+    for op, count in (("Less", 2), ("SelectV2", 3), ("IsInf", 1), ("Add", 2), ("Shrink", 1)):
+        add_node(graph, op, [shape] * count, [shape])
+    index = json.loads(emit_kernels(graph, SIM).files["kernels.json"])
+    for kernel in index["kernels"]:
+        used = [each["bytes"] for each in kernel["rows"][0]["buffers"] if each["storage"] == "ub"]
+        assert 0.8 < sum(used) / index["buffers"]["ub"] <= 1, kernel["op"]
+
+
+def test_workspace_is_that_of_the_hungriest_kernel(add_node: AddNode) -> None:
+    def workspace(*ops: str) -> int:
+        graph = Graph("test", Phase.TYPED)
+        for op in ops:
+            add_node(graph, op)
+        return emit_kernels(graph, SIM).workspace
+
+    needed = workspace("DynamicGRUV2")
+    assert needed > workspace("Relu") == 0
+    assert workspace("Relu", "DynamicGRUV2", "Sigmoid") == needed
+
+
 def test_description_has_no_bare_infinity(graph: Graph, add_node: AddNode) -> None:
     add_node(graph, "Muls", attributes={"value": float("inf")})
     (text,) = _texts(emit_kernels(graph, SIM), ".json")

@@ -51,6 +51,7 @@ def _became(model: onnx.ModelProto, folder: Path) -> dict[str, int]:
         ("ThresholdedRelu", {"x": ROW}, {}, {"Cast": 1, "SelectV2": 1, "Threshold": 1}),
         ("Mod", {"a": np.ones(2, np.int64), "b": np.ones(2, np.int64)}, {}, {"FloorMod": 1}),
         ("Mod", {"a": ROW, "b": ROW}, {"fmod": 1}, {"Mod": 1}),
+        ("Sum", {"a": MAP, "b": MAP}, {}, {"AccumulateNV2": 1}),
         ("Mean", {"a": MAP, "b": MAP, "c": MAP}, {}, {"AccumulateNV2": 1, "Muls": 1}),
         ("Mean", {"a": MAP, "b": ROW, "c": MAP}, {}, {"Add": 2, "Muls": 1}),
         ("Max", {"a": MAP, "b": ROW, "c": MAP}, {}, {"Maximum": 2}),

@@ -30,6 +30,7 @@ def test_batch_and_image_gears_serve_every_open_input() -> None:
     assert batch.shapes_of(1) == {"b": (8, 3), "a": (8,), "c": (2, 2)}
     assert batch.largest == 1
     assert batch.text() == "1,8,4"
+    assert gears_of(BATCH, "x:-1", "1,2147483647").shapes_of(1) == {"x": (2**31 - 1,)}
     image = gears_of(IMAGE, "x:1,3,-1,-1;y:1,1,-1,-1;z:5", "224, 192;448,448;")
     assert image.shapes_of(0) == {"x": (1, 3, 224, 192), "y": (1, 1, 224, 192), "z": (5,)}
     last = gears_of(IMAGE, "x:1,-1,-1,3", "2,4;4,2", "NHWC")

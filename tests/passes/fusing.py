@@ -8,6 +8,7 @@ from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext, PassFusions
 from atc_py.passes.precision.controls import Controls, Custom
+from atc_py.passes.precision.mix_lists import MixList
 from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
 
@@ -17,6 +18,7 @@ def fuse(
     text: str,
     keep: frozenset[str] = frozenset(),
     custom: Mapping[str, Custom] | None = None,
+    lists: Mapping[str, MixList] | None = None,
 ) -> tuple[Graph, PassFusions]:
     """Return the verified graph after one pass, and its record; the text is verified before.
 
@@ -25,11 +27,12 @@ def fuse(
         text: a lowered graph.
         keep: source nodes that keep their dtypes.
         custom: dtypes that source nodes are given.
+        lists: lists that operators are moved to.
     """
     graph = parse_graph(text)
     soc = find_soc("sim")
     verify_graph(graph, verifier_rules(soc))
-    controls = Controls(keep_nodes=keep, custom_nodes=dict(custom or {}))
+    controls = Controls(keep_nodes=keep, custom_nodes=dict(custom or {}), lists=lists or {})
     context = PassContext(soc, PrecisionMode.FORCE_FP16, "model.onnx", controls=controls)
     changes = step().run(graph, context)
     graph.sort()

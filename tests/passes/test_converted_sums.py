@@ -207,10 +207,14 @@ def test_merged_chain_keeps_its_numbers_bit_by_bit(row: type[Pass], soc: str, ta
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910B3"])
 def test_merged_chain_takes_less_time(soc: str) -> None:
     text = CONV.replace("TAIL", TAILS["relu"])
-    times = []
+    times, written = [], []
     for off in ((), NEW):
         graph = _merged(text, soc, *off)
         names = {value: f"weights/{at}.npy" for at, value in enumerate(graph.constants())}
         model = describe(graph, PackageContents("test", soc), names)
-        times.append(network_cost(model).time.expected)
+        cost = network_cost(model)
+        times.append(cost.time.expected)
+        written.append(next(each for each in cost.kernels if "Conv2D" in each.op).cost.written)
     assert times[0] < times[1]
+    sums, halves = 4 * 32 * 8 * 8, 2 * 32 * 8 * 8
+    assert written == [halves, sums]  # the sums of a launch stay inside

@@ -9,6 +9,7 @@ from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
 from atc_py.passes.fusion.fuse_hard_swish import FuseHardSwishPass
 from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.precision.controls import Custom
+from atc_py.passes.precision.mix_lists import MixList
 from atc_py.tensor.dtypes import DType
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results
@@ -134,6 +135,10 @@ def test_swish_with_a_node_of_given_dtypes_is_left_alone() -> None:
     assert op not in _operators(graph)
     assert record.nearest is not None
     assert "customize-dtypes gives the dtypes of Mul" in record.nearest.reason
+    graph, record = fuse(step, _graph(*lines), lists={"Mul": MixList.BLACK})
+    assert op not in _operators(graph)
+    assert record.nearest is not None
+    assert "modify-mixlist moves Mul to another list" in record.nearest.reason
 
 
 @pytest.mark.parametrize("mode", ["force_fp32", "force_fp16"])

@@ -126,6 +126,11 @@ REFUSALS: dict[str, tuple[type[Pass], str, dict[str, str], str]] = {
     "windows of border alone": (
         FusePadPoolPass, PAD_POOL,
         {"ksize=[1,1,3,3]": "ksize=[1,1,1,1]"}, "padding must be less than [1, 1]"),
+    "windows of border alone at one end": (
+        FusePadPoolPass, PAD_POOL,
+        {"ksize=[1,1,3,3]": "ksize=[1,1,2,3]", "[0,0,0,0,1,1,1,1]": "[0,0,0,0,0,2,1,1]",
+         "float32[1,2,4,4] ND\n  output": "float32[1,2,5,4] ND\n  output"},
+        "padding must be less than [2, 3], found [0, 2, 1, 1]"),
 }  # fmt: skip
 
 

@@ -115,6 +115,16 @@ CASES: dict[str, tuple[type[Pass], str, str]] = {
         FuseLayerNormPass, NORM, "the result must be float32[1,8] ND, found float32[3,8] ND"),
     "mean square whose axis is gone": (
         FuseRmsNormPass, LOST_AXIS, "the mean must keep its axes"),
+    "mean square of another value": (
+        FuseRmsNormPass,
+        changed(LOST_AXIS, {
+            "keep_dims=false} : float32[8]": "keep_dims=true} : float32[8,1]",
+            "%a = Add(%v, %eps) : float32[8]": "%a = Add(%v, %eps) : float32[8,1]",
+            "%r = Sqrt(%a) : float32[8] ND":
+                "%r = Sqrt(%a) : float32[8,1] ND\n%o = Neg(%x) : float32[8,8] ND",
+            "RealDiv(%x, %r)": "RealDiv(%o, %r)",
+        }),
+        "what is squared must be divided"),
     "bias that repeats a column": (
         FuseMatmulBiasPass, BIAS, "the sum must keep the dims [4, 1], found [4, 2]"),
     "bias that gives a number an axis": (

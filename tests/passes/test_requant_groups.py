@@ -11,7 +11,7 @@ import pytest
 
 from atc_py.ir import Graph
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.passes.base import PassContext
+from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass
 from atc_py.passes.quant.fold_quant_scale import FoldQuantScalePass
 from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
@@ -280,6 +280,17 @@ def test_a_concat_joins_integers_on_v200(
 
 def test_channels_that_fill_no_block_are_not_joined_on_v200(run_pass: RunPass) -> None:
     assert run_pass(FuseRequantPass, joined(48, 1, "none"), soc=V200)[1] == 0
+
+
+@pytest.mark.parametrize("step", [FuseRequantPass, FoldQuantScalePass])
+def test_floats_of_no_layer_among_what_is_joined_keep_the_chain(
+    run_pass: RunPass, step: type[Pass]
+) -> None:
+    floats = "float32[1,32,2,4] ND"
+    text = joined(32, 1, "none").replace("input %x1 : int32[1,32,2,4] ND", f"input %d1 : {floats}")
+    lines = [line for line in text.splitlines() if not line.strip().startswith("%d1 = ")]
+    soc = V200 if step is FuseRequantPass else V100
+    assert run_pass(step, "\n".join(lines) + "\n", soc=soc)[1] == 0
 
 
 @pytest.mark.parametrize("relu", ["none", "each", "last"])

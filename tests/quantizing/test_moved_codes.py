@@ -10,6 +10,11 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import LAYERS_IN_BODIES, NO_FLOAT_LAYERS
+from atc_py.onnx_graph.folding.bind import observe_inputs
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.quantizing.layers.layers import layer_name
+from atc_py.quantizing.layers.qdq_nodes import _elements
+from tests.onnx_graph import onnx_files
 from tests.quantizing.float_networks import (
     FloatSketch,
     conv_network,
@@ -126,3 +131,17 @@ def test_layers_in_branches_are_named(tmp_path: Path, *, alone: bool) -> None:
     assert [each.code for each in done.warnings] == [LAYERS_IN_BODIES]
     assert "layers in the graphs of If stay in floats: 1 MatMul" in done.warnings[0].message
     assert done.written[0].integer_layers == 1
+
+
+def test_layers_have_names_of_their_own_and_open_values_no_size(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", [name], [f"{name}_out"], "relu") for name in "xz"]
+    inputs = {"x": (TensorProto.FLOAT, ["n", 3, "h"]), "z": (TensorProto.FLOAT, ["n", 3, 4])}
+    proto = onnx_files.model(nodes, inputs, ["x_out", "z_out"], {}, {"": 13})
+    path = onnx_files.save(proto, tmp_path)
+    file = read_model(path)
+    graph = file.graph(observe_inputs(path, file.inputs, {}))
+    taken: set[str] = set()
+    named = [layer_name(graph.nodes[0], taken) for _ in range(3)]
+    assert named == ["relu", "x_out", "x_out_2"]
+    wanted = {("z",): 12, ("z", "z"): 24, ("x",): None, ("z", "x"): None, ("nowhere",): None}
+    assert {names: _elements(graph, names) for names in wanted} == wanted

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule, library
+from tests.failures import in_one_item
 from tests.spec.every_list import parameters
 from tests.spec.list_digest import DIGEST, SPELLINGS, Entry, default_in, entries, index_rows
 
@@ -218,7 +219,7 @@ def _text(values: Any) -> str:
 # Every page -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", PAGES)
+@in_one_item("spec", PAGES)
 def test_file_says_what_the_page_says(spec: OpSpec) -> None:
     differing = {name: (said, own) for name, said, own in _facts(spec) if said != own}
     read = {fact: own for (op, fact), (own, _) in READINGS.items() if op == spec.op}

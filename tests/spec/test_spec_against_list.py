@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atc_py.spec import OpSpec, all_specs
-from tests.failures import Failures
+from tests.failures import Failures, in_one_item
 
 LIST = Path(__file__).resolve().parents[2] / ".." / "shared/reference/onnx_operator_spec_list.zh.md"
 pytestmark = pytest.mark.skipif(not LIST.is_file(), reason="the operator list is not here")
@@ -54,7 +54,7 @@ def _of(spec: OpSpec) -> list[str]:
     return sections[spec.listed_as or spec.op]
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@in_one_item("spec", SPECS)
 def test_spec_says_what_the_list_says(spec: OpSpec) -> None:
     with Failures() as failures:
         for check in (_same_opsets, _same_dtypes, _same_attributes, _same_numbers):

@@ -8,6 +8,7 @@ from atc_py.diag.codes import BAD_SPEC
 from atc_py.spec import yaml_reader
 from atc_py.spec.document import MAX_BYTES
 from atc_py.spec.yaml_reader import read_document
+from tests.failures import in_one_item
 
 LOADERS = [
     yaml.SafeLoader,
@@ -53,7 +54,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@in_one_item("name", FAULTS)
 def test_document_fault_names_line_and_column(name: str) -> None:
     text, where, message = FAULTS[name]
     with pytest.raises(AtcError) as caught:

@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from atc_py.spec import AttributeType, OperandSpec, OpSpec, find_spec
 from atc_py.tensor.dtypes import DType
-from tests.failures import Failures
+from tests.failures import Failures, in_one_item
 from tests.spec.every_list import each_spec, parameters
 from tests.spec.one_node import CUSTOM_DOMAIN, build
 
@@ -61,7 +61,7 @@ def _with_ranks(model: onnx.ModelProto, spec: OpSpec) -> onnx.ModelProto:
 # The examples -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@in_one_item("spec", SPECS)
 def test_spec_has_an_example_that_fits_its_rows(spec: OpSpec) -> None:
     with Failures() as failures:
         with failures.of("presence"):
@@ -108,7 +108,7 @@ def _values_are_of_their_types(spec: OpSpec) -> None:
             assert type(item) is kinds[row.type.element]
 
 
-@pytest.mark.parametrize("spec", OF_ONNX)
+@in_one_item("spec", OF_ONNX)
 def test_example_is_a_node_that_onnx_accepts_at_every_listed_opset(spec: OpSpec) -> None:
     with Failures() as failures:
         for opset in spec.opsets:
@@ -133,7 +133,7 @@ def _accepted_by_onnx(spec: OpSpec, opset: int) -> None:
     assert TensorProto.UNDEFINED not in elements
 
 
-@pytest.mark.parametrize("spec", CUSTOM)
+@in_one_item("spec", CUSTOM)
 def test_example_of_a_custom_operator_is_a_model(spec: OpSpec) -> None:
     model = build(spec, 13)
     onnx.checker.check_model(_with_ranks(model, spec))

@@ -20,7 +20,7 @@ from atc_py.spec.deviations import DeviationRule
 from atc_py.spec.rule import Rule
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
-from tests.failures import Failures
+from tests.failures import Failures, in_one_item
 from tests.spec.every_list import each_spec, list_of, parameters
 
 OPERATORS = (
@@ -91,7 +91,7 @@ def test_operators_have_specifications() -> None:
 # Against ONNX's own definitions -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", OF_ONNX)
+@in_one_item("spec", OF_ONNX)
 def test_spec_is_as_onnx_defines_it(spec: OpSpec) -> None:
     with Failures() as failures:
         for opset in spec.opsets:

@@ -13,6 +13,7 @@ from atc_py.spec.document import MAX_BYTES
 from atc_py.spec.lint import LintResult, lint
 from atc_py.spec.lists import operator_lists
 from tests.executed_lines import PACKAGE, executed
+from tests.failures import in_one_item
 
 GOOD = """\
 op: Demo
@@ -151,7 +152,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@in_one_item("name", FAULTS)
 def test_lint_fault_names_line_column_and_hint(tmp_path: Path, name: str) -> None:
     old, new, message, help_ = FAULTS[name]
     text = GOOD.replace(old, new, 1) if old in GOOD else pytest.fail("the text must stand")

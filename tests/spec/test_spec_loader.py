@@ -10,6 +10,7 @@ from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
 from atc_py.spec import AttributeType, Level, OpSpec, load_spec, parse_spec
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 from tests.sampling import examples
 
 GOOD = """\
@@ -310,7 +311,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@in_one_item("name", FAULTS)
 def test_loader_fault_names_line_column_and_hint(name: str) -> None:
     old, new, message, help_ = FAULTS[name]
     assert GOOD.count(old) == 1, "the replaced text must stand once"

@@ -9,6 +9,7 @@ import onnx.helper
 import pytest
 
 from atc_py.spec import AttributeSpec, OpSpec, library
+from tests.failures import in_one_item
 from tests.spec.every_list import LISTS, each_spec, list_of
 
 MEANINGS = {
@@ -48,7 +49,7 @@ def _rows() -> Iterator[tuple[OpSpec, AttributeSpec]]:
                 yield spec, row
 
 
-@pytest.mark.parametrize(("spec", "name", "schema"), list(_cases()))
+@in_one_item(("spec", "name", "schema"), list(_cases()))
 def test_attribute_of_a_later_opset_has_a_row(spec: OpSpec, name: str, schema: Any) -> None:
     row = spec.attribute(name)
     assert row is not None

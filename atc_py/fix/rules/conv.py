@@ -69,7 +69,10 @@ def conv_far_pads(ctx: RuleContext) -> Sequence[str]:
     REORDERED,
     case("Conv", [1, 2, 1, 9000], data(3, 2, 1, 5), data(3), strides=[1, 2], pads=[0, 2, 0, 2]),
     miss=case("Conv", [1, 2, 5000, 5000], data(3, 2, 3, 3)),
-    boundary=case("Conv", [1, 1, 1, 4097], data(2, 1, 1, 255), strides=[1, 63]),
+    boundary=(
+        case("Conv", [1, 1, 1, 4097], data(2, 1, 1, 255), strides=[1, 63]),
+        case("Conv", [1, 1, 1, 4098], data(2, 1, 1, 3), auto_pad="SAME_LOWER", dilations=[1, 2]),
+    ),
 )
 def conv_long_row(ctx: RuleContext) -> str:
     """A convolution of one row longer than 4096 -> Pad, Slice into rows that overlap, Concat as

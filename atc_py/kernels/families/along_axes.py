@@ -158,7 +158,6 @@ class _AlongAxes(Family):
             "low": {"int8": "-128", "uint8": "0", "bool": "0"}.get(x.dtype.value),
             "high": {"int8": "127", "uint8": "255", "bool": "1"}.get(x.dtype.value),
             "p": kernel.attributes.get("p"),
-            "axes": [each for each in _AXES if each in kernel.attributes],
             "reverse": bool(kernel.attributes.get("reverse")),
             "exclusive": bool(kernel.attributes.get("exclusive")),
             "lanes": 0,

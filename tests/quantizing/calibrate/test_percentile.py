@@ -49,6 +49,12 @@ def test_range_keeps_all_and_follows_even_values() -> None:
     assert PERCENTILE.range_of_array(array, RangeOptions(percentile=100)) == ValueRange(
         float(array[0]), 10.0
     )
+    for name in NAMES:
+        other = values(name, 1000)
+        whole = PERCENTILE.range_of_array(other, RangeSettings(percentile=100))
+        both = PERCENTILE.range_of_array(other, RangeSettings(percentile=100, symmetric=True))
+        assert whole == Range(float(other.min()), float(other.max())), name
+        assert both.high == -both.low == np.abs(other).max(), name
     for percentile, theirs in ((99.9, (0.001, 9.990234)), (99, (0.048828, 9.941406))):
         found = PERCENTILE.range_of_array(array, RangeOptions(percentile=percentile))
         cut = (100 - percentile) / 200 * 10
