@@ -6,15 +6,15 @@ from atc_py.adapters.ais_bench.arguments import OPTIONS, BenchEffect, BenchOptio
 
 _HEAD = """# ais_bench
 
-`atc_py.adapters.ais_bench` has the interface of ais_bench, with offline models of atc-py on the simulated NPU. A published script needs
+`atc_py.ais_bench` has the interface of ais_bench, with offline models of atc-py on the simulated NPU. A published script needs
 another import and nothing else:
 
 ```python
-from atc_py.adapters.ais_bench.infer.interface import InferSession  # instead of: ais_bench.infer.interface
+from atc_py.ais_bench.infer.interface import InferSession  # instead of: ais_bench.infer.interface
 ```
 
 ```sh
-python -m atc_py.adapters.ais_bench --model first.om --input images --output results --outfmt NPY  # instead of: python -m ais_bench ...
+python -m atc_py.ais_bench --model first.om --input images --output results --outfmt NPY  # instead of: python -m ais_bench ...
 ```
 
 The source of this page is ais_bench as of June 2023, read in its source [proven]; what later versions add was read in the API guide and
@@ -43,7 +43,7 @@ results. A session counts 1,000,000 runs at most. Warm-up runs are checked and n
 | `load_aipp_config_file(file, batch)`, `get_dym_aipp_input_exist()`, `check_dym_aipp_input_exist()` | settings of dynamic AIPP from the section `[aipp_op]` of a file; a word that AIPP does not have is refused |
 | `free_resource()`, `finalize()` | unload the model; unload all models of the process |
 
-`MultiDeviceSession` runs its devices one after another. `MemorySummary` has the times of copies. `atc_py.adapters.ais_bench.aclruntime` has
+`MultiDeviceSession` runs its devices one after another. `MemorySummary` has the times of copies. `atc_py.ais_bench.aclruntime` has
 `InferenceSession`, `session_options`, `Tensor` and `dtype` for scripts that use that module. Every refusal is a RuntimeError, after
 lines `[ERROR] ...` on standard output; our own code (`ATC2001`) stands in its text.
 

@@ -3,7 +3,7 @@
 DOCUMENTS: dict[str, str] = {
     "check": "version, tool, verdict, models, counts, precision_mode, soc, soc_note, "
     "operator_list, cann, options, lang, baseline",
-    "compare": "model, soc, precision_mode, semantics, samples, engines, device, original_form, stopped, "
+    "compare": "model, soc, precision_mode, semantics, newer, samples, engines, device, original_form, stopped, "
     "first_bad, verdict, outputs, own_errors, layers, device_alone, original_alone, suggestion, seconds, "
     "bytes, warnings, diagnostics",
     "config": "file, settings",
@@ -31,8 +31,9 @@ DOCUMENTS: dict[str, str] = {
     "constraints, deviations, quantized, restated_since, versions, example, notes, kept, special_case",
     "ops validate": "specifications, diagnostics",
     "plan": "model, soc, target, reached, samples, chosen, float16, float32, suggested, curve, nodes, "
-    "keep_dtype, customize_dtypes, candidates, excluded, trials, exhaustive, warnings, diagnostics",
-    "profile": "model, semantics, calibration, socs, gears",
+    "keep_dtype, customize_dtypes, candidates, excluded, trials, exhaustive, newer, warnings, "
+    "diagnostics",
+    "profile": "model, semantics, newer, calibration, socs, gears",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",

@@ -1,4 +1,4 @@
-"""`python -m atc_py.adapters.ais_bench` as a program: streams, signals and bugs are handled as by `atc-py`."""
+"""`python -m atc_py.ais_bench` as a program: streams, signals and bugs are handled as by `atc-py`."""
 
 import sys
 from collections.abc import Sequence

@@ -19,7 +19,7 @@ def imported(module: str, function: str, package: str) -> set[str]:
 
 
 def test_one_operator_imports_its_own_family() -> None:
-    found = imported("emit.registry", "families_of", "emit.families")
+    found = imported("kernels.registry", "families_of", "kernels.families")
     assert found == {"elementwise", "skeleton"}
 
 

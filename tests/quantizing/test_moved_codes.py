@@ -1,6 +1,8 @@
 """Movement and pools between quantized layers: on codes, with the same results."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -135,7 +137,10 @@ def test_layers_in_branches_are_named(tmp_path: Path, *, alone: bool) -> None:
 
 def test_layers_have_names_of_their_own_and_open_values_no_size(tmp_path: Path) -> None:
     nodes = [helper.make_node("Relu", [name], [f"{name}_out"], "relu") for name in "xz"]
-    inputs = {"x": (TensorProto.FLOAT, ["n", 3, "h"]), "z": (TensorProto.FLOAT, ["n", 3, 4])}
+    inputs: Mapping[str, Any] = {
+        "x": (TensorProto.FLOAT, ["n", 3, "h"]),
+        "z": (TensorProto.FLOAT, ["n", 3, 4]),
+    }
     proto = onnx_files.model(nodes, inputs, ["x_out", "z_out"], {}, {"": 13})
     path = onnx_files.save(proto, tmp_path)
     file = read_model(path)

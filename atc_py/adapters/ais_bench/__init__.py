@@ -1,6 +1,6 @@
 """The interface of ais_bench on the simulated device: `InferSession`, and its command line.
 
-A script needs another import and nothing else: `from atc_py.adapters.ais_bench.infer.interface import
+A script needs another import and nothing else: `from atc_py.ais_bench.infer.interface import
 InferSession`. Times are estimates of the time on the NPU, as `atc-py profile` has them.
 """
 

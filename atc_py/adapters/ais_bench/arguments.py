@@ -208,7 +208,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[
         RuntimeError: options contradict each other, or one is not modeled.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m atc_py.adapters.ais_bench",
+        prog="python -m atc_py.ais_bench",
         description="Run an offline model of atc-py on the simulated NPU, as ais_bench does on a board.",
     )
     for each in OPTIONS:

@@ -1,4 +1,4 @@
-"""`python -m atc_py.adapters.ais_bench`: files, log, summary, exit status."""
+"""`python -m atc_py.ais_bench`: files, log, summary, exit status."""
 
 import json
 import re
@@ -421,7 +421,7 @@ def test_model_that_cannot_be_read_ends_with_one(bench: Any) -> None:
 
 def test_module_runs_as_a_program(om: str) -> None:
     ran = subprocess.run(
-        [sys.executable, "-m", "atc_py.adapters.ais_bench", "--model", om],
+        [sys.executable, "-m", "atc_py.ais_bench", "--model", om],
         capture_output=True, check=False, text=True,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr

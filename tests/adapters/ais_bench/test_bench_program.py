@@ -1,4 +1,4 @@
-"""`python -m atc_py.adapters.ais_bench` as a process: its streams, signals and bugs."""
+"""`python -m atc_py.ais_bench` as a process: its streams, signals and bugs."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from atc_py.adapters.ais_bench.infer.interface import InferSession
 from atc_py.cli.bench_program import main
 from tests.adapters.ais_bench.test_infer_session import image
 
-PROGRAM = [sys.executable, "-m", "atc_py.adapters.ais_bench"]
+PROGRAM = [sys.executable, "-m", "atc_py.ais_bench"]
 
 
 def started(*words: str, **how: Any) -> subprocess.Popen[str]:

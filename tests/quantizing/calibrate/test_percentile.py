@@ -51,9 +51,9 @@ def test_range_keeps_all_and_follows_even_values() -> None:
     )
     for name in NAMES:
         other = values(name, 1000)
-        whole = PERCENTILE.range_of_array(other, RangeSettings(percentile=100))
-        both = PERCENTILE.range_of_array(other, RangeSettings(percentile=100, symmetric=True))
-        assert whole == Range(float(other.min()), float(other.max())), name
+        whole = PERCENTILE.range_of_array(other, RangeOptions(percentile=100))
+        both = PERCENTILE.range_of_array(other, RangeOptions(percentile=100, symmetric=True))
+        assert whole == ValueRange(float(other.min()), float(other.max())), name
         assert both.high == -both.low == np.abs(other).max(), name
     for percentile, theirs in ((99.9, (0.001, 9.990234)), (99, (0.048828, 9.941406))):
         found = PERCENTILE.range_of_array(array, RangeOptions(percentile=percentile))
