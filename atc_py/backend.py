@@ -14,7 +14,7 @@ from onnx import helper
 from onnx.backend.base import Backend, BackendRep
 
 from atc_py.api import convert, load
-from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT
+from atc_py.diag import BAD_OPTION, BAD_RUN_INPUT
 from atc_py.pipeline.running.model import Model
 from atc_py.text import Text
 

@@ -69,6 +69,44 @@ SIM = {
 """Packages and modules the simulator imports: it is the oracle, shared code would share bugs."""
 
 
+FACES = {
+    "diag": set(),
+    "ir": set(),
+    "tensor": set(),
+    "text": {"language", "packed"},  # functions have their names
+}
+"""Packages that others enter through their faces alone, with the modules that may be named beside them.
+
+The others load their modules as they are needed: a face that imports all would load them with any.
+"""
+
+
+def entered_beside_faces(module: str, text: str) -> list[str]:
+    """Modules of packages with faces that another package imports from."""
+    own = module.partition(".")[0]
+    modules = (n.module or "" for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ImportFrom))
+    beside = []
+    for name in modules:
+        top, _, rest = name.partition(".")
+        package, _, inner = rest.partition(".")
+        known = FACES.get(package) if top == "atc_py" and package != own else None
+        if inner and known is not None and inner not in known:
+            beside.append(name)
+    return beside
+
+
+def test_packages_are_entered_through_their_faces() -> None:
+    texts = {module_name(path): path.read_text(encoding="utf-8") for path in MODULES}
+    beside = {name: entered_beside_faces(name, text) for name, text in texts.items()}
+    assert {name: modules for name, modules in beside.items() if modules} == {}
+
+
+def test_import_beside_a_face_is_caught() -> None:
+    text = "from atc_py.ir.graph import Graph\nfrom atc_py.ir import Node"
+    assert entered_beside_faces("passes.base", text) == ["atc_py.ir.graph"]
+    assert entered_beside_faces("ir.verifier", text) == []
+
+
 def imported_names(text: str) -> Iterator[str]:
     """Yield dotted names of all imports, also those inside functions and for type checking."""
     for node in ast.walk(ast.parse(text)):

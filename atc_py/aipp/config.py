@@ -8,9 +8,7 @@ from typing import NamedTuple
 from atc_py.aipp.fields import AIPP_FIELDS, AIPP_MODES, AippField, FieldKind, find_field
 from atc_py.aipp.image_formats import IMAGE_FORMATS, OTHER_FORMATS
 from atc_py.aipp.text_format import TextField, TextFormatError, TextPlace, TextValue
-from atc_py.diag import AtcError, AtcFault, Place
-from atc_py.diag.codes import BAD_AIPP
-from atc_py.diag.suggestions import nearest
+from atc_py.diag import BAD_AIPP, AtcError, AtcFault, Place, nearest
 from atc_py.text import Text
 
 AippValue = bool | int | float | str

@@ -9,8 +9,7 @@ from atc_py.aipp.fields import BIASES, MATRIX, channel_fields
 from atc_py.aipp.file import AippFile
 from atc_py.aipp.image_formats import image_format
 from atc_py.aipp.settings import default_matrix
-from atc_py.diag import Diagnostic, Place
-from atc_py.diag.codes import DOUBTFUL_AIPP
+from atc_py.diag import DOUBTFUL_AIPP, Diagnostic, Place
 from atc_py.text import Text
 
 _MOST_FACTORS = 32767 * 256 // 255

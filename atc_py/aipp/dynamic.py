@@ -13,8 +13,7 @@ from atc_py.aipp.image_formats import image_format
 from atc_py.aipp.parameters import settings_of_bytes
 from atc_py.aipp.settings import AippSettings, source_bytes
 from atc_py.aipp.text_format import TextFormatError, TextPlace, TextValue
-from atc_py.diag import AtcError, AtcFault, Place
-from atc_py.diag.codes import BAD_AIPP, BAD_OPTION
+from atc_py.diag import BAD_AIPP, BAD_OPTION, AtcError, AtcFault, Place
 from atc_py.system.input_files import read_bytes
 from atc_py.text import Text, plural
 

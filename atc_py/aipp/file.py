@@ -8,8 +8,7 @@ from atc_py.aipp.config import AippConfig, config_of_fields
 from atc_py.aipp.fields import AIPP_FIELDS, AippField, FieldKind
 from atc_py.aipp.image_formats import IMAGE_FORMATS, OTHER_FORMATS
 from atc_py.aipp.text_format import TextField, TextFormatError, TextPlace, read_fields
-from atc_py.diag import AtcError, AtcFault, Place
-from atc_py.diag.codes import BAD_AIPP
+from atc_py.diag import BAD_AIPP, AtcError, AtcFault, Place
 from atc_py.system.input_files import read_bytes
 from atc_py.text import Text
 

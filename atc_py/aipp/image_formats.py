@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from atc_py.diag.codes import BAD_AIPP
+from atc_py.diag import BAD_AIPP
 from atc_py.text import Text
 
 

@@ -12,8 +12,7 @@ from struct import error as struct_error
 
 from atc_py.aipp.image_formats import IMAGE_FORMATS, image_format
 from atc_py.aipp.settings import AippSettings
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_AIPP
+from atc_py.diag import BAD_AIPP, AtcError, Place
 from atc_py.text import Text
 
 _HEADER = Struct("<B4b3x2i9h6x3B3B18x")

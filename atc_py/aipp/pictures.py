@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from atc_py.aipp.image_formats import image_format
 from atc_py.aipp.settings import AippSettings, source_shape
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_PICTURE, NO_PILLOW
+from atc_py.diag import BAD_PICTURE, NO_PILLOW, AtcError, Place
 from atc_py.system.input_files import opened
 from atc_py.text import Text
 

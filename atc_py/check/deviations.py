@@ -9,8 +9,7 @@ from atc_py.check.conditions import ask, concerns
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.reading import Answer, State
 from atc_py.check.sentences import filled, predicate_of
-from atc_py.diag import Place
-from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
+from atc_py.diag import DEVIATES_ON_CANN, REFUSED_BY_PARSER, Place
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import ONNX_DOMAINS, OpSpec
 from atc_py.spec.deviations import Certainty, Deviation

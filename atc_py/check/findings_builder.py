@@ -13,15 +13,16 @@ from atc_py.check.predicate import Predicate
 from atc_py.check.reading import Answer, State, shown
 from atc_py.check.restating import OpsetPlacement, OpsetRefusal
 from atc_py.check.sentences import filled
-from atc_py.diag import Code, Place
-from atc_py.diag.codes import (
+from atc_py.diag import (
     ATTR_NOT_LISTED,
     OPERAND_NOT_LISTED,
     OPERATOR_RESTATED,
     UNKNOWN_OPERATOR,
     UNSUPPORTED_OPSET,
+    Code,
+    Place,
+    nearest,
 )
-from atc_py.diag.suggestions import nearest
 from atc_py.onnx_graph.source import SchemaHistory, SourceModel, SourceNode
 from atc_py.spec import ONNX_DOMAINS, Level, Library, OpSpec, Rule
 from atc_py.spec.rewrites import EFFECTS, REWRITES

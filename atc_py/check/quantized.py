@@ -8,19 +8,19 @@ from math import prod
 
 from atc_py.check.condition_words import soc_words
 from atc_py.check.findings import Finding, Standing
-from atc_py.diag import Place
-from atc_py.diag.codes import (
+from atc_py.diag import (
     LAYER_ON_FLOATS,
     LAYER_ON_INT8,
     LAYER_ROLLED_BACK,
     QUANT_ROOT_RESET,
     QUANT_ROUND_MODE,
     UNSUPPORTED_FORM,
+    Place,
 )
 from atc_py.onnx_graph.source import Outcome, QuantizedNode, SourceModel, SourceNode, SourceTensor
 from atc_py.system.structs import replace
 from atc_py.target import Soc
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import Text, plural, verbatim
 
 _LAYERS = frozenset({"Conv", "ConvTranspose"})

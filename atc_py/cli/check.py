@@ -126,7 +126,7 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be an output file.
     """
-    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 
     given = {"--output": output, "--check-report": check_report}

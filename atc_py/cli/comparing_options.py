@@ -70,7 +70,7 @@ def report_and_suggestion(
     Raises:
         AtcError: BAD_OPTION where both are one file, and for what no file can be called.
     """
-    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 
     path = None if output is None else output_file(output, [model], "--output")

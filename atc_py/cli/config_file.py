@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_CONFIG
-from atc_py.diag.suggestions import nearest
+from atc_py.diag import BAD_CONFIG, AtcError, Place, nearest
 from atc_py.text import Text
 
 _OWN, _SHARED = "atc-py.toml", "pyproject.toml"

@@ -110,7 +110,7 @@ def _report_files(given: Sequence[str]) -> list[Path]:
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be a report.
     """
-    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 
     paths = [output_file(each, [], "--report") for each in given]

@@ -12,8 +12,7 @@ from atc_py.text import Text
 @AS_JSON
 def explain(*, code: str | None, as_json: bool) -> None:
     """Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all."""
-    from atc_py.diag.codes import UNKNOWN_NAME, all_codes, find_code
-    from atc_py.diag.suggestions import nearest
+    from atc_py.diag import UNKNOWN_NAME, all_codes, find_code, nearest
     from atc_py.report.explained import code_json, code_list, code_page
     from atc_py.text.language import language
 

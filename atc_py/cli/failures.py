@@ -8,8 +8,7 @@ import click
 
 from atc_py.cli.console import print_diagnostics
 from atc_py.cli.streams import StdoutError
-from atc_py.diag import AtcError, Diagnostic, ExitCode
-from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL
+from atc_py.diag import BAD_OPTION, CANNOT_WRITE, INTERNAL, AtcError, Diagnostic, ExitCode
 from atc_py.system.exhaustion import exhausted
 from atc_py.text import Text, os_reason, verbatim
 

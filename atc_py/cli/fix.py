@@ -86,7 +86,7 @@ def _report_file(
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be a report, and for formats
             that contradict each other.
     """
-    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 
     if report is None:

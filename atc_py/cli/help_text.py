@@ -137,7 +137,7 @@ def _refuse_repeated(context: click.Context, args: list[str]) -> None:
         if option.multiple or option.count:
             continue
         if option.name in seen and not (option.is_flag and not option.secondary_opts):
-            from atc_py.diag.codes import BAD_OPTION
+            from atc_py.diag import BAD_OPTION
 
             raise BAD_OPTION.error(
                 Text("{option} is given twice, and takes one value", option=option.opts[0]),

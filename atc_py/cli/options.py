@@ -12,7 +12,7 @@ import msgspec
 from click.decorators import FC
 
 from atc_py.cli.language_options import LANG as LANG
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.option import Option, OptionField, fields_of, keywords_of, options_in
 from atc_py.text import Text, plural

@@ -155,7 +155,7 @@ def _write(text: str, path: Path) -> None:
 
 def _missed(done: DtypePlan) -> list[Diagnostic]:
     """BELOW_TARGET for a target that no assignment reaches."""
-    from atc_py.diag.codes import BELOW_TARGET
+    from atc_py.diag import BELOW_TARGET
 
     if done.reached:
         return []

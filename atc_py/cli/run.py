@@ -178,7 +178,7 @@ def _archive(given: str, model: Path) -> Path:
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be one.
     """
-    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 
     path = output_file(given, [model], "--save")

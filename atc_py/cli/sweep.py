@@ -18,7 +18,7 @@ from atc_py.cli.console import (
     progress,
 )
 from atc_py.cli.sample_option import JOBS, number_of_samples
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.options.compile_options import (
     DEFAULT_LIST,
     LIST_VARIABLE,
@@ -329,8 +329,7 @@ def _not_compared(rows: Sequence[SweepRow]) -> Text:
 
 def _findings(failed: Sequence[SweepRow]) -> list[Any]:
     """A finding for each row that did not come to its end."""
-    from atc_py.diag import Place
-    from atc_py.diag.codes import ROW_FAILED
+    from atc_py.diag import ROW_FAILED, Place
 
     found = []
     for row in failed:

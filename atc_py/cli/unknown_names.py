@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_OPTION
-from atc_py.diag.suggestions import nearest
+from atc_py.diag import BAD_OPTION, AtcError, nearest
 from atc_py.text import Text
 
 if TYPE_CHECKING:

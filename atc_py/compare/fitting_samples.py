@@ -13,8 +13,7 @@ from atc_py.compare.sample_source import (
     sample_arrays,
     sample_paths,
 )
-from atc_py.diag import AtcError, Diagnostic, Sink
-from atc_py.diag.codes import NO_SAMPLES
+from atc_py.diag import NO_SAMPLES, AtcError, Diagnostic, Sink
 from atc_py.options.gears import Gears
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.pipeline.running.model import Port
@@ -22,7 +21,7 @@ from atc_py.pipeline.running.sample_files import FileSamples
 from atc_py.pipeline.running.samples import ArraySamples, Samples, has_rows
 from atc_py.results.picture_inputs import picture_inputs
 from atc_py.system.structs import replace
-from atc_py.tensor.shapes import closed_shape
+from atc_py.tensor import closed_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from atc_py.compare.comparison_session import GivenSamples
 from atc_py.compare.fitting_samples import FittingSamples, NoFittingSampleError
 from atc_py.compare.model import compare_model
-from atc_py.diag import AtcError, Diagnostic, ExitCode
-from atc_py.diag.codes import BAD_SAMPLE, NO_SAMPLES
+from atc_py.diag import BAD_SAMPLE, NO_SAMPLES, AtcError, Diagnostic, ExitCode
 from atc_py.options.gears import Gears, format_gear
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison

@@ -8,8 +8,7 @@ have one name, but for int32 sums, which that form has not.
 from pathlib import Path
 
 from atc_py.compare.reference import ReferenceModel, open_reference
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, Place
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form

@@ -19,16 +19,14 @@ from atc_py.compare.observed import DEVICES, observed_device
 from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.spreads import Spread
 from atc_py.device.backend import LoadedModel
-from atc_py.diag import AtcError
-from atc_py.diag.codes import DEVICE_FAILED
+from atc_py.diag import DEVICE_FAILED, AtcError
 from atc_py.package.schema import FIXED
 from atc_py.results.cann_nodes import CannSemantics
 from atc_py.results.judgment import MagnitudeHistogram, Ranking, SampleSpread
 from atc_py.results.layer import NOISE
 from atc_py.results.layer_comparison import Alone, LayerComparison
 from atc_py.system.structs import replace
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.sameness import best_places
+from atc_py.tensor import DType, best_places
 from atc_py.text import Text
 
 # Such an output has floats of shape [N, classes], two classes or more, and N rows as the model's inputs

@@ -26,8 +26,7 @@ from atc_py.compare.reference_engines import (
     start_onnx_reference,
     start_onnxruntime,
 )
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
+from atc_py.diag import BAD_MODEL, REFERENCE_FAILED, AtcError, Place
 from atc_py.onnx_graph.reading.mapped import reading_errors
 from atc_py.onnx_graph.reading.onnx_file import balanced_values
 from atc_py.system.input_files import check_regular

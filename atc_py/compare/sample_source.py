@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from atc_py.compare.input_roles import Role
 from atc_py.compare.inputs import fitting_feeds
-from atc_py.diag import AtcError, Place, Sink
-from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES
+from atc_py.diag import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, AtcError, Place, Sink
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.sample_files import FileSamples

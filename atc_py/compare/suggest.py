@@ -23,8 +23,7 @@ from atc_py.compare.candidates import (
 )
 from atc_py.compare.targets import reaches, targets_text
 from atc_py.compare.trials import Trial
-from atc_py.diag import AtcError
-from atc_py.diag.codes import NO_KERNEL
+from atc_py.diag import NO_KERNEL, AtcError
 from atc_py.package.schema import OmModel
 from atc_py.results.layer_comparison import Excluded, KeptNode, LayerComparison, Suggestion
 from atc_py.system.structs import replace

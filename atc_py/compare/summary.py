@@ -14,8 +14,7 @@ from atc_py.compare.model import compare_model
 from atc_py.compare.targets import missed_by_all, missed_targets
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.estimate import Fit
-from atc_py.diag import AtcError, ExitCode
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, AtcError, ExitCode
 from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.gears import Gears, format_gear

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 
-from atc_py.diag import Diagnostic, Place
-from atc_py.diag.codes import BAD_OPTION, BELOW_TARGET, DEVICE_FAILED
+from atc_py.diag import BAD_OPTION, BELOW_TARGET, DEVICE_FAILED, Diagnostic, Place
 from atc_py.results.layer_comparison import LayerComparison, least_text, misses_of
 from atc_py.text import COMMA, Text
 

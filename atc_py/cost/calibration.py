@@ -22,8 +22,7 @@ from atc_py.cost.factors import EXPECTED, Factors
 from atc_py.cost.measurements import Measurement
 from atc_py.cost.pipes import PIPES
 from atc_py.cost.traffic import memory_of
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_FACTORS
+from atc_py.diag import BAD_FACTORS, Place
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
 from atc_py.system.structs import replace

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from atc_py.cost.estimate import Estimate, Fit, estimate
 from atc_py.cost.pipes import PIPES
 from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
-from atc_py.ir.memory_plan import size_in_arena
+from atc_py.ir import size_in_arena
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
 from atc_py.system.structs import Result
 from atc_py.target import Soc, find_soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import element_count
+from atc_py.tensor import DType, Format, element_count
 from atc_py.text import Text
 
 

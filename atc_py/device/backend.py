@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from importlib.metadata import EntryPoint, entry_points
 
 from atc_py.device.backend import DeviceBackend
-from atc_py.diag import AtcError
-from atc_py.diag.codes import UNKNOWN_DEVICE
+from atc_py.diag import UNKNOWN_DEVICE, AtcError
 from atc_py.text import Text
 
 _GROUP = "atc_py.devices"

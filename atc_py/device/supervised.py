@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel, NodeProfile
 from atc_py.device.guarded import broken_backend, find_guarded
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_TIMEOUT
+from atc_py.diag import BAD_OPTION, BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_TIMEOUT, Place
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel
 from atc_py.system.memory_limit import memory_limit
 from atc_py.system.worker import Bounds, NoAnswerError, Part, Worker, as_error, describe_end
-from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor import DType, UnknownDTypeError
 from atc_py.text import Text, os_reason
 from atc_py.text.packed import packed, unpacked
 

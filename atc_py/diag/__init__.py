@@ -1,15 +1,9 @@
 """Diagnostics: coded findings with a place and a hint, and the exception that carries them."""
 
-from atc_py.diag.diagnostic import (
-    AtcError,
-    AtcFault,
-    Code,
-    Diagnostic,
-    ExitCode,
-    Place,
-    Severity,
-)
+from atc_py.diag.codes import *  # noqa: F403  (every code)
+from atc_py.diag.diagnostic import AtcError, AtcFault, Code, Diagnostic, ExitCode, Place, Severity
 from atc_py.diag.sink import Sink
+from atc_py.diag.suggestions import nearest, nearest_of_many
 
 __all__ = [
     "AtcError",
@@ -20,4 +14,6 @@ __all__ = [
     "Place",
     "Severity",
     "Sink",
+    "nearest",
+    "nearest_of_many",
 ]

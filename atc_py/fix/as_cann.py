@@ -11,8 +11,7 @@ from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.deviations import Met, deviation_findings, met_deviations
 from atc_py.check.evaluate import check_view
 from atc_py.check.reading import State
-from atc_py.diag import AtcError, Diagnostic
-from atc_py.diag.codes import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
+from atc_py.diag import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER, AtcError, Diagnostic
 from atc_py.fix.cann import FORMS
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import bound_node, nodes_before
@@ -30,7 +29,7 @@ from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.spec import Library
 from atc_py.spec.deviations import Certainty
 from atc_py.system.structs import replace
-from atc_py.tensor.shapes import Shape
+from atc_py.tensor import Shape
 from atc_py.text import Text, Words
 
 _MOST_ROUNDS = 8

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Standing
-from atc_py.diag.codes import OPERATOR_RESTATED
+from atc_py.diag import OPERATOR_RESTATED
 from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
@@ -30,7 +30,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library
 from atc_py.system.structs import replace
-from atc_py.tensor.shapes import Shape
+from atc_py.tensor import Shape
 
 # Rounds of rules, beside one for each level of graphs in graphs; a form takes few.
 _MOST_ROUNDS = 60

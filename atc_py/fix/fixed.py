@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from atc_py.check.evaluate import Checked
-from atc_py.diag.codes import FIX_NOT_SETTLED
+from atc_py.diag import FIX_NOT_SETTLED
 from atc_py.fix.context import NewNode
 from atc_py.fix.facts import Maker
 from atc_py.fix.range_rules import Range

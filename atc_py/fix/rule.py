@@ -8,8 +8,7 @@ from enum import Enum
 from functools import cache
 from typing import TypeAlias
 
-from atc_py.diag.codes import BAD_OPTION
-from atc_py.diag.suggestions import nearest
+from atc_py.diag import BAD_OPTION, nearest
 from atc_py.fix.case import RuleCase
 from atc_py.fix.context import RuleContext
 from atc_py.text import Text

@@ -8,14 +8,14 @@ import msgspec
 import numpy as np
 
 from atc_py.check.evaluate import Checked
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.ir import DenseConst
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode, SourceTensor
 from atc_py.system.memory_limit import require_memory
-from atc_py.tensor.shapes import element_count
+from atc_py.tensor import element_count
 from atc_py.text import Text
 
 

@@ -1,6 +1,6 @@
 """Conditions of rules: one that does not hold ends the rule at a node, in words."""
 
-from atc_py.text.text import made_text
+from atc_py.text import made_text
 
 
 class UnfitError(Exception):

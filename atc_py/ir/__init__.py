@@ -1,34 +1,65 @@
 """The target IR: a small SSA graph of CANN graph operators."""
 
 from atc_py.ir.constants import (
+    CLIP_LIMITS,
     CastConst,
     DeferredConst,
     DenseConst,
     OpaqueConst,
     RowwiseConst,
     SplatConst,
+    narrows,
 )
 from atc_py.ir.graph import Graph
+from atc_py.ir.launches import launch_positions
+from atc_py.ir.memory_plan import Home, MemoryPlan, Spot, size_in_arena
 from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Return, Value
+from atc_py.ir.ordering import CycleError, producers_first
 from atc_py.ir.phases import Phase
+from atc_py.ir.placement import Moment, PlacedNode, PlacedTensor, Placement, Proof
+from atc_py.ir.placement_proof import peak, prove
+from atc_py.ir.printer import print_graph
+from atc_py.ir.signature import ATTRIBUTE_TYPES, Signature
 from atc_py.ir.types import TensorType
-from atc_py.tensor.const_data import ConstData
+from atc_py.ir.verifier import Rules, verify_graph
+from atc_py.tensor import ConstData
 
 __all__ = [
+    "ATTRIBUTE_TYPES",
+    "CLIP_LIMITS",
     "AttrValue",
     "CastConst",
     "ConstData",
+    "CycleError",
     "DeferredConst",
     "DenseConst",
     "Engine",
     "Graph",
+    "Home",
+    "MemoryPlan",
+    "Moment",
     "Node",
     "OpaqueConst",
     "Origin",
     "Phase",
+    "PlacedNode",
+    "PlacedTensor",
+    "Placement",
+    "Proof",
     "Return",
     "RowwiseConst",
+    "Rules",
+    "Signature",
     "SplatConst",
+    "Spot",
     "TensorType",
     "Value",
+    "launch_positions",
+    "narrows",
+    "peak",
+    "print_graph",
+    "producers_first",
+    "prove",
+    "size_in_arena",
+    "verify_graph",
 ]

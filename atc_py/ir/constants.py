@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from atc_py.tensor.const_data import ConstData
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Shape
+from atc_py.tensor import ConstData, DType, Shape
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,8 +4,7 @@ import json
 import re
 from typing import NamedTuple
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_IR_TEXT
+from atc_py.diag import BAD_IR_TEXT, AtcError, Place
 from atc_py.ir.literals import BARE_NAME, STRING, WORD
 from atc_py.text import Text
 

@@ -9,8 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from atc_py.diag import AtcError, Diagnostic, Place
-from atc_py.diag.codes import BROKEN_INVARIANT
+from atc_py.diag import BROKEN_INVARIANT, AtcError, Diagnostic, Place
 from atc_py.ir.graph import Graph
 from atc_py.ir.nodes import Node, Return, Value
 from atc_py.ir.phases import Phase
@@ -29,8 +28,7 @@ from atc_py.ir.structure import (
     is_sound,
 )
 from atc_py.ir.types import TensorType
-from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import why_impossible
+from atc_py.tensor import Format, why_impossible
 from atc_py.text import Text, verbatim
 
 

@@ -17,8 +17,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atc_py import __version__
-from atc_py.diag import AtcError
-from atc_py.diag.codes import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION
+from atc_py.diag import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION, AtcError
 from atc_py.jobs.lane import Lane, TaskAnswer, TaskLimits
 from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
 from atc_py.jobs.sent_files import FileBundle, forget_files, has_files, store_files

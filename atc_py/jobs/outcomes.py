@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar, cast
 
-from atc_py.diag import AtcError, Diagnostic
-from atc_py.diag.codes import MEMORY_LIMIT, TASK_FAILED
+from atc_py.diag import MEMORY_LIMIT, TASK_FAILED, AtcError, Diagnostic
 from atc_py.text import Text, error_text, verbatim
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.diag import CANNOT_WRITE
 from atc_py.system.cache_folders import cache_folder
 from atc_py.text import Text, os_reason
 

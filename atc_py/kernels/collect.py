@@ -7,8 +7,7 @@ from functools import cached_property
 
 import msgspec
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BROKEN_INVARIANT
+from atc_py.diag import BROKEN_INVARIANT, AtcError, Place
 from atc_py.ir import Engine, Graph, Node
 from atc_py.kernels.cpp import C_TYPES, HOST_TYPES, identifier
 from atc_py.kernels.joining import places_read, stored_operands, with_link

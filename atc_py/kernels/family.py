@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from atc_py.kernels.plan import KernelFacts, Launch, Plan
 from atc_py.target import Soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Shape
+from atc_py.tensor import DType, Shape
 
 
 class InputSample(msgspec.Struct, frozen=True):

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.diag import BAD_TEMPLATE, Place
 from atc_py.ir import Engine, Graph, Node
 from atc_py.kernels.collect import Collected, collect
 from atc_py.kernels.cpp import attribute_constant
@@ -25,7 +24,7 @@ from atc_py.system.json_text import format_json
 from atc_py.system.path_facts import is_folder
 from atc_py.system.resources import templates_dir
 from atc_py.target import Soc
-from atc_py.tensor.storage import Storage
+from atc_py.tensor import Storage
 from atc_py.text import Text
 
 INDEX = "kernels.json"

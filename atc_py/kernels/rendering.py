@@ -12,8 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.diag import BAD_TEMPLATE, AtcError, Place
 from atc_py.kernels.sandbox import MOST_TEXT
 from atc_py.system.memory_limit import RAISE_SYSTEM_LIMITS
 from atc_py.system.worker import ONE_THREAD, Bounds, NoAnswerError, Worker, as_error

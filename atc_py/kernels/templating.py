@@ -20,8 +20,7 @@ from jinja2.bccache import Bucket
 from jinja2.exceptions import TemplateError
 
 from atc_py import __version__
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.diag import BAD_TEMPLATE, AtcError, Place
 from atc_py.kernels.cpp import camel, comment
 from atc_py.kernels.functions import instruction_of
 from atc_py.system.cache_folders import cache_folder

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from atc_py.diag import Diagnostic, Place
-from atc_py.diag.codes import NOT_LOWERED, NOT_PUBLISHED
+from atc_py.diag import NOT_LOWERED, NOT_PUBLISHED, Diagnostic, Place
 from atc_py.lowering.lower import can_lower
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import Library, OpSpec

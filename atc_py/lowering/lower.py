@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import AtcError, Place, Sink
-from atc_py.diag.codes import BAD_SPEC, INTERNAL
-from atc_py.ir import AttrValue, ConstData, Graph, Node, Phase, TensorType, Value
-from atc_py.ir.signature import Signature
+from atc_py.diag import BAD_SPEC, INTERNAL, AtcError, Place, Sink
+from atc_py.ir import AttrValue, ConstData, Graph, Node, Phase, Signature, TensorType, Value
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import find_lowering, lowering_versions
 from atc_py.lowering.rewritten import lower_beyond, lower_carried
@@ -22,7 +20,7 @@ from atc_py.spec import Library, OpSpec, Target, library
 from atc_py.spec.model import Value as DefaultValue
 from atc_py.system.structs import replace
 from atc_py.target import find_operator
-from atc_py.tensor.shapes import OpenShapeError
+from atc_py.tensor import OpenShapeError
 from atc_py.text import Text
 
 if TYPE_CHECKING:
@@ -227,7 +225,7 @@ def _stand_ins(node: SourceNode) -> list[Value]:
 
 def _type_of(source: SourceTensor | None) -> TensorType:
     """The source value's type; an absent output needs one that is never looked at."""
-    from atc_py.tensor.dtypes import DType
+    from atc_py.tensor import DType
 
     if source is None:
         return TensorType(DType.FLOAT32, ())

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated
 
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.option import MOST_JOBS, Option, keywords_of

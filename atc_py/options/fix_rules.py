@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.options.option import Option
 from atc_py.system.structs import Result
 from atc_py.text import Text

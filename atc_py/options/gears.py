@@ -12,8 +12,7 @@ from enum import Enum
 from math import prod
 from typing import Any
 
-from atc_py.diag import AtcError, AtcFault, Place
-from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
+from atc_py.diag import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE, AtcError, AtcFault, Place
 from atc_py.options.input_shapes import (
     format_input_shapes,
     numbers_text,
@@ -21,7 +20,7 @@ from atc_py.options.input_shapes import (
     shapes_text,
 )
 from atc_py.system.structs import Result
-from atc_py.tensor.shapes import Dims, Shape, format_shape
+from atc_py.tensor import Dims, Shape, format_shape
 from atc_py.text import Text
 
 SHAPE_DATA = "ascend_mbatch_shape_data"

@@ -2,8 +2,7 @@
 
 from enum import Enum
 
-from atc_py.diag import AtcFault, Place
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, AtcFault, Place
 from atc_py.text import Text
 
 

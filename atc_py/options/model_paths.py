@@ -5,8 +5,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from atc_py.diag import Place
-from atc_py.diag.codes import FILE_NOT_FOUND
+from atc_py.diag import FILE_NOT_FOUND, Place
 from atc_py.system.path_facts import is_file, is_folder
 from atc_py.text import Text
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from atc_py.diag.codes import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
+from atc_py.diag import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE
 from atc_py.options.gears import GearKind, Gears
 from atc_py.system.structs import Result
 from atc_py.text import Text

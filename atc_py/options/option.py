@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hint
 
 import msgspec
 
-from atc_py.diag.suggestions import nearest
+from atc_py.diag import nearest
 from atc_py.system.structs import replace
 from atc_py.text import Text
 

@@ -2,8 +2,7 @@
 
 import msgspec
 
-from atc_py.diag import AtcError, AtcFault, Place
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, AtcError, AtcFault, Place
 from atc_py.text import Text
 
 OUT_NODES_PLACE = Place(field="--out-nodes")

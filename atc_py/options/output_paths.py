@@ -6,8 +6,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
+from atc_py.diag import BAD_OPTION, CANNOT_WRITE, AtcError, Place
 from atc_py.system.input_files import read_as_well, refuse_read
 from atc_py.text import Text
 

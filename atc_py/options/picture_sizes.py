@@ -1,7 +1,6 @@
 """The text of `--size`: height and width of a network's input."""
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, Place
 from atc_py.text import Text
 
 _MOST = 4096 + 2 * 32

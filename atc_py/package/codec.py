@@ -6,8 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from atc_py.diag import Place
-from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_VERSION
+from atc_py.diag import NOT_OM, OM_CONTENT, OM_VERSION, Place
 from atc_py.package.gears_schema import GEARS_VERSION, OmIndex
 from atc_py.package.names import MODEL, REPORT
 from atc_py.package.schema import (

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from atc_py.diag import AtcError, Place, Sink
-from atc_py.diag.codes import OM_CONTENT
+from atc_py.diag import OM_CONTENT, AtcError, Place, Sink
 from atc_py.ir import Engine
 from atc_py.options.ranges import parse_ranges
 from atc_py.package.gears_schema import OmIndex
@@ -12,9 +11,7 @@ from atc_py.package.names import MODEL, REPORT, WEIGHTS, is_safe_member
 from atc_py.package.records import Entry
 from atc_py.package.schema import INPUT_RANGES, OmModel, OmNode, OmPort, OmTensor
 from atc_py.target import find_soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
+from atc_py.tensor import MAX_RANK, DType, Format, element_count, format_shape
 from atc_py.text import Text
 
 _MOST_BYTES = 2**62

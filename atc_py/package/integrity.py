@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from mmap import mmap
 
-from atc_py.diag import AtcError, Diagnostic, Place
-from atc_py.diag.codes import NOT_OM, OM_MEMBER
+from atc_py.diag import NOT_OM, OM_MEMBER, AtcError, Diagnostic, Place
 from atc_py.package.foreign import is_onnx
 from atc_py.package.npy import release_range
 from atc_py.package.records import (

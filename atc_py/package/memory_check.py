@@ -2,18 +2,26 @@
 
 from collections.abc import Iterator
 
-from atc_py.diag import Place, Sink
-from atc_py.diag.codes import OM_PLAN
-from atc_py.ir import Engine, Graph, Value
-from atc_py.ir.memory_plan import Home, Spot
-from atc_py.ir.placement import Moment, PlacedNode, PlacedTensor, Placement, Proof
-from atc_py.ir.placement_proof import peak, prove
+from atc_py.diag import OM_PLAN, Place, Sink
+from atc_py.ir import (
+    Engine,
+    Graph,
+    Home,
+    Moment,
+    PlacedNode,
+    PlacedTensor,
+    Placement,
+    Proof,
+    Spot,
+    Value,
+    peak,
+    prove,
+)
 from atc_py.package.schema import OmMemory, OmModel, OmNode
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
 from atc_py.target import find_operator, is_view
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims
+from atc_py.tensor import Dims, DType
 from atc_py.text import Text
 
 _SPOTS: dict[str, Home] = {home.value: home for home in Home}

@@ -12,16 +12,14 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import NOT_OM, OM_CONTENT
+from atc_py.diag import NOT_OM, OM_CONTENT, AtcError, Place
 from atc_py.options.ranges import Ranges, parse_ranges
 from atc_py.package.gears_schema import GEARS_VERSION
 from atc_py.package.npy import npy_header, view_array
 from atc_py.package.schema import INPUT_RANGES
 from atc_py.package.verify import VerifiedFile, verify
 from atc_py.system.input_files import check_name, check_regular, note_read, read_refusal
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import closed_shape
+from atc_py.tensor import DType, closed_shape
 from atc_py.text import Text
 
 

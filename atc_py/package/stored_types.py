@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from atc_py.diag import Place, Sink
-from atc_py.diag.codes import OM_CONTENT
+from atc_py.diag import OM_CONTENT, Place, Sink
 from atc_py.package.schema import OmModel, OmNode, OmStorage, OmTensor
 from atc_py.target import find_operator
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import format_shape, is_addressable
-from atc_py.tensor.storage import (
+from atc_py.tensor import (
     BLOCKED_FORMATS,
+    DType,
+    Format,
     Storage,
+    format_shape,
+    is_addressable,
     shows_same_bytes,
     stored_shape,
     why_impossible,

@@ -7,8 +7,7 @@ from mmap import mmap
 import msgspec
 from msgspec.structs import replace
 
-from atc_py.diag import Diagnostic, Place, Sink
-from atc_py.diag.codes import OM_CONTENT
+from atc_py.diag import OM_CONTENT, Diagnostic, Place, Sink
 from atc_py.options.gears import Gears
 from atc_py.package.codec import decode_description, decode_gear, decode_report
 from atc_py.package.content import check_description, check_members, check_names
@@ -26,8 +25,7 @@ from atc_py.package.npy import npy_header
 from atc_py.package.records import Entry
 from atc_py.package.schema import OmModel, OmTensor
 from atc_py.package.stored_types import check_storage
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import closed_shape, element_count, format_shape
+from atc_py.tensor import DType, closed_shape, element_count, format_shape
 from atc_py.text import Text
 
 

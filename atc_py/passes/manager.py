@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from atc_py.diag.codes import BROKEN_INVARIANT, REQUIRED_PASS, UNKNOWN_PASS
-from atc_py.ir import Graph, Phase
-from atc_py.ir.verifier import verify_graph
+from atc_py.diag import BROKEN_INVARIANT, REQUIRED_PASS, UNKNOWN_PASS
+from atc_py.ir import Graph, Phase, verify_graph
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.align_batch_norm import AlignBatchNormPass
 from atc_py.passes.fusion.average_pools_to_conv import AveragePoolsToConvPass

@@ -10,8 +10,7 @@ from atc_py.check.added_findings import amended, with_kept
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import CheckReport, Finding, ModelCheck, OtherVerdict, Standing
-from atc_py.diag import AtcError, Diagnostic
-from atc_py.diag.codes import BAD_INPUT_SHAPE
+from atc_py.diag import BAD_INPUT_SHAPE, AtcError, Diagnostic
 from atc_py.onnx_graph.reading.file_graph import file_graph_of
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, Survey, surveyed
@@ -33,7 +32,7 @@ from atc_py.spec import specifications
 from atc_py.spec.lists import operator_lists
 from atc_py.system.structs import replace
 from atc_py.target import find_soc
-from atc_py.tensor.shapes import Shape
+from atc_py.tensor import Shape
 from atc_py.text import Text
 
 

@@ -5,8 +5,15 @@ from pathlib import Path
 
 from atc_py.check.added_findings import RulesBrokenError
 from atc_py.cost.network import network_cost
-from atc_py.diag import AtcError, AtcFault, Diagnostic, Place, Sink
-from atc_py.diag.codes import BAD_INPUT_SHAPE, GEAR_NOT_COMPILED
+from atc_py.diag import (
+    BAD_INPUT_SHAPE,
+    GEAR_NOT_COMPILED,
+    AtcError,
+    AtcFault,
+    Diagnostic,
+    Place,
+    Sink,
+)
 from atc_py.kernels.kernels import SourceMemo
 from atc_py.onnx_graph.folding.evaluate import FoldMemo
 from atc_py.onnx_graph.folding.graph import ValueType
@@ -24,7 +31,7 @@ from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
 from atc_py.system.structs import replace
-from atc_py.tensor.shapes import Dims, closed_shape, format_shape
+from atc_py.tensor import Dims, closed_shape, format_shape
 from atc_py.text import Text
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atc_py.diag.codes import NO_SUCH_GEAR
+from atc_py.diag import NO_SUCH_GEAR
 from atc_py.package.foreign import is_offline
 from atc_py.package.reader import OfflineModel
 from atc_py.system.temp_folders import work_folder

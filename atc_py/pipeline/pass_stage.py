@@ -6,10 +6,8 @@ from pathlib import Path
 import msgspec
 
 from atc_py.check.findings import ModelCheck
-from atc_py.diag.codes import ASSUMED_KERNELS, SMALL_CHANNEL_WITHOUT_EFFECT
-from atc_py.ir import Graph
-from atc_py.ir.launches import launch_positions
-from atc_py.ir.printer import print_graph
+from atc_py.diag import ASSUMED_KERNELS, SMALL_CHANNEL_WITHOUT_EFFECT
+from atc_py.ir import Graph, launch_positions, print_graph
 from atc_py.onnx_graph.source import form_of
 from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.base import PassContext

@@ -10,8 +10,7 @@ from atc_py.cost.estimate import Fit
 from atc_py.cost.measurements import read_measurements
 from atc_py.cost.network import network_cost
 from atc_py.device.registry import find_backend
-from atc_py.diag import AtcError, ExitCode
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, AtcError, ExitCode
 from atc_py.options.named_gear import NamedGear
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.opened import opened_model

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import OtherVerdict, Standing
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied
 from atc_py.fix.fixed_files import state_at_listed_opset

@@ -6,8 +6,14 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from atc_py.check.added_findings import RulesBrokenError
-from atc_py.diag import AtcError, AtcFault, Diagnostic, Sink
-from atc_py.diag.codes import BAD_INPUT_SHAPE, OPEN_DIMS_NOT_COMPILED
+from atc_py.diag import (
+    BAD_INPUT_SHAPE,
+    OPEN_DIMS_NOT_COMPILED,
+    AtcError,
+    AtcFault,
+    Diagnostic,
+    Sink,
+)
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE

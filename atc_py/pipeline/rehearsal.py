@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.loading import check_model
-from atc_py.diag import AtcError, Diagnostic, Place
-from atc_py.diag.codes import BAD_NODE
+from atc_py.diag import BAD_NODE, AtcError, Diagnostic, Place
 from atc_py.ir import Graph, Value
 from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe

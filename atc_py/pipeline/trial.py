@@ -17,8 +17,7 @@ from atc_py.check.alike import compiled_nodes
 from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.evaluate import Checked
 from atc_py.check.findings import Finding, Standing
-from atc_py.diag import AtcError, Diagnostic, Place
-from atc_py.diag.codes import INFINITY_CLIPPED, NO_KERNEL
+from atc_py.diag import INFINITY_CLIPPED, NO_KERNEL, AtcError, Diagnostic, Place
 from atc_py.ir import Graph, Phase
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model

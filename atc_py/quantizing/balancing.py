@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
+from atc_py.diag import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
 from atc_py.quantizing.calibrate.value_range import EPSILON
 from atc_py.quantizing.layers.balance_sites import BalanceSite, input_weights
 from atc_py.quantizing.layers.layer_constants import LayerConstants

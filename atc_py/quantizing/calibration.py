@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.pipeline.running.samples import Samples
 from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrated import Calibrated, CalibratedLayer

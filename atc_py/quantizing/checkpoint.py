@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_HISTOGRAM
+from atc_py.diag import BAD_HISTOGRAM, Place
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_bytes

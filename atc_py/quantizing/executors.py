@@ -9,8 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED
+from atc_py.diag import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED, AtcError, Place
 from atc_py.pipeline.running.model import Model
 from atc_py.quantizing.layers.measured import write_watched
 from atc_py.system.one_thread import granted_threads

@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_SAMPLE
+from atc_py.diag import BAD_SAMPLE, Place
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name
 from atc_py.pipeline.running.model import Port
@@ -20,7 +19,7 @@ from atc_py.quantizing.checkpoint import Checkpoint
 from atc_py.quantizing.executors import start_executor
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.system.signal_guard import undisturbed
-from atc_py.tensor.shapes import Shape
+from atc_py.tensor import Shape
 from atc_py.text import Text
 
 Feeds = Mapping[str, NDArray[Any]]

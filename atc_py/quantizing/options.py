@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from numpy.typing import NDArray
 
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.options.input_shapes import parse_shapes
 from atc_py.options.option import MOST_JOBS, MOST_RANDOM, Joint, Option
@@ -24,7 +24,7 @@ from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
 from atc_py.quantizing.calibrate.value_range import RangeOptions
 from atc_py.quantizing.targets import checked_target, read_target
 from atc_py.system.structs import Result
-from atc_py.tensor.shapes import Shape
+from atc_py.tensor import Shape
 from atc_py.text import Text
 
 CALIBRATORS = ("auto", "min-max", "percentile", "entropy", "ifmr", "hfmg", "mse")

@@ -12,13 +12,11 @@ from atc_py.aipp.dynamic import read_picture_configs
 from atc_py.aipp.geometry import picture_settings
 from atc_py.aipp.picture_formula import exact_features
 from atc_py.aipp.pictures import picture_input
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, Place
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.sample_files import batches, entries
 from atc_py.target import find_soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import format_shape
+from atc_py.tensor import DType, format_shape
 from atc_py.text import Text
 
 _IMAGE = 4

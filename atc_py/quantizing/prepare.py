@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag.codes import QUANT_FIELD_NOT_MODELED
+from atc_py.diag import QUANT_FIELD_NOT_MODELED
 from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.pipeline.running.samples import Feeds, Samples
 from atc_py.quantizing.balancing import (

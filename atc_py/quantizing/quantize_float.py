@@ -5,14 +5,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from atc_py.diag import AtcError, Diagnostic, Place, Sink
-from atc_py.diag.codes import (
+from atc_py.diag import (
     BAD_OPTION,
     BAD_SAMPLE,
     BELOW_TARGET,
     LAYERS_IN_BODIES,
     RANDOM_SAMPLES,
     STEP_LEFT_OUT,
+    AtcError,
+    Diagnostic,
+    Place,
+    Sink,
 )
 from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read
@@ -45,7 +48,7 @@ from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
-from atc_py.tensor.shapes import format_shape
+from atc_py.tensor import format_shape
 from atc_py.text import SEMICOLON, Text
 
 _STEPS = {

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
+from atc_py.diag import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED, Place
 from atc_py.quantizing.calibrate.record import (
     LayerRecord,
     RecordedLayer,

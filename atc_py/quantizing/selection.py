@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from atc_py.diag import Place
-from atc_py.diag.codes import NO_FLOAT_LAYERS, NOT_IN_MODEL
-from atc_py.diag.suggestions import nearest_of_many
+from atc_py.diag import NO_FLOAT_LAYERS, NOT_IN_MODEL, Place, nearest_of_many
 from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer, layers_in_bodies

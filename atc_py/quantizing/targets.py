@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.results.output_error import ErrorFigures
 from atc_py.text import Text
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from atc_py.compare.kernels.listing import KernelList
 from atc_py.compare.kernels.verify import KernelVerdict, Verdict
-from atc_py.diag import Diagnostic, Place
-from atc_py.diag.codes import KERNEL_DIFFERS, KERNEL_FAULT, KERNEL_NOT_BUILT
+from atc_py.diag import KERNEL_DIFFERS, KERNEL_FAULT, KERNEL_NOT_BUILT, Diagnostic, Place
 from atc_py.report.tables import Table, format_bytes, share_text
 from atc_py.text import COMMA, Text, verbatim
 from atc_py.text.language import spoken

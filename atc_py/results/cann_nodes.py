@@ -6,8 +6,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from atc_py.diag import Place
-from atc_py.diag.codes import OM_CONTENT
+from atc_py.diag import OM_CONTENT, Place
 from atc_py.system.json_text import plain_values
 from atc_py.system.struct_types import ready_for_threads
 from atc_py.system.structs import Result

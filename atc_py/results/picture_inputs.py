@@ -5,11 +5,10 @@ from math import prod
 from typing import Any
 
 from atc_py.aipp import AippSettings, NetworkInput
-from atc_py.diag import Place
-from atc_py.diag.codes import OM_CONTENT
+from atc_py.diag import OM_CONTENT, Place
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.system.structs import Result
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import Text
 
 AIPP = "Aipp"

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_SPEC
+from atc_py.diag import BAD_SPEC, AtcError, Place
 from atc_py.system.structs import replace
 from atc_py.text import Text
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_SPEC
-from atc_py.diag.suggestions import nearest
+from atc_py.diag import BAD_SPEC, AtcError, Place, nearest
 from atc_py.options.compile_options import ANY_LIST, DEFAULT_LIST, FIRST_LIST
 from atc_py.spec.lists import find_list, operator_lists
 from atc_py.spec.loader import load_spec

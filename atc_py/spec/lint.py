@@ -8,8 +8,16 @@ from typing import Protocol
 
 import msgspec
 
-from atc_py.diag import AtcError, Diagnostic, Place, Severity
-from atc_py.diag.codes import BAD_SPEC, DOUBTFUL_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.diag import (
+    BAD_SPEC,
+    DOUBTFUL_SPEC,
+    FILE_NOT_FOUND,
+    FILE_UNREADABLE,
+    AtcError,
+    Diagnostic,
+    Place,
+    Severity,
+)
 from atc_py.spec.document import Document, Problem
 from atc_py.spec.loader import problem_at, read_spec
 from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec, compressed

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from atc_py.diag.codes import BAD_OPTION
-from atc_py.diag.suggestions import nearest
+from atc_py.diag import BAD_OPTION, nearest
 from atc_py.options.compile_options import ANY_LIST
 from atc_py.spec.deviations import Certainty
 from atc_py.spec.loader import kept_document

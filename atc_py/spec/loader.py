@@ -16,8 +16,7 @@ from zlib import crc32
 import msgspec
 
 from atc_py import __version__
-from atc_py.diag import AtcError, Code, Diagnostic, Place
-from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.diag import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE, AtcError, Code, Diagnostic, Place
 from atc_py.spec.document import (
     LIKE,
     MAX_BYTES,

@@ -11,8 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.diag import CANNOT_WRITE, AtcError, Place
 from atc_py.system.file_locks import create_locked, remove_if_unlocked
 from atc_py.system.input_files import refuse_read
 from atc_py.system.signal_guard import undisturbed

@@ -2,8 +2,7 @@
 
 import errno
 
-from atc_py.diag import AtcError
-from atc_py.diag.codes import MEMORY_LIMIT
+from atc_py.diag import MEMORY_LIMIT, AtcError
 from atc_py.system.memory_limit import RAISE_SYSTEM_LIMITS
 from atc_py.text import Text, error_text
 

@@ -3,8 +3,7 @@
 import errno
 from pathlib import Path
 
-from atc_py.diag import Place
-from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.diag import CANNOT_WRITE, Place
 from atc_py.text import Text, os_reason
 
 _HELP = {errno.ENOSPC: Text("free space on that disk, or choose another place")}

@@ -11,15 +11,16 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import (
+from atc_py.diag import (
     BAD_OPTION,
     FILE_NOT_FOUND,
     FILE_NOT_TEXT,
     FILE_TOO_LARGE,
     FILE_UNREADABLE,
+    AtcError,
+    Place,
+    nearest,
 )
-from atc_py.diag.suggestions import nearest
 from atc_py.system.exhaustion import exhausted
 from atc_py.text import Text, os_reason
 

@@ -14,8 +14,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION, MEMORY_LIMIT
+from atc_py.diag import BAD_OPTION, MEMORY_LIMIT, Place
 from atc_py.text import Text
 
 RAISE_IT = Text("raise --max-memory, or use a machine with more memory")

@@ -21,8 +21,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
-from atc_py.diag import AtcError, Code, Diagnostic, Place
-from atc_py.diag.codes import find_code
+from atc_py.diag import AtcError, Code, Diagnostic, Place, find_code
 from atc_py.text import Text
 from atc_py.text.packed import packed
 

@@ -17,14 +17,12 @@ BS9SX2A, MC61AM21A, Hi3796CV300ES, SD3403, Ascend910_5591 and the SoCs without a
 (Ascend031, Ascend035).
 """
 
-from atc_py.diag.codes import UNKNOWN_SOC
-from atc_py.diag.suggestions import nearest
+from atc_py.diag import UNKNOWN_SOC, nearest
 from atc_py.system.structs import replace
 from atc_py.target.quant_rules import QuantRules, Requant
 from atc_py.target.soc import Isa, Soc, SocFamily
 from atc_py.target.soc_storage import SocStorage
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.storage import FLOAT32_C0
+from atc_py.tensor import FLOAT32_C0, DType
 from atc_py.text import Text
 
 _GIB = 1024**3

@@ -1,1 +1,92 @@
 """Tensors as data: dtypes, formats, shapes, storage and packed bytes."""
+
+from atc_py.tensor.const_data import ConstData
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.formats import Format
+from atc_py.tensor.packing import pack, unpack
+from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
+from atc_py.tensor.sameness import best_places, same_elements
+from atc_py.tensor.scale_words import (
+    GraphWords,
+    HardwareWords,
+    channel_axis,
+    decode_graph,
+    decode_hardware,
+    encode_graph,
+    encode_hardware,
+    is_a_list,
+)
+from atc_py.tensor.shapes import (
+    MAX_RANK,
+    Dims,
+    OpenShapeError,
+    Shape,
+    broadcast_dims,
+    broadcast_shapes,
+    closed_shape,
+    element_count,
+    format_shape,
+    is_addressable,
+    normalize_axis,
+    window_count,
+)
+from atc_py.tensor.storage import (
+    BLOCKED_FORMATS,
+    FLOAT32_C0,
+    FRACTAL_ROWS,
+    SMALL_CHANNELS,
+    Storage,
+    c0_of,
+    depth_of,
+    group_blocks,
+    is_stored_like_rows,
+    shows_same_bytes,
+    stored_shape,
+    why_impossible,
+)
+
+__all__ = [
+    "BLOCKED_FORMATS",
+    "FLOAT32_C0",
+    "FRACTAL_ROWS",
+    "MAX_RANK",
+    "MOST_PLACES",
+    "SMALL_CHANNELS",
+    "ConstData",
+    "DType",
+    "Dims",
+    "Format",
+    "GraphWords",
+    "HardwareWords",
+    "KernelAxis",
+    "OpenShapeError",
+    "ResizedAxis",
+    "Shape",
+    "Storage",
+    "UnknownDTypeError",
+    "best_places",
+    "broadcast_dims",
+    "broadcast_shapes",
+    "c0_of",
+    "channel_axis",
+    "closed_shape",
+    "decode_graph",
+    "decode_hardware",
+    "depth_of",
+    "element_count",
+    "encode_graph",
+    "encode_hardware",
+    "format_shape",
+    "group_blocks",
+    "is_a_list",
+    "is_addressable",
+    "is_stored_like_rows",
+    "normalize_axis",
+    "pack",
+    "same_elements",
+    "shows_same_bytes",
+    "stored_shape",
+    "unpack",
+    "why_impossible",
+    "window_count",
+]

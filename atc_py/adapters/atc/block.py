@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from atc_py.adapters.atc.faults import NO_CODE, fault_text
 from atc_py.adapters.atc.tokens import UnreadableLineError
-from atc_py.diag import AtcError, AtcFault, Diagnostic, Severity
-from atc_py.diag.codes import (
+from atc_py.diag import (
     BAD_CONTROL_FILE,
     BAD_INPUT_SHAPE,
     BAD_MODEL,
@@ -31,6 +30,10 @@ from atc_py.diag.codes import (
     UNKNOWN_SHAPE,
     UNKNOWN_SOC,
     UNSUPPORTED_OPSET,
+    AtcError,
+    AtcFault,
+    Diagnostic,
+    Severity,
 )
 from atc_py.text.language import spoken
 

@@ -9,8 +9,7 @@ from atc_py.adapters.atc.output_types import check_output_type
 from atc_py.adapters.atc.paths import check_output, check_path_text, check_readable
 from atc_py.adapters.atc.shapes import check_hint, input_shape_text
 from atc_py.adapters.atc.tokens import Flags, refused_value
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import NOT_MODELED, OPTIONS_EXCLUDE
+from atc_py.diag import NOT_MODELED, OPTIONS_EXCLUDE, AtcError, Place
 from atc_py.options.compile_options import PrecisionMode, select_gears
 from atc_py.text import Text
 

@@ -9,8 +9,7 @@ from atc_py.adapters.atc.options import OPTIONS, Treatment
 from atc_py.adapters.atc.paths import made_folder, offline_model
 from atc_py.adapters.atc.shapes import has_open_dims, input_shape_text
 from atc_py.adapters.atc.tokens import Flags
-from atc_py.diag import Place
-from atc_py.diag.codes import NOT_MODELED
+from atc_py.diag import NOT_MODELED, Place
 from atc_py.options.compile_options import CompileOptions, PrecisionMode
 from atc_py.options.option import parse_options
 from atc_py.passes.manager import PIPELINE

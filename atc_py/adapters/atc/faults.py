@@ -1,7 +1,6 @@
 """atc's codes of faults with their meaning in our own words, and findings that carry them."""
 
-from atc_py.diag import AtcError, AtcFault, Code, Place
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, AtcError, AtcFault, Code, Place
 from atc_py.text import COMMA, Text
 
 NO_CODE = "E19999"

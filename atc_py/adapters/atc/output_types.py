@@ -2,8 +2,7 @@
 
 from atc_py.adapters.atc.faults import atc_error
 from atc_py.adapters.atc.tokens import Flags
-from atc_py.diag import Place
-from atc_py.diag.codes import NOT_MODELED
+from atc_py.diag import NOT_MODELED, Place
 from atc_py.text import Text
 
 _NOT_MODELED = ("HIF8", "HIF4", "FP8E5M2", "FP8E4M3FN")

@@ -4,8 +4,7 @@ import re
 
 from atc_py.adapters.atc.faults import atc_error
 from atc_py.adapters.atc.tokens import Flags
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_INPUT_SHAPE, NOT_MODELED
+from atc_py.diag import BAD_INPUT_SHAPE, NOT_MODELED, AtcError, Place
 from atc_py.text import Text
 
 SAMPLE = '"input_name1:n1,c1,h1,w1"'

@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 
 from atc_py.adapters.atc.faults import atc_error
 from atc_py.adapters.atc.options import OPTIONS, AtcOption, ValueKind
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_OPTION
-from atc_py.diag.suggestions import nearest
+from atc_py.diag import BAD_OPTION, AtcError, Place, nearest
 from atc_py.text import Text
 
 _FIXED = len("--ab")

@@ -19,8 +19,7 @@ from atc_py.adapters.exec.simulated import (
     simulated_work,
 )
 from atc_py.adapters.exec.strict import end_program
-from atc_py.diag import AtcError
-from atc_py.diag.codes import SESSION_IN_ONNXRUNTIME
+from atc_py.diag import SESSION_IN_ONNXRUNTIME, AtcError
 from atc_py.text import Text
 
 _MOST_REFUSALS = 100

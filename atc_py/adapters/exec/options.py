@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from atc_py.diag.codes import UNKNOWN_DEVICE
+from atc_py.diag import UNKNOWN_DEVICE
 from atc_py.options.compile_options import DEFAULT_LIST, CompileOptions, PrecisionMode
 from atc_py.options.option import parse_options
 from atc_py.system.memory_limit import parse_size

@@ -17,8 +17,12 @@ from atc_py.adapters.exec.interpreter import (
 )
 from atc_py.adapters.exec.launch import Notice, launch
 from atc_py.adapters.exec.settings import ExecSettings, write_settings
-from atc_py.diag import Diagnostic
-from atc_py.diag.codes import NO_ONNXRUNTIME_IN_PROGRAM, NO_SESSION_SEEN, PROGRAM_LACKS_LIBRARIES
+from atc_py.diag import (
+    NO_ONNXRUNTIME_IN_PROGRAM,
+    NO_SESSION_SEEN,
+    PROGRAM_LACKS_LIBRARIES,
+    Diagnostic,
+)
 from atc_py.results.program_run import VERSION, ProgramModel, ProgramRun
 from atc_py.system.temp_folders import remove_left_folders, work_folder
 from atc_py.text import COLON, Text

@@ -12,8 +12,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from atc_py.adapters.exec.settings import ExecSettings
-from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_RUN_INPUT, INTERNAL, PROGRAM_LACKS_LIBRARIES
+from atc_py.diag import BAD_RUN_INPUT, INTERNAL, PROGRAM_LACKS_LIBRARIES, AtcError
 from atc_py.system.exhaustion import exhausted
 from atc_py.text import Text, verbatim
 

@@ -5,13 +5,15 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from atc_py.diag import AtcError, Diagnostic, ExitCode
-from atc_py.diag.codes import (
+from atc_py.diag import (
     BAD_MODEL,
     FILE_NOT_FOUND,
     FILE_UNREADABLE,
     NOT_ONNX,
     SESSION_OPTION_WITHOUT_EFFECT,
+    AtcError,
+    Diagnostic,
+    ExitCode,
 )
 
 INVALID_ARGUMENT, NOT_IMPLEMENTED = "InvalidArgument", "NotImplemented"

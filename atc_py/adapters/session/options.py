@@ -21,8 +21,7 @@ from atc_py.adapters.session.errors import (
     session_error,
     session_warning,
 )
-from atc_py.diag import Diagnostic
-from atc_py.diag.codes import SESSION_UNSUPPORTED
+from atc_py.diag import SESSION_UNSUPPORTED, Diagnostic
 from atc_py.onnx_graph.reading.interface import DeclaredDims, DeclaredValue
 from atc_py.text import Text
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from atc_py.adapters.session.errors import session_error, session_warning
-from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, AtcError
 from atc_py.text import Text
 
 PROVIDERS = ("CPUExecutionProvider",)

@@ -26,8 +26,7 @@ from atc_py.adapters.session.source import (
 from atc_py.adapters.session.surface import SessionSurface
 from atc_py.adapters.session.values import ModelMetadata, NodeArg
 from atc_py.device.guarded import find_guarded
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_OPTION, NOT_IN_MODEL, SESSION_UNSUPPORTED
+from atc_py.diag import BAD_OPTION, NOT_IN_MODEL, SESSION_UNSUPPORTED, AtcError, Place
 from atc_py.onnx_graph.reading.interface import DeclaredDims, DeclaredValue
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.keywords import SessionKeywords
@@ -35,7 +34,7 @@ from atc_py.options.option import keywords_of, parse_options, reject_unknown
 from atc_py.options.ranges import refuse_ranges
 from atc_py.system.input_files import guarded_run
 from atc_py.system.memory_limit import memory_limit, parse_size
-from atc_py.tensor.shapes import Shape
+from atc_py.tensor import Shape
 from atc_py.text import Text
 
 

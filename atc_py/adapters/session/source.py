@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from atc_py.adapters.session.compiled import Built
 from atc_py.adapters.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.adapters.session.values import type_text
-from atc_py.diag import Place
-from atc_py.diag.codes import FILE_UNREADABLE, SESSION_UNSUPPORTED
+from atc_py.diag import FILE_UNREADABLE, SESSION_UNSUPPORTED, Place
 from atc_py.onnx_graph.reading.interface import (
     UNDEFINED,
     DeclaredDims,
@@ -25,8 +24,7 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.running.model import Model
 from atc_py.system import structs
 from atc_py.system.temp_folders import work_folder
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims, Shape
+from atc_py.tensor import Dims, DType, Shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

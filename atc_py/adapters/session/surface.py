@@ -10,8 +10,7 @@ from atc_py.adapters.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.adapters.session.members import MEMBERS, REFUSED
 from atc_py.adapters.session.providers import PROVIDERS, check_providers
 from atc_py.adapters.session.values import ModelMetadata, NodeArg, value_of
-from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_RUN_INPUT, SESSION_UNSUPPORTED
+from atc_py.diag import BAD_RUN_INPUT, SESSION_UNSUPPORTED, AtcError
 from atc_py.text import Text
 
 _REFUSALS = {row.name: row.words for row in MEMBERS if row.standing == REFUSED}

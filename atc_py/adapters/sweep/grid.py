@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION, DUPLICATE_MODEL
+from atc_py.diag import BAD_OPTION, DUPLICATE_MODEL, Place
 from atc_py.options.compile_options import PrecisionMode, select_list
 from atc_py.options.model_paths import model_paths
 from atc_py.results.sweep import Combination

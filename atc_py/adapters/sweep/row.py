@@ -10,8 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atc_py.diag import AtcError, Diagnostic, ExitCode
-from atc_py.diag.codes import DEVICE_MEMORY, MEMORY_LIMIT
+from atc_py.diag import DEVICE_MEMORY, MEMORY_LIMIT, AtcError, Diagnostic, ExitCode
 from atc_py.jobs.sent_files import sent_file
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 from atc_py.system import structs

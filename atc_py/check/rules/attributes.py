@@ -7,7 +7,7 @@ from typing import Any
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
 from atc_py.check.reading import HOLDS, Answer, at_fault, attribute, elements, fails, noted, shown
-from atc_py.diag.codes import ATTR_MISSING, ATTR_NOT_SUPPORTED, ATTR_OUT_OF_RANGE
+from atc_py.diag import ATTR_MISSING, ATTR_NOT_SUPPORTED, ATTR_OUT_OF_RANGE
 from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
     AttrDistinct,

@@ -25,7 +25,7 @@ from atc_py.check.reading import (
     whole_numbers,
     with_rank,
 )
-from atc_py.diag.codes import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
+from atc_py.diag import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rules import (
     AttrPermutation,

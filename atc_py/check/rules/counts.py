@@ -26,7 +26,7 @@ from atc_py.check.reading import (
     whole_numbers,
     with_rank,
 )
-from atc_py.diag.codes import SHAPES_DISAGREE
+from atc_py.diag import SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rules import (
     AttrSumIsExtent,

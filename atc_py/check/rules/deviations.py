@@ -23,7 +23,7 @@ from atc_py.check.reading import (
     shown,
     unknown,
 )
-from atc_py.diag.codes import DEVIATES_ON_CANN
+from atc_py.diag import DEVIATES_ON_CANN
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.spec.deviations import (
     AnyAttrGiven,

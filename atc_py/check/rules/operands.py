@@ -27,7 +27,7 @@ from atc_py.check.reading import (
     shown,
     unknown,
 )
-from atc_py.diag.codes import (
+from atc_py.diag import (
     DIM_OUT_OF_RANGE,
     OPERAND_MISSING,
     OPERAND_NOT_SUPPORTED,

@@ -15,7 +15,7 @@ from atc_py.check.reading import (
     shown,
     unknown,
 )
-from atc_py.diag.codes import DEVIATES_ON_CANN
+from atc_py.diag import DEVIATES_ON_CANN
 from atc_py.spec.deviations import (
     LargeWindowUnpadded,
     LargeWindowValid,
@@ -23,7 +23,7 @@ from atc_py.spec.deviations import (
     SmallWindowsBeginInside,
     WindowsBeginInside,
 )
-from atc_py.tensor.shapes import window_count
+from atc_py.tensor import window_count
 from atc_py.text import COMMA, Text, verbatim
 
 _OUTER = 2

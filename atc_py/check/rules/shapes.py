@@ -20,7 +20,7 @@ from atc_py.check.reading import (
     shown,
     unknown,
 )
-from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
+from atc_py.diag import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rules import (
     DimDivisible,

@@ -18,7 +18,7 @@ from atc_py.check.reading import (
     shown,
     unknown,
 )
-from atc_py.diag.codes import DEVIATES_ON_CANN, SHAPES_DISAGREE
+from atc_py.diag import DEVIATES_ON_CANN, SHAPES_DISAGREE
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.deviations import OutputShapeFromPads, OutputShapePadsEvenly
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven

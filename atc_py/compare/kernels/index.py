@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal, TypedDict, cast
 import msgspec
 from msgspec import Meta
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import OM_CONTENT
+from atc_py.diag import OM_CONTENT, AtcError, Place
 from atc_py.system.json_text import MAX_DEPTH, is_deep
 from atc_py.text import Text
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atc_py.diag.codes import NO_COMPILER
+from atc_py.diag import NO_COMPILER
 from atc_py.kernels.templating import render
 from atc_py.system.resources import templates_dir
 from atc_py.text import Text

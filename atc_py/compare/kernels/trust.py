@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from atc_py.diag import Place
-from atc_py.diag.codes import NOT_TRUSTED
+from atc_py.diag import NOT_TRUSTED, Place
 from atc_py.package.foreign import is_offline
 from atc_py.text import Text
 

@@ -14,14 +14,13 @@ from atc_py.compare.proof.node_group import FED_BYTES, constant_bytes, group_of
 from atc_py.compare.proof.region_data import OWN_RUN, DataSet, is_float
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest, run_drawn
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
-from atc_py.diag import Place
-from atc_py.diag.codes import REFERENCE_FAILED
+from atc_py.diag import REFERENCE_FAILED, Place
 from atc_py.fix.fixed import Applied
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.model_message import whole_node
-from atc_py.tensor.shapes import format_shape
+from atc_py.tensor import format_shape
 from atc_py.text import Text
 
 _PIECE = 128 << 20

@@ -26,8 +26,7 @@ from atc_py.compare.proof.fix_record import (
 from atc_py.compare.proof.node_group import constant_bytes
 from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
 from atc_py.compare.proof.whole_models import FixProof, ModelFeeds, prove
-from atc_py.diag import AtcError, Diagnostic
-from atc_py.diag.codes import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED
+from atc_py.diag import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED, AtcError, Diagnostic
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.fixed_files import state_at_listed_opset, with_original_layers

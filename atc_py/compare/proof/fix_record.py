@@ -13,8 +13,14 @@ from atc_py.compare.proof.region_proof import Disagreement, RegionProof
 from atc_py.compare.proof.result_gap import ResultGap
 from atc_py.compare.proof.target_proof import OnTarget
 from atc_py.compare.proof.whole_models import FixProof
-from atc_py.diag import AtcError, Diagnostic, Place
-from atc_py.diag.codes import DEVIATES_ON_CANN, FIX_DIFFERS, REFUSED_BY_PARSER
+from atc_py.diag import (
+    DEVIATES_ON_CANN,
+    FIX_DIFFERS,
+    REFUSED_BY_PARSER,
+    AtcError,
+    Diagnostic,
+    Place,
+)
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.rule import Exactness
 from atc_py.onnx_graph.folding.graph import WorkNode

@@ -13,13 +13,11 @@ from atc_py.device.feeds import check_feeds
 from atc_py.device.ort.elements import element_type, held_dtype
 from atc_py.device.ort.model import Emulated, emulate
 from atc_py.device.ort.writing import model_bytes
-from atc_py.diag import AtcError
-from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY, NO_ONNXRUNTIME
+from atc_py.diag import DEVICE_FAILED, DEVICE_MEMORY, NO_ONNXRUNTIME, AtcError
 from atc_py.onnx_graph.rewriting.model_message import LEAST_EXTERNAL
 from atc_py.package.schema import OmModel
 from atc_py.system.one_thread import granted_threads
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims, element_count, format_shape
+from atc_py.tensor import Dims, DType, element_count, format_shape
 from atc_py.text import Text
 
 _BESIDE = "constants"

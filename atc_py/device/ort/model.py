@@ -18,13 +18,12 @@ from atc_py.device.ort.late_rounding import without_early_roundings
 from atc_py.device.ort.node import CompiledNode, NoFormError
 from atc_py.device.ort.reads import reads_of
 from atc_py.device.ort.registry import find_emulation
-from atc_py.diag import Place, Sink
-from atc_py.diag.codes import NO_ONNX_FORM
+from atc_py.diag import NO_ONNX_FORM, Place, Sink
 from atc_py.package.node_view import TensorFacts, read_attributes
 from atc_py.package.schema import OmNode
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.target import find_operator
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import Text
 
 _CONTROL = frozenset({"Switch", "Merge"})

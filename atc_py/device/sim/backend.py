@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from atc_py.device.backend import DeviceModel, LoadedModel, NodeProfile
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.device.sim.memory.exact_storage import ExactModel
-from atc_py.diag.codes import DEVICE_FAILED
+from atc_py.diag import DEVICE_FAILED
 from atc_py.text import Text
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from atc_py.diag.codes import ATTR_OUT_OF_RANGE
+from atc_py.diag import ATTR_OUT_OF_RANGE
 from atc_py.ir import AttrValue, Value
 from atc_py.lowering.attributes import get_int, get_ints, get_optional_ints, get_string
 from atc_py.lowering.builder import Builder
@@ -10,7 +10,7 @@ from atc_py.lowering.pools import POOLED_RANKS, PoolForm, pooled
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import AUTO_PADS, AxisWindow, forward_pads
 from atc_py.spec.rewrites import performs
-from atc_py.tensor.shapes import element_count, window_count
+from atc_py.tensor import element_count, window_count
 from atc_py.text import Text
 
 _FIRST = 2

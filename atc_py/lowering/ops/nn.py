@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from atc_py.diag.codes import ATTR_OUT_OF_RANGE
+from atc_py.diag import ATTR_OUT_OF_RANGE
 from atc_py.ir import AttrValue, SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_optional_ints, get_string
 from atc_py.lowering.builder import Builder
@@ -18,7 +18,7 @@ from atc_py.lowering.windows import (
 )
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rewrites import performs
-from atc_py.tensor.shapes import (
+from atc_py.tensor import (
     OpenShapeError,
     closed_shape,
     element_count,

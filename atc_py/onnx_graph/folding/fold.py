@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.diag import AtcError, Diagnostic, Sink
-from atc_py.diag.codes import FOLD_TOO_LARGE
+from atc_py.diag import FOLD_TOO_LARGE, AtcError, Diagnostic, Sink
 from atc_py.ir import ConstData, DenseConst, SplatConst
 from atc_py.onnx_graph.folding.evaluate import (
     SLOW,
@@ -27,8 +26,7 @@ from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
 from atc_py.onnx_graph.typing.infer import infer_node, infer_types, infer_what_can_be
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape
+from atc_py.tensor import MAX_RANK, DType, Shape, element_count, format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

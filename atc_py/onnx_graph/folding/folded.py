@@ -9,8 +9,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from atc_py.diag import Diagnostic, Place, Sink
-from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE
+from atc_py.diag import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE, Diagnostic, Place, Sink
 from atc_py.onnx_graph.folding.fold import fold_what_can_be
 from atc_py.onnx_graph.folding.graph import FoldedGraph, ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import (
@@ -28,8 +27,7 @@ from atc_py.onnx_graph.reading.tensors import (
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.onnx_graph.typing.infer import inference_complaint
 from atc_py.system.structs import replace
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import MAX_RANK
+from atc_py.tensor import MAX_RANK, DType
 from atc_py.text import Text
 
 

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from onnx import GraphProto
 
-from atc_py.diag import AtcError, Diagnostic
-from atc_py.diag.codes import BAD_MODEL, UNKNOWN_SHAPE
+from atc_py.diag import BAD_MODEL, UNKNOWN_SHAPE, AtcError, Diagnostic
 from atc_py.onnx_graph.folding.fold import fold_what_can_be
 from atc_py.onnx_graph.folding.graph import (
     Branch,

@@ -18,8 +18,7 @@ from typing import Any
 
 import msgspec
 
-from atc_py.diag import Diagnostic, Sink
-from atc_py.diag.codes import BAD_MODEL
+from atc_py.diag import BAD_MODEL, Diagnostic, Sink
 from atc_py.onnx_graph.folding.evaluate import can_evaluate
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS
 from atc_py.onnx_graph.folding.graph import Branch, FoldedGraph, WorkGraph, WorkNode

@@ -17,8 +17,7 @@ import onnx
 from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from atc_py.diag import Place
-from atc_py.diag.codes import NOT_ONNX
+from atc_py.diag import NOT_ONNX, Place
 from atc_py.system.input_files import read_bytes
 from atc_py.system.json_text import escaped
 from atc_py.system.memory_limit import require_memory

@@ -8,13 +8,11 @@ import msgspec
 import onnx
 from onnx import AttributeProto
 
-from atc_py.diag import AtcError, Diagnostic, Place, Sink
-from atc_py.diag.codes import BAD_MODEL, UNSUPPORTED_FORM
-from atc_py.diag.suggestions import nearest
+from atc_py.diag import BAD_MODEL, UNSUPPORTED_FORM, AtcError, Diagnostic, Place, Sink, nearest
 from atc_py.onnx_graph.folding.graph import WorkNode, text_of
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SourceAttr
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import Text
 
 

@@ -11,10 +11,8 @@ from sys import intern
 import msgspec
 from onnx import GraphProto, TensorProto, TypeProto, ValueInfoProto
 
-from atc_py.diag import AtcError, Place, Sink
-from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
-from atc_py.ir import ConstData
-from atc_py.ir.ordering import CycleError, producers_first
+from atc_py.diag import BAD_MODEL, BAD_TENSOR, AtcError, Place, Sink
+from atc_py.ir import ConstData, CycleError, producers_first
 from atc_py.onnx_graph.folding.graph import ValueType, WorkNode, text_of
 from atc_py.onnx_graph.reading.tensors import (
     TensorReader,
@@ -24,7 +22,7 @@ from atc_py.onnx_graph.reading.tensors import (
     size_complaint,
     tensor_shape,
 )
-from atc_py.tensor.shapes import Shape, element_count, format_shape
+from atc_py.tensor import Shape, element_count, format_shape
 from atc_py.text import Text
 
 

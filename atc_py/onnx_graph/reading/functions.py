@@ -12,9 +12,8 @@ from typing import NamedTuple, TypeAlias
 import onnx
 from onnx import ModelProto, NodeProto
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_MODEL
-from atc_py.ir.ordering import CycleError, producers_first
+from atc_py.diag import BAD_MODEL, Place
+from atc_py.ir import CycleError, producers_first
 from atc_py.onnx_graph.folding.graph import normal_domain, subgraphs
 from atc_py.text import Text
 

@@ -10,9 +10,17 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from atc_py.diag import AtcError, AtcFault, Place, Sink
-from atc_py.diag.codes import BAD_MODEL, FILE_TOO_LARGE, NOT_IN_MODEL, NOT_ONNX
-from atc_py.diag.suggestions import nearest_of_many
+from atc_py.diag import (
+    BAD_MODEL,
+    FILE_TOO_LARGE,
+    NOT_IN_MODEL,
+    NOT_ONNX,
+    AtcError,
+    AtcFault,
+    Place,
+    Sink,
+    nearest_of_many,
+)
 from atc_py.onnx_graph.folding.graph import WorkNode, make_nodes, normal_domain, text_of
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import (
@@ -32,7 +40,7 @@ from atc_py.onnx_graph.reading.wire import Slimmed, WireError, WireSizeError, cu
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.out_nodes import OUT_NODES_PLACE, OutNode, out_nodes_error
 from atc_py.system.structs import replace
-from atc_py.tensor.shapes import Shape
+from atc_py.tensor import Shape
 from atc_py.text import Text, error_text
 
 _SMALLER = Text("save weights as raw data or as external data; check that it is the intended file")

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_DATA_FILE
+from atc_py.diag import BAD_DATA_FILE, AtcError, Place
 from atc_py.onnx_graph.reading.mapped import open_model_file
 from atc_py.onnx_graph.reading.tensors import decode_inline
 from atc_py.system.memory_limit import require_memory

@@ -9,8 +9,7 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 from onnx import SparseTensorProto, TensorProto, numpy_helper
 
-from atc_py.diag import Diagnostic, Place
-from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
+from atc_py.diag import BAD_MODEL, BAD_TENSOR, Diagnostic, Place
 from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, text_of
 from atc_py.onnx_graph.reading.mapped import (
@@ -22,8 +21,7 @@ from atc_py.onnx_graph.reading.mapped import (
 )
 from atc_py.onnx_graph.reading.wire import CutField, Slimmed
 from atc_py.onnx_graph.source.model import FOLD_LIMIT, MOST_BYTES
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape, is_addressable
+from atc_py.tensor import MAX_RANK, DType, Shape, element_count, format_shape, is_addressable
 from atc_py.text import Text
 
 _ELEMENTS: dict[int, DType] = {

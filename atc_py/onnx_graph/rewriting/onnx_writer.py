@@ -13,8 +13,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto
 
 from atc_py import __version__
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, Place
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.onnx_file import PRODUCER, OnnxFile
 from atc_py.onnx_graph.rewriting.model_message import (

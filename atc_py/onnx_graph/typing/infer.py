@@ -13,8 +13,7 @@ import msgspec
 import onnx
 from onnx import shape_inference
 
-from atc_py.diag import AtcError, Diagnostic, Place
-from atc_py.diag.codes import BAD_MODEL
+from atc_py.diag import BAD_MODEL, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import known_type
@@ -43,7 +42,7 @@ from atc_py.onnx_graph.typing.type_rules import (
 )
 from atc_py.system.process import MANY_NODES, release_to_system
 from atc_py.system.structs import replace
-from atc_py.tensor.shapes import element_count
+from atc_py.tensor import element_count
 from atc_py.text import Text
 
 _FAILURES = (

@@ -14,8 +14,7 @@ from typing import Any
 
 import msgspec
 
-from atc_py.diag import Diagnostic, Place, Sink
-from atc_py.diag.codes import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED
+from atc_py.diag import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED, Diagnostic, Place, Sink
 from atc_py.passes.base import Pass
 from atc_py.passes.fusion.atc_rules import ALWAYS_ON, KNOWN, LEFT_ON_BY_ALL
 from atc_py.system.input_files import read_text

@@ -9,9 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from atc_py.ir import Engine, Graph, Node, Value
-from atc_py.ir.launches import launch_positions
-from atc_py.ir.memory_plan import Home
+from atc_py.ir import Engine, Graph, Home, Node, Value, launch_positions
 from atc_py.target import find_operator, is_view
 
 

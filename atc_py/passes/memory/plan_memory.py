@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from atc_py.ir import Graph, Phase
-from atc_py.ir.memory_plan import MemoryPlan, size_in_arena
+from atc_py.ir import Graph, MemoryPlan, Phase, size_in_arena
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.memory.arena_packing import Packing, Span, pack, widest
 from atc_py.passes.memory.liveness import Block, Tenancy, live_ranges, merged

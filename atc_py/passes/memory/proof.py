@@ -2,10 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 
-from atc_py.ir import Engine, Graph, Node, Value
-from atc_py.ir.memory_plan import Home, MemoryPlan
-from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
-from atc_py.ir.placement_proof import prove
+from atc_py.ir import (
+    Engine,
+    Graph,
+    Home,
+    MemoryPlan,
+    Node,
+    PlacedNode,
+    PlacedTensor,
+    Placement,
+    Value,
+    prove,
+)
 from atc_py.target import find_operator, is_view
 from atc_py.text import Text
 

@@ -6,12 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from atc_py.diag import AtcError, AtcFault, Diagnostic, Place, Sink
-from atc_py.diag.codes import (
+from atc_py.diag import (
     BAD_CONTROL_FILE,
     BAD_OPTION,
     NOT_IN_MODEL,
     OPTIONS_EXCLUDE,
+    AtcError,
+    AtcFault,
+    Diagnostic,
+    Place,
+    Sink,
 )
 from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
 from atc_py.passes.precision.controls import Controls, Custom
@@ -20,7 +24,7 @@ from atc_py.passes.precision.mix_lists import MixList, read_moves
 from atc_py.passes.precision.model_names import ModelNames, unknown_name
 from atc_py.system.input_files import read_text
 from atc_py.target import find_operator, operators
-from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor import DType, UnknownDTypeError
 from atc_py.text import Text, error_text
 
 _TYPE = "OpType::"

@@ -4,8 +4,7 @@ from functools import lru_cache
 
 import msgspec
 
-from atc_py.diag import Diagnostic, Place
-from atc_py.diag.codes import NO_KERNEL
+from atc_py.diag import NO_KERNEL, Diagnostic, Place
 from atc_py.ir import Graph, Node, Origin
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.precision.columns import (
@@ -17,7 +16,7 @@ from atc_py.passes.precision.columns import (
 from atc_py.passes.precision.requested_dtypes import NodeTensors, Wish, wishes
 from atc_py.system.structs import replace
 from atc_py.target import Limit, Soc, TargetOp, Values, socs
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import SEMICOLON, Text
 
 _CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D")

@@ -1,6 +1,6 @@
 """Casts of constants become constants of the other dtype."""
 
-from atc_py.diag.codes import INFINITY_CLIPPED
+from atc_py.diag import INFINITY_CLIPPED
 from atc_py.ir import CastConst, Graph, Node, Phase
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.weight_clip import clipped_infinities, is_clipped

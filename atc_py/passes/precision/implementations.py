@@ -5,8 +5,7 @@ in float16. Those are the rows with the attribute `impl_mode`. The generic devic
 where nobody says otherwise; SoCs have ATC's default, and what their kernels make of it.
 """
 
-from atc_py.diag import Code, Place
-from atc_py.diag.codes import IMPLEMENTATION_NOT_MODELED, NO_SUCH_IMPLEMENTATION
+from atc_py.diag import IMPLEMENTATION_NOT_MODELED, NO_SUCH_IMPLEMENTATION, Code, Place
 from atc_py.ir import Engine, Graph, Node
 from atc_py.passes.base import PassContext
 from atc_py.passes.precision.controls import Controls
@@ -15,7 +14,7 @@ from atc_py.target import TargetOp, Unit, find_operator
 from atc_py.target.hf32 import FLOAT32_PRODUCTS, HF32_PRODUCTS, PRODUCTS
 from atc_py.target.rows.parts import IMPL_MODE
 from atc_py.target.soc import SocFamily
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import SEMICOLON, Text
 
 # Sources: the lists that ATC reads for `--allow_hf32`, and by default, in CANN 8.1: convolutions in

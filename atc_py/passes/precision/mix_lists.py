@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_CONTROL_FILE
+from atc_py.diag import BAD_CONTROL_FILE, Place
 from atc_py.system.structs import replace
 from atc_py.target.soc import SocFamily
 from atc_py.text import Text

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from atc_py.diag import Diagnostic, Place
-from atc_py.diag.codes import NO_BFLOAT16, NOT_IN_MODEL
-from atc_py.diag.suggestions import nearest_of_many
+from atc_py.diag import NO_BFLOAT16, NOT_IN_MODEL, Diagnostic, Place, nearest_of_many
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.target import Soc, socs

@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from atc_py.ir import Node
-from atc_py.ir.verifier import Rules
+from atc_py.ir import Node, Rules
 from atc_py.passes.layout.storage_fault import storage_fault
 from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.precision.columns import cast_engine, fits

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.diag.codes import QUANT_BIAS_WRAPS, QUANT_OFFSET
+from atc_py.diag import QUANT_BIAS_WRAPS, QUANT_OFFSET
 from atc_py.ir import DenseConst, Graph, Node, TensorType, Value
 from atc_py.options.compile_options import QuantBias
 from atc_py.passes.base import Pass, PassContext
@@ -18,7 +18,7 @@ from atc_py.passes.quant.zeros import (
     said,
     zeros_of,
 )
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import Text
 
 Integers = npt.NDArray[np.int64]

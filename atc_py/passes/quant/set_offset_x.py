@@ -1,6 +1,6 @@
 """Gives convolutions of quantized data the number that their padding has."""
 
-from atc_py.diag.codes import QUANT_OFFSET
+from atc_py.diag import QUANT_OFFSET
 from atc_py.ir import Graph
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.zeros import (
@@ -10,7 +10,7 @@ from atc_py.passes.quant.zeros import (
     said,
     zeros_of,
 )
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import Text
 
 _INT8 = range(-128, 128)

@@ -18,14 +18,13 @@ from atc_py.aipp.geometry import picture_settings
 from atc_py.aipp.pictures import encoded_picture, fitted, read_picture
 from atc_py.aipp.settings import completed_colors
 from atc_py.device.registry import find_backend
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION, Place
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.package.schema import FORMAT, FORMAT_VERSION, OmModel, OmNode, OmPort, OmTensor
 from atc_py.results.aipp_preview import AippPreview, AippStep, ChannelRange
 from atc_py.system.atomic_files import atomic_write
 from atc_py.target import find_soc
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import Text
 
 _NO_BORDERS: dict[str, Any] = {

@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy_format
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_DATA_FILE
+from atc_py.diag import BAD_DATA_FILE, AtcError, Place
 from atc_py.system.input_files import opened
 from atc_py.system.memory_limit import require_memory
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.diag import Diagnostic, Place, Sink
-from atc_py.diag.codes import BAD_OPTION, NOT_FINITE, OUTPUT_MISMATCH
+from atc_py.diag import BAD_OPTION, NOT_FINITE, OUTPUT_MISMATCH, Diagnostic, Place, Sink
 from atc_py.options.named_gear import NamedGear
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.pipeline.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
@@ -24,8 +23,7 @@ from atc_py.results.picture_inputs import AIPP
 from atc_py.results.run import Run
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.folders import make_folder
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import format_shape
+from atc_py.tensor import DType, format_shape
 from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]

@@ -10,12 +10,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.diag import AtcError, Diagnostic, Place, Sink
-from atc_py.diag.codes import (
+from atc_py.diag import (
     ARRAY_OF_OTHER_NAME,
     BAD_RUN_INPUT,
     INPUT_NOT_FINITE,
     NO_SUCH_GEAR,
+    AtcError,
+    Diagnostic,
+    Place,
+    Sink,
 )
 from atc_py.pipeline.running.array_files import broken_file, is_raw_pair, read_npy, read_npz
 from atc_py.pipeline.running.folders import files_of_folder
@@ -23,8 +26,7 @@ from atc_py.pipeline.running.model import Port
 from atc_py.system.input_files import opened
 from atc_py.system.memory_limit import require_memory
 from atc_py.system.structs import replace
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count, format_shape
+from atc_py.tensor import Dims, DType, Shape, closed_shape, element_count, format_shape
 from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_RUN_INPUT, FILE_UNREADABLE
+from atc_py.diag import BAD_RUN_INPUT, FILE_UNREADABLE, Place
 from atc_py.text import Text, os_reason
 
 _SUFFIXES = (".npy", ".pb", ".bin")

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.diag import BAD_RUN_INPUT, Place
 from atc_py.options.gears import SHAPE_DATA, Gears, format_gear
 from atc_py.text import Text
 

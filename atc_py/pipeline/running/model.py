@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.diag import BAD_RUN_INPUT, Place
 from atc_py.options.gears import SHAPE_DATA, Gears
 from atc_py.options.ranges import DimRange, format_ranges, outside
 from atc_py.pipeline.running.gears import gear_of_feeds
 from atc_py.results.cann_nodes import CannSemantics, read_semantics
 from atc_py.system.input_files import guarded_run
 from atc_py.system.structs import Result, replace
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims, format_shape
+from atc_py.tensor import Dims, DType, format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from atc_py.aipp import settings_of_bytes
 from atc_py.aipp.pictures import joined_pictures, picture_input
-from atc_py.diag import Place, Sink
-from atc_py.diag.codes import BAD_RUN_INPUT, MISSING_RUN_INPUT
+from atc_py.diag import BAD_RUN_INPUT, MISSING_RUN_INPUT, Place, Sink
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port

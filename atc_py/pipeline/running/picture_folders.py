@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from atc_py.aipp import settings_of_bytes
 from atc_py.aipp.pictures import read_picture
-from atc_py.diag import Sink
-from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.diag import BAD_RUN_INPUT, Sink
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.running.array_rows import array_headers
 from atc_py.pipeline.running.feeds import read_feeds
@@ -24,7 +23,7 @@ from atc_py.pipeline.running.sample_files import (
     require_same_count,
 )
 from atc_py.results.picture_inputs import PictureInput, picture_inputs
-from atc_py.tensor.shapes import closed_shape, element_count
+from atc_py.tensor import closed_shape, element_count
 from atc_py.text import Text
 
 Feeds = Mapping[str, NDArray[Any]]

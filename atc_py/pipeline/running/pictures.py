@@ -14,8 +14,7 @@ from atc_py.aipp import (
     settings_of_bytes,
     source_bytes,
 )
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_AIPP, BAD_RUN_INPUT, MISSING_RUN_INPUT
+from atc_py.diag import BAD_AIPP, BAD_RUN_INPUT, MISSING_RUN_INPUT, AtcError, Place
 from atc_py.package.schema import OmModel
 from atc_py.results.picture_inputs import PictureInput, picture_inputs
 from atc_py.target import find_soc

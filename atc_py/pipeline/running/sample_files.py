@@ -9,8 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from atc_py.diag import Place, Sink
-from atc_py.diag.codes import NO_SAMPLES
+from atc_py.diag import NO_SAMPLES, Place, Sink
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port
 from atc_py.text import Text

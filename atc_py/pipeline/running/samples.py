@@ -10,14 +10,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import AtcError, Place, Sink
-from atc_py.diag.codes import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE
+from atc_py.diag import BAD_OPTION, BAD_SAMPLE, NO_SAMPLES, SAMPLE_NOT_FINITE, AtcError, Place, Sink
 from atc_py.pipeline.running.feeds import count_odd_values, random_feeds
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.sample_files import FileSamples
 from atc_py.pipeline.running.sample_rows import RowSamples
 from atc_py.system.path_facts import exists
-from atc_py.tensor.shapes import format_shape
+from atc_py.tensor import format_shape
 from atc_py.text import Text
 
 Feeds = Mapping[str, NDArray[Any]]

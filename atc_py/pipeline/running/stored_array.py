@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import Place
-from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.diag import CANNOT_WRITE, Place
 from atc_py.text import Text, os_reason
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
+from atc_py.diag import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED, AtcError, Place
 from atc_py.quantizing.calibrate.value_range import RangeOptions
 from atc_py.text import Text
 

@@ -8,8 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_QUANT_CONFIG
+from atc_py.diag import BAD_QUANT_CONFIG, AtcError, Place
 from atc_py.quantizing.calibrate.amct_choices import (
     AmctConfig,
     LayerChoice,

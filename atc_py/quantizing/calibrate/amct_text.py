@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from atc_py.aipp.text_format import TextField
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
+from atc_py.diag import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED, Place
 from atc_py.quantizing.calibrate.amct_choices import (
     AmctConfig,
     LayerChoice,

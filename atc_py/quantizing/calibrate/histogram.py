@@ -19,8 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_HISTOGRAM, BAD_OPTION, VALUES_NOT_FINITE
+from atc_py.diag import BAD_HISTOGRAM, BAD_OPTION, VALUES_NOT_FINITE, AtcError, Place
 from atc_py.text import Text
 
 

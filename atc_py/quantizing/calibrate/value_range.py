@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION, NO_VALUES, SCALE_OUT_OF_RANGE
+from atc_py.diag import BAD_OPTION, NO_VALUES, SCALE_OUT_OF_RANGE, Place
 from atc_py.options.option import Option
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.text import Text

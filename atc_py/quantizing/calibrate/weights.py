@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE
+from atc_py.diag import BAD_OPTION, SCALE_OUT_OF_RANGE, Place
 from atc_py.quantizing.calibrate.histogram import finite_floats
 from atc_py.quantizing.calibrate.value_range import EPSILON
 from atc_py.text import Text

@@ -10,8 +10,7 @@ from typing import TypeAlias
 
 import onnx
 
-from atc_py.diag import AtcError, Diagnostic, Place
-from atc_py.diag.codes import ALREADY_QUANTIZED, NO_QDQ_FORM
+from atc_py.diag import ALREADY_QUANTIZED, NO_QDQ_FORM, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.fold import fold_what_can_be
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode

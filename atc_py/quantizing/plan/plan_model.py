@@ -13,7 +13,7 @@ from atc_py.compare.model import open_compiled
 from atc_py.compare.paired_run import Feeds
 from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Trial
-from atc_py.diag.codes import BAD_OPTION
+from atc_py.diag import BAD_OPTION
 from atc_py.options.compare_options import PlanOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.keywords import PlanKeywords

@@ -18,8 +18,7 @@ from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.trials import Trial
 from atc_py.compare.trials_ahead import TrialAnswer, TrialsAhead
 from atc_py.cost.network import network_time
-from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_CONTROL_FILE, NO_KERNEL
+from atc_py.diag import BAD_CONTROL_FILE, NO_KERNEL, AtcError
 from atc_py.package.reader import open_model
 from atc_py.package.schema import OmModel
 from atc_py.quantizing.fall_back import cost_order

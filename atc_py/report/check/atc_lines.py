@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from atc_py.check.findings import Standing
-from atc_py.diag.codes import UNKNOWN_OPERATOR, UNSUPPORTED_OPSET
+from atc_py.diag import UNKNOWN_OPERATOR, UNSUPPORTED_OPSET
 from atc_py.report.check.document import CheckDocument, CheckedModel, CheckedNode, Found
 from atc_py.system.json_text import escaped
 from atc_py.text import Text

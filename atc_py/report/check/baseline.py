@@ -9,8 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_BASELINE
+from atc_py.diag import BAD_BASELINE, AtcError, Place
 from atc_py.report.check.document import VERSION, BaselineCount
 from atc_py.system.input_files import read_bytes
 from atc_py.text import Text, error_text

@@ -1,8 +1,7 @@
 """The formats in which a check's report can be had."""
 
 from atc_py.check.findings import Standing
-from atc_py.diag import ExitCode
-from atc_py.diag.codes import find_code
+from atc_py.diag import ExitCode, find_code
 from atc_py.report.check.document import CheckDocument, Found
 
 

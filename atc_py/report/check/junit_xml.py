@@ -8,8 +8,7 @@ operator could show but one of its rules, as viewers take a case to have one fai
 from xml.etree import ElementTree as ET
 
 from atc_py.check.findings import Standing
-from atc_py.diag import ExitCode
-from atc_py.diag.codes import find_code
+from atc_py.diag import ExitCode, find_code
 from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 from atc_py.report.check.groups import Group, groups
 from atc_py.report.check.words import fix_call, node_text, verdict_text

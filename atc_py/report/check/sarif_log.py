@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from atc_py.check.findings import Standing
-from atc_py.diag import ExitCode
-from atc_py.diag.codes import find_code
+from atc_py.diag import ExitCode, find_code
 from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 from atc_py.report.check.words import node_text
 from atc_py.system.json_text import escaped

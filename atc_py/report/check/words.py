@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
-from atc_py.diag.codes import BAD_INPUT_SHAPE, DEVIATES_ON_CANN, REFUSED_BY_PARSER
+from atc_py.diag import BAD_INPUT_SHAPE, DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.report.check.open_dims import deciding_text
 from atc_py.report.escape import visible

@@ -5,8 +5,7 @@ from typing import TypedDict, TypeVar, cast
 
 import msgspec
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import OM_CONTENT
+from atc_py.diag import OM_CONTENT, AtcError, Place
 from atc_py.report.model.recorded_reasons import recorded_text
 from atc_py.report.tables import Table, format_bytes
 from atc_py.text import Text

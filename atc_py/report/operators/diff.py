@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
+from atc_py.diag import BAD_OPTION, UNKNOWN_NAME
 from atc_py.onnx_graph.reading.history import OnnxHistory
 from atc_py.onnx_graph.source import OperatorSchema, SchemaHistory
 from atc_py.onnx_graph.source.schema_changes import Change, changes

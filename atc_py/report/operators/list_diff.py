@@ -6,7 +6,7 @@ import msgspec
 
 from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.sentences import sentence
-from atc_py.diag.codes import UNKNOWN_NAME
+from atc_py.diag import UNKNOWN_NAME
 from atc_py.report.operators.rules import attribute_words, operand_words
 from atc_py.report.wrapping import wrap
 from atc_py.spec import Library, OpSpec

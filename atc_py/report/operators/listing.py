@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.check.unlisted import hint_for_unlisted
-from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
+from atc_py.diag import BAD_OPTION, UNKNOWN_NAME, AtcError
 from atc_py.fix.rule import rules_of_operator
 from atc_py.onnx_graph.reading.history import OnnxHistory
 from atc_py.report.tables import Table, plain_lines
@@ -17,7 +16,7 @@ from atc_py.spec import Library, OpSpec, compressed, library
 from atc_py.spec import library as list_called
 from atc_py.spec.lists import OperatorList, operator_lists
 from atc_py.spec.rule import folded
-from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor import DType, UnknownDTypeError
 from atc_py.text import SEMICOLON, Text, in_language, plural
 from atc_py.text.language import spoken
 

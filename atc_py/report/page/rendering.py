@@ -9,8 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound
 from markupsafe import Markup
 
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.diag import BAD_TEMPLATE, Place
 from atc_py.report.escape import visible
 from atc_py.system.resources import templates_dir
 from atc_py.text import Text

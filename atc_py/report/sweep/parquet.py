@@ -3,7 +3,7 @@
 import io
 from collections.abc import Sequence
 
-from atc_py.diag.codes import NO_PYARROW
+from atc_py.diag import NO_PYARROW
 from atc_py.report.sweep.rows import COLUMNS, row_cells
 from atc_py.results.sweep import SweepRow
 from atc_py.text import Text

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from atc_py.diag.codes import find_code
+from atc_py.diag import find_code
 from atc_py.report.escape import visible
 from atc_py.report.tables import Table
 from atc_py.results.sweep import SweepRow

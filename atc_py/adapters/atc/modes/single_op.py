@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atc_py.options.ranges import DimRange
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims
+from atc_py.tensor import Dims, DType
 
 UNDEFINED = 28
 """Number of the type of an optional input that is not there."""

@@ -9,11 +9,10 @@ from typing import Any
 from atc_py.adapters.atc.modes.formats import FORMAT_NUMBERS
 from atc_py.adapters.atc.modes.opening import with_fault
 from atc_py.adapters.atc.modes.single_op import SingleOp, SingleOpAttribute, SingleOpTensor
-from atc_py.diag import AtcError, AtcFault, Place
-from atc_py.diag.codes import BAD_OPERATOR_FILE, FILE_NOT_FOUND
+from atc_py.diag import BAD_OPERATOR_FILE, FILE_NOT_FOUND, AtcError, AtcFault, Place
 from atc_py.options.ranges import DimRange
 from atc_py.system.input_files import read_text
-from atc_py.tensor.dtypes import DType
+from atc_py.tensor import DType
 from atc_py.text import Text, verbatim
 
 _MOST_BYTES = 64 << 20

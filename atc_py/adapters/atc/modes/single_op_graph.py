@@ -8,14 +8,20 @@ import numpy.typing as npt
 
 from atc_py.adapters.atc.modes.formats import FORMAT_NUMBERS
 from atc_py.adapters.atc.modes.single_op import SingleOp, SingleOpAttribute, SingleOpTensor
-from atc_py.diag import AtcError, AtcFault, Place
-from atc_py.diag.codes import BAD_OPERATOR_FILE
-from atc_py.diag.suggestions import nearest
-from atc_py.ir import AttrValue, DenseConst, Graph, Node, Origin, TensorType, Value
-from atc_py.ir.signature import ATTRIBUTE_TYPES, Signature
+from atc_py.diag import BAD_OPERATOR_FILE, AtcError, AtcFault, Place, nearest
+from atc_py.ir import (
+    ATTRIBUTE_TYPES,
+    AttrValue,
+    DenseConst,
+    Graph,
+    Node,
+    Origin,
+    Signature,
+    TensorType,
+    Value,
+)
 from atc_py.target import TargetOp, find_operator, operators
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import closed_shape
+from atc_py.tensor import DType, closed_shape
 from atc_py.text import Text
 
 _SAME_AS = {"MatMul": "MatMulV2", "Softmax": "SoftmaxV2", "Gelu": "GeluV2"}

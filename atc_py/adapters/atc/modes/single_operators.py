@@ -6,8 +6,7 @@ from pathlib import Path
 from atc_py.adapters.atc.modes.single_op import SingleOp
 from atc_py.adapters.atc.modes.single_op_file import read_single_ops
 from atc_py.adapters.atc.modes.single_op_graph import graph_of
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_OPERATOR_FILE
+from atc_py.diag import BAD_OPERATOR_FILE, Place
 from atc_py.ir import Graph
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import Ranges

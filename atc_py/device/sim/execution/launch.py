@@ -9,8 +9,7 @@ from atc_py.device.backend import NodeProfile
 from atc_py.device.sim.execution.program import Step
 from atc_py.device.sim.kernel import Call, Kernel, Launch, Rounding, sequence
 from atc_py.device.sim.numerics.rounding import is_rounded, round_to_grid
-from atc_py.diag import AtcError
-from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
+from atc_py.diag import DEVICE_FAILED, DEVICE_MEMORY, AtcError
 from atc_py.package.node_view import NodeError, TensorFacts
 from atc_py.text import Text
 

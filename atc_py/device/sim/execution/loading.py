@@ -12,8 +12,7 @@ from atc_py.device.sim.execution.chain import chained
 from atc_py.device.sim.execution.program import Program, Step, freeing, without_moves
 from atc_py.device.sim.kernel import Kernel, find_kernel
 from atc_py.device.sim.memory.slot_plan import plan_memory
-from atc_py.diag import Place, Sink
-from atc_py.diag.codes import OM_CONTENT
+from atc_py.diag import OM_CONTENT, Place, Sink
 from atc_py.package.node_view import (
     NodeError,
     NodeView,
@@ -23,7 +22,7 @@ from atc_py.package.node_view import (
 )
 from atc_py.package.schema import OmNode, OmPort
 from atc_py.target import Operand, TargetOp, find_operator
-from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor import DType, UnknownDTypeError
 from atc_py.text import Text, error_text
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from atc_py.device.sim.memory.array_pool import Pool
 from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.device.sim.memory.passing import passing_slots, slot_sizes
 from atc_py.device.sim.numerics.rounding import carrier_dtype, from_carrier, is_rounded, to_carrier
-from atc_py.diag import AtcError
-from atc_py.diag.codes import DEVICE_FAILED
+from atc_py.diag import DEVICE_FAILED, AtcError
 from atc_py.package.npy import release_pages
 from atc_py.package.schema import OmModel
 from atc_py.text import Text

@@ -30,8 +30,7 @@ from atc_py.device.sim.memory.device_memory import DeviceMemory
 from atc_py.device.sim.memory.layouts import Layouts
 from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.device.sim.numerics.rounding import from_carrier
-from atc_py.diag import Sink
-from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
+from atc_py.diag import DEVICE_FAILED, DEVICE_MEMORY, Sink
 from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import TRANS_DATA, check_storage
 from atc_py.system.memory_limit import RAISE_IT, format_size

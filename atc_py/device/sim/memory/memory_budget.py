@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from atc_py.device.sim.execution.program import Program, Step
 from atc_py.device.sim.memory.passing import slot_sizes
 from atc_py.device.sim.numerics.rounding import carrier_dtype
-from atc_py.diag.codes import DEVICE_MEMORY
+from atc_py.diag import DEVICE_MEMORY
 from atc_py.package.node_view import TensorFacts
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
 from atc_py.text import Text

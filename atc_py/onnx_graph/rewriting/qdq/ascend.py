@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.diag import AtcError
-from atc_py.diag.codes import NO_QDQ_FORM
+from atc_py.diag import NO_QDQ_FORM, AtcError
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.movement import MOVING
 from atc_py.options.compile_options import QuantBias
-from atc_py.tensor.scale_words import decode_graph, decode_hardware
+from atc_py.tensor import decode_graph, decode_hardware
 from atc_py.text import Text
 
 _INT8 = range(-128, 128)

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from atc_py.diag import AtcError, Diagnostic, Place
-from atc_py.diag.codes import NOT_QUANTIZED
+from atc_py.diag import NOT_QUANTIZED, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
