@@ -1,7 +1,5 @@
 """A user's templates rendered in a process of their own, whose time and memory are bounded."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import pickle

@@ -1,7 +1,5 @@
 """The branches of If nodes whose condition is not known: graphs of their own, folded too."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from onnx import GraphProto

@@ -1,7 +1,5 @@
 """If nodes whose condition is known: the branch taken replaces the node."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection
 

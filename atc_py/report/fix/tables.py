@@ -1,7 +1,5 @@
 """A fixed model as tables; findings and rewrites of one kind share a row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from atc_py.fix.rule import Exactness

@@ -1,7 +1,5 @@
 """The biggest wins of a compiled model in words, and fusions that nearly were."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
