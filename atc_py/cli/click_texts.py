@@ -32,7 +32,7 @@ class _Template(str):
 
 
 def one_line(value: object) -> str:
-    """Return what click breaks into lines for its own layout in one line; a `Text` is in one."""
+    """A text that click breaks into lines, in one line; a `Text` is in one."""
     if isinstance(value, Text) and value == " ".join(value.split()):
         return value
     return " ".join(str(value).split())

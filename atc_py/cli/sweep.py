@@ -318,7 +318,7 @@ def _said(verdict: str, count: int) -> str:
 
 
 def _not_compared(rows: Sequence[SweepRow]) -> Text:
-    """Return how many compiled models have a reason for which they were not compared."""
+    """Number of compiled models that were not compared, by reason."""
     from atc_py.results.sweep import SweepVerdict
 
     count = sum(row.verdict is SweepVerdict.COMPILES and bool(row.reasons) for row in rows)

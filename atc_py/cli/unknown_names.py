@@ -37,7 +37,7 @@ def unknown_option(error: click.NoSuchOption) -> Text:
 
 
 def unknown_option_hint(error: click.NoSuchOption) -> Text:
-    """Return what to do instead: nearest options, then those of the command or of atc."""
+    """Hint: the nearest options, then those of the command or of atc."""
     context = error.ctx
     path = context.command_path if context else "atc-py COMMAND"
     listing = Text("`{path} --help` shows the options", path=path)

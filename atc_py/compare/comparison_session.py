@@ -314,7 +314,7 @@ class ComparisonSession:
         return replace(pair.compared(self._runs()), warnings=self.warnings, newer=newer)
 
     def _counted_layers(self) -> Callable[[int], None] | None:
-        """Return what announces each layer of all samples as it is done; None for nobody."""
+        """Callback that announces each layer of all samples as it is done; None for nobody."""
         on_stage, count, samples = self.on_stage, itertools.count(1), self._source.count
         if on_stage is None:
             return None

@@ -136,7 +136,7 @@ class _Matcher:
         return leaving
 
     def _find_names(self) -> list[tuple[str, ...]]:
-        """Return what tensors stand for; what a Cast hands on is what it makes, where it is a step."""
+        """Values that tensors stand for; a Cast that is a step stands for its own result."""
         names = [tensor.stands_for for tensor in self._model.tensors]
         for node in reversed(self._model.nodes):
             if node.op in _THROUGH and self._kind(node.inputs[0]) == self._kind(node.outputs[0]):

@@ -117,7 +117,7 @@ def _announcing(on_stage: Callable[[str], None] | None, gear: str) -> Callable[[
 def summary_of(
     model: Path, options: SummaryOptions, on_stage: Callable[[str], None] | None = None
 ) -> ModelSummary:
-    """Return what is found out about a model; refusals are part of the answer.
+    """Summary of a model; refusals are part of it.
 
     Args:
         model: an ONNX file or an offline model.

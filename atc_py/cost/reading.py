@@ -127,7 +127,7 @@ class _Reader:
         return any(position not in inside for position in users) or not users
 
     def _source(self, tensor: int) -> Source:
-        """Return where a tensor's data come from."""
+        """Source of a tensor's data."""
         root = self._roots[tensor]
         if self._model.tensors[root].member is not None:
             return Source.WEIGHTS

@@ -137,7 +137,7 @@ def _row_length(operation: Operation, tensor: Tensor) -> int:
 
 
 def _overlap(operation: Operation) -> float:
-    """Return how often a pool reads each element, at least 1; 1 for other operators."""
+    """Reads of each element by a pool, at least 1; 1 for other operators."""
     if operation.row.family != "pool":
         return 1.0
     after = operation.outputs[0].elements

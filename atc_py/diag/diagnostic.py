@@ -215,7 +215,7 @@ class AtcError(Exception):
         self.diagnostics = diagnostics
 
     def __reduce__(self) -> tuple[type[AtcError], tuple[Diagnostic, ...]]:
-        """Return what another process makes the error of; it has the diagnostics alone."""
+        """Constructor and arguments for another process; it has the diagnostics alone."""
         return AtcError, self.diagnostics
 
     @property

@@ -44,7 +44,7 @@ class ElementwiseFamily(Family):
         return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return what templates of elementwise families know."""
+        """Values for templates of elementwise families."""
         how = self.formula(kernel)
         return {
             "compute": how.compute,
@@ -99,7 +99,7 @@ class _InPlanes(Family):
         return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return what templates know of rows, and of operands in blocks."""
+        """Values for templates on rows, and on operands in blocks."""
         tensors = _loaded_tensors(kernel, self._rows.formula(kernel))
         return {**self._rows.context(kernel), "planes": plane_facts(kernel, tensors)}
 

@@ -243,7 +243,7 @@ def _storage_entry(storage: Storage) -> dict[str, Any]:
 
 
 def _numbers(family: Family, facts: KernelFacts) -> str:
-    """Return how closely the kernel's numbers match the simulator's."""
+    """Agreement of the kernel's numbers with the simulator's."""
     if family.exact(facts):
         return "exact"
     return "sums" if family.sums(facts) else "close"

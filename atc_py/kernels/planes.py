@@ -151,7 +151,7 @@ def plane_tiling(
 
 
 def _row_axes(whole: Planes, steps: Sequence[_Steps]) -> tuple[int, tuple[int, ...]]:
-    """Return how many pixel axes form a row, and how each operand moves along it."""
+    """Number of pixel axes that form a row, and each operand's steps along it."""
     inside = 0
     along: list[bool | None] = [None] * len(steps)
     first = len(whole.outer) + 1

@@ -180,6 +180,6 @@ def fed_shapes(models: Sequence[OmModel]) -> tuple[dict[str, Shape], ...]:
 
 
 def _kind(model: OmModel, port: OmPort) -> tuple[str, str, str, int]:
-    """Return what ports of all gears have in common: name, dtype, format, rank."""
+    """Facts that ports of all gears share: name, dtype, format, rank."""
     tensor = model.tensors[port.tensor]
     return port.name, tensor.dtype, tensor.format, len(tensor.shape)

@@ -126,7 +126,7 @@ def _is_same(source: OmTensor, result: OmTensor) -> bool:
 
 
 def _wrong_ends(node: OmNode, source: OmTensor, result: OmTensor) -> Text | None:
-    """Return where TransData's formats contradict its operands, or None."""
+    """Contradiction between TransData's formats and its operands, or None."""
     groups = node.attributes.get("groups", 1)
     for name, tensor in (("src_format", source), ("dst_format", result)):
         said = node.attributes.get(name)

@@ -90,7 +90,7 @@ def verify(data: mmap, file: str) -> VerifiedFile:
 def _verified_gear(
     data: mmap, entries: Mapping[str, Entry], index: OmIndex, gear: int, file: str
 ) -> Verified:
-    """Return what a file has for one of its gears, checked as a model of its own."""
+    """Content for one gear of a file, checked as a model of its own."""
     row = index.gears.gears[gear]
     model = decode_gear(entries[row.model].data_in(data), file, row.model)
     names = names_of_gear(index, model, gear)

@@ -46,7 +46,7 @@ class CommonGround(msgspec.Struct, frozen=True):
 def common_ground(
     options: CompileOptions, memo: FoldMemo | None = None, sources: SourceMemo | None = None
 ) -> CommonGround:
-    """Return what the options say of every compilation, and what several compilations share.
+    """The facts of all compilations with these options, and the memos that they share.
 
     Raises:
         AtcError: an option or a file that it names has no meaning.

@@ -45,7 +45,7 @@ def facts_of(
 
 
 def _fusions(passed: Passed) -> tuple[FusionEffect, ...]:
-    """Return what each pass that may be switched off found and did."""
+    """Effects of each pass that may be switched off."""
     rows = {row.name: row for row in PIPELINE if row.optional}
     found = []
     for run in passed.runs:
@@ -58,7 +58,7 @@ def _fusions(passed: Passed) -> tuple[FusionEffect, ...]:
 
 
 def contents_of(kernels: KernelSet, facts: Facts, options: CompileOptions) -> PackageContents:
-    """Return what goes into the offline model beside the graph."""
+    """Members of the offline model beside the graph."""
     return PackageContents(
         producer=f"atc-py {__version__}",
         soc=facts.soc,

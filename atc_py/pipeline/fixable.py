@@ -160,7 +160,7 @@ class _Remedies(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, found: Fixed, first: Mapping[int, int] | None = None) -> _Remedies:
-        """Return what fixing a model, or one node of each kind of it, has removed."""
+        """Findings that fixing a model, or one node of each kind, has removed."""
         findings = (each for each in found.after.check.findings if each.certainty)
         left = frozenset((each.place.node, each.rule) for each in findings)
         rules: dict[_Node, dict[str, None]] = defaultdict(dict)

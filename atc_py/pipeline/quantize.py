@@ -103,7 +103,7 @@ class _Fixing:
 
 
 def list_verdict(path: Path, specs: Library, operator_list: str, *, strict: bool) -> OtherVerdict:
-    """Return what the rules of a list say of a file, in the mode and for the SoC that check takes."""
+    """Verdict of a list on a file, in the mode and for the SoC that check takes."""
     file = read_model(path, lenient=True)
     found = (
         Judge(_conditions(strict=strict), specs, None)

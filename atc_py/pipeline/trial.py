@@ -144,7 +144,7 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         return _Compiled(remarks=remarks)
 
     def _remarks(self, graph: Graph, context: PassContext) -> list[Finding]:
-        """Return what a graph computes otherwise than its model says."""
+        """Deviations of a graph from what its model says."""
         if not self.controls.clip_weights:
             return []
         return [_clipped(each, context.place(each.node)) for each in clipped_infinities(graph)]

@@ -128,7 +128,7 @@ class CalibrationOptions(Result, frozen=True, kw_only=True):
     )] = None  # fmt: skip
 
     def choice_of(self, name: str, kind: str) -> LayerChoice | None:
-        """Return how a layer is quantized; None where the configuration leaves it in floats."""
+        """The choice for a layer; None where the configuration leaves it in floats."""
         if self.config is not None:
             return self.config.choice_for(name, kind)
         return LayerChoice(calibrator=self.calibrator, settings=self.ranges)

@@ -148,7 +148,7 @@ def _no_layers(model: FloatModel) -> Exception:
 
 
 def _counted(model: FloatModel) -> dict[str, int]:
-    """Return how many nodes have each reason for having no int8 form."""
+    """Number of nodes without an int8 form, by reason."""
     found: dict[str, int] = {}
     for _, reason in model.found.left:
         found[reason] = found.get(reason, 0) + 1

@@ -227,7 +227,7 @@ class TargetOp(msgspec.Struct, frozen=True):
         return any(dtype in column.inputs[:1] for column in self.columns_on(soc))
 
     def published_on(self, soc: Soc) -> tuple[Pair, ...] | None:
-        """Return what is published about its AI Core kernel on `soc`: none where it has no kernel.
+        """The published facts of its AI Core kernel on `soc`; none where it has no kernel.
 
         None stands for what is not published: a family without operator information, an operator
         that has no entry of this name, or dtypes that are decided when the kernel is compiled.

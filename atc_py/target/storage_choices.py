@@ -104,7 +104,7 @@ def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
 
 
 def _facts(value: StoredValue) -> tuple[object, ...]:
-    """Return what rules read of an operand or result."""
+    """The facts of an operand or result that rules read."""
     kind = value.type
     return kind.dtype, kind.dims, kind.format, value.const is None
 

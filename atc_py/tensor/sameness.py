@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def same_elements(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where two arrays of one shape are equal: NaN equals NaN, and 0 equals -0."""
+    """Mask of equal elements of two arrays of one shape: NaN equals NaN, and 0 equals -0."""
     import numpy as np
 
     same: NDArray[np.bool_] = np.asarray(one == other)
@@ -17,7 +17,7 @@ def same_elements(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def best_places(scores: NDArray[Any]) -> NDArray[np.int64]:
-    """Return where the last axis is largest; -1 where one element is NaN, or none is finite."""
+    """Position of the largest element along the last axis; -1 where one is NaN, or none is finite."""
     import numpy as np
 
     void = np.isnan(scores).any(-1) | ~np.isfinite(scores).any(-1)

@@ -116,7 +116,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 def _files_per_batch(
     files: Sequence[Sequence[str]], rows: Sequence[TensorDesc], *, combine: bool
 ) -> int:
-    """Return how many files of the first input make one run."""
+    """Number of files of the first input that make one run."""
     wanted = rows[0].realsize
     size = _size(files[0][0])
     count = 1

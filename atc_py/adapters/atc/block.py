@@ -113,7 +113,7 @@ def unknown_error_block() -> Iterator[str]:
 
 
 def _text(found: Diagnostic) -> str:
-    """Return what the block says of a finding; of a node, tools look for its name and type."""
+    """Text of a finding in the block; of a node, tools look for its name and type."""
     if found.atc is not None:
         return fault_text(found.atc)
     code, place = code_of(found), found.place

@@ -87,7 +87,7 @@ TEXTS: dict[str, Text] = {
 
 
 def fault_text(fault: AtcFault) -> Text:
-    """Return what a fault says; its arguments alone where its code is not in the table."""
+    """Text of a fault; its arguments alone where its code is not in the table."""
     text = TEXTS.get(fault.code)
     if text is None:
         return COMMA.join(fault.arguments)

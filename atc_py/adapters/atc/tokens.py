@@ -40,7 +40,7 @@ class UnreadableLineError(AtcError):
         self.line = line
 
     def __reduce__(self) -> tuple[type[UnreadableLineError], tuple[str, str, str]]:  # type: ignore[override]
-        """Return what another process makes the error of."""
+        """Constructor and arguments for another process."""
         found = self.diagnostics[0]
         return type(self), (self.line, found.message, found.help or "")
 

@@ -141,7 +141,7 @@ class Hybrid:
             self.elsewhere(session, self._real.run_with_iobinding, binding, options)
 
     def elsewhere(self, session: Any, method: Callable[..., Any], *given: Any) -> Any:
-        """Return what a method of onnxruntime's that runs the model returns, and record the run."""
+        """Result of a method of onnxruntime's that runs the model; the run is recorded."""
         self.need_other(session)
         start = time.perf_counter()
         found = method(session, *given)

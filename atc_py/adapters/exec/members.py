@@ -124,7 +124,7 @@ class SimulatedMembers:
         return self._answer("get_provider_options")
 
     def _answer(self, name: str) -> Any:
-        """Return what the simulated side answers, or onnxruntime's where there is none."""
+        """Answer of the simulated side, or onnxruntime's where there is none."""
         made = sides_of(self)
         ours = None if made is None else getattr(made.npu, name, None)
         return getattr(self.atc_py_real, name)(self) if ours is None else ours()

@@ -193,7 +193,7 @@ class _OwnLibraries:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a library is, in the midst of atc_py's own work."""
+        """Path of a library, amid atc_py's own work."""
         if not is_own_work():
             return None
         folder = self._folders.get(name)
@@ -202,7 +202,7 @@ class _OwnLibraries:
     def find_distributions(
         self, context: DistributionFinder.Context = _ANY
     ) -> Iterable[metadata.Distribution]:
-        """Return what is known of a library by the name of its distribution; of all, of atc-py."""
+        """Facts of a library by the name of its distribution; by default of atc-py."""
         if not is_own_work():
             return ()
         wanted = DistributionFinder.Context(

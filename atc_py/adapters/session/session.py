@@ -230,7 +230,7 @@ class InferenceSession(SessionSurface):
         self._dtypes = {each.name: dtype_of(each.type) for each in outputs}
 
     def _known_types(self) -> Mapping[str, KnownType]:
-        """Return what is known of outputs; a model without open dims is compiled for them.
+        """Known facts of outputs; a model without open dims is compiled for them.
 
         Raises:
             AtcError: with every finding, where the model does not compile.
@@ -298,7 +298,7 @@ class InferenceSession(SessionSurface):
         self.close()
 
     def __getstate__(self) -> tuple[OpenOptions, Mapping[str, DeclaredDims]]:
-        """Return what another process opens the session with; it compiles again there."""
+        """Constructor and arguments for another process; it compiles again there."""
         dims = self._source.dims if isinstance(self._source, OnnxSource) else {}
         return self._options, dict(dims)
 

@@ -122,7 +122,7 @@ class SessionSurface:
         """Do nothing: there is no other provider."""
 
     def end_profiling(self) -> str:
-        """Return "": no profile is written."""
+        """Empty: no profile is written."""
         return ""
 
     def get_profiling_start_time_ns(self) -> int:

@@ -128,7 +128,7 @@ def _own_shapes(model: Path, options: SummaryOptions) -> SummaryOptions:
 
 
 def _overview(model: Path, options: SummaryOptions) -> ModelSummary:
-    """Return what is found out; samples that do not fit are a reason why there is no comparison."""
+    """Summary of the row; samples that do not fit are a reason for no comparison."""
     from atc_py.compare.summary import summary_of
 
     try:
@@ -217,7 +217,7 @@ def _finite(number: float) -> float | None:
 
 
 def _counted(diagnostics: Iterable[Diagnostic]) -> dict[str, int]:
-    """Return how many findings there are of each code."""
+    """Number of findings by code."""
     return dict(sorted(Counter(each.code.id for each in diagnostics).items()))
 
 

@@ -92,7 +92,7 @@ def run_sweep(
 
 
 def progress_text(done: int, total: int, seconds: float) -> str:
-    """Return how far the rows are, how fast they come, and the time left."""
+    """Progress of the rows: share, rate, time left."""
     rate = done / max(seconds, 1e-3)
     left = round((total - done) / rate)
     return f"{done} of {total} rows, {rate:.2f} rows/s, {left // 60}:{left % 60:02d} left"

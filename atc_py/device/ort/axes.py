@@ -63,7 +63,7 @@ def ordered(body: Body, value: str, dtype: DType) -> str:
 
 
 def from_ordered(body: Body, value: str, dtype: DType) -> str:
-    """Return what `ordered` made of a dtype in that dtype."""
+    """Inverse of `ordered`: its result in the dtype again."""
     if dtype is DType.UINT64:
         return body.cast(body.add("Add", value, body.const(_SIGN, DType.INT64)), dtype)
     return body.cast(value, dtype) if dtype in _ORDERED else value

@@ -266,7 +266,7 @@ def held(array: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], int]:
 
 
 def _failure(error: Exception) -> AtcError:
-    """Return what onnxruntime raised as DEVICE_MEMORY or DEVICE_FAILED."""
+    """Error of onnxruntime as DEVICE_MEMORY or DEVICE_FAILED."""
     if isinstance(error, AtcError):
         return error
     text = str(error).strip()

@@ -34,7 +34,7 @@ def carrier_of(dtype: DType, known: frozenset[DType]) -> DType:
 def carried(
     body: Body, value: str, dtype: DType, known: frozenset[DType], write: Callable[[str], str]
 ) -> str:
-    """Return what `write` makes of `value`, which it gets in a dtype of those `known`.
+    """Result of `write` on `value` in one of the `known` dtypes.
 
     Args:
         body: the nodes so far.

@@ -279,7 +279,7 @@ def _start(body: Body, layer: CellOperands, dtype: DType, state: str) -> str:
 
 
 def _running(body: Body, layer: CellOperands) -> str:
-    """Return which sequences have each step [steps, batch, 1]."""
+    """Mask of the sequences that have each step [steps, batch, 1]."""
     steps = body.const([[[step]] for step in range(layer.sizes[0])], DType.INT32)
     none, most = body.const(0, DType.INT32), body.const(layer.sizes[0], DType.INT32)
     bounds = (

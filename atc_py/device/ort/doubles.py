@@ -18,7 +18,7 @@ def _number(body: Body, value: float) -> str:
 
 
 def _begun(body: Body, op_type: str, x: str) -> tuple[str, str, str]:
-    """Return what float32 gives, its sine and its cosine."""
+    """The float32 estimate, its sine and its cosine."""
     first = body.cast(body.add(op_type, body.cast(x, DType.FLOAT32)), DType.FLOAT64)
     return first, body.add("Sin", first), cos(body, first)
 

@@ -35,7 +35,7 @@ class LateAxis:
     roi: tuple[str, str] | None
 
     def coordinates(self, mode: str) -> str:
-        """Return where each result is in x, as float64 [n]."""
+        """Place of each result in x, as float64 [n]."""
         length, size, scale = self._numbers()
         place = self._places(size)
         half, one = self._number(0.5), self._number(1.0)
@@ -80,7 +80,7 @@ class LateAxis:
         return self._element(first), self._element(second), share
 
     def outside(self, mode: str) -> str:
-        """Return which results are not in x."""
+        """Mask of results that are not in x."""
         at = self.coordinates(mode)
         before = self._op("Less", at, self.body.const(0.0, _WIDE))
         return self._op("Or", before, self._op("Greater", at, self._last()))

@@ -32,7 +32,7 @@ class SampledAxis:
     roi: tuple[float, float] = (0.0, 1.0)
 
     def coordinates(self, mode: str) -> NDArray[np.float32]:
-        """Return where each result is in x, by coordinate_transformation_mode."""
+        """Place of each result in x, by coordinate_transformation_mode."""
         place: Any = np.arange(self.resized, dtype=np.float32)
         last = np.float32(self.length - 1)
         if mode == "asymmetric":
@@ -76,7 +76,7 @@ class SampledAxis:
         return first, second, np.where(share > 0, share, 0.5)
 
     def outside(self, mode: str) -> NDArray[np.bool_]:
-        """Return which results are not in x."""
+        """Mask of results that are not in x."""
         at = self.coordinates(mode).astype(np.float64)
         return (at < 0) | (at > self.length - 1)
 

@@ -44,7 +44,7 @@ class SlidingAxis:
         return self.dilation * (self.size - 1) + 1
 
     def windows(self, *, ceil: bool) -> int | None:
-        """Return how many there are; with `ceil` the last may overhang but not start in padding."""
+        """Number of windows; with `ceil` the last may overhang but not start in padding."""
         if self.dim is None:
             return None
         room = self.dim + self.before + self.after - self.reach
@@ -60,7 +60,7 @@ class SlidingAxis:
         return last * self.stride >= self.dim + self.before
 
     def counts(self, *, ceil: bool, exclusive: bool) -> NDArray[np.int64]:
-        """Return how many elements under each window count: those of x, else padding as well."""
+        """Number of elements under each window that count: those of x, else padding as well."""
         dim, windows = self.dim or 0, self.windows(ceil=ceil) or 0
         low, high = (0, dim) if exclusive else (-self.before, dim + self.after)
         first = np.arange(windows) * self.stride - self.before

@@ -63,7 +63,7 @@ class SimBackend:
         return self._own(handle).run(inputs)
 
     def progress(self, handle: DeviceModel) -> tuple[int, int] | None:
-        """Return how many launches of a run have ended, and of how many; from any thread."""
+        """Launches of a run that have ended, and all; from any thread."""
         found = self._own(handle)
         return found.progress if isinstance(found, SimModel) else None
 

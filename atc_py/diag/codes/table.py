@@ -45,7 +45,7 @@ def _row(number: str) -> Code:
 
 
 def _parts(code: Code) -> tuple[Callable[..., Code], tuple[object, ...]]:
-    """Return what another process makes a code of: its id, for codes are compared by identity."""
+    """Constructor and arguments for another process: the id, for codes are compared by identity."""
     if _TABLE.get(code.id) is code:
         return _row, (code.id,)
     return Code, (code.id, code.name, code.exit, code.meaning, code.remedy, code.severity)

@@ -59,7 +59,7 @@ def _bags(sample: InputSample, generator: np.random.Generator) -> NDArray[Any] |
 
 
 def _regions(position: int, *names: str) -> Draw:
-    """Return what draws regions at `position`, for maps of the scales that attributes name."""
+    """Generator of regions at `position`, for maps of the scales that attributes name."""
 
     def draw(sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         if sample.position != position:
@@ -110,7 +110,7 @@ def each_plan(launch: Launch) -> Plan:
 
 
 def each_facts(kernel: KernelFacts, snippet: str) -> Mapping[str, Any]:
-    """Return what `each.cpp.j2` knows of a kernel whose elements `elements/<snippet>.j2` works out."""
+    """Values for `each.cpp.j2` of a kernel whose elements `elements/<snippet>.j2` works out."""
     return {
         "snippet": snippet,
         "attributes": kernel.attributes,
@@ -135,7 +135,7 @@ class _Each(Family):
         return each_plan(launch)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return what the template knows, and how regions are pooled."""
+        """Values for the template, with the pooling of regions."""
         attributes = kernel.attributes
         return {
             **each_facts(kernel, kernel.op),

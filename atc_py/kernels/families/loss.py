@@ -31,7 +31,7 @@ class _Losses(Family):
         return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return what templates of work along axes know, and how losses are reduced."""
+        """Values for templates along axes, with the reduction of losses."""
         return {
             "T": "float",
             "bytes": False,

@@ -52,7 +52,7 @@ class _MaskedSoftmax(Family):
         return x.dtype in floats and mask.dtype is DType.BOOL
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return what the templates along axes ask for: pieces are loaded with their mask."""
+        """Values for templates along axes: pieces are loaded with their mask."""
         return {
             "T": "float",
             "bytes": False,

@@ -169,7 +169,7 @@ class _Samples(Family):
         return attributes["data_format"] == "NCHW" and bool(attributes["modulated"])
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return how positions are found and what is around the edge."""
+        """Rule of positions, and treatment of the edge."""
         attributes = kernel.attributes
         return {
             "kind": _KINDS[kernel.op],

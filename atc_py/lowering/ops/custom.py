@@ -278,7 +278,7 @@ class _PoolMatrices:
         return DeferredConst(self.dtype, whole, [], lambda: compute().reshape(whole), label)
 
     def _bounds(self, side: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return where windows begin and where they end, along one side."""
+        """First and last places of windows along one side."""
         import numpy as np
 
         length, places = self.image[side], np.arange(self.size[side], dtype=np.int64)

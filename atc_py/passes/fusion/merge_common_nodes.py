@@ -95,7 +95,7 @@ def _origins(kept: Node, twins: Sequence[Node]) -> tuple[Origin, ...]:
 
 
 def _key(node: Node) -> tuple[Hashable, ...]:
-    """Return what nodes that compute the same share, beside contents; 0.0 and -0.0 differ."""
+    """Key that nodes with equal results share, beside contents; 0.0 and -0.0 differ."""
     operands = [value.type if value and _is_small(value) else value for value in node.inputs]
     types = [value.type for value in node.outputs]
     attributes = [(name, _told_apart(value)) for name, value in sorted(node.attributes.items())]

@@ -96,7 +96,7 @@ class StorageAssignment:
         self._launch = int(LAUNCH_SECONDS * rate)
 
     def choice(self, node: Node) -> StorageChoice:
-        """Return what is chosen for a node; rows while nothing is, and for the graph's result."""
+        """Storages chosen for a node; rows while nothing is, and for the graph's result."""
         return self._chosen.get(node, ROWS)
 
     def settle(self, storage: Storage) -> None:

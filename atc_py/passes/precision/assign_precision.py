@@ -68,7 +68,7 @@ def _name(value: Value) -> str:
 
 
 def _before_cast(value: Value, context: PassContext) -> Value:
-    """Return what a Cast off the black list makes wider: the mode's 16 bits; else the value."""
+    """Value before a Cast off the black list from the mode's 16 bits; else the value itself."""
     cast = value.producer
     if cast is None or cast.op != "Cast":
         return value

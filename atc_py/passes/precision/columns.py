@@ -207,7 +207,7 @@ def _changes(
     choice: Choice,
     falls: Collection[tuple[DType, DType]],
 ) -> tuple[int, int] | None:
-    """Return how many tensors widen and narrow, or None where one does not match."""
+    """Numbers of tensors that widen and narrow, or None where one does not match."""
     pairs = [
         (want, take)
         for value, want, take in zip(node.inputs, wanted[0], choice.inputs, strict=True)

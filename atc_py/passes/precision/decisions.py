@@ -95,7 +95,7 @@ def _hint(node: Node, row: TargetOp, soc: Soc) -> Text:
 
 
 def _bound(limit: Limit | Values) -> Text:
-    """Return what the AI Core kernel takes of an attribute."""
+    """Values of an attribute that the AI Core kernel takes."""
     if isinstance(limit, Values):
         known = ", ".join(map(str, limit.one_of))
         return Text(

@@ -160,7 +160,7 @@ def has_kernels(family: SocFamily) -> bool:
 
 
 def arithmetic(op: str, family: SocFamily, mode: str) -> str:
-    """Return which steps the kernel of a mode rounds to float16, as `impl_mode` names it."""
+    """Name in `impl_mode` of the steps that the kernel of a mode rounds to float16."""
     return _ROUNDED[op][mode].get(family, PRECISE)
 
 

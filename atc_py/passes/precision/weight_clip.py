@@ -79,7 +79,7 @@ def _is_cube(node: Node) -> bool:
 
 
 def count_infinities(data: ConstData) -> int:
-    """Return how many elements of a constant are infinite; 0 for one that is not read."""
+    """Number of infinite elements of a constant; 0 for one that is not read."""
     import numpy as np
 
     large = data.dtype.itemsize * element_count(data.shape) > _MOST_BYTES

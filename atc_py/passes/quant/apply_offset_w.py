@@ -130,7 +130,7 @@ def _takes_offsets(layer: Node, axis: int | None) -> bool:
 
 
 def _before(node: Node, axis: int | None) -> _Step | None:
-    """Return what `node` adds a bias to or moves, with its axis for `axis`; else None."""
+    """Operand that `node` adds a bias to or moves, with its axis for `axis`; else None."""
     x = _data_of(node)
     if x is None or axis is None:
         return None if x is None else _Step(x, None)
@@ -139,7 +139,7 @@ def _before(node: Node, axis: int | None) -> _Step | None:
 
 
 def _data_of(node: Node) -> Value | None:
-    """Return what `node` adds a constant to or moves, or None."""
+    """Operand that `node` adds a constant to or moves, or None."""
     if node.op in _MOVES:
         return node.input(0)
     computed = [value for value in node.present_inputs if value.const is None]

@@ -153,7 +153,7 @@ def _roll_back(graph: Graph, found: _Quantized, context: PassContext) -> None:
 
 
 def _inputs(graph: Graph, found: _Quantized, context: PassContext) -> list[Value | None]:
-    """Return what the layer reads: the floats before AscendQuant, weights and bias as float16."""
+    """Operands of the layer: the floats before AscendQuant, weights and bias as float16."""
     import numpy as np
 
     layer, quant = found.layer, found.quant

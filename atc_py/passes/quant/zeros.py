@@ -26,7 +26,7 @@ _CHOOSES = "SelectV2"
 
 
 def zeros_of(graph: Graph, *, cuts: bool) -> Mapping[Value, Zeros]:
-    """Return what may stand for 0 in each int8 value that a node computes; None is not known.
+    """Codes that may stand for 0 in each int8 value that a node computes; None is not known.
 
     Of AscendQuant's result it is its offset, rounded as round_mode says, or with `cuts` without its
     fraction; of AscendRequant's and AscendRequantS16's the offset in their words; of moved data
@@ -69,13 +69,13 @@ def has_known_channels(layer: Node) -> bool:
 
 
 def said(zeros: Zeros) -> str:
-    """Return what stands for 0 in words: numbers in order, what is not known last."""
+    """Codes for 0 as text: numbers in order, the unknown last."""
     numbers = [str(zero) for zero in sorted(zero for zero in zeros if zero is not None)]
     return " and ".join([*numbers, *(["one that is not known"] if None in zeros else [])])
 
 
 def _of_results(node: Node, known: Mapping[Value, Zeros], *, cuts: bool) -> Zeros:
-    """Return what may stand for 0 in the int8 results of one node."""
+    """Codes that may stand for 0 in the int8 results of one node."""
     if node.op == "AscendQuant":
         return frozenset({_rounded_offset(node, cuts=cuts)})
     if node.op in {"AscendRequant", "AscendRequantS16"}:

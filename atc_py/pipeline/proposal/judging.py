@@ -36,7 +36,7 @@ class Judgment(msgspec.Struct, frozen=True):
 
     @property
     def faults(self) -> tuple[Diagnostic, ...]:
-        """Return what contradicts ONNX."""
+        """Contradictions with ONNX."""
         return self.model.faults
 
     def of(self, standing: Standing) -> dict[Hashable, Finding]:
@@ -51,7 +51,7 @@ class Judgment(msgspec.Struct, frozen=True):
 
 
 def key_of(finding: Finding) -> Hashable:
-    """Return what tells a finding from others of the model, whatever it makes of the node."""
+    """Identity of a finding among those of the model, whatever it makes of the node."""
     place = finding.place
     return (
         finding.rule,
@@ -65,7 +65,7 @@ def key_of(finding: Finding) -> Hashable:
 
 
 def _place_of(fault: Diagnostic) -> Hashable:
-    """Return what tells a fault from others of the model; its message may name dims."""
+    """Identity of a fault among those of the model; its message may name dims."""
     return fault.code, fault.place
 
 

@@ -60,7 +60,7 @@ class PreviewOptions:
 
 
 def preview(config_file: Path, picture_file: Path, options: PreviewOptions) -> AippPreview:
-    """Return what AIPP makes of a picture.
+    """Preview of a picture after AIPP.
 
     Raises:
         AtcError: BAD_AIPP, BAD_PICTURE, or faults of files.
@@ -153,7 +153,7 @@ def _stages(settings: AippSettings, *, as_bytes: bool) -> Iterator[tuple[str, Ai
 
 
 def on_device(settings: AippSettings, data: NDArray[np.uint8], *, as_bytes: bool) -> NDArray[Any]:
-    """Return what the simulated device makes of a picture: [1, C, H, W]."""
+    """A picture after AIPP on the simulated device: [1, C, H, W]."""
     device = find_backend("sim")
     device.open()
     try:

@@ -234,7 +234,7 @@ class Model:
         self._handle = load_stored(self._backend, self._package, storage)
 
     def progress(self) -> tuple[int, int] | None:
-        """Return how many launches of a run have ended, and of how many; None if the device keeps it.
+        """Launches of a run that have ended, and all; None if the device does not tell.
 
         It may be called from another thread than the run's.
         """

@@ -65,7 +65,7 @@ def picture_feeds(
 def read_pictures(
     description: OmModel, texts: Sequence[str], settings: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """Return what `name=picture` texts feed.
+    """Arrays by input that `name=picture` texts feed.
 
     The name may be left out where one input takes pictures. Several pictures are separated by `,`.
 

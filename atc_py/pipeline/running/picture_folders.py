@@ -190,7 +190,7 @@ class PictureFolders:
 
 
 def _joined(target: PictureInput, paths: Sequence[Path], settings: Feeds) -> NDArray[Any]:
-    """Return what an input takes of the pictures of a sample.
+    """Data for an input of the pictures of a sample.
 
     Raises:
         AtcError: as `joined_input` does; the message about another number of pictures names them.

@@ -127,7 +127,7 @@ def batches(paths: Sequence[Path], size: int, folder: Path) -> list[Sequence[Pat
 
 
 def entries(path: Path) -> list[Path]:
-    """Return what a folder holds, in order of names; of a file, itself.
+    """Entries of a folder, in order of names; a file itself.
 
     Raises:
         AtcError: NO_SAMPLES.

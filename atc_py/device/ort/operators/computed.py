@@ -153,7 +153,7 @@ def strided_slice(body: Body) -> str:
 
 
 def _span(body: Body, count: str) -> Sequence[str]:
-    """Return what a Range from 0 to `count` takes."""
+    """Operands of a Range from 0 to `count`."""
     return body.const(0, DType.INT64), count, body.const(1, DType.INT64)
 
 

@@ -141,7 +141,7 @@ def _framed(body: Body) -> tuple[str, str]:
 
 
 def _ordered(body: Body, low: str, high: str) -> str:
-    """Return which boxes [..., 2] have an area [...]."""
+    """Mask [...] of boxes [..., 2] that have an area."""
     larger = body.cast(body.add("Greater", high, low), DType.INT32)
     return body.cast(body.add("ReduceMin", larger, body.ints(-1), keepdims=0), DType.BOOL)
 
@@ -167,7 +167,7 @@ def _threshold(body: Body) -> float:
 
 
 def _kept(body: Body, boxes: str, scores: str) -> str:
-    """Return which boxes suppression leaves [images * classes, 1, boxes]."""
+    """Mask of the boxes that suppression leaves [images * classes, 1, boxes]."""
     node = body.node
     images, count, classes = node.shape(1)
     apart = body.add("Reshape", scores, body.ints(images * classes, 1, count))

@@ -33,7 +33,7 @@ def ascend_quant(body: Body) -> str:
 
 
 def _factors(body: Body, compute: DType) -> list[str]:
-    """Return what x is multiplied by, one after the other; of float32 the root is squared first."""
+    """Factors of x, one after the other; of float32 the root is squared first."""
     if _held(body.node.number("scale"), compute) == 1:
         return []
     scale = body.attribute("scale", compute)

@@ -108,7 +108,7 @@ def _taken(body: Body, axes: Sequence[Axis]) -> str:
 
 
 def _repeats(body: Body, axis: Axis) -> int:
-    """Return how often each element of an axis comes, one after the other; 0 where that differs."""
+    """Repeats of each element of an axis, one after the other; 0 where they differ."""
     nearest = body.node.text("nearest_mode")
     if isinstance(axis, LateAxis):
         known = (_mode(body), nearest) == ("asymmetric", "floor") and axis.scale is not None

@@ -136,7 +136,7 @@ def _bilinear(body: Body, pixels: str, at: tuple[str, str], sizes: Sequence[int]
 
 
 def _place(body: Body, row: str, column: str, sizes: Sequence[int]) -> str:
-    """Return where a pixel is among all of its image; the last place where it is outside."""
+    """Place of a pixel among all of its image; the last one where it is outside."""
     dtype, (height, width) = _real(body), sizes
     zero = body.const(0, dtype)
     inside = ""

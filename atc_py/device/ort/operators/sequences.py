@@ -58,7 +58,7 @@ def _real(body: Body) -> DType:
 
 
 def _places(body: Body) -> tuple[str, str]:
-    """Return where in alpha each element of the result is, and whether it is there at all."""
+    """Place in alpha of each element of the result, and whether there is one."""
     offset = body.cast(body.own(2), DType.INT64)
     beams, frames = body.several("Split", 2, offset, num_outputs=2)
     row, column = _range(body, beams), _range(body, frames)
@@ -83,7 +83,7 @@ def _range(body: Body, lengths: str) -> str:
 
 
 def _starts(body: Body, lengths: str) -> str:
-    """Return where each of the sequences begins."""
+    """Start of each sequence."""
     return body.add("CumSum", lengths, body.const(0, DType.INT64), exclusive=1)
 
 

@@ -138,7 +138,7 @@ class _Job:
                     self._all_finished.release()
 
     def wait(self) -> None:
-        """Return when all ranges are done; raise what the first error was.
+        """After all ranges are done; raises the first error.
 
         A thread may wake up for the job only later: what the action holds on to is let go of now.
         """

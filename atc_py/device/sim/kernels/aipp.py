@@ -51,7 +51,7 @@ def _aipp_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _dynamic_type(node: NodeView, declared: TensorFacts) -> TensorFacts:
-    """Return what a node declares whose settings only the run knows."""
+    """Result types of a node whose settings only the run knows."""
     params = node.required(1)
     require_rank(declared, 4, "features")
     if declared.is_open:

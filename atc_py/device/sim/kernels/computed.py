@@ -139,7 +139,7 @@ class _Form:
         return replace(node, op=self.op, inputs=inputs, attributes=self.read(node), numbers={})
 
     def types(self, node: NodeView) -> tuple[TensorFacts, ...]:
-        """Return what it makes of `node`."""
+        """Result for `node`."""
         return self.kernel.types(self.node(node))
 
     def run(self, call: Call) -> None:

@@ -248,7 +248,7 @@ class _Product(msgspec.Struct, frozen=True):
             yield first, min(first + some, stop)
 
     def _at_once(self, pixels: int) -> int:
-        """Return how many times `pixels` of one group are computed at a time."""
+        """Number of blocks of `pixels` of one group that are computed at a time."""
         _, filters, depth = self.matrices.shape
         if self.terms:
             return max(1, int(_INT8_COLUMNS // (depth * pixels)))

@@ -189,7 +189,7 @@ def embedding_bag(call: Call) -> None:
 
 
 def _bag_bounds(call: Call, total: int) -> NDArray[np.int64]:
-    """Return where each bag begins, and where the last one ends."""
+    """Start of each bag, and the end of the last."""
     offsets, count = call.optional(2), len(call.out)
     if offsets is None:
         return np.arange(count + 1) * (total // max(count, 1))

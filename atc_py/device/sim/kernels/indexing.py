@@ -103,7 +103,7 @@ def gather_elements(call: Call) -> None:
 
 
 def _tuple_length(node: NodeView, batch_dims: int = 0) -> int:
-    """Return how many axes of x, after those of the batch, the tuples of indices reach into."""
+    """Number of axes of x, after those of the batch, that tuples of indices reach into."""
     indices = node.required(1)
     _require_indices(indices, "indices")
     if not indices.rank:

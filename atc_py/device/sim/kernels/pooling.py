@@ -180,7 +180,7 @@ def _counts(call: Call) -> NDArray[Any]:
 
 
 def _covered(axis: Axis, dim: int, outputs: int, *, exclusive: bool) -> NDArray[np.int64]:
-    """Return how many elements that count are under each of `outputs` windows."""
+    """Number of counted elements under each of `outputs` windows."""
     low, high = (0, dim) if exclusive else (-axis.before, dim + axis.after)
     starts = np.arange(outputs) * axis.stride - axis.before
     places = starts[:, None] + np.arange(axis.size) * axis.dilation

@@ -80,7 +80,7 @@ def ascend_quant(call: Call) -> None:
 
 
 def _factors(node: NodeView, compute: DType) -> list[np.float32]:
-    """Return what x is multiplied by, one after the other; nothing if that changes nothing."""
+    """Factors of x, one after the other; none if they change nothing."""
     scale = _constant(node.number("scale"), compute)
     if scale == 1:
         return []

@@ -161,7 +161,7 @@ def _deformable_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _windows(node: NodeView) -> tuple[int, int]:
-    """Return how many windows are below and beside each other.
+    """Numbers of windows along height and width.
 
     Raises:
         NodeError: none fits.

@@ -41,7 +41,7 @@ def _tf_idf_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _bounds(node: NodeView) -> tuple[int, ...]:
-    """Return where the n-grams of each length begin in the pool, and its length."""
+    """Starts in the pool of the n-grams of each length, and its length."""
     return (*node.integers("ngram_counts"), len(node.integers("pool_int64s")))
 
 

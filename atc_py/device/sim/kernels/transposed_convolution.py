@@ -158,7 +158,7 @@ def _by_input_channel(
 
 
 def _constant(call: Call, weights: NDArray[Any]) -> NDArray[Any] | None:
-    """Return what all elements of an output channel get: the bias, and offset_x in all taps."""
+    """Addend of an output channel: the bias, and offset_x in all taps."""
     bias, zero = call.optional(2), call.node.integer("offset_x")
     if not zero:
         return bias

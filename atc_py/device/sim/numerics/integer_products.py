@@ -36,7 +36,7 @@ class _PerConstant(Generic[_T]):
         return len(self._known)
 
     def of(self, constant: NDArray[Any], strides: Shape, make: Callable[[], _T]) -> _T:
-        """Return what `make` gives, or gave before, for all of `constant`, read by `strides`."""
+        """Result of `make`, kept, for all of `constant`, read by `strides`."""
         key = id(constant), strides
         known = self._known.get(key)
         if known is not None and known[0]() is constant:
@@ -66,12 +66,12 @@ _WIDENED_AT_ONCE = 128 * 1024
 
 
 def exact_terms(left: int, right: int) -> int:
-    """Return how many products of factors up to these magnitudes float32 sums exactly."""
+    """Number of products of factors up to these magnitudes that float32 sums exactly."""
     return _EXACT // (left * right)
 
 
 def proven_terms(left: NDArray[Any], right: NDArray[Any], terms: int) -> int:
-    """Return how many products of these factors float32 sums exactly: `terms`, or all.
+    """Number of products of these factors that float32 sums exactly: `terms`, or all.
 
     By Cauchy and Schwarz the magnitudes of the terms of a sum add up to no more than the product of
     the lengths of its two vectors. Codes of a quantizer are far shorter than vectors of 128.

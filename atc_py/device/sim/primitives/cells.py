@@ -107,7 +107,7 @@ class Sequences(msgspec.Struct, frozen=True):
             yield step, None if running is None or running.all() else running[:, None]
 
     def times(self, weights: Array, bias: Array, gates: int) -> Array:
-        """Return what the input adds to the gates: weights times each step's input, plus bias.
+        """Share of the input in the gates: weights times each step's input, plus bias.
 
         Args:
             weights: [gates * hidden, input].

@@ -148,7 +148,7 @@ class _Maps:
                 yield partial(np.copyto, padding, 0)
 
     def _part(self, tap: Tap, sums: NDArray[Any]) -> tuple[slice, NDArray[Any]]:
-        """Return where the sums of a row of the filters belong in the results, and which do."""
+        """Places in the results of the sums of a row of the filters, and which are inside."""
         there, source = (
             slice(rows.start * self.columns, rows.stop * self.columns)
             for rows in (tap.windows, tap.elements)

@@ -32,7 +32,7 @@ class Boxes:
         return Boxes(low, high, sides[:, 0] * sides[:, 1])
 
     def overlapped(self, best: int, others: Array, threshold: float) -> Array:
-        """Return which `others` share more than `threshold` of their union with box `best`."""
+        """Mask of `others` that share more than `threshold` of their union with box `best`."""
         low = np.maximum(self.low[best], self.low[others])
         sides = np.minimum(self.high[best], self.high[others]) - low
         shared = sides[:, 0] * sides[:, 1]
