@@ -10,7 +10,7 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.source import SourceAttr, SourceModel, SourceNode, SourceTensor
 from atc_py.tensor import element_count
 
-Likeness: TypeAlias = Hashable
+NodeSignature: TypeAlias = Hashable
 
 
 _SHORT = 16
@@ -47,7 +47,7 @@ _OF_SHAPES = frozenset({"Shape", "Size"})
 """Operators of ONNX whose results follow from the shapes of their inputs alone."""
 
 
-def likeness(view: SourceNode, *, weights: bool) -> Likeness:
+def node_signature(view: SourceNode, *, weights: bool) -> NodeSignature:
     """A key that nodes share if their inputs, outputs and attributes are the same.
 
     Names and places do not count, nor which inputs of the model are open. A long constant is like
@@ -70,7 +70,7 @@ def likeness(view: SourceNode, *, weights: bool) -> Likeness:
     )
 
 
-def _content(const: ConstData) -> Likeness:
+def _content(const: ConstData) -> NodeSignature:
     """A key of the data of a constant; a long one is like itself only.
 
     It tells data of one type from another's only beside that type.
@@ -80,7 +80,7 @@ def _content(const: ConstData) -> Likeness:
     return id(const)
 
 
-def _tensor(tensor: SourceTensor | None) -> Likeness:
+def _tensor(tensor: SourceTensor | None) -> NodeSignature:
     """The key of a tensor; for a long constant of floats its type."""
     known = tensor and tensor.const
     if tensor and known and "float" in tensor.element and element_count(known.shape) > _SHORT:
@@ -88,14 +88,14 @@ def _tensor(tensor: SourceTensor | None) -> Likeness:
     return _tensor_key(tensor)
 
 
-def _tensor_type(tensor: SourceTensor | None) -> Likeness:
+def _tensor_type(tensor: SourceTensor | None) -> NodeSignature:
     """The key of a tensor whose floats only enter computations: its type."""
     if tensor is None or tensor.const is None or "float" not in tensor.element:
         return _tensor(tensor)
     return tensor.element, tensor.dims, None
 
 
-def _tensor_key(tensor: SourceTensor | None) -> Likeness:
+def _tensor_key(tensor: SourceTensor | None) -> NodeSignature:
     if tensor is None:
         return None
     known = tensor.const
@@ -104,7 +104,7 @@ def _tensor_key(tensor: SourceTensor | None) -> Likeness:
     return tensor.element, tensor.dims, _content(known)
 
 
-def _attribute(name: str, value: SourceAttr) -> Likeness:
+def _attribute(name: str, value: SourceAttr) -> NodeSignature:
     """The key of an attribute; 1 and 1.0 are two values."""
     if isinstance(value, tuple):
         return name, tuple(map(type, value[:1])), value
@@ -113,7 +113,7 @@ def _attribute(name: str, value: SourceAttr) -> Likeness:
     return name, id(value)
 
 
-def compiled_nodes(model: SourceModel, kinds: Sequence[int] = ()) -> list[list[int]]:
+def representatives(model: SourceModel, kinds: Sequence[int] = ()) -> list[list[int]]:
     """The positions of the model's own nodes to be tried, alike ones together.
 
     Nodes in branches are tried with their If. What depends on inputs whose shapes are open is tried
@@ -147,11 +147,11 @@ def compiled_nodes(model: SourceModel, kinds: Sequence[int] = ()) -> list[list[i
 
 def _kind(view: SourceNode, inner: Sequence[SourceNode]) -> Hashable:
     """The key that nodes tried once share, with the nodes of their branches."""
-    kind = likeness(view, weights=False)
+    kind = node_signature(view, weights=False)
     if not inner:
         return kind
     branches = [
-        (branch.scope.partition(" ")[0], likeness(branch, weights=False)) for branch in inner
+        (branch.scope.partition(" ")[0], node_signature(branch, weights=False)) for branch in inner
     ]
     return kind, *branches
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from atc_py.check.alike import likeness
+from atc_py.check.alike import node_signature
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.conditions import NodesBefore, ask, concerns, is_outweighed
 from atc_py.check.deviations import deviation_findings
@@ -159,7 +159,7 @@ class _Checker:
         What rules make of a node follows from what `likeness` compares, from the nodes before it
         and from its scope, as long as nothing is open that it depends on.
         """
-        key = likeness(view, weights=True), self._before(view), view.scope
+        key = node_signature(view, weights=True), self._before(view), view.scope
         return self._numbers.setdefault(key, len(self._numbers))
 
     def _with_others(self, view: SourceNode, findings: list[Finding]) -> list[Finding]:

@@ -20,7 +20,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
-from atc_py.check.alike import likeness
+from atc_py.check.alike import node_signature
 from atc_py.check.bound_node import Conditions
 from atc_py.check.conditions import depends_on_nodes_before
 from atc_py.check.evaluate import Checked, check_view
@@ -171,7 +171,8 @@ def _is_sampled(
         return False
     pairs = zip(model.source.nodes, nodes, strict=True)
     alike = all(
-        likeness(one, weights=True) == likeness(other, weights=True) for one, other in pairs
+        node_signature(one, weights=True) == node_signature(other, weights=True)
+        for one, other in pairs
     )
     firsts = {node.index for node in nodes}
     said = [finding for finding in whole.check.findings if finding.place.node in firsts]

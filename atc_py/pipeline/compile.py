@@ -18,11 +18,11 @@ from atc_py.onnx_graph.reading.read import read_model, with_user_ends
 from atc_py.options.compile_options import CompileOptions
 from atc_py.package.contents import PackageContents
 from atc_py.package.writer import write_model
-from atc_py.pipeline.common_ground import CommonGround, common_ground
 from atc_py.pipeline.conversion_facts import contents_of, facts_of
 from atc_py.pipeline.lowering import lowered_file
 from atc_py.pipeline.pass_stage import pass_context, run_pipeline
 from atc_py.pipeline.rehearsal import rehearse
+from atc_py.pipeline.shared_inputs import SharedInputs, shared_inputs
 from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.conversion import Conversion, Facts
 from atc_py.results.memory_facts import memory_facts
@@ -45,9 +45,9 @@ def compile_model(
         AtcError: with every finding of the failing stage; a file at `output` is then unchanged.
     """
     clock = StageClock(on_stage)
-    ground = common_ground(options)
+    shared = shared_inputs(options)
     compile_read = _compile_with_ranges if options.ranges else compile_graph
-    compiled = compile_read(_read(model, read, options, clock), options, ground, clock)
+    compiled = compile_read(_read(model, read, options, clock), options, shared, clock)
     check, facts, warnings = compiled.check, compiled.facts, compiled.warnings
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
@@ -76,13 +76,13 @@ def _read(
 
 
 def _compile_with_ranges(
-    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+    file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> CompiledGraph:
     """Compile a file with ranges of dims; an error tells what to do about them."""
     from atc_py.pipeline.range_inputs import gears_advised, with_open_ranges
 
     with gears_advised(options.ranges):
-        return compile_graph(with_open_ranges(file, options.ranges), options, ground, clock)
+        return compile_graph(with_open_ranges(file, options.ranges), options, shared, clock)
 
 
 class CompiledGraph(msgspec.Struct, frozen=True):
@@ -104,26 +104,26 @@ class CompiledGraph(msgspec.Struct, frozen=True):
 
 
 def compile_graph(
-    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+    file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> CompiledGraph:
     """Compile a file that was read, with one shape for each input; nothing is written.
 
     Raises:
         AtcError: with every finding of the failing stage.
     """
-    soc, path = ground.soc, str(file.path)
-    lowered = lowered_file(file, options, ground, clock)
+    soc, path = shared.soc, str(file.path)
+    lowered = lowered_file(file, options, shared, clock)
     del file  # what is lowered needs its weights alone
     graph, check = lowered.graph, lowered.check
     graph.name = options.graph_name or graph.name
     with clock.stage("passes"):
         context = pass_context(check, soc, options, lowered.controls)
         context.sink.extend(lowered.doubts)
-        passed = run_pipeline(graph, context, options, ground.switches)
+        passed = run_pipeline(graph, context, options, shared.switches)
         if len(graph.nodes) >= MANY_NODES:  # the source, and what passes took
             release_to_system()
     with clock.stage("emit"):
-        kernels = _emit(graph, soc, options, ground.sources)
+        kernels = _emit(graph, soc, options, shared.sources)
     facts = facts_of(lowered, kernels, passed, options)
     contents = contents_of(kernels, facts, options)
     with clock.stage("rehearse"):

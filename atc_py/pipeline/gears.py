@@ -25,8 +25,8 @@ from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.package.gears_writer import CompiledGear, write_gears
 from atc_py.package.schema import OmModel
-from atc_py.pipeline.common_ground import CommonGround, common_ground
 from atc_py.pipeline.compile import CompiledGraph, compile_graph
+from atc_py.pipeline.shared_inputs import SharedInputs, shared_inputs
 from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
@@ -152,11 +152,11 @@ def compile_gears(
             and a note that names it; a file at `output` is then unchanged.
     """
     clock = StageClock(on_stage)
-    ground = common_ground(options, FoldMemo(), SourceMemo())
+    shared = shared_inputs(options, FoldMemo(), SourceMemo())
     with clock.stage("read"):
         file = with_open_inputs(with_user_ends(read_model(model), options), gears)
     compiled = [
-        _compiled_gear(file, options, ground, clock, gears, gear)
+        _compiled_gear(file, options, shared, clock, gears, gear)
         for gear in range(len(gears.gears))
     ]
     clock.prefix = ""
@@ -188,7 +188,7 @@ def compile_gears(
 def _compiled_gear(
     file: OnnxFile,
     options: CompileOptions,
-    ground: CommonGround,
+    shared: SharedInputs,
     clock: StageClock,
     gears: Gears,
     gear: int,
@@ -202,7 +202,7 @@ def _compiled_gear(
         kernels=None if options.kernels is None else options.kernels / f"gear{gear}",
     )
     try:
-        return compile_graph(file, own, ground, clock)
+        return compile_graph(file, own, shared, clock)
     except RulesBrokenError as error:
         missing = (*error.missing, not_compiled(gears, gear))
         raise RulesBrokenError(error.check, missing) from error

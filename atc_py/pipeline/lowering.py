@@ -25,10 +25,10 @@ from atc_py.options.ranges import open_dims
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.model_names import ModelNames
-from atc_py.pipeline.common_ground import CommonGround
 from atc_py.pipeline.proposal.advice import advise
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.misfit import misfits_explained
+from atc_py.pipeline.shared_inputs import SharedInputs
 from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.cann_nodes import CannDeviation, CannNode, CannSemantics
 from atc_py.results.fixing import FixedNode
@@ -59,7 +59,7 @@ class Lowered(msgspec.Struct, frozen=True):
     Attributes:
         graph: the graph.
         check: the findings of the check.
-        controls: the user's wishes for single nodes.
+        controls: the user's requests for single nodes.
         doubts: warnings about the configurations of pictures.
         fixed: what rules wrote; None without rules.
         semantics: the deviations of CANN that were written out.
@@ -80,16 +80,16 @@ class Lowered(msgspec.Struct, frozen=True):
 
 
 def lowered_file(
-    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+    file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> Lowered:
     """Check a file and lower it; its source graph is not kept, which frees as much as passes take."""
-    file, options, fixed = _fixed(file, options, ground.judge, clock)
-    file, semantics = _with_semantics(file, options, ground.judge, clock)
-    with misfits_explained(file, options.input_shapes, ground.judge):
-        checked, source, controls = _checked_source(file, options, ground, clock)
+    file, options, fixed = _fixed(file, options, shared.judge, clock)
+    file, semantics = _with_semantics(file, options, shared.judge, clock)
+    with misfits_explained(file, options.input_shapes, shared.judge):
+        checked, source, controls = _checked_source(file, options, shared, clock)
     with clock.stage("lower"):
-        graph = lower_model(source, ground.specs, checked.placements)
-        doubts = _with_pictures(graph, ground, controls)
+        graph = lower_model(source, shared.specs, checked.placements)
+        doubts = _with_pictures(graph, shared, controls)
     operators = counts_by_name(node.op_type for node in source.nodes)
     return Lowered(
         graph,
@@ -105,14 +105,14 @@ def lowered_file(
 
 
 def _with_pictures(
-    graph: Graph, ground: CommonGround, controls: Controls
+    graph: Graph, shared: SharedInputs, controls: Controls
 ) -> tuple[Diagnostic, ...]:
     """Insert what makes features of pictures; return warnings about the configurations."""
-    if ground.pictures is None:
+    if shared.pictures is None:
         return ()
     from atc_py.pipeline.preprocessing import add_preprocessing
 
-    return add_preprocessing(graph, ground.pictures, ground.soc, controls.fp16_inputs)
+    return add_preprocessing(graph, shared.pictures, shared.soc, controls.fp16_inputs)
 
 
 def _fixed(
@@ -149,17 +149,17 @@ def _with_semantics(
 
 
 def _checked_source(
-    file: OnnxFile, options: CompileOptions, ground: CommonGround, clock: StageClock
+    file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> tuple[Checked, SourceModel, Controls]:
     """Check the file; return its source in the form that is compiled, and the user's controls."""
-    judge = ground.judge
+    judge = shared.judge
     with clock.stage("fold"):
         suggest = partial(advise, file, options.input_shapes, judge)
         folded = file.fold(
             options.input_shapes,
             quant_bias=options.precision.quant_bias,
             suggest=suggest,
-            memo=ground.memo,
+            memo=shared.memo,
             opened=open_dims(options.ranges),
         )
     with clock.stage("check"):
@@ -180,7 +180,7 @@ def _check(view: SourceModel, judge: Judge) -> Checked:
 
 
 def _controls(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
-    """The user's wishes for single nodes, each of which the model must have."""
+    """The user's requests for single nodes, each of which the model must have."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
     return read_controls(options.precision, options.precision_mode, names)
 

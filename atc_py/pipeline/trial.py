@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from atc_py.check.alike import compiled_nodes
+from atc_py.check.alike import representatives
 from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.evaluate import Checked
 from atc_py.check.findings import Finding, Standing
@@ -79,7 +79,7 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         view = survey.model
         missing = not_lowered(view.all_nodes, str(view.path), self.specs)
         refused: Sequence[Diagnostic] = [*survey.input_faults, *missing]
-        kinds = compiled_nodes(view, checked.kinds)
+        kinds = representatives(view, checked.kinds)
         masked = set(_with_infinities(view, checked.kinds))
         if masked:
             masked &= {at for positions in kinds for at in positions}
@@ -111,7 +111,7 @@ class TrialCompilation(msgspec.Struct, frozen=True):
             positions: of nodes that no rule refuses.
         """
         wanted, found = set(positions), list[Finding]()
-        for alike in compiled_nodes(survey.model, checked.kinds) if wanted else ():
+        for alike in representatives(survey.model, checked.kinds) if wanted else ():
             for at in sorted(wanted.intersection(alike)):
                 source = sample(survey.folded, [at]).source
                 compiled = self._compiled(source, checked) if source.nodes else _Compiled()

@@ -8,7 +8,7 @@ import pytest
 from onnx import helper
 
 from atc_py.check import evaluate
-from atc_py.check.alike import compiled_nodes, likeness
+from atc_py.check.alike import node_signature, representatives
 from atc_py.check.findings import Standing
 from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.onnx_graph.reading.onnx_file import surveyed
@@ -31,7 +31,7 @@ def view(op_type: str = "Resize", *inputs: SourceTensor, **attributes: Any) -> S
 def both(left: SourceNode, right: SourceNode) -> tuple[bool, bool]:
     """Return True if two nodes are alike, with their weights and without."""
     with_weights, without = (
-        likeness(left, weights=counts) == likeness(right, weights=counts)
+        node_signature(left, weights=counts) == node_signature(right, weights=counts)
         for counts in (True, False)
     )
     return with_weights, without
@@ -109,7 +109,7 @@ def test_nodes_are_alike_where_nothing_that_counts_differs(
 @pytest.mark.parametrize("shape", ["fan out", "elementwise chain", "convolutions", "many outputs"])
 def test_large_models_have_few_kinds_of_nodes(shape: str, tmp_path: Path) -> None:
     model = surveyed(read_model(onnx_files.save(SHAPES[shape](60), tmp_path)), {}).model
-    kinds = compiled_nodes(model)
+    kinds = representatives(model)
     assert len(kinds) < 10
     assert sorted(at for positions in kinds for at in positions) == list(range(len(model.nodes)))
 

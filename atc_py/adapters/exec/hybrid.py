@@ -70,10 +70,10 @@ class Hybrid:
             with simulated_work(self._settings):
                 self.npu, said = simulate(model, arguments, self._settings)
         except Exception as error:  # noqa: BLE001  (a bug of atc-py's is no end of the program)
-            self.need_other(session)
+            self.open_onnxruntime(session)
             refusal = as_refusal(error)
         if self._settings.shadow:
-            self.need_other(session)
+            self.open_onnxruntime(session)
         with self._recorder.change(self._key, now=True) as record:
             record.size = size
             record.sessions += 1
@@ -82,7 +82,7 @@ class Hybrid:
         if refusal is not None:
             self._refuse(refusal, None)
 
-    def need_other(self, session: Any) -> None:
+    def open_onnxruntime(self, session: Any) -> None:
         """Open onnxruntime's side, once.
 
         Raises:
@@ -109,14 +109,16 @@ class Hybrid:
             options: onnxruntime's run options.
         """
         if self.npu is None or (self._refused and repr(_shapes(feeds)) in self._refused):
-            return self.elsewhere(session, self._real.run, names, _arrays(feeds), options)
+            return self.run_in_onnxruntime(session, self._real.run, names, _arrays(feeds), options)
         start = time.perf_counter()
         try:
             with simulated_work(self._settings):
                 ours = self.npu.run(names, feeds, options)
         except Exception as error:  # noqa: BLE001  (what is wrong with the feeds, onnxruntime says)
             self._count_compilations()
-            theirs = self.elsewhere(session, self._real.run, names, _arrays(feeds), options)
+            theirs = self.run_in_onnxruntime(
+                session, self._real.run, names, _arrays(feeds), options
+            )
             refusal, shapes = as_refusal(error), _shapes(feeds)
             if not is_of_values(refusal):
                 self._refused.add(repr(shapes))
@@ -138,11 +140,11 @@ class Hybrid:
         if hasattr(binding, "take"):
             binding.take(self.run(session, binding.wanted or None, binding.feeds, options))
         else:
-            self.elsewhere(session, self._real.run_with_iobinding, binding, options)
+            self.run_in_onnxruntime(session, self._real.run_with_iobinding, binding, options)
 
-    def elsewhere(self, session: Any, method: Callable[..., Any], *given: Any) -> Any:
+    def run_in_onnxruntime(self, session: Any, method: Callable[..., Any], *given: Any) -> Any:
         """Result of a method of onnxruntime's that runs the model; the run is recorded."""
-        self.need_other(session)
+        self.open_onnxruntime(session)
         start = time.perf_counter()
         found = method(session, *given)
         seconds = time.perf_counter() - start

@@ -44,7 +44,7 @@ class SimulatedMembers:
         made = sides_of(self)
         if made is None or name.startswith("__") or not name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        made.need_other(self)
+        made.open_onnxruntime(self)
         return object.__getattribute__(self, name)
 
     def __getstate__(self) -> Any:
@@ -73,7 +73,7 @@ class SimulatedMembers:
         if made is None:
             return real.run_with_ort_values(self, *given)
         if made.npu is None:
-            return made.elsewhere(self, real.run_with_ort_values, *given)
+            return made.run_in_onnxruntime(self, real.run_with_ort_values, *given)
         value: Any = sys.modules[real.__module__].__dict__["OrtValue"]
         return [value.ortvalue_from_numpy(each) for each in made.run(self, *given)]
 

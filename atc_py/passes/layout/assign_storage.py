@@ -67,12 +67,12 @@ def _asks_for_blocks(node: Node) -> bool:
 
 def _store(graph: Graph, value: Value, assignment: StorageAssignment) -> int:
     """Store a constant as its readers want it, once for each storage; how many are in blocks."""
-    wishes: dict[Storage | None, list[tuple[Node, int]]] = {}
+    requests: dict[Storage | None, list[tuple[Node, int]]] = {}
     for node, position in value.uses:
-        wishes.setdefault(assignment.choice(node).input(position), []).append((node, position))
+        requests.setdefault(assignment.choice(node).input(position), []).append((node, position))
     if value.is_output:
-        wishes = {None: wishes.pop(None), **wishes}
-    for at, (storage, uses) in enumerate(wishes.items()):
+        requests = {None: requests.pop(None), **requests}
+    for at, (storage, uses) in enumerate(requests.items()):
         if at == 0:
             value.type = value.type.with_storage(storage)
             continue
@@ -80,7 +80,7 @@ def _store(graph: Graph, value: Value, assignment: StorageAssignment) -> int:
         copy = Value(name, value.type.with_storage(storage), value.const)
         for node, position in uses:
             node.set_input(position, copy)
-    return sum(storage is not None for storage in wishes)
+    return sum(storage is not None for storage in requests)
 
 
 class StorageAssignment:

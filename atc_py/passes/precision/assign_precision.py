@@ -19,11 +19,11 @@ from atc_py.passes.precision.implementations import assign_implementations, assi
 from atc_py.passes.precision.mix_lists import MixList, has_lists
 from atc_py.passes.precision.requested_dtypes import (
     SHORT,
+    DtypeRequest,
     NodeTensors,
-    Wish,
     customised,
     kept_if_possible,
-    wishes,
+    requests,
 )
 from atc_py.target import TargetOp, Unit, find_operator
 from atc_py.tensor import DType
@@ -89,7 +89,7 @@ _MADE = {
 class AssignPrecisionPass(Pass):
     """For each node, the column nearest to the dtypes that the mode wants; casts where they differ.
 
-    What each mode wants is in `wishes`. A wider float may stand in for a narrower one, so an
+    What each mode wants is in `requests`. A wider float may stand in for a narrower one, so an
     operator that only has float32 stays float32. AI Core columns come before AI CPU. Integers are
     never cast: int8 operands take the operator's int8 column in every mode, or none.
     Nodes that launch no kernel take what their input has. Graph inputs and outputs keep their
@@ -109,8 +109,8 @@ class AssignPrecisionPass(Pass):
 _Sides: TypeAlias = "tuple[tuple[DType | None, ...], tuple[DType, ...]]"
 """Dtypes of inputs and outputs by position; None where an input is absent."""
 
-_Met: TypeAlias = "tuple[Wish | None, tuple[Wish, Choice] | None]"
-"""The first wish where no column meets it, and the one that a column meets, if any."""
+_Chosen: TypeAlias = "tuple[DtypeRequest | None, tuple[DtypeRequest, Choice] | None]"
+"""The first request where no column meets it, and the one that a column meets, if any."""
 
 
 class _Assignment:
@@ -122,7 +122,7 @@ class _Assignment:
         self._controls = context.controls
         self._origin = {value: value.type.dtype for value in graph.values()}
         self._casts: dict[tuple[Value, DType], Value] = {}
-        self._met: dict[tuple[object, ...], _Met] = {}
+        self._chosen: dict[tuple[object, ...], _Chosen] = {}
         self._sides: dict[_Sides, _Sides] = {}
         self._sink = Sink()
 
@@ -163,19 +163,19 @@ class _Assignment:
             self._record(node, "Cast of the model: as it is there", self._origins(node))
             return
         origin = self._origins(node)
-        first, met = self._met_wish(node, row, origin)
+        first, met = self._met_request(node, row, origin)
         if met is not None:
-            wish, choice = met
-            self._apply(node, choice, wish.rule, origin)
+            request, choice = met
+            self._apply(node, choice, request.rule, origin)
             if first is not None and first.otherwise is not None:
-                self._warn(node, first.otherwise, wish)
+                self._warn(node, first.otherwise, request)
         elif first is not None:
             self._refuse(node, row, first)
 
-    def _met_wish(self, node: Node, row: TargetOp, origin: _Sides) -> _Met:
-        """The first wish that is not met, and what is: from a cache, as nodes are alike.
+    def _met_request(self, node: Node, row: TargetOp, origin: _Sides) -> _Chosen:
+        """The first request that is not met, and what is: from a cache, as nodes are alike.
 
-        In one model and without controls of nodes, wishes are decided by the operator, dtypes of
+        In one model and without controls of nodes, requests are decided by the operator, dtypes of
         the model and, in the mixed modes and of what launches no kernel, by what gives the
         inputs; the columns by those, the present inputs and the limits on attributes.
         """
@@ -187,46 +187,51 @@ class _Assignment:
         elif self._context.precision_mode.is_mixed:
             before = source_of(node, self._context)
         key = node.op, origin, before, broken_limit(node, row) is None
-        known = self._met.get(key)
+        known = self._chosen.get(key)
         if known is None:
-            known = self._met[key] = self._first_met(node, row)
+            known = self._chosen[key] = self._first_met(node, row)
         return known
 
-    def _first_met(self, node: Node, row: TargetOp) -> _Met:
-        """The first wish, where it is not met, and the first that is, with its column."""
-        first: Wish | None = None
-        for wish in self._wishes(node, row):
-            choice = self._choose(node, row, wish)
+    def _first_met(self, node: Node, row: TargetOp) -> _Chosen:
+        """The first request, where it is not met, and the first that is, with its column."""
+        first: DtypeRequest | None = None
+        for request in self._requests(node, row):
+            choice = self._choose(node, row, request)
             if choice is not None:
-                return first, (wish, choice)
-            first = first or wish
+                return first, (request, choice)
+            first = first or request
         return first, None
 
-    def _wishes(self, node: Node, row: TargetOp) -> Iterator[Wish]:
+    def _requests(self, node: Node, row: TargetOp) -> Iterator[DtypeRequest]:
         """Yield the dtypes requested for the node, the strongest control first."""
         if row.unit is Unit.LOCAL:
             current = [v.type.dtype if v else DType.FLOAT32 for v in node.inputs]
             results = (current[0],) * len(node.outputs)
-            yield Wish(tuple(current), results, "no kernel: as its input")
+            yield DtypeRequest(tuple(current), results, "no kernel: as its input")
             return
         tensors = tensors_of(node, row, self._origin, self._context)
         asked = self._controls.custom_of(node)
         mode = self._context.precision_mode
         if asked is not None:
-            yield customised(tensors, asked, next(wishes(mode, tensors)))
+            yield customised(tensors, asked, next(requests(mode, tensors)))
         elif self._controls.keeps(node) and mode is not PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
             yield from kept_if_possible(tensors)
         else:
-            yield from wishes(mode, tensors)
+            yield from requests(mode, tensors)
 
-    def _choose(self, node: Node, row: TargetOp, wish: Wish) -> Choice | None:
-        """The offered column that meets `wish`, or None."""
+    def _choose(self, node: Node, row: TargetOp, request: DtypeRequest) -> Choice | None:
+        """The offered column that meets `request`, or None."""
         soc = self._context.soc
-        wanted = (wish.inputs, wish.outputs)
+        wanted = (request.inputs, request.outputs)
         choice = choose_column(
-            node, row, soc, wanted, falls=wish.falls, must=(wish.exact_inputs, wish.exact_outputs)
+            node,
+            row,
+            soc,
+            wanted,
+            falls=request.falls,
+            must=(request.exact_inputs, request.exact_outputs),
         )
-        if choice is None or not wish.short:
+        if choice is None or not request.short:
             return choice
         present = [d for v, d in zip(node.inputs, choice.inputs, strict=True) if v is not None]
         return choice if SHORT & {*present, *choice.outputs} else None
@@ -279,21 +284,21 @@ class _Assignment:
                 self._context.decisions.casts[result.producer.name] = reason
         return self._casts[key]
 
-    def _warn(self, node: Node, code: Code, wish: Wish) -> None:
+    def _warn(self, node: Node, code: Code, request: DtypeRequest) -> None:
         """Say that what was wanted first has no kernel, and what was met instead."""
         message = Text(
             "{op} has no such kernel on {soc}; {rule}",
             op=node.op,
             soc=self._context.soc.name,
-            rule=Text(wish.rule),
+            rule=Text(request.rule),
         )
         self._context.sink.add(code.diagnostic(message, place=self._context.place(node)))
 
-    def _refuse(self, node: Node, row: TargetOp, wish: Wish) -> None:
+    def _refuse(self, node: Node, row: TargetOp, request: DtypeRequest) -> None:
         """Put on record that no column fits."""
         place = self._context.place(node)
         local = row.unit is Unit.LOCAL
         tensors = None if local else tensors_of(node, row, self._origin, self._context)
-        refusal = refusal_of(node, row, wish, self._context.soc, place, tensors)
+        refusal = refusal_of(node, row, request, self._context.soc, place, tensors)
         self._context.decisions.refused.append(refusal)
         self._sink.add(refusal.diagnostic())

@@ -13,7 +13,7 @@ from atc_py.passes.precision.columns import (
     offered_columns,
     returns_sums,
 )
-from atc_py.passes.precision.requested_dtypes import NodeTensors, Wish, wishes
+from atc_py.passes.precision.requested_dtypes import DtypeRequest, NodeTensors, requests
 from atc_py.system.structs import replace
 from atc_py.target import Limit, Soc, TargetOp, Values, socs
 from atc_py.tensor import DType
@@ -54,15 +54,20 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 def refusal_of(
-    node: Node, row: TargetOp, wish: Wish, soc: Soc, place: Place, tensors: NodeTensors | None
+    node: Node,
+    row: TargetOp,
+    request: DtypeRequest,
+    soc: Soc,
+    place: Place,
+    tensors: NodeTensors | None,
 ) -> Refusal:
-    """The reason that nothing on `soc` meets `wish` for `node`."""
-    given = [d for v, d in zip(node.inputs, wish.inputs, strict=True) if v is not None]
-    wanted = ", ".join(sorted({dtype.value for dtype in (*given, *wish.outputs)}))
+    """The reason that nothing on `soc` meets `request` for `node`."""
+    given = [d for v, d in zip(node.inputs, request.inputs, strict=True) if v is not None]
+    wanted = ", ".join(sorted({dtype.value for dtype in (*given, *request.outputs)}))
     lack = Text("{op} has no kernel for {wanted}", op=node.op, wanted=wanted)
-    elsewhere = any(_meets(node, row, other, wish) for other in socs())
+    elsewhere = any(_meets(node, row, other, request) for other in socs())
     otherwise = tensors is not None and any(
-        _meets(node, row, soc, other) for mode in PrecisionMode for other in wishes(mode, tensors)
+        _meets(node, row, soc, other) for mode in PrecisionMode for other in requests(mode, tensors)
     )
     return Refusal(
         node.op,
@@ -70,14 +75,14 @@ def refusal_of(
         lack,
         _hint(node, row, soc),
         soc.name if elsewhere else "",
-        wish.rule.partition(":")[0] if otherwise else "",
+        request.rule.partition(":")[0] if otherwise else "",
     )
 
 
-def _meets(node: Node, row: TargetOp, soc: Soc, wish: Wish) -> bool:
-    """True if a column of `soc` meets a wish."""
-    wanted, must = (wish.inputs, wish.outputs), (wish.exact_inputs, wish.exact_outputs)
-    return choose_column(node, row, soc, wanted, falls=wish.falls, must=must) is not None
+def _meets(node: Node, row: TargetOp, soc: Soc, request: DtypeRequest) -> bool:
+    """True if a column of `soc` meets a request."""
+    wanted, must = (request.inputs, request.outputs), (request.exact_inputs, request.exact_outputs)
+    return choose_column(node, row, soc, wanted, falls=request.falls, must=must) is not None
 
 
 def _hint(node: Node, row: TargetOp, soc: Soc) -> Text:

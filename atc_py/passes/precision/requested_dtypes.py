@@ -1,4 +1,4 @@
-"""The wish of a precision mode for a node: dtypes by position, what it may narrow, its rule."""
+"""The request of a precision mode for a node: dtypes by position, what it may narrow, its rule."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -62,7 +62,7 @@ class NodeTensors(msgspec.Struct, frozen=True):
         return any(each in _CHANGED for each in (*data, *self.outputs))
 
 
-class Wish(msgspec.Struct, frozen=True):
+class DtypeRequest(msgspec.Struct, frozen=True):
     """Dtypes that are wanted.
 
     Attributes:
@@ -73,7 +73,7 @@ class Wish(msgspec.Struct, frozen=True):
         short: only columns with 16-bit floats will do.
         exact_inputs: dtypes of the first inputs for which no other may stand in.
         exact_outputs: dtypes of the first outputs likewise.
-        otherwise: the warning that is due where nothing meets this wish, but a later one.
+        otherwise: the warning that is due where nothing meets this request, but a later one.
     """
 
     inputs: tuple[DType, ...]
@@ -86,7 +86,7 @@ class Wish(msgspec.Struct, frozen=True):
     otherwise: Code | None = None
 
 
-def wishes(mode: PrecisionMode, node: NodeTensors) -> Iterator[Wish]:
+def requests(mode: PrecisionMode, node: NodeTensors) -> Iterator[DtypeRequest]:
     """Yield the dtypes `mode` requests for `node`; later ones are fallbacks."""
     if mode is PrecisionMode.FORCE_FP16:
         yield _all(node, F16, "force_fp16: floats become float16")
@@ -102,12 +102,14 @@ def wishes(mode: PrecisionMode, node: NodeTensors) -> Iterator[Wish]:
         yield from _mixed(node, mode)
 
 
-def kept(node: NodeTensors, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()) -> Wish:
+def kept(
+    node: NodeTensors, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
+) -> DtypeRequest:
     """The dtypes of the model."""
-    return _wish(node, lambda dtype: dtype, rule, falls)
+    return _request(node, lambda dtype: dtype, rule, falls)
 
 
-def kept_if_possible(node: NodeTensors) -> Iterator[Wish]:
+def kept_if_possible(node: NodeTensors) -> Iterator[DtypeRequest]:
     """Yield the model's dtypes or wider ones; where none fits, those of allow_fp32_to_fp16.
 
     CANN takes the rule of allow_fp32_to_fp16 at once, which makes float16 of float32 on the cube;
@@ -117,7 +119,7 @@ def kept_if_possible(node: NodeTensors) -> Iterator[Wish]:
     yield kept(node, "keep-dtype: float16, as nothing else is there", _TO_F16)
 
 
-def customised(node: NodeTensors, asked: Custom, otherwise: Wish) -> Wish:
+def customised(node: NodeTensors, asked: Custom, otherwise: DtypeRequest) -> DtypeRequest:
     """The user's dtypes, else those of `otherwise`; no float may be an integer.
 
     Where a dtype is given that the model's own cannot become, no column fits both.
@@ -125,7 +127,7 @@ def customised(node: NodeTensors, asked: Custom, otherwise: Wish) -> Wish:
     inputs = _given(asked.inputs, node.inputs, otherwise.inputs)
     outputs = _given(asked.outputs, node.outputs, otherwise.outputs)
     rule = "customize-dtypes: as given"
-    return Wish(
+    return DtypeRequest(
         inputs, outputs, rule, _TO_EITHER, exact_inputs=asked.inputs, exact_outputs=asked.outputs
     )
 
@@ -143,26 +145,26 @@ def _given(
 
 def _all(
     node: NodeTensors, dtype: DType, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
-) -> Wish:
+) -> DtypeRequest:
     """One dtype for every float that a mode may change."""
-    return _wish(node, lambda each: dtype if each in _CHANGED else each, rule, falls)
+    return _request(node, lambda each: dtype if each in _CHANGED else each, rule, falls)
 
 
-def _allow_fp16(node: NodeTensors, mode: str) -> Wish:
+def _allow_fp16(node: NodeTensors, mode: str) -> DtypeRequest:
     """Float32 becomes float16 on the cube; elsewhere it does where there is nothing else."""
     if node.op in CUBE_LIST:
         rule = Text("{mode}: float16 on the cube", mode=mode)
-        return _wish(node, lambda dtype: F16 if dtype is F32 else dtype, rule, _TO_F16)
+        return _request(node, lambda dtype: F16 if dtype is F32 else dtype, rule, _TO_F16)
     return kept(node, Text("{mode}: as in the model, else float16", mode=mode), _TO_F16)
 
 
-def _force_fp32(node: NodeTensors, mode: str) -> Iterator[Wish]:
+def _force_fp32(node: NodeTensors, mode: str) -> Iterator[DtypeRequest]:
     """Yield float32 for vectors; for the cube 16 bits in and float32 out, else float32, else 16."""
     if node.op in CUBE_LIST and node.floats_alone:
         inputs = [F32 if each is None else _sixteen(each) for each in node.inputs]
         inputs[_BIAS:] = [F32] * len(inputs[_BIAS:])
         rule = Text("{mode}: 16 bits into the cube, float32 out", mode=mode)
-        yield Wish(tuple(inputs), (F32,) * len(node.outputs), rule)
+        yield DtypeRequest(tuple(inputs), (F32,) * len(node.outputs), rule)
     falls = frozenset[tuple[DType, DType]]() if node.place is MixList.BLACK else _TO_EITHER
     yield _all(node, F32, Text("{mode}: floats become float32", mode=mode), falls)
 
@@ -172,7 +174,7 @@ def _sixteen(dtype: DType) -> DType:
     return F16 if dtype is F32 else dtype
 
 
-def _mixed(node: NodeTensors, mode: PrecisionMode) -> Iterator[Wish]:
+def _mixed(node: NodeTensors, mode: PrecisionMode) -> Iterator[DtypeRequest]:
     """Yield what lists ask: 16 bits for white, the model's for black, the producer's for gray."""
     narrow, falls = (BF16, _TO_BF16) if mode is _MIXED_BF16 else (F16, _TO_F16)
     template = "{mode}: {place} list of {of}" if node.list_of else "{mode}: {place} list"
@@ -181,8 +183,8 @@ def _mixed(node: NodeTensors, mode: PrecisionMode) -> Iterator[Wish]:
         yield kept(node, Text("{where}, as in the model", where=where))
     elif node.place is MixList.WHITE:
         if node.has_floats:
-            wish = _all(node, narrow, Text("{where}, {dtype}", where=where, dtype=narrow.value))
-            yield replace(wish, short=True, otherwise=NO_16_BIT_KERNEL)
+            request = _all(node, narrow, Text("{where}, {dtype}", where=where, dtype=narrow.value))
+            yield replace(request, short=True, otherwise=NO_16_BIT_KERNEL)
             yield kept(
                 node,
                 Text(
@@ -205,15 +207,15 @@ def _mixed(node: NodeTensors, mode: PrecisionMode) -> Iterator[Wish]:
         yield _allow_fp16(node, Text("{where}, nothing before it", where=where))
 
 
-def _wish(
+def _request(
     node: NodeTensors,
     change: Callable[[DType], DType],
     rule: str,
     falls: frozenset[tuple[DType, DType]],
-) -> Wish:
+) -> DtypeRequest:
     """`change` for all tensors but those that are fixed."""
     inputs: Sequence[DType] = [
         F32 if each is None else each if position in node.fixed else change(each)
         for position, each in enumerate(node.inputs)
     ]
-    return Wish(tuple(inputs), tuple(map(change, node.outputs)), rule, falls)
+    return DtypeRequest(tuple(inputs), tuple(map(change, node.outputs)), rule, falls)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atc_py.pipeline.preprocessing import PictureConfigs
 
 
-class CommonGround(msgspec.Struct, frozen=True):
+class SharedInputs(msgspec.Struct, frozen=True):
     """Data that all compilations of one file with the same options share.
 
     Attributes:
@@ -43,9 +43,9 @@ class CommonGround(msgspec.Struct, frozen=True):
     pictures: PictureConfigs | None = None
 
 
-def common_ground(
+def shared_inputs(
     options: CompileOptions, memo: FoldMemo | None = None, sources: SourceMemo | None = None
-) -> CommonGround:
+) -> SharedInputs:
     """The facts of all compilations with these options, and the memos that they share.
 
     Raises:
@@ -55,7 +55,7 @@ def common_ground(
     specs = specifications(options.op_specs, options.precision.operator_list)
     judge = judge_of(options, soc, specs)
     switches, pictures = _switches(options), _pictures(options)
-    return CommonGround(soc, specs, switches, judge, memo, sources, pictures)
+    return SharedInputs(soc, specs, switches, judge, memo, sources, pictures)
 
 
 def _soc(options: CompileOptions) -> Soc:
