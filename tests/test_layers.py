@@ -72,7 +72,6 @@ SIM = {
 FACES = {
     "diag": set(),
     "ir": set(),
-    "tensor": set(),
     "text": {"language", "packed"},  # functions have their names
 }
 """Packages that others enter through their faces alone, with the modules that may be named beside them.

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.source import SourceAttr, SourceModel, SourceNode, SourceTensor
-from atc_py.tensor import element_count
+from atc_py.tensor.shapes import element_count
 
 NodeSignature: TypeAlias = Hashable
 

@@ -11,7 +11,7 @@ from atc_py.spec.deviations import NoneBeforeSets, SetsAsBefore
 from atc_py.spec.implied import OperandPresent
 from atc_py.spec.rule import CounterEvidence
 from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text, Words
 
 _OPEN = Text("whether the rule applies depends on an open dim")

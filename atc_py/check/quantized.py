@@ -20,7 +20,7 @@ from atc_py.diag import (
 from atc_py.onnx_graph.source import Outcome, QuantizedNode, SourceModel, SourceNode, SourceTensor
 from atc_py.system.structs import replace
 from atc_py.target import Soc
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text, plural, verbatim
 
 _LAYERS = frozenset({"Conv", "ConvTranspose"})

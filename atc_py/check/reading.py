@@ -12,7 +12,7 @@ import numpy.typing as npt
 from atc_py.check.bound_node import BoundNode
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import AttributeType
-from atc_py.tensor import DType, UnknownDTypeError
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text, verbatim
 
 

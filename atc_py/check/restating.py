@@ -26,7 +26,7 @@ from atc_py.onnx_graph.source import (
 )
 from atc_py.spec import OpSpec
 from atc_py.system import structs
-from atc_py.tensor import element_count
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 _NO_VERSION = Text("ONNX does not define it at any listed opset")

@@ -14,7 +14,7 @@ from atc_py.package.schema import OmModel, OmNode
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.target import find_operator, find_soc
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 TYPE_LINE = "OpType::"

@@ -10,7 +10,7 @@ from onnx.reference.op_run import OpRun
 from onnx.reference.ops import op_grid_sample
 
 from atc_py.onnx_graph.folding.evaluate import SINCE
-from atc_py.tensor import normalize_axis
+from atc_py.tensor.shapes import normalize_axis
 
 _LEAST = 1e-9
 """Number that MeanVarianceNormalization adds to deviations."""

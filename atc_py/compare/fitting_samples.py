@@ -21,7 +21,7 @@ from atc_py.pipeline.running.sample_files import FileSamples
 from atc_py.pipeline.running.samples import ArraySamples, Samples, has_rows
 from atc_py.results.picture_inputs import picture_inputs
 from atc_py.system.structs import replace
-from atc_py.tensor import closed_shape
+from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.target import find_operator
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 ROUNDINGS = 4
 """Roundings of terms of the limit's size that a kernel may leave in a result."""

@@ -16,7 +16,7 @@ from atc_py.onnx_graph.rewriting.qdq.importing import result_scale_at
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.results.judgment import QuantizedGrid
 from atc_py.target import find_operator
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 UNSIGNED_SHIFT = 128
 """The device holds codes in int8; those of a uint8 file are less this much there."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.results.judgment import MagnitudeHistogram
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 VALUES = 4096
 """Values that a layer leaves of each run; it leaves all where it has no more."""

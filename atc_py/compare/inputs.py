@@ -8,7 +8,8 @@ import numpy.typing as npt
 from atc_py.compare.input_roles import Role
 from atc_py.pipeline.running.feeds import random_array, require_feeds
 from atc_py.pipeline.running.model import Port
-from atc_py.tensor import DType, closed_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import closed_shape
 
 Array = npt.NDArray[np.generic]
 

@@ -14,7 +14,7 @@ from atc_py.package.schema import OmModel, OmNode, OmOrigin
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.results.layer_comparison import Alone
 from atc_py.results.picture_inputs import AIPP
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _THROUGH = frozenset({"Cast", TRANS_DATA})
 """Operators that were inserted to pass on a value in another form."""

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from atc_py.results.judgment import ErrorsBeyondFloor
 from atc_py.results.layer import Figures, Lost
-from atc_py.tensor import DType, same_elements
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.sameness import same_elements
 
 _BLOCK = 32 * 1024
 """Elements at a time: the copies stay in the cache."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from atc_py.device.backend import LoadedModel
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import BAD_OPTION
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 Arrays = Mapping[str, NDArray[Any]]

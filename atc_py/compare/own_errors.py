@@ -28,7 +28,7 @@ from atc_py.package.schema import OmModel
 from atc_py.results.layer import INTRODUCED_FACTOR, ErrorOrigin, Layer, OwnError
 from atc_py.results.layer_comparison import LayerComparison, missed_figures
 from atc_py.system.structs import replace
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _ROUNDINGS = 16
 """Successive roundings that explain the error of an output without a search in the original."""

@@ -26,7 +26,8 @@ from atc_py.results.judgment import MagnitudeHistogram, Ranking, SampleSpread
 from atc_py.results.layer import NOISE
 from atc_py.results.layer_comparison import Alone, LayerComparison
 from atc_py.system.structs import replace
-from atc_py.tensor import DType, best_places
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.sameness import best_places
 from atc_py.text import Text
 
 # Such an output has floats of shape [N, classes], two classes or more, and N rows as the model's inputs

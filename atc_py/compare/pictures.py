@@ -11,7 +11,7 @@ from atc_py.aipp.picture_formula import exact_features
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.running.pictures import filled, whole_picture_settings
 from atc_py.results.picture_inputs import PictureInput, picture_inputs
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 Array = NDArray[Any]
 

@@ -16,7 +16,7 @@ from atc_py.cost.traffic import Memory
 from atc_py.cost.work import MatrixProduct, Passes, head_product, work_on
 from atc_py.target import Soc
 from atc_py.target.rates import rates_of
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _SIDE = 16
 """Rows and columns of what the cube multiplies in one cycle."""

@@ -12,14 +12,8 @@ from atc_py.cost.work import bytes_read, work_of
 from atc_py.diag import BAD_MEASUREMENTS, AtcError, Place
 from atc_py.system.input_files import read_text
 from atc_py.target import TargetOp, find_operator
-from atc_py.tensor import (
-    DType,
-    Shape,
-    UnknownDTypeError,
-    broadcast_shapes,
-    element_count,
-    format_shape,
-)
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.shapes import Shape, broadcast_shapes, element_count, format_shape
 from atc_py.text import Text, error_text
 
 LEAST = 4

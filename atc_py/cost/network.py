@@ -12,7 +12,9 @@ from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
 from atc_py.system.structs import Result
 from atc_py.target import Soc, find_soc
-from atc_py.tensor import DType, Format, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 

@@ -6,7 +6,8 @@ from functools import cached_property
 import msgspec
 
 from atc_py.target import TargetOp
-from atc_py.tensor import DType, Shape, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, element_count
 
 
 class KernelEngine(Enum):

@@ -10,7 +10,9 @@ from atc_py.cost.operation import LaunchGroup, Operation, Tensor
 from atc_py.cost.passes import passes_of
 from atc_py.system.structs import replace
 from atc_py.target import Soc
-from atc_py.tensor import SMALL_CHANNELS, DType, element_count, group_blocks
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
+from atc_py.tensor.storage import SMALL_CHANNELS, group_blocks
 from atc_py.text import Text
 
 _BLOCK = 16

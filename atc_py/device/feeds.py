@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.diag import BAD_RUN_INPUT, MISSING_RUN_INPUT, Diagnostic, Place, Sink
-from atc_py.tensor import Dims, DType, Shape, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, Shape, format_shape
 from atc_py.text import SEMICOLON, Text
 
 Wanted = tuple[DType, Dims]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from atc_py.device.backend import DeviceBackend, DeviceModel, ExactBackend, LoadedModel, NodeProfile
 from atc_py.device.registry import BUILT_IN, find_backend
 from atc_py.diag import BAD_OPTION, DEVICE_FAILED, AtcError, Place
-from atc_py.tensor import format_shape
+from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

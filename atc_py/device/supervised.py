@@ -16,7 +16,7 @@ from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel
 from atc_py.system.memory_limit import memory_limit
 from atc_py.system.worker import Bounds, NoAnswerError, Part, Worker, as_error, describe_end
-from atc_py.tensor import DType, UnknownDTypeError
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text, os_reason
 from atc_py.text.packed import packed, unpacked
 

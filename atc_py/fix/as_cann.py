@@ -29,7 +29,7 @@ from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.spec import Library
 from atc_py.spec.deviations import Certainty
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text, Words
 
 _MOST_ROUNDS = 8

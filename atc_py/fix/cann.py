@@ -11,7 +11,8 @@ from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.windows import require_places, take
 from atc_py.fix.unfit import require
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.tensor import DType, KernelAxis
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.resampling import KernelAxis
 
 Form = Callable[[RuleContext], Sequence[str]]
 

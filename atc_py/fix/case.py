@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.options.compile_options import NEWEST_CANN
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

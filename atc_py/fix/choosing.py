@@ -22,7 +22,7 @@ from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.onnx_graph.typing.infer import infer_what_can_be
 from atc_py.target import Soc
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 

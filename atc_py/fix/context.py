@@ -24,7 +24,7 @@ from atc_py.onnx_graph.rewriting.graph_body import (
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.system import structs
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 # Rounds of rules, beside one for each level of graphs in graphs; a form takes few.
 _MOST_ROUNDS = 60

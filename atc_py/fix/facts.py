@@ -15,7 +15,8 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
-from atc_py.tensor import Dims, DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, Shape
 
 
 class ValueReader(NamedTuple):

@@ -14,7 +14,7 @@ from atc_py.onnx_graph.rewriting.qdq.raising import means_the_same
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 
 def with_original_layers(fixed: Fixed) -> WorkGraph | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from atc_py.fix.range_rules import INT32, POSITIONS, RULES, Known, Range, Rule
 from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 # Magnitudes that are finite in a dtype, and remain so after one rounding.
 _LARGEST = {DType.FLOAT16: 60_000, DType.FLOAT32: 2**100, DType.FLOAT64: 2**100}

@@ -24,7 +24,7 @@ from atc_py.onnx_graph.source import OperatorSchema, SourceModel, SourceNode
 from atc_py.spec import Library, OpSpec
 from atc_py.spec.lists import find_generation
 from atc_py.system.structs import replace
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 # Opset since which operands are broadcast as numpy does; before, by attributes.

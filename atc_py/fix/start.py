@@ -15,7 +15,7 @@ from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode, SourceTensor
 from atc_py.system.memory_limit import require_memory
-from atc_py.tensor import element_count
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 

@@ -22,7 +22,7 @@ from atc_py.ir.printer import print_graph
 from atc_py.ir.signature import ATTRIBUTE_TYPES, Signature
 from atc_py.ir.types import TensorType
 from atc_py.ir.verifier import Rules, verify_graph
-from atc_py.tensor import ConstData
+from atc_py.tensor.const_data import ConstData
 
 __all__ = [
     "ATTRIBUTE_TYPES",

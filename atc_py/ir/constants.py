@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from atc_py.tensor import ConstData, DType, Shape
+from atc_py.tensor.const_data import ConstData
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
 if TYPE_CHECKING:
     import numpy as np

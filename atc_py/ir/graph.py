@@ -15,7 +15,7 @@ from atc_py.ir.nodes import AttrValue, Node, Origin, Return, Value
 from atc_py.ir.ordering import producers_first
 from atc_py.ir.phases import Phase
 from atc_py.ir.types import TensorType
-from atc_py.tensor import ConstData
+from atc_py.tensor.const_data import ConstData
 
 if TYPE_CHECKING:
     from atc_py.ir.memory_plan import MemoryPlan

@@ -9,7 +9,9 @@ from atc_py.ir.lexer import Cursor, Token
 from atc_py.ir.literals import array_of, integer_range
 from atc_py.ir.nodes import AttrValue
 from atc_py.ir.types import TensorType
-from atc_py.tensor import ConstData, DType, UnknownDTypeError, element_count
+from atc_py.tensor.const_data import ConstData
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text, error_text
 
 _INTEGER = re.compile(r"-?[0-9]+")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 BARE_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.]*"
 """Pattern of a name after `%` or `@` that needs no quotes."""

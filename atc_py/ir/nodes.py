@@ -16,7 +16,8 @@ from typing import TypeAlias
 import msgspec
 
 from atc_py.ir.types import TensorType
-from atc_py.tensor import ConstData, DType
+from atc_py.tensor.const_data import ConstData
+from atc_py.tensor.dtypes import DType
 
 AttrValue: TypeAlias = bool | int | float | str | DType | tuple[int, ...] | tuple[float, ...]
 """Value of an attribute; sequences are tuples so that attributes compare and hash."""

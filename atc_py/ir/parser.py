@@ -8,7 +8,9 @@ from atc_py.ir.literal_parser import read_attribute, read_data, read_dtype, read
 from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Value
 from atc_py.ir.phases import Phase
 from atc_py.ir.types import TensorType
-from atc_py.tensor import BLOCKED_FORMATS, MAX_RANK, Format, Storage
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import MAX_RANK
+from atc_py.tensor.storage import BLOCKED_FORMATS, Storage
 from atc_py.text import Text
 
 _Row = TypeVar("_Row")

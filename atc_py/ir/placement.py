@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from atc_py.ir.memory_plan import Home, Spot
-from atc_py.tensor import Dims
+from atc_py.tensor.shapes import Dims
 from atc_py.text import Text
 
 

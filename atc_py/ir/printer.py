@@ -11,7 +11,9 @@ from atc_py.ir.graph import Graph
 from atc_py.ir.literals import element_text, float_text, name_text, quoted, word_text
 from atc_py.ir.memory_plan import Home, MemoryPlan
 from atc_py.ir.nodes import AttrValue, Node, Origin, Value
-from atc_py.tensor import ConstData, DType, element_count
+from atc_py.tensor.const_data import ConstData
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 
 DENSE_LIMIT = 16
 """Constants of more elements are printed without their values, unless all of them are equal."""

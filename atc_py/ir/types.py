@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from atc_py.tensor import (
-    Dims,
-    DType,
-    Format,
-    Shape,
-    Storage,
-    closed_shape,
-    element_count,
-    stored_shape,
-)
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count
+from atc_py.tensor.storage import Storage, stored_shape
 
 
 class TensorType(msgspec.Struct, frozen=True):

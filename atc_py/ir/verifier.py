@@ -28,7 +28,8 @@ from atc_py.ir.structure import (
     is_sound,
 )
 from atc_py.ir.types import TensorType
-from atc_py.tensor import Format, why_impossible
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import why_impossible
 from atc_py.text import Text, verbatim
 
 

@@ -20,7 +20,7 @@ import msgspec
 
 from atc_py.kernels.boxes import Box
 from atc_py.kernels.tiling import BLOCK, DEPTH
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 _MOST_RUNS = 4095
 """Runs that one copy takes."""

@@ -13,7 +13,7 @@ from math import prod
 import msgspec
 
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 
 class Box(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 
 from atc_py.ir import AttrValue
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 class Word(msgspec.Struct, frozen=True):

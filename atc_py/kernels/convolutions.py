@@ -12,7 +12,7 @@ from atc_py.kernels.cube import ProductFamily, applies_links
 from atc_py.kernels.fields import Tiling, narrow, wide
 from atc_py.kernels.plan import KernelFacts
 from atc_py.target import Soc
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 DEPTHWISE = "DepthwiseConv2D"
 

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue

@@ -24,7 +24,9 @@ from atc_py.kernels.scratch import Scratch
 from atc_py.kernels.tiling import BLOCK, DEPTH
 from atc_py.target import Soc
 from atc_py.target.hf32 import rounds_to_hf32
-from atc_py.tensor import DType, Format, c0_of, depth_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import c0_of, depth_of
 
 ACCUMULATOR = 4
 """Bytes of a sum: float32 or int32."""

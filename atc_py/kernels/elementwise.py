@@ -18,7 +18,8 @@ from atc_py.kernels.planes import PATTERN, PlaneTiling, Seen, lanes_of, plane_ti
 from atc_py.kernels.scratch import CTYPE_SIZES, Scratch
 from atc_py.kernels.tiling import BLOCK, DEPTH, ElementFootprint
 from atc_py.target import Soc
-from atc_py.tensor import Shape, channel_axis, element_count
+from atc_py.tensor.scale_words import channel_axis
+from atc_py.tensor.shapes import Shape, element_count
 
 
 class ElementwiseFamily(Family):

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from atc_py.kernels.plan import KernelFacts, Launch, Plan
 from atc_py.target import Soc
-from atc_py.tensor import DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
 
 class InputSample(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from atc_py.kernels.cpp import C_TYPES
 from atc_py.kernels.scratch import Scratch
 from atc_py.target import TargetOp, find_operator, operators
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.target.vector import Form, Temporary, VectorFunction

@@ -13,7 +13,7 @@ import msgspec
 from atc_py.kernels.fields import Tiling, by_operand, narrow, numbers, wide
 from atc_py.kernels.tiling import ElementFootprint, vector_cores
 from atc_py.target import Soc
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 REPEAT = 256
 """Elements that buffers hold a multiple of: comparisons work on whole repeats of 256 bytes."""

@@ -24,7 +24,7 @@ from atc_py.system.json_text import format_json
 from atc_py.system.path_facts import is_folder
 from atc_py.system.resources import templates_dir
 from atc_py.target import Soc
-from atc_py.tensor import Storage
+from atc_py.tensor.storage import Storage
 from atc_py.text import Text
 
 INDEX = "kernels.json"

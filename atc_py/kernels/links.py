@@ -9,7 +9,8 @@ from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.scratch import Scratch
 from atc_py.target import TargetOp
 from atc_py.target.vector import Operands, VectorFunction
-from atc_py.tensor import Dims, DType, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, element_count
 
 _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16})
 

@@ -11,7 +11,7 @@ from atc_py.kernels.keys import KernelKey
 from atc_py.kernels.links import Link
 from atc_py.kernels.ports import KernelPort
 from atc_py.target import Soc, TargetOp
-from atc_py.tensor import Shape, element_count
+from atc_py.tensor.shapes import Shape, element_count
 
 
 class KernelFacts(msgspec.Struct, frozen=True):

@@ -8,7 +8,9 @@ from atc_py.kernels.plan import KernelFacts
 from atc_py.kernels.planes import PATTERN, lanes_of
 from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.tiling import BLOCK
-from atc_py.tensor import DType, Format, c0_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import c0_of
 
 _FORMATS = {Format.NC1HWC0, Format.NDC1HWC0, Format.FRACTAL_NZ}
 

@@ -16,7 +16,10 @@ from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.tiling import ElementFootprint
 from atc_py.system.structs import replace
 from atc_py.target import Soc
-from atc_py.tensor import FRACTAL_ROWS, Format, Shape, c0_of, channel_axis, element_count
+from atc_py.tensor.formats import Format
+from atc_py.tensor.scale_words import channel_axis
+from atc_py.tensor.shapes import Shape, element_count
+from atc_py.tensor.storage import FRACTAL_ROWS, c0_of
 
 PATTERN = 256
 """Bytes of the mask of lanes that are channels: one repeat of the vector unit."""

@@ -2,7 +2,10 @@
 
 import msgspec
 
-from atc_py.tensor import DType, Format, Shape, Storage, closed_shape, stored_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape, closed_shape
+from atc_py.tensor.storage import Storage, stored_shape
 
 
 class KernelPort(msgspec.Struct, frozen=True):

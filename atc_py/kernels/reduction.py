@@ -8,7 +8,7 @@ import msgspec
 from atc_py.kernels.fields import Tiling, narrow, numbers, wide
 from atc_py.kernels.tiling import vector_cores
 from atc_py.target import Soc
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 _REPEAT = 256
 """Elements that a buffer holds a multiple of."""

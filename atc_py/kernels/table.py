@@ -10,7 +10,7 @@ from atc_py.ir import Node, Value
 from atc_py.kernels.cpp import camel
 from atc_py.kernels.fields import Declared, Tiling
 from atc_py.kernels.plan import KernelFacts, Plan
-from atc_py.tensor import Dims, format_shape
+from atc_py.tensor.shapes import Dims, format_shape
 
 
 class Row(msgspec.Struct, frozen=True):

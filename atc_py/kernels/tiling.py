@@ -14,7 +14,7 @@ import msgspec
 
 from atc_py.kernels.fields import Tiling, narrow, wide
 from atc_py.target import Soc
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 BLOCK = 32
 """Bytes of the unit in which the unified buffer and L1 are addressed and copied."""

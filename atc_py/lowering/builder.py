@@ -9,7 +9,8 @@ from atc_py.diag import BAD_NODE, UNSUPPORTED_FORM, AtcError, Place
 from atc_py.ir import AttrValue, ConstData, DenseConst, Graph, Origin, TensorType, Value
 from atc_py.lowering.scope import Scope
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
-from atc_py.tensor import Dims, DType, Shape, broadcast_dims, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, Shape, broadcast_dims, element_count
 from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import numbers_of
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from atc_py.spec import Library, OpSpec, Target, library
 from atc_py.spec.model import Value as DefaultValue
 from atc_py.system.structs import replace
 from atc_py.target import find_operator
-from atc_py.tensor import OpenShapeError
+from atc_py.tensor.shapes import OpenShapeError
 from atc_py.text import Text
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def _stand_ins(node: SourceNode) -> list[Value]:
 
 def _type_of(source: SourceTensor | None) -> TensorType:
     """The source value's type; an absent output needs one that is never looked at."""
-    from atc_py.tensor import DType
+    from atc_py.tensor.dtypes import DType
 
     if source is None:
         return TensorType(DType.FLOAT32, ())

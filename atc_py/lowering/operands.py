@@ -1,7 +1,7 @@
 """Operands that say how to compute: axes and lists of numbers, checked by what they are for."""
 
 from atc_py.lowering.builder import Builder
-from atc_py.tensor import normalize_axis
+from atc_py.tensor.shapes import normalize_axis
 from atc_py.text import Text
 
 

@@ -13,7 +13,7 @@ from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.windows import AxisWindow, cann_pads
 from atc_py.spec.rewrites import performs
-from atc_py.tensor import Shape, closed_shape, window_count
+from atc_py.tensor.shapes import Shape, closed_shape, window_count
 
 POOLED_RANKS = (3, 4, 5)
 """Ranks of signals, images and volumes."""

@@ -2,7 +2,7 @@
 
 from atc_py.ir import TensorType
 from atc_py.lowering.builder import Builder
-from atc_py.tensor import format_shape
+from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
 

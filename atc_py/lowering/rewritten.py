@@ -12,7 +12,7 @@ from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.spec import OperandSpec, OpSpec
 from atc_py.spec.rewrites import performers, performs
 from atc_py.system.structs import replace
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 def lower_beyond(spec: OpSpec, b: Builder) -> Sequence[Value] | None:

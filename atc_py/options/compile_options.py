@@ -22,7 +22,7 @@ from atc_py.options.out_nodes import OutNode, parse_out_nodes
 from atc_py.options.output_paths import output_folder
 from atc_py.options.ranges import DimRange, Ranges, shapes_and_ranges
 from atc_py.system.structs import Result
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 _V = TypeVar("_V")

@@ -20,7 +20,7 @@ from atc_py.options.input_shapes import (
     shapes_text,
 )
 from atc_py.system.structs import Result
-from atc_py.tensor import Dims, Shape, format_shape
+from atc_py.tensor.shapes import Dims, Shape, format_shape
 from atc_py.text import Text
 
 SHAPE_DATA = "ascend_mbatch_shape_data"

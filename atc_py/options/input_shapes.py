@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from atc_py.diag import BAD_INPUT_SHAPE, AtcError, AtcFault, Place
-from atc_py.tensor import Dims, Shape
+from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
 
 INPUT_SHAPE_PLACE = Place(field="--input-shape")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from atc_py.diag import BAD_INPUT_SHAPE, AtcError, AtcFault
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, parse_shapes, shapes_text
 from atc_py.system.structs import Result
-from atc_py.tensor import Dims, Shape
+from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
 
 _LARGEST = 2**31 - 1

@@ -11,7 +11,9 @@ from atc_py.package.names import MODEL, REPORT, WEIGHTS, is_safe_member
 from atc_py.package.records import Entry
 from atc_py.package.schema import INPUT_RANGES, OmModel, OmNode, OmPort, OmTensor
 from atc_py.target import find_soc
-from atc_py.tensor import MAX_RANK, DType, Format, element_count, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
 from atc_py.text import Text
 
 _MOST_BYTES = 2**62

@@ -16,7 +16,8 @@ from atc_py.package.schema import (
     OmStorage,
     OmTensor,
 )
-from atc_py.tensor import DType, Storage
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.storage import Storage
 
 
 def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, str]) -> OmModel:

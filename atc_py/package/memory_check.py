@@ -21,7 +21,8 @@ from atc_py.package.schema import OmMemory, OmModel, OmNode
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
 from atc_py.target import find_operator, is_view
-from atc_py.tensor import Dims, DType
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims
 from atc_py.text import Text
 
 _SPOTS: dict[str, Home] = {home.value: home for home in Home}

@@ -10,15 +10,8 @@ from numpy.typing import NDArray
 
 from atc_py.package.schema import OmAttribute
 from atc_py.target.row import Attribute, AttributeValue, TargetOp
-from atc_py.tensor import (
-    Dims,
-    DType,
-    Shape,
-    UnknownDTypeError,
-    closed_shape,
-    element_count,
-    format_shape,
-)
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count, format_shape
 from atc_py.text import Text
 
 

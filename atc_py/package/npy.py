@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.tensor import DType, Shape, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, element_count
 
 CHUNK = 1 << 21
 """Bytes in a piece: large enough for system calls, small enough for a core's cache."""

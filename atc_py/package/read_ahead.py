@@ -21,7 +21,8 @@ from typing_extensions import Self
 
 from atc_py.ir import CastConst, ConstData, DeferredConst, RowwiseConst, SplatConst, Value
 from atc_py.package.npy import CHUNK, array_chunks
-from atc_py.tensor import DType, Shape, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, element_count
 from atc_py.text import Text
 
 _THREADS = 2

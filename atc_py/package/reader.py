@@ -19,7 +19,8 @@ from atc_py.package.npy import npy_header, view_array
 from atc_py.package.schema import INPUT_RANGES
 from atc_py.package.verify import VerifiedFile, verify
 from atc_py.system.input_files import check_name, check_regular, note_read, read_refusal
-from atc_py.tensor import DType, closed_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
 

@@ -2,7 +2,10 @@
 
 from atc_py.package.schema import OmTensor
 from atc_py.package.stored_types import storage_of
-from atc_py.tensor import Dims, DType, Format, element_count, stored_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Dims, element_count
+from atc_py.tensor.storage import stored_shape
 
 
 def stored_dims(tensor: OmTensor) -> Dims:

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from atc_py.diag import OM_CONTENT, Place, Sink
 from atc_py.package.schema import OmModel, OmNode, OmStorage, OmTensor
 from atc_py.target import find_operator
-from atc_py.tensor import (
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import format_shape, is_addressable
+from atc_py.tensor.storage import (
     BLOCKED_FORMATS,
-    DType,
-    Format,
     Storage,
-    format_shape,
-    is_addressable,
     shows_same_bytes,
     stored_shape,
     why_impossible,

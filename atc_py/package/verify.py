@@ -25,7 +25,8 @@ from atc_py.package.npy import npy_header
 from atc_py.package.records import Entry
 from atc_py.package.schema import OmModel, OmTensor
 from atc_py.package.stored_types import check_storage
-from atc_py.tensor import DType, closed_shape, element_count, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import closed_shape, element_count, format_shape
 from atc_py.text import Text
 
 

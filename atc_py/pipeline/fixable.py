@@ -17,7 +17,7 @@ from atc_py.options.fix_rules import FixRules, bind_options
 from atc_py.options.input_shapes import format_input_shapes
 from atc_py.pipeline.proposal.judging import Judge, Judgment
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 _Node = tuple[int | None, str]
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
 from atc_py.system.structs import replace
-from atc_py.tensor import Dims, closed_shape, format_shape
+from atc_py.tensor.shapes import Dims, closed_shape, format_shape
 from atc_py.text import Text
 
 

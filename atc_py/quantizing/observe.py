@@ -19,7 +19,7 @@ from atc_py.quantizing.checkpoint import Checkpoint
 from atc_py.quantizing.executors import start_executor
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.system.signal_guard import undisturbed
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 Feeds = Mapping[str, NDArray[Any]]

@@ -24,7 +24,7 @@ from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
 from atc_py.quantizing.calibrate.value_range import RangeOptions
 from atc_py.quantizing.targets import checked_target, read_target
 from atc_py.system.structs import Result
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 CALIBRATORS = ("auto", "min-max", "percentile", "entropy", "ifmr", "hfmg", "mse")

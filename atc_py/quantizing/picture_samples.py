@@ -16,7 +16,8 @@ from atc_py.diag import BAD_OPTION, Place
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.sample_files import batches, entries
 from atc_py.target import find_soc
-from atc_py.tensor import DType, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
 _IMAGE = 4

@@ -48,7 +48,7 @@ from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
-from atc_py.tensor import format_shape
+from atc_py.tensor.shapes import format_shape
 from atc_py.text import SEMICOLON, Text
 
 _STEPS = {

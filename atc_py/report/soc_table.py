@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from atc_py.report.tables import Table, format_bytes
 from atc_py.target import Soc, operators
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _CONVOLUTION = "Conv2D"
 """The operator whose kernels say what the cube multiplies."""

@@ -12,7 +12,9 @@ from atc_py.package.schema import OmModel
 from atc_py.system.structs import Ratio, Result
 from atc_py.target import find_operator
 from atc_py.target.hf32 import rounds_to_hf32
-from atc_py.tensor import DType, Shape, UnknownDTypeError, best_places, same_elements
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.sameness import best_places, same_elements
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]

@@ -10,7 +10,7 @@ from atc_py.package.stored import stored_nbytes
 from atc_py.package.stored_types import storage_of
 from atc_py.system.json_text import json_values
 from atc_py.system.structs import Result
-from atc_py.tensor import format_shape
+from atc_py.tensor.shapes import format_shape
 
 
 class ArenaTensor(Result, frozen=True):

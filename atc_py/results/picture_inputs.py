@@ -8,7 +8,7 @@ from atc_py.aipp import AippSettings, NetworkInput
 from atc_py.diag import OM_CONTENT, Place
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.system.structs import Result
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 AIPP = "Aipp"

@@ -10,7 +10,7 @@ from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec, Value
 from atc_py.spec.rule import Level, Number, Rule, Scalar
 from atc_py.spec.rules import AttrEachInRange, AttrOneOf, DtypeExcluded, RankInRange
 from atc_py.system.structs import replace
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 class DtypeListed(Rule, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ import msgspec
 from atc_py.spec.deviations import Deviation, Registered
 from atc_py.spec.rule import Bilingual, CounterEvidence, Level, Number, RewriteName, Scalar
 from atc_py.spec.rules import Constraint
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 Value: TypeAlias = bool | int | float | str | tuple[Scalar, ...]
 """An attribute's value; tensors have no literal form."""

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

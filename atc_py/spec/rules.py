@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, Union
 import msgspec
 
 from atc_py.spec.rule import DimName, Number, Rule, Scalar, Text
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 OPERAND_ARGUMENTS = ("tensor", "other", "axes", "steps", "indices")
 """Arguments of rules that name an input or output."""

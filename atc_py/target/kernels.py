@@ -14,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from atc_py.target.soc import SocFamily
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 Pair: TypeAlias = tuple[tuple[DType, ...], tuple[DType, ...]]
 """Dtypes of inputs and of outputs."""

@@ -13,7 +13,7 @@ from atc_py.system.register import Register
 from atc_py.system.structs import replace
 from atc_py.target.row import Column, TargetOp
 from atc_py.target.soc import Resource
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 # That holds for SoCs that compute bfloat16 and whose columns are not published: those of operators
 # whose dtypes are decided when the kernel is compiled, and all of Ascend910_95. An operator that takes

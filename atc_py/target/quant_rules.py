@@ -4,7 +4,7 @@ from enum import Enum
 
 import msgspec
 
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 class Requant(Enum):

@@ -11,7 +11,7 @@ import msgspec
 from atc_py.target.kernels import Kernels, Pair
 from atc_py.target.layouts import Layout, layout_of_family
 from atc_py.target.soc import Resource, Soc
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.target.vector import VectorFunction

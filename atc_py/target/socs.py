@@ -22,7 +22,8 @@ from atc_py.system.structs import replace
 from atc_py.target.quant_rules import QuantRules, Requant
 from atc_py.target.soc import Isa, Soc, SocFamily
 from atc_py.target.soc_storage import SocStorage
-from atc_py.tensor import FLOAT32_C0, DType
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.storage import FLOAT32_C0
 from atc_py.text import Text
 
 _GIB = 1024**3

@@ -7,7 +7,8 @@ from atc_py.adapters.ais_bench.loaded import GearedModel
 from atc_py.adapters.ais_bench.tensors import TensorDesc, dtype_of
 from atc_py.package.schema import OmModel, OmPort
 from atc_py.results.picture_inputs import PictureInput, picture_inputs
-from atc_py.tensor import Dims, DType
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims
 
 _OPEN = -1
 _FORMATS = {"NCHW": 0, "NHWC": 1, "ND": 2, "NCDHW": 30}

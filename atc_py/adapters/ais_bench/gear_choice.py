@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from atc_py.adapters.ais_bench.refusal import refused
 from atc_py.adapters.ais_bench.tensors import TensorDesc
 from atc_py.options.gears import GearKind, Gears
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 
 def gear_of_batch(gears: Gears | None, batch: int) -> int:

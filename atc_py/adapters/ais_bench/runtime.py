@@ -31,7 +31,8 @@ from atc_py.adapters.ais_bench.tensors import AclTensor, TensorDesc
 from atc_py.options.gears import GearKind, Gears
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.running.pictures import settings_feeds
-from atc_py.tensor import DType, Shape, closed_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, closed_shape
 
 _MILLI = 1e3
 _MOST_RUNS = 10**6

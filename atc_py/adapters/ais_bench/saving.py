@@ -13,7 +13,7 @@ from atc_py.adapters.ais_bench.refusal import as_runtime_errors, refused
 from atc_py.adapters.ais_bench.summary import BenchSummary
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.system.atomic_files import atomic_write
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 class ResultFiles:

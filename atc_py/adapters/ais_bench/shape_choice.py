@@ -8,7 +8,7 @@ from atc_py.adapters.ais_bench.refusal import refused
 from atc_py.adapters.ais_bench.tensors import TensorDesc
 from atc_py.options.ranges import format_ranges, outside
 from atc_py.package.schema import OmModel
-from atc_py.tensor import Dims, Shape
+from atc_py.tensor.shapes import Dims, Shape
 
 
 def select_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -> dict[str, Shape]:

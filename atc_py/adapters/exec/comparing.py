@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.adapters.exec.records import OutputSums, cosine
-from atc_py.tensor import best_places, same_elements
+from atc_py.tensor.sameness import best_places, same_elements
 
 _PAIR = 2
 """Elements along the last axis from which an argmax says something."""

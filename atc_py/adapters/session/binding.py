@@ -10,7 +10,7 @@ import numpy.typing as npt
 from atc_py.adapters.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.adapters.session.values import ONNX_NUMBERS, value_of
 from atc_py.diag import BAD_RUN_INPUT, NOT_IN_MODEL, SESSION_UNSUPPORTED, AtcError, Place
-from atc_py.tensor import DType, UnknownDTypeError
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text
 
 Array = npt.NDArray[Any]

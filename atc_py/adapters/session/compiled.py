@@ -20,7 +20,7 @@ import numpy.typing as npt
 from atc_py.adapters.session.errors import load_error
 from atc_py.diag import DEVICE_FAILED, AtcError, Diagnostic
 from atc_py.pipeline.running.model import Model
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 Array = npt.NDArray[Any]

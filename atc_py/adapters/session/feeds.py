@@ -11,7 +11,8 @@ from atc_py.adapters.session.errors import INVALID_ARGUMENT, session_error
 from atc_py.adapters.session.values import is_value, type_text
 from atc_py.diag import BAD_RUN_INPUT, MISSING_RUN_INPUT, Diagnostic, Place
 from atc_py.onnx_graph.reading.interface import DeclaredValue, ModelInterface
-from atc_py.tensor import DType, Shape, UnknownDTypeError
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 Array = npt.NDArray[Any]

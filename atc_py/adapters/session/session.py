@@ -34,7 +34,7 @@ from atc_py.options.option import keywords_of, parse_options, reject_unknown
 from atc_py.options.ranges import refuse_ranges
 from atc_py.system.input_files import guarded_run
 from atc_py.system.memory_limit import memory_limit, parse_size
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 

@@ -24,7 +24,8 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.running.model import Model
 from atc_py.system import structs
 from atc_py.system.temp_folders import work_folder
-from atc_py.tensor import Dims, DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.onnx_graph.reading.interface import DeclaredValue, FileMetadata
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 Array = npt.NDArray[Any]
 

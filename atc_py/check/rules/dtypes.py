@@ -32,7 +32,8 @@ from atc_py.onnx_graph.source import SourceTensor
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec.implied import DtypeListed, DtypeQuantized, DtypeSame
 from atc_py.spec.rules import DtypeAmong, DtypeExcluded, ScalesPerChannel, ScalesPositive
-from atc_py.tensor import DType, channel_axis, decode_graph, is_a_list
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import channel_axis, decode_graph, is_a_list
 from atc_py.text import Text
 
 _F16, _BF16, _F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32

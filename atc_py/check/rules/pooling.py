@@ -23,7 +23,7 @@ from atc_py.spec.deviations import (
     SmallWindowsBeginInside,
     WindowsBeginInside,
 )
-from atc_py.tensor import window_count
+from atc_py.tensor.shapes import window_count
 from atc_py.text import COMMA, Text, verbatim
 
 _OUTER = 2

@@ -26,7 +26,7 @@ from atc_py.spec.deviations import OuterDimsKept, ResizedByKernel
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from atc_py.tensor import KernelAxis, ResizedAxis
+    from atc_py.tensor.resampling import KernelAxis, ResizedAxis
 
 _IMAGE = 4
 _OUTER = 2
@@ -110,7 +110,7 @@ def _resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
 
 def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -> Answer:
     """True if ONNX and the kernel take elements from the same places along an axis."""
-    from atc_py.tensor import MOST_PLACES, KernelAxis, ResizedAxis
+    from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
 
     mode = _coordinates(node)
     region = _region(node, axis) if mode == _CROP else _WHOLE

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.tensor import same_elements
+from atc_py.tensor.sameness import same_elements
 
 LIMIT = 2.0
 """Largest difference of numbers that need not be exact, in units in the last place of float16."""

@@ -12,7 +12,8 @@ from atc_py.device.sim.execution.program import Step
 from atc_py.kernels.family import InputSample
 from atc_py.kernels.registry import families_of
 from atc_py.package.node_view import TensorFacts
-from atc_py.tensor import DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
 _SPAN = 16
 """Integers are drawn from [-16, 16), unsigned ones from [0, 16)."""

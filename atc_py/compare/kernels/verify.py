@@ -30,7 +30,11 @@ from atc_py.package.schema import OmModel, OmNode
 from atc_py.system.temp_folders import work_folder
 from atc_py.target import find_operator
 from atc_py.target.rows.parts import IMPL_MODE
-from atc_py.tensor import DType, Format, Storage, closed_shape, pack, stored_shape, unpack
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.packing import pack, unpack
+from atc_py.tensor.shapes import closed_shape
+from atc_py.tensor.storage import Storage, stored_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from atc_py.fix.tidy.tidying import Twin
 from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.model_message import whole_node
-from atc_py.tensor import format_shape
+from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
 _PIECE = 128 << 20

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.compare.proof.region_inputs import DrawnInput
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 FLOAT32_STEP = 2.0**-23

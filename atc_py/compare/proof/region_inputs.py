@@ -11,7 +11,8 @@ from atc_py.fix.fixed import RuleApplication
 from atc_py.fix.range_rules import Range
 from atc_py.onnx_graph.folding.graph import ValueType
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.tensor import DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
 _SHAPES: Mapping[str, frozenset[int]] = {
     **dict.fromkeys(

@@ -39,7 +39,7 @@ from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.result_gap import largest_gap, magnitude
 from atc_py.fix.fixed import Applied, RuleApplication
 from atc_py.onnx_graph.reading.tensors import TensorReader
-from atc_py.tensor import same_elements
+from atc_py.tensor.sameness import same_elements
 from atc_py.text import SEMICOLON, Text, error_text
 
 _OTHER_ENGINE = 1e-5

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.compare.proof.region_data import is_float
-from atc_py.tensor import same_elements
+from atc_py.tensor.sameness import same_elements
 
 _AT_ONCE = 2**18
 """Elements that are in float64 at a time."""

@@ -24,7 +24,7 @@ from atc_py.package.reader import OfflineModel, open_model
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.compile import compile_model
 from atc_py.results.fixing import TargetError, TargetProof
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _MOST_WEIGHTS = 256 << 20

@@ -31,7 +31,7 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
 from atc_py.pipeline.running.model import Port
 from atc_py.system.memory_limit import held_memory
-from atc_py.tensor import closed_shape
+from atc_py.tensor.shapes import closed_shape
 
 _MOST_READ = 1 << 16
 """Bytes of a constant up to which its data are looked at; a larger one is like itself alone."""

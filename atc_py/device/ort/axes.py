@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.numbers import carrier, number
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 def from_front(axes: Iterable[int], rank: int) -> tuple[int, ...]:

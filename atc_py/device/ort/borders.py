@@ -6,7 +6,7 @@ import numpy as np
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.carriers import carried, carrier_of
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 PADDED = frozenset(
     {

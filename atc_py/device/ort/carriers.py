@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from atc_py.device.ort.body import Body
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _INTEGERS = (DType.INT32, DType.INT64)
 

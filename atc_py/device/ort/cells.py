@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from atc_py.device.ort.body import Body
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from atc_py.device.ort.elements import held_dtype
 from atc_py.package.schema import OmModel
-from atc_py.tensor import DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
 
 class ConstantSource(Protocol):

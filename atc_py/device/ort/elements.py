@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.reading.tensors import element_of_dtype
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 def held_dtype(dtype: DType) -> DType:

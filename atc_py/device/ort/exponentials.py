@@ -2,7 +2,7 @@
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.numbers import number
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 def exponential_less_1(body: Body, x: str, *, negative: bool = False) -> str:

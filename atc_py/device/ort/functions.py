@@ -8,7 +8,7 @@ from onnx import AttributeProto, FunctionProto, NodeProto, helper
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.node import CompiledNode
 from atc_py.target.row import AttributeValue
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 DOMAIN = "ascend"
 """Domain of the functions; their names are CANN's."""

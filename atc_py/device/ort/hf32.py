@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from atc_py.device.ort.body import Body
 from atc_py.target.hf32 import rounds_to_hf32
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _SPLIT = 2.0**41 + 1
 """Leaves 12 of float64's 53 bits."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.ort.body import Body
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _SHIFT = 128
 """The difference between an int8 and the byte that stands for it."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from atc_py.device.ort.axes import reduced
 from atc_py.device.ort.body import Body
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 Digits: TypeAlias = "list[str]"
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from atc_py.device.ort.body import Body
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 def wrapped_product(body: Body, value: str, axes: Sequence[int], *, keep: bool) -> str:

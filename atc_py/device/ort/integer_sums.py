@@ -1,7 +1,7 @@
 """Sums of integers that wrap around."""
 
 from atc_py.device.ort.body import Body
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _HALF = 2**32
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.dims import Dim, shape_of_dims
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _WIDE = DType.FLOAT64
 

@@ -2,7 +2,7 @@
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.carriers import carrier_of
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 CHOSEN = frozenset(
     {DType.FLOAT32, DType.FLOAT64, DType.FLOAT16, DType.INT32, DType.INT64, DType.UINT8}

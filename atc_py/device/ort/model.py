@@ -23,7 +23,7 @@ from atc_py.package.node_view import TensorFacts, read_attributes
 from atc_py.package.schema import OmNode
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.target import find_operator
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _CONTROL = frozenset({"Switch", "Merge"})

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from atc_py.package.node_view import NodeError, NodeView
 from atc_py.package.schema import OmNode
 from atc_py.target.row import TargetOp
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from atc_py.device.ort.body import Body, is_rounded
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _NATIVE = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64})
 """Dtypes in which every runtime has arithmetic, bounds, comparisons and choices."""

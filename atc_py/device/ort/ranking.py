@@ -1,7 +1,7 @@
 """Order among floats in which NaN is larger than all numbers."""
 
 from atc_py.device.ort.body import Body
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _INFINITE, _NO_NUMBER = 1e300, 1e301
 """What stands for infinity and NaN: beyond every float32."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.regions import elsewhere, real_of
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

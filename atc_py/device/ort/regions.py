@@ -3,7 +3,7 @@
 from typing import Any
 
 from atc_py.device.ort.body import Body
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _FAR = -1e6
 """A coordinate that is on no map."""

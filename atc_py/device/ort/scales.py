@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.node import NoFormError
-from atc_py.tensor import DType, channel_axis, decode_hardware
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import channel_axis, decode_hardware
 from atc_py.text import Text
 
 _SCALE = 1

@@ -19,7 +19,8 @@ from atc_py.device.sim.numerics.rounding import Kind, rounding
 from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.system.memory_limit import format_size
 from atc_py.system.register import Register, place_of
-from atc_py.tensor import DType, Shape, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, element_count
 from atc_py.text import Text
 
 Launch: TypeAlias = "Callable[[], object]"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import broadcast_shapes, normalize_axis
+from atc_py.tensor.shapes import broadcast_shapes, normalize_axis
 from atc_py.text import Text, error_text
 
 

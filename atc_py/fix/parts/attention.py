@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from atc_py.fix import tables
 from atc_py.fix.context import RuleContext
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 SCORES = (0, 2, 1, 3)
 """Order of axes that exchanges positions and heads."""

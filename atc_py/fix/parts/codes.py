@@ -14,7 +14,7 @@ from atc_py.fix.context import RuleContext
 from atc_py.fix.range_rules import INT32, Range
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 EXACT_FLOAT = Range(-(2**24), 2**24)
 """Integers that float32 holds exactly, with all between."""

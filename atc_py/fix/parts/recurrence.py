@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from atc_py.fix import tables
 from atc_py.onnx_graph.rewriting.graph_body import BodyNode
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 Monomial: TypeAlias = "tuple[Atom, ...]"
 Factor: TypeAlias = "float | NDArray[np.float64]"

@@ -9,7 +9,7 @@ import numpy as np
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.bodies import MOST_STEPS
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 States = Sequence[str]
 Step = Callable[[str, States], Sequence[str]]

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from atc_py.fix import tables
 from atc_py.fix.context import RuleContext
 from atc_py.fix.unfit import require
-from atc_py.tensor import MOST_PLACES, DType, window_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.resampling import MOST_PLACES
+from atc_py.tensor.shapes import window_count
 
 H, W = 0, 1
 """The axes of an image in lists of two."""

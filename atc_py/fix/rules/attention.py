@@ -22,7 +22,7 @@ from atc_py.fix.parts.attention import (
 from atc_py.fix.parts.codes import DATA_SHARE, WEIGHT_SHARE, centered_codes, scaled
 from atc_py.fix.rule import REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 # Positions of inputs: the mask, the past of key and value, the lengths of the keys.
 _MASK, _PAST, _LENGTHS = 3, 4, 6

@@ -20,7 +20,8 @@ from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.rewriting.graph_body import GraphBody
 from atc_py.onnx_graph.rewriting.total_nodes import may_repeat_always, may_run_always
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.tensor import DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
 # What the lists let Where choose from.
 _LISTED = frozenset({DType.FLOAT16, DType.FLOAT32, DType.INT8, DType.INT32, DType.UINT8})

@@ -13,7 +13,7 @@ from atc_py.fix.parts.attention import HeadDims, attend, causal_term, merged, sp
 from atc_py.fix.parts.bodies import MOST_STEPS
 from atc_py.fix.rule import REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _PAIR = 2
 

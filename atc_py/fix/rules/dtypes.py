@@ -15,7 +15,7 @@ from atc_py.fix.range_rules import INT32, Range
 from atc_py.fix.rule import APPROXIMATE, EQUAL, rule
 from atc_py.fix.unfit import require, skip_unless
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 # Dtypes of eight bits by ONNX's numbers, and their ends.
 _BYTES = {2: (DType.UINT8, 0.0, 255.0), 3: (DType.INT8, -128.0, 127.0)}

@@ -11,7 +11,7 @@ from atc_py.fix.context import RuleContext
 from atc_py.fix.range_rules import Range
 from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require, skip_unless
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 @rule(

@@ -9,7 +9,7 @@ from atc_py.fix.case import Fed, contrib_case, data
 from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 # Activations that are operators, and the attributes that their values become.
 _NAMES: dict[str, tuple[str, ...]] = {

@@ -12,7 +12,7 @@ from atc_py.fix.facts import FLOATS
 from atc_py.fix.range_rules import Range
 from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require, skip_unless
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 def from_front(ctx: RuleContext, indices: str, size: int, bounds: Range | None) -> str:

@@ -13,7 +13,7 @@ from atc_py.fix.facts import FLOATS
 from atc_py.fix.parts.windows import PoolAxis, pool_axes, take, window_numbers
 from atc_py.fix.rule import BOUNDED, EQUAL, rule
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 # Slices that are written along an axis at most.
 _MOST_TAPS = 512

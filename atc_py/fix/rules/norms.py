@@ -12,7 +12,7 @@ from atc_py.fix.case import ConstInput, Fed, case, contrib_case, data
 from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require, skip_unless
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 # Least positive number of float16.
 _LEAST = 6e-8

@@ -16,7 +16,7 @@ from atc_py.fix.range_rules import axes_of
 from atc_py.fix.rule import BOUNDED, REORDERED, rule
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 LEAST_NORMAL = 2.0**-14
 """Least normal number of float16; below, it has fewer digits."""

@@ -16,7 +16,7 @@ from atc_py.fix.facts import ValueReader
 from atc_py.fix.parts.codes import DATA_SHARE, WEIGHT_SHARE, centered_codes, dynamic_codes, scaled
 from atc_py.fix.rule import BOUNDED, EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _BYTE = 8
 

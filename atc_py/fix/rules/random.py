@@ -6,7 +6,7 @@ from atc_py.fix.case import case
 from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import EQUAL, rule
 from atc_py.fix.unfit import skip_unless
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 # ONNX's number of the dtype.
 _FLOAT64 = 11

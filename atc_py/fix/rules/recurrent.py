@@ -23,7 +23,7 @@ from atc_py.fix.parts.unrolled import (
 )
 from atc_py.fix.rule import APPROXIMATE, BOUNDED, REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 def _weights(seed: int) -> ConstInput:

@@ -17,7 +17,7 @@ from atc_py.fix.facts import FLOATS
 from atc_py.fix.parts.windows import H, ImageAxis, W, window_numbers
 from atc_py.fix.rule import BOUNDED, REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.windows import require_places, take
 from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType, ResizedAxis
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.resampling import ResizedAxis
 
 # Elements of a result of which a constant says whether they are taken from outside of X.
 _MOST_OUTSIDE = 2**24

@@ -7,7 +7,7 @@ from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.bodies import elements_of, optional_value, place_in, split_tensor
 from atc_py.fix.rule import EQUAL, rule
 from atc_py.fix.unfit import require
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _PAIR = {"a": Fed((2,)), "b": Fed((2,))}
 _MAKE = ("SequenceConstruct", ("a", "b"), ("s",), dict[str, int]())

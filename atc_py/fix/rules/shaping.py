@@ -14,7 +14,7 @@ from atc_py.fix.parts.windows import take
 from atc_py.fix.range_rules import INT32
 from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require, skip_unless
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 LISTED = frozenset({DType.FLOAT16, DType.FLOAT32, DType.INT32})
 """Dtypes that Pad has on the lists."""

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from atc_py.fix.range_rules import INT32, axes_of
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype
 from atc_py.onnx_graph.source import SourceNode
-from atc_py.tensor import DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
 AXES_AS_INPUT = 13
 

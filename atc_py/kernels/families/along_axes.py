@@ -17,7 +17,10 @@ from atc_py.kernels.reduction import (
     folded,
 )
 from atc_py.kernels.tiling import DEPTH
-from atc_py.tensor import DType, Format, Shape, Storage, c0_of, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape, element_count
+from atc_py.tensor.storage import Storage, c0_of
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 _FLOATS = frozenset({F16, F32, BF16})

@@ -10,7 +10,7 @@ from atc_py.kernels.family import InputSample
 from atc_py.kernels.formula import Formula, loaded
 from atc_py.kernels.plan import KernelFacts
 from atc_py.kernels.scratch import Scratch
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _VARIANCE = 4
 """Position of the variance among the inputs."""

@@ -9,7 +9,7 @@ from atc_py.kernels.functions import operators_of
 from atc_py.kernels.plan import KernelFacts
 from atc_py.kernels.scratch import Scratch
 from atc_py.target.vector import Form
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 I8, I16, I32, I64, U8 = DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.UINT8

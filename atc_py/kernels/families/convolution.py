@@ -45,7 +45,7 @@ from atc_py.kernels.fields import extended, narrow, wide
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.tiling import BLOCK, DEPTH
 from atc_py.target import Soc
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 _MOST_ROWS, _MOST_COLUMNS = 256, 512
 _HALF = 2

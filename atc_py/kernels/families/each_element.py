@@ -13,7 +13,7 @@ from atc_py.kernels.family import Family, InputSample
 from atc_py.kernels.fields import Tiling, extended, narrow, numbers, wide
 from atc_py.kernels.plan import Buffer, Launch, Plan
 from atc_py.kernels.tiling import DEPTH, ElementFootprint, vector_tiling
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 
 class GatherTiling(Tiling):

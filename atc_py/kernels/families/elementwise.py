@@ -13,7 +13,8 @@ from atc_py.kernels.functions import compute_type, operators_of, scratch_of, ten
 from atc_py.kernels.plan import KernelFacts
 from atc_py.kernels.scratch import Scratch
 from atc_py.target.vector import MASK, Form, Operands, VectorFunction
-from atc_py.tensor import DType, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 
 _MOST_SUMMANDS = 16
 

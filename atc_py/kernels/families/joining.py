@@ -8,7 +8,9 @@ from typing import Any
 from atc_py.kernels.box_family import BoxFamily, number
 from atc_py.kernels.boxes import Box
 from atc_py.kernels.plan import KernelFacts, Launch
-from atc_py.tensor import Format, Shape, Storage, c0_of
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
+from atc_py.tensor.storage import Storage, c0_of
 
 _MATRIX, _CHANNELS, _DEPTH = 2, 1, 2
 

@@ -9,7 +9,8 @@ from atc_py.kernels.family import Family
 from atc_py.kernels.fields import extended, numbers, wide
 from atc_py.kernels.plan import KernelFacts, Launch, Plan
 from atc_py.kernels.reduction import AxesTiling, Folded, axes_tiling
-from atc_py.tensor import DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 
 
 class MaskedTiling(AxesTiling):

@@ -14,7 +14,7 @@ from atc_py.kernels.family import Family, InputSample
 from atc_py.kernels.fields import Tiling, narrow, numbers, wide
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 _MOST_RUNS = 4095
 """Runs that one copy takes."""

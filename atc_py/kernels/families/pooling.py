@@ -14,7 +14,9 @@ from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.planes import PATTERN
 from atc_py.kernels.tiling import DEPTH, vector_cores
 from atc_py.system.structs import replace
-from atc_py.tensor import DType, Format, Storage, c0_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage, c0_of
 
 _HALF, _FLOAT = 2, 4
 _PER_BLOCK = 16

@@ -11,7 +11,7 @@ from atc_py.kernels.family import Family, InputSample
 from atc_py.kernels.fields import Tiling, narrow, wide
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.tiling import DEPTH, vector_cores
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _ALIGNED = 32
 """Columns of a tile are a multiple of it, so that a tile of bytes is whole blocks, too."""

@@ -12,7 +12,7 @@ from atc_py.kernels.formula import Formula, Loaded, loaded
 from atc_py.kernels.plan import KernelFacts
 from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.scratch import Scratch
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _MODES = {
     "Round": "CAST_RINT",
@@ -123,7 +123,7 @@ class _Quantization(ElementwiseFamily):
         """
         import numpy as np
 
-        from atc_py.tensor import HardwareWords, encode_hardware
+        from atc_py.tensor.scale_words import HardwareWords, encode_hardware
 
         shape = sample.shapes[sample.position] or ()
         if sample.dtype is DType.UINT64:

@@ -15,7 +15,9 @@ from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
 from atc_py.system.structs import replace
 from atc_py.target import Soc
-from atc_py.tensor import Format, Shape, Storage, c0_of
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
+from atc_py.tensor.storage import Storage, c0_of
 
 _OFFSET = 4
 """Bytes of an offset of a gather."""

@@ -5,7 +5,7 @@ from functools import cache
 from atc_py.kernels.family import Family
 from atc_py.kernels.plan import Buffer, Launch, Plan
 from atc_py.kernels.tiling import DEPTH, ElementFootprint, shard_tiling, vector_tiling
-from atc_py.tensor import element_count
+from atc_py.tensor.shapes import element_count
 
 
 class _Flat(Family):

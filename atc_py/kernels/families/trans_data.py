@@ -10,7 +10,10 @@ from atc_py.kernels.box_family import BoxFamily
 from atc_py.kernels.boxes import Box
 from atc_py.kernels.constants import repeated_word
 from atc_py.kernels.plan import KernelFacts, Launch
-from atc_py.tensor import FRACTAL_ROWS, DType, Format, Shape, Storage, depth_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape
+from atc_py.tensor.storage import FRACTAL_ROWS, Storage, depth_of
 
 _PLAIN = {Format.ND.value, Format.NCHW.value, Format.NCDHW.value}
 _MATRIX = 2

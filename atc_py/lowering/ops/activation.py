@@ -7,7 +7,8 @@ from atc_py.lowering.attributes import get_float
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
-from atc_py.tensor import Dims, DType, Shape, element_count, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, Shape, element_count, format_shape
 from atc_py.text import Text
 
 _SELU_ALPHA, _SELU_GAMMA = 1.6732631921768188, 1.0507010221481323

@@ -7,7 +7,7 @@ from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.scope import Scope
 from atc_py.onnx_graph.source import SourceBranch
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _BRANCHES = ("else_branch", "then_branch")

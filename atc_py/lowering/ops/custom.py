@@ -19,7 +19,8 @@ from atc_py.onnx_graph.source.custom_results import (
     custom_results,
     deformable_window,
 )
-from atc_py.tensor import DType, Shape, closed_shape, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, closed_shape, format_shape
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,7 +18,7 @@ from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.onnx_graph.source.equation import Equation, read_equation
 from atc_py.spec.rewrites import performs
-from atc_py.tensor import OpenShapeError, format_shape
+from atc_py.tensor.shapes import OpenShapeError, format_shape
 from atc_py.text import Text
 
 Sizes = Mapping[str, int | None]

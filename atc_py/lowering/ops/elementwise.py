@@ -12,7 +12,8 @@ from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.spec.rewrites import performs
 from atc_py.system.memory_limit import format_size
 from atc_py.target import find_operator
-from atc_py.tensor import DType, Shape, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, element_count
 from atc_py.text import Text
 
 

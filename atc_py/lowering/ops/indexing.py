@@ -9,7 +9,8 @@ from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
-from atc_py.tensor import Dims, DType, closed_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, closed_shape
 from atc_py.text import Text
 
 _NARROW = {DType.INT8, DType.INT16, DType.UINT8, DType.UINT16}

@@ -7,7 +7,8 @@ from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
-from atc_py.tensor import DType, Shape, closed_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, closed_shape
 from atc_py.text import Text
 
 _SCALE, _SHIFT = 1, 2

@@ -6,7 +6,7 @@ from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _SHIFTS = {"LEFT": "LeftShift", "RIGHT": "RightShift"}

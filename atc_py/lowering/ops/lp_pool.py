@@ -10,7 +10,7 @@ from atc_py.lowering.pools import POOLED_RANKS, PoolForm, pooled
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import AUTO_PADS, AxisWindow, forward_pads
 from atc_py.spec.rewrites import performs
-from atc_py.tensor import element_count, window_count
+from atc_py.tensor.shapes import element_count, window_count
 from atc_py.text import Text
 
 _FIRST = 2

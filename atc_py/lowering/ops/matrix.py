@@ -11,7 +11,7 @@ from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
-from atc_py.tensor import Dims, Shape
+from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from atc_py.lowering.windows import (
 )
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rewrites import performs
-from atc_py.tensor import (
+from atc_py.tensor.shapes import (
     OpenShapeError,
     closed_shape,
     element_count,

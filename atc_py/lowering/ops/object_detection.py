@@ -7,7 +7,8 @@ from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
-from atc_py.tensor import DType, OpenShapeError, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import OpenShapeError, format_shape
 from atc_py.text import Text
 
 _LARGEST_EXACT = 2048

@@ -13,7 +13,7 @@ from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import said, stated
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text, all_of
 
 _ROUND_MODES = ("Round", "Floor", "Ceil", "Trunc")
@@ -164,7 +164,7 @@ def _scale(b: Builder) -> Value:
 
 def _check_channels(b: Builder, x: Value, value: Value, name: str) -> None:
     """Refuse an input that has neither one element nor one for each channel of `x`."""
-    from atc_py.tensor import channel_axis, is_a_list
+    from atc_py.tensor.scale_words import channel_axis, is_a_list
 
     count = prod(value.type.shape)
     fits = channel_axis(x.type.shape, count) is not None and is_a_list(value.type.shape)

@@ -8,7 +8,7 @@ from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _REDUCTIONS = {

@@ -8,7 +8,7 @@ from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
-from atc_py.tensor import element_count
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 

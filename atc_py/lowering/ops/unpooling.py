@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
-from atc_py.tensor import element_count, format_shape
+from atc_py.tensor.shapes import element_count, format_shape
 from atc_py.text import Text
 
 _OUTPUT_SHAPE = 2

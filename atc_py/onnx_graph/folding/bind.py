@@ -17,7 +17,7 @@ from atc_py.onnx_graph.folding.graph import ValueType, WorkNode
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name, size_complaint
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, ShapeAdvice, format_input_shapes
-from atc_py.tensor import MAX_RANK, Dims, Shape, format_shape
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, format_shape
 from atc_py.text import Text
 
 

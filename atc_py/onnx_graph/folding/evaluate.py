@@ -13,7 +13,8 @@ import onnx
 
 from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.folding.graph import WorkNode
-from atc_py.tensor import DType, UnknownDTypeError, normalize_axis
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.shapes import normalize_axis
 
 SLOW_LIMIT = 2**16
 """Bytes of inputs and of results up to which slow operators take a second or two."""

@@ -26,7 +26,8 @@ from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
 from atc_py.onnx_graph.typing.infer import infer_node, infer_types, infer_what_can_be
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
-from atc_py.tensor import MAX_RANK, DType, Shape, element_count, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

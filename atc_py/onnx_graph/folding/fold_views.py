@@ -6,7 +6,7 @@ from typing import TypeAlias
 from atc_py.ir import ConstData, DeferredConst, DenseConst, SplatConst
 from atc_py.onnx_graph.reading.mapped import MappedConst
 from atc_py.onnx_graph.source import SourceAttr
-from atc_py.tensor import MAX_RANK, Shape, element_count, is_addressable, normalize_axis
+from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, is_addressable, normalize_axis
 
 Attributes: TypeAlias = "Mapping[str, SourceAttr]"
 Fold: TypeAlias = "Callable[[Sequence[ConstData | None], Attributes], ConstData | None]"

@@ -27,7 +27,8 @@ from atc_py.onnx_graph.reading.tensors import (
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.onnx_graph.typing.infer import inference_complaint
 from atc_py.system.structs import replace
-from atc_py.tensor import MAX_RANK, DType
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK
 from atc_py.text import Text
 
 

@@ -15,7 +15,7 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.source import QuantizedNode
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 _HOLDING_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})

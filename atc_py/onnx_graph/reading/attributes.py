@@ -12,7 +12,7 @@ from atc_py.diag import BAD_MODEL, UNSUPPORTED_FORM, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.folding.graph import WorkNode, text_of
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SourceAttr
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 

@@ -22,7 +22,7 @@ from atc_py.onnx_graph.reading.tensors import (
     size_complaint,
     tensor_shape,
 )
-from atc_py.tensor import Shape, element_count, format_shape
+from atc_py.tensor.shapes import Shape, element_count, format_shape
 from atc_py.text import Text
 
 

@@ -16,7 +16,7 @@ from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.onnx_graph.source.file_graph import FileGraph, FileNode, FileValue
-from atc_py.tensor import Dims, element_count
+from atc_py.tensor.shapes import Dims, element_count
 
 _MOST_ITEMS, _MOST_TEXT = 16, 200
 """Items of a list and characters of a text that an attribute shows."""

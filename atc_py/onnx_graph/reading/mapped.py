@@ -15,7 +15,8 @@ from typing_extensions import Self
 
 from atc_py.diag import BAD_TENSOR, EXTERNAL_DATA_MISSING, EXTERNAL_DATA_OUTSIDE, Place
 from atc_py.system.input_files import check_name, check_regular, note_read, read_refusal
-from atc_py.tensor import DType, Shape, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, element_count
 from atc_py.text import Text, os_reason
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

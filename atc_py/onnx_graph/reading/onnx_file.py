@@ -29,7 +29,7 @@ from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.onnx_graph.typing.rules.quantized import ASCEND_OPERATORS
 from atc_py.options.compile_options import QuantBias
 from atc_py.options.input_shapes import ShapeAdvice
-from atc_py.tensor import MAX_RANK, Dims, Shape, is_addressable
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, is_addressable
 
 if TYPE_CHECKING:
     from atc_py.onnx_graph.folding.evaluate import FoldMemo

@@ -40,7 +40,7 @@ from atc_py.onnx_graph.reading.wire import Slimmed, WireError, WireSizeError, cu
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.out_nodes import OUT_NODES_PLACE, OutNode, out_nodes_error
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text, error_text
 
 _SMALLER = Text("save weights as raw data or as external data; check that it is the intended file")

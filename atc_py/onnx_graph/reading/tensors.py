@@ -21,7 +21,8 @@ from atc_py.onnx_graph.reading.mapped import (
 )
 from atc_py.onnx_graph.reading.wire import CutField, Slimmed
 from atc_py.onnx_graph.source.model import FOLD_LIMIT, MOST_BYTES
-from atc_py.tensor import MAX_RANK, DType, Shape, element_count, format_shape, is_addressable
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape, is_addressable
 from atc_py.text import Text
 
 _ELEMENTS: dict[int, DType] = {

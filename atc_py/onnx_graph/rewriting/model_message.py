@@ -24,7 +24,7 @@ from atc_py.onnx_graph.reading.tensors import Elsewhere, TensorReader, element_o
 from atc_py.onnx_graph.reading.wire import CutField, bytes_field, opening
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.structs import replace
-from atc_py.tensor import element_count
+from atc_py.tensor.shapes import element_count
 
 _CHUNK = 16 * 2**20
 _LOCATED = ("external_data", "data_location")

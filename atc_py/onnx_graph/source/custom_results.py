@@ -12,7 +12,8 @@ from typing import TypeAlias, cast
 
 import msgspec
 
-from atc_py.tensor import Dims, DType, broadcast_dims, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, broadcast_dims, format_shape
 from atc_py.text import Text
 
 Attributes: TypeAlias = "Mapping[str, object]"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from atc_py.tensor import Dims
+from atc_py.tensor.shapes import Dims
 
 
 class FileValue(msgspec.Struct, frozen=True):

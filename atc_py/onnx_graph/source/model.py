@@ -17,11 +17,12 @@ import msgspec
 from atc_py.diag import INTERNAL, Diagnostic
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import Result
-from atc_py.tensor import MAX_RANK, Dims, DType, Shape, closed_shape, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, closed_shape, element_count
 from atc_py.text import Text, verbatim
 
 if TYPE_CHECKING:
-    from atc_py.tensor import ConstData
+    from atc_py.tensor.const_data import ConstData
 
 FOLD_LIMIT = 256 * 2**20
 """Bytes that folding one node may read, and bytes that it may make; --max-memory may allow less."""

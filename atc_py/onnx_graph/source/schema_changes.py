@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from atc_py.onnx_graph.source import AttributeSchema, FormalParameter, OperatorSchema
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, verbatim
 
 _INPUT = Text("input ")

@@ -42,7 +42,7 @@ from atc_py.onnx_graph.typing.type_rules import (
 )
 from atc_py.system.process import MANY_NODES, release_to_system
 from atc_py.system.structs import replace
-from atc_py.tensor import element_count
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 _FAILURES = (

@@ -22,7 +22,7 @@ from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import element_of_dtype
 from atc_py.onnx_graph.source import SourceAttr
 from atc_py.onnx_graph.typing.type_rules import Shown
-from atc_py.tensor import element_count
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 SMALL = 256

@@ -8,7 +8,7 @@ from atc_py.ir import DenseConst, Graph, Node, TensorType, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.spec.rewrites import performs
 from atc_py.target.stored_nodes import IMAGE_RANK
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 
 @performs("align-ranks")

@@ -2,7 +2,7 @@
 
 from atc_py.passes.fusion.matching import Match, RewritePass
 from atc_py.passes.fusion.weights import CONVOLUTIONS, channel_constant, summed
-from atc_py.tensor import closed_shape
+from atc_py.tensor.shapes import closed_shape
 
 _BIAS = 2
 

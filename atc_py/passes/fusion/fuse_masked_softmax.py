@@ -10,7 +10,7 @@ from atc_py.ir import DeferredConst, Node, SplatConst, Value
 from atc_py.passes.fusion.borders import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, scalar
 from atc_py.target import find_operator
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _LOW = -1e4

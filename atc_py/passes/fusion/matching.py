@@ -19,7 +19,8 @@ from atc_py.ir import AttrValue, DenseConst, Graph, Node, Origin, Return, Value
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Miss, Pass, PassContext, PassFusions
 from atc_py.target import Column, find_operator, is_view
-from atc_py.tensor import DType, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 _TOLERANCE = 1e-3

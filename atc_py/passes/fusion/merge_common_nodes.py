@@ -6,7 +6,7 @@ from atc_py.ir import AttrValue, Graph, Node, Origin, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.controls import Controls
 from atc_py.target import find_operator
-from atc_py.tensor import element_count
+from atc_py.tensor.shapes import element_count
 
 _NEVER = frozenset({"Merge", "Switch"})
 """Operators that decide what runs."""

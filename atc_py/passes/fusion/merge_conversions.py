@@ -11,7 +11,7 @@ from atc_py.ir import Engine, Graph, Node
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.merge_kernels import MergePass, any_open, only_reader
 from atc_py.target import Soc, find_operator
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _QUANT = "AscendQuant"

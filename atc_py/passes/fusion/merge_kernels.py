@@ -12,7 +12,8 @@ from atc_py.passes.base import Miss, Pass, PassContext
 from atc_py.passes.fusion.borders import VIEWS
 from atc_py.passes.fusion.matching import listed_readers, scalar
 from atc_py.target import Soc, Unit, find_operator
-from atc_py.tensor import DType, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 ELEMENTWISE = frozenset({"unary", "binary"})

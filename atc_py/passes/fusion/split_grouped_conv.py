@@ -9,7 +9,7 @@ import numpy.typing as npt
 from atc_py.ir import AttrValue, DeferredConst, Graph, Node, TensorType, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.spec.rewrites import performs
-from atc_py.tensor import closed_shape
+from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]

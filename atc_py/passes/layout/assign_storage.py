@@ -12,7 +12,7 @@ from atc_py.passes.layout.cut import SINK, SOURCE, Edge, cheapest_side
 from atc_py.target import Layout, Soc, find_operator
 from atc_py.target.storage_choices import ROWS, StorageChoice, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES, VOLUMES
-from atc_py.tensor import Storage, is_stored_like_rows
+from atc_py.tensor.storage import Storage, is_stored_like_rows
 
 LAUNCH_SECONDS = 3e-6
 """Cost of a launch, the same as the cost model expects."""

@@ -6,7 +6,7 @@ from atc_py.target import Soc
 from atc_py.target.storage_choices import ROWS, select_storages
 from atc_py.target.stored_nodes import IMAGES, WEIGHTS, in_blocks, is_stored_as
 from atc_py.target.transfers import converts
-from atc_py.tensor import Storage
+from atc_py.tensor.storage import Storage
 
 
 class InsertTransDataPass(Pass):

@@ -26,7 +26,7 @@ from atc_py.passes.precision.requested_dtypes import (
     requests,
 )
 from atc_py.target import TargetOp, Unit, find_operator
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 

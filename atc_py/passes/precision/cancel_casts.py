@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from atc_py.ir import Graph, Node, Phase, Value
 from atc_py.passes.base import Pass, PassContext
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _SIGNIFICAND = {DType.FLOAT16: 11, DType.BFLOAT16: 8, DType.FLOAT32: 24, DType.FLOAT64: 53}
 """Bits that a float holds of a number, the leading one included."""

@@ -7,7 +7,7 @@ import msgspec
 
 from atc_py.ir import Engine, Graph, Node, Value
 from atc_py.target import Column, Limit, Soc, TargetOp, Unit, Values, find_operator
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _AICORE = frozenset(
     {

@@ -24,7 +24,7 @@ from atc_py.passes.precision.mix_lists import MixList, read_moves
 from atc_py.passes.precision.model_names import ModelNames, unknown_name
 from atc_py.system.input_files import read_text
 from atc_py.target import find_operator, operators
-from atc_py.tensor import DType, UnknownDTypeError
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text, error_text
 
 _TYPE = "OpType::"

@@ -8,7 +8,7 @@ import msgspec
 from atc_py.ir import Node
 from atc_py.passes.precision.mix_lists import MixList, default_list
 from atc_py.target.soc import SocFamily
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _T = TypeVar("_T")
 

@@ -16,7 +16,7 @@ from atc_py.passes.precision.columns import (
 from atc_py.passes.precision.requested_dtypes import DtypeRequest, NodeTensors, requests
 from atc_py.system.structs import replace
 from atc_py.target import Limit, Soc, TargetOp, Values, socs
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import SEMICOLON, Text
 
 _CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D")

@@ -14,7 +14,7 @@ from atc_py.target import TargetOp, Unit, find_operator
 from atc_py.target.hf32 import FLOAT32_PRODUCTS, HF32_PRODUCTS, PRODUCTS
 from atc_py.target.rows.parts import IMPL_MODE
 from atc_py.target.soc import SocFamily
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import SEMICOLON, Text
 
 # Sources: the lists that ATC reads for `--allow_hf32`, and by default, in CANN 8.1: convolutions in

@@ -9,7 +9,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.precision.controls import Custom
 from atc_py.passes.precision.mix_lists import CUBE_LIST, MixList
 from atc_py.system.structs import replace
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 F16, BF16, F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32

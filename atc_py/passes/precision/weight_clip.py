@@ -6,7 +6,9 @@ import msgspec
 
 from atc_py.ir import CLIP_LIMITS, Graph, Node, OpaqueConst, narrows
 from atc_py.target import Unit, find_operator
-from atc_py.tensor import ConstData, DType, element_count
+from atc_py.tensor.const_data import ConstData
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text, plural
 
 _MOST_BYTES = 64 * 2**20

@@ -10,7 +10,8 @@ from atc_py.diag import QUANT_OFFSET
 from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
-from atc_py.tensor import DType, channel_axis, decode_graph
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import channel_axis, decode_graph
 from atc_py.text import Text
 
 _CHANNELS = {

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from atc_py.ir import Graph, Node
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import has_root
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 class CancelQuantPairsPass(Pass):

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.ir import DenseConst, Graph, Node, OpaqueConst, Value
-from atc_py.tensor import DType, decode_graph
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import decode_graph
 
 
 def is_activation(node: Node) -> bool:

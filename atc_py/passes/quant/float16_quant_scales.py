@@ -9,7 +9,7 @@ from atc_py.diag import NO_KERNEL, Sink
 from atc_py.ir import Graph, Node
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import LARGEST, LEAST, constant_like, constant_words, has_root
-from atc_py.tensor import decode_graph
+from atc_py.tensor.scale_words import decode_graph
 from atc_py.text import Text
 
 Floats = npt.NDArray[np.float32]

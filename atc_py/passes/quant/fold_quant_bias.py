@@ -18,7 +18,7 @@ from atc_py.passes.quant.zeros import (
     said,
     zeros_of,
 )
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 Integers = npt.NDArray[np.int64]

@@ -12,7 +12,8 @@ from atc_py.passes.quant.constants import constant_like, constant_words
 from atc_py.passes.quant.requant_groups import Finder, RequantGroup
 from atc_py.passes.quant.scale_folding import fold_scale, scaled_factors
 from atc_py.target.quant_rules import Requant
-from atc_py.tensor import DType, HardwareWords, decode_graph, encode_hardware
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import HardwareWords, decode_graph, encode_hardware
 
 Words = npt.NDArray[np.uint64]
 

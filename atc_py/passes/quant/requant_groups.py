@@ -11,7 +11,7 @@ import msgspec
 
 from atc_py.ir import Graph, Node
 from atc_py.passes.quant.constants import counts_as_relu, is_activation
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _NEAR = 1e-5
 """Scales that differ by this or less are the same to CANN; absolute."""

@@ -10,7 +10,8 @@ from atc_py.ir import DenseConst, Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.columns import insert_cast
 from atc_py.passes.quant.constants import constant_codes, constant_factors
-from atc_py.tensor import DType, channel_axis
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import channel_axis
 from atc_py.text import Text
 
 Floats = npt.NDArray[np.float32]

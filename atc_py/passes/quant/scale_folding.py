@@ -6,7 +6,7 @@ import numpy.typing as npt
 from atc_py.ir import Graph, Node, Origin
 from atc_py.passes.quant.constants import constant_like, constant_words
 from atc_py.passes.quant.requant_groups import RequantGroup
-from atc_py.tensor import decode_graph
+from atc_py.tensor.scale_words import decode_graph
 
 
 def scaled_factors(

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from atc_py.ir import Graph, Node, Value
 from atc_py.passes.quant.constants import constant_words
 from atc_py.target import Unit, find_operator
-from atc_py.tensor import DType, decode_hardware
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import decode_hardware
 
 Zeros = frozenset[int | None]
 

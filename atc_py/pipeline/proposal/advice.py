@@ -10,7 +10,7 @@ from atc_py.options.input_shapes import ShapeAdvice, format_input_shapes
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.open_dims import open_form, shapes_of
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 if TYPE_CHECKING:
     from atc_py.pipeline.proposal.search import Proposal

@@ -16,7 +16,7 @@ from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.pipeline.proposal.judging import Judge, Judgment
 from atc_py.pipeline.proposal.open_dims import given_dims, shapes_of
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import OpenDim
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 _SUM = re.compile(r"\s*\w+\s*(\+\s*\w+\s*)+")
 """Names of dims that exporters write for sums: `past_length + 1`."""

@@ -24,7 +24,7 @@ from atc_py.package.schema import FORMAT, FORMAT_VERSION, OmModel, OmNode, OmPor
 from atc_py.results.aipp_preview import AippPreview, AippStep, ChannelRange
 from atc_py.system.atomic_files import atomic_write
 from atc_py.target import find_soc
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _NO_BORDERS: dict[str, Any] = {

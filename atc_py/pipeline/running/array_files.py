@@ -16,7 +16,7 @@ from numpy.lib import format as npy_format
 from atc_py.diag import BAD_DATA_FILE, AtcError, Place
 from atc_py.system.input_files import opened
 from atc_py.system.memory_limit import require_memory
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from atc_py.diag import BAD_RUN_INPUT, Place
 from atc_py.pipeline.running.model import Port
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]

@@ -23,7 +23,8 @@ from atc_py.results.picture_inputs import AIPP
 from atc_py.results.run import Run
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.folders import make_folder
-from atc_py.tensor import DType, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]

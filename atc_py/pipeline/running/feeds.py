@@ -26,7 +26,8 @@ from atc_py.pipeline.running.model import Port
 from atc_py.system.input_files import opened
 from atc_py.system.memory_limit import require_memory
 from atc_py.system.structs import replace
-from atc_py.tensor import Dims, DType, Shape, closed_shape, element_count, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count, format_shape
 from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]

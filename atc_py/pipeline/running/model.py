@@ -18,7 +18,8 @@ from atc_py.pipeline.running.gears import gear_of_feeds
 from atc_py.results.cann_nodes import CannSemantics, read_semantics
 from atc_py.system.input_files import guarded_run
 from atc_py.system.structs import Result, replace
-from atc_py.tensor import Dims, DType, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims, format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

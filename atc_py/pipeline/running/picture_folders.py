@@ -23,7 +23,7 @@ from atc_py.pipeline.running.sample_files import (
     require_same_count,
 )
 from atc_py.results.picture_inputs import PictureInput, picture_inputs
-from atc_py.tensor import closed_shape, element_count
+from atc_py.tensor.shapes import closed_shape, element_count
 from atc_py.text import Text
 
 Feeds = Mapping[str, NDArray[Any]]

@@ -14,7 +14,7 @@ from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, subgraphs
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.parameters import COMPUTED_BIAS, VOLUMES
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from atc_py.compare.candidates import TYPE_LINE, line_of
 from atc_py.package.schema import OmModel, OmNode
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 NARROW, BROAD, BRAIN = DType.FLOAT16.value, DType.FLOAT32.value, DType.BFLOAT16.value
 """The dtypes that a node may compute in."""

@@ -18,7 +18,7 @@ from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.targets import reaches
 from atc_py.package.schema import OmModel
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _LEAST = 1e-30
 

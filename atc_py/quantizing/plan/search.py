@@ -23,7 +23,7 @@ from atc_py.quantizing.plan.labeling import cheapest_labels
 from atc_py.quantizing.plan.moves import DOUBT, moves_of
 from atc_py.quantizing.plan.time_model import TimeModel
 from atc_py.quantizing.plan.trial_runs import TrialRuns, TriedAssignment, rank
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 

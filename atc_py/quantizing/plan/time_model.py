@@ -15,7 +15,7 @@ from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.quantizing.plan.assignment import PORTS
 from atc_py.target import find_operator, find_soc
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _CAST = "Cast"
 

@@ -9,7 +9,7 @@ from atc_py.package.gears_schema import shape_data_of
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.conversion import GearFacts
 from atc_py.results.memory_facts import MemoryFacts, memory_facts
-from atc_py.tensor import format_shape
+from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:

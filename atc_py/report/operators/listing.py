@@ -16,7 +16,7 @@ from atc_py.spec import Library, OpSpec, compressed, library
 from atc_py.spec import library as list_called
 from atc_py.spec.lists import OperatorList, operator_lists
 from atc_py.spec.rule import folded
-from atc_py.tensor import DType, UnknownDTypeError
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import SEMICOLON, Text, in_language, plural
 from atc_py.text.language import spoken
 

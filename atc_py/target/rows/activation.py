@@ -19,7 +19,7 @@ from atc_py.target.rows.parts import (
     same,
 )
 from atc_py.target.vector import LOW, MASK, Form, Operands, VectorFunction
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 def _activation(  # noqa: PLR0913  (what rows of activations differ in)

@@ -4,7 +4,7 @@ from atc_py.target.kernels import Kernels, on
 from atc_py.target.row import Operand, TargetOp, Unit
 from atc_py.target.rows.parts import I8, I16, I32, I64, U8, U16, U32, U64, X1_X2, Y, inputs, same
 from atc_py.target.vector import Form, VectorFunction
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _INTEGERS = (I8, I16, I32, I64, U8, U16, U32, U64)
 

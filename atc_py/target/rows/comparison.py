@@ -22,7 +22,7 @@ from atc_py.target.rows.parts import (
     same,
 )
 from atc_py.target.vector import MASK, Form, Temporary, VectorFunction
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _ORDERED = (F16, F32, I32, I8, U8)
 """Dtypes that AI Core kernels put in order."""

@@ -26,7 +26,7 @@ from atc_py.target.rows.parts import (
     Y,
     inputs,
 )
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _SLICED = (
     Operand("x"),

@@ -22,7 +22,7 @@ from atc_py.target.rows.parts import (
     same,
 )
 from atc_py.target.vector import LOW, Form, VectorFunction
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _BASE = (
     Attribute("base", "float", -1.0),

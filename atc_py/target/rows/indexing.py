@@ -23,7 +23,7 @@ from atc_py.target.rows.parts import (
     Y,
     inputs,
 )
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _INDICES = (I32, I64)
 _MARKS = (F16, F32, I32, I8, U8)

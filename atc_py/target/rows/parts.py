@@ -3,7 +3,7 @@
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, Operand
 from atc_py.target.soc import Resource
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 F16, F32, F64, BF16 = DType.FLOAT16, DType.FLOAT32, DType.FLOAT64, DType.BFLOAT16
 I4, I8, I16, I32, I64 = DType.INT4, DType.INT8, DType.INT16, DType.INT32, DType.INT64

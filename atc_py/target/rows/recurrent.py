@@ -17,7 +17,7 @@ from atc_py.target.rows.parts import (
     inputs,
 )
 from atc_py.target.soc import Resource
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 def _column(dtype: DType, lengths: int, operands: int, needs: Resource | None = None) -> Column:

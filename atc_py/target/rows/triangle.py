@@ -21,7 +21,7 @@ from atc_py.target.rows.parts import (
     Y,
     inputs,
 )
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _NUMBERS = (F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64)
 

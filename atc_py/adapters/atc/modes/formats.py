@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 FORMAT_NUMBERS: Mapping[str, int] = {
     "NCHW": 0,

@@ -10,7 +10,7 @@ from atc_py.onnx_graph.protos.ge_schema import DATA_TYPES, LIST_TYPES
 from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.package.stored import stored_dims
 from atc_py.target import find_operator
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _LISTS = {"ints": ("i", "VT_LIST_INT"), "floats": ("f", "VT_LIST_FLOAT")}
 _TEXTS = ("s", "VT_LIST_STRING")

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atc_py.options.ranges import DimRange
-from atc_py.tensor import Dims, DType
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims
 
 UNDEFINED = 28
 """Number of the type of an optional input that is not there."""

@@ -12,7 +12,7 @@ from atc_py.adapters.atc.modes.single_op import SingleOp, SingleOpAttribute, Sin
 from atc_py.diag import BAD_OPERATOR_FILE, FILE_NOT_FOUND, AtcError, AtcFault, Place
 from atc_py.options.ranges import DimRange
 from atc_py.system.input_files import read_text
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text, verbatim
 
 _MOST_BYTES = 64 << 20

@@ -21,7 +21,8 @@ from atc_py.ir import (
     Value,
 )
 from atc_py.target import TargetOp, find_operator, operators
-from atc_py.tensor import DType, closed_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
 _SAME_AS = {"MatMul": "MatMulV2", "Softmax": "SoftmaxV2", "Gelu": "GeluV2"}

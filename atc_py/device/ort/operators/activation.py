@@ -9,7 +9,7 @@ from atc_py.device.ort.body import Body
 from atc_py.device.ort.exponentials import exponential_less_1, logarithm_of_1_more
 from atc_py.device.ort.numbers import number
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732631921768188, 1.0507010221481323
 """Klambauer et al. 2017, as float32 holds them, which is how ONNX states them."""

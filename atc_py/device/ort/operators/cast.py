@@ -6,7 +6,7 @@ from atc_py.device.ort.body import Body, is_rounded
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import truncated
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _BEYOND = {DType.FLOAT16: 65520.0, DType.BFLOAT16: 2.0**128 - 2.0**119}

@@ -9,7 +9,7 @@ from atc_py.device.ort.integer_sums import integer_sum
 from atc_py.device.ort.marks import marked
 from atc_py.device.ort.operators.movement import REPEATED
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _AXES, _STRIDES = 3, 4
 """Positions of inputs of StridedSliceV2."""

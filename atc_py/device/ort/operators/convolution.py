@@ -20,7 +20,7 @@ from atc_py.device.ort.int8 import (
 )
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 Geometry = dict[str, Any]

@@ -9,7 +9,7 @@ from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.region_maxima import largest_samples
 from atc_py.device.ort.regions import align_regions, images_of, real_of
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 # Several maps -----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from atc_py.device.ort.body import Body
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import carried, number, returned, truncated
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 

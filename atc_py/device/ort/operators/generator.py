@@ -3,7 +3,7 @@
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import closed_shape
+from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
 

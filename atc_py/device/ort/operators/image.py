@@ -3,7 +3,7 @@
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.dims import dims_of, over, shaped, times
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _DEPTH_AXES = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """Order of the axes N, (block, block, C) or (C, block, block), H, W in the result, by mode."""

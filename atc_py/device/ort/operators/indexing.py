@@ -7,7 +7,7 @@ from atc_py.device.ort.carriers import carried
 from atc_py.device.ort.marks import marked
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _FOUND = frozenset({DType.BOOL, DType.FLOAT32, DType.INT32, DType.INT64, DType.UINT8})

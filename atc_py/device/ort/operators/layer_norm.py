@@ -6,7 +6,7 @@ from atc_py.device.ort.axes import mean
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.numbers import carrier, number
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _CHANNEL_AXES = 2
 """Axes that InstanceNorm keeps: image and channel."""

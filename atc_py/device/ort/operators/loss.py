@@ -6,7 +6,7 @@ from atc_py.device.ort.axes import reduced
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.numbers import number
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _CLASSES = 1
 """The axis of scores that runs over classes."""

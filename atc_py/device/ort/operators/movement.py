@@ -6,7 +6,7 @@ from atc_py.device.ort.body import Body
 from atc_py.device.ort.borders import bordered
 from atc_py.device.ort.carriers import carried
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 REPEATED = frozenset(DType) - {DType.BFLOAT16, DType.INT16, DType.UINT16, DType.FLOAT16}
 """Dtypes that a runtime's Tile takes."""

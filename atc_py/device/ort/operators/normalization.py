@@ -8,7 +8,7 @@ from atc_py.device.ort.axes import arg_of, from_front, mean, reduced
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.numbers import carrier, number
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _EACH = "high_performance"
 _DIFFERENCE = frozenset({_EACH, "float16_difference", "float16_exponential"})

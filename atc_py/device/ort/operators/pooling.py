@@ -11,7 +11,7 @@ from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import carrier, number
 from atc_py.device.ort.registry import emulates
 from atc_py.device.ort.sliding import SPATIAL, SlidingPool
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.registry import emulates
 from atc_py.device.ort.scales import cleared, factor, saturated
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 

@@ -3,7 +3,7 @@
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.numbers import carrier, returned, scalar
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _MOST = 2.0**62
 """A number of elements that no memory holds."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.cells import USUAL, CellActivation, CellOperands, Gates, scan_gru, scan_lstm
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 Array = NDArray[Any]
 

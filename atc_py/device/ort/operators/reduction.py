@@ -20,7 +20,7 @@ from atc_py.device.ort.integer_products import wrapped_product
 from atc_py.device.ort.integer_sums import integer_sum
 from atc_py.device.ort.numbers import carrier, number
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _POOLED_FROM = 2
 """The first axis that a global pool reduces, after batch and channel."""

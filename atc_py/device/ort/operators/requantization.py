@@ -3,7 +3,7 @@
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.registry import emulates
 from atc_py.device.ort.scales import along_channels, cleared, factor, halves, offset, saturated
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _ADDEND = 2
 

@@ -12,7 +12,7 @@ from atc_py.device.ort.late_sampling import LateAxis
 from atc_py.device.ort.marks import CHOSEN
 from atc_py.device.ort.registry import emulates
 from atc_py.device.ort.sampling import SampledAxis
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 Axis: TypeAlias = SampledAxis | LateAxis
 

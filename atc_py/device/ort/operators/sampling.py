@@ -6,7 +6,7 @@ import numpy as np
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _FAR = 1e6
 """A position, in images, that is outside of every one; the runtime counts pixels in 64 bits."""

@@ -4,7 +4,7 @@ from atc_py.device.ort.body import Body
 from atc_py.device.ort.carriers import carrier_of
 from atc_py.device.ort.ranking import rank_key
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _SUMMED = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64})
 """Dtypes that a runtime's CumSum takes."""

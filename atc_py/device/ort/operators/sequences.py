@@ -7,7 +7,7 @@ import numpy as np
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 @emulates("DynSeqOuter")

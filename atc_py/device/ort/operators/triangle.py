@@ -4,7 +4,7 @@ from atc_py.device.ort.body import Body
 from atc_py.device.ort.borders import PADDED
 from atc_py.device.ort.carriers import carried, carrier_of
 from atc_py.device.ort.registry import emulates
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _CUT = frozenset({DType.BOOL, DType.FLOAT32, DType.FLOAT64, DType.INT64})
 """Dtypes that a runtime's Trilu takes."""

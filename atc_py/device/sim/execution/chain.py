@@ -34,7 +34,8 @@ from atc_py.device.sim.numerics.rounding import Kind, is_rounded
 from atc_py.package.node_view import NodeView
 from atc_py.system.structs import replace
 from atc_py.target import Unit, find_operator
-from atc_py.tensor import DType, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 
 _ELEMENTWISE = frozenset({"unary", "binary"})
 """Families of kernels that are functions of each element."""

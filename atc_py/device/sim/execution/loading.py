@@ -22,7 +22,7 @@ from atc_py.package.node_view import (
 )
 from atc_py.package.schema import OmNode, OmPort
 from atc_py.target import Operand, TargetOp, find_operator
-from atc_py.tensor import DType, UnknownDTypeError
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text, error_text
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from atc_py.device.sim.primitives.aipp_settings import (
 )
 from atc_py.device.sim.typing_rules import require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 Array = NDArray[Any]

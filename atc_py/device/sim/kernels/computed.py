@@ -14,7 +14,7 @@ from atc_py.device.sim.typing_rules import axes_of
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
 from atc_py.target.row import AttributeValue
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.kernels.matmul import batch_matmul
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType, Shape, broadcast_shapes
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape, broadcast_shapes
 from atc_py.text import Text, error_text
 
 Array = NDArray[Any]

@@ -27,7 +27,7 @@ from atc_py.device.sim.numerics.integer_products import (
 from atc_py.device.sim.primitives.volumes import VOLUME_RANK, VolumeWindow, filter_volume
 from atc_py.device.sim.primitives.window import taps_of
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _COLUMNS = 512 * 1024

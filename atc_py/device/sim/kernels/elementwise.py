@@ -12,7 +12,8 @@ from atc_py.device.sim.primitives.blocks import by_blocks, by_pairs
 from atc_py.device.sim.primitives.moves import Copies, moving
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType, broadcast_shapes
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import broadcast_shapes
 from atc_py.text import Text, error_text
 
 _ROW = 4096

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 Indices = NDArray[np.intp]

@@ -15,7 +15,8 @@ from atc_py.device.sim.kernel import Call, Launch, kernel, sequence, split_among
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]

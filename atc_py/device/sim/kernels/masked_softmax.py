@@ -8,7 +8,8 @@ from atc_py.device.sim.kernel import Call, Launch, kernel, sequence
 from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType, broadcast_shapes
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import broadcast_shapes
 from atc_py.text import Text, error_text
 
 _LOWEST = np.finfo(np.float32).min

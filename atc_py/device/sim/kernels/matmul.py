@@ -26,7 +26,7 @@ from atc_py.device.sim.numerics.integer_products import (
 from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
-from atc_py.tensor import Shape, broadcast_shapes
+from atc_py.tensor.shapes import Shape, broadcast_shapes
 from atc_py.text import Text, error_text
 
 _MATRIX = 2

@@ -11,7 +11,7 @@ from atc_py.device.sim.primitives.moves import Copies, moving
 from atc_py.device.sim.primitives.window import along
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 

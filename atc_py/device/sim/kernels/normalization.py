@@ -7,7 +7,7 @@ from atc_py.device.sim.numerics.implementations import softmax_steps
 from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import axes_of, require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _LEAST_RANK = 2

@@ -19,7 +19,8 @@ from atc_py.device.sim.primitives.cells import (
 )
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType, Shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 Array = NDArray[Any]

@@ -22,7 +22,8 @@ from atc_py.device.sim.numerics.scaling import (
     saturate,
 )
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType, decode_hardware
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import decode_hardware
 from atc_py.text import Text
 
 I8, I16, I32, U64 = DType.INT8, DType.INT16, DType.INT32, DType.UINT64

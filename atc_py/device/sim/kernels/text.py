@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 Array = NDArray[Any]

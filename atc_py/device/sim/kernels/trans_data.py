@@ -5,7 +5,8 @@ import numpy as np
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.typing_rules import same_as_x
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import BLOCKED_FORMATS, Format
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import BLOCKED_FORMATS
 from atc_py.text import Text
 
 _FORMATS = {form.value: form for form in Format}

@@ -17,7 +17,7 @@ from atc_py.device.sim.memory.layouts import CHIP, Layouts
 from atc_py.device.sim.numerics.rounding import from_carrier, to_carrier
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.target import find_operator
-from atc_py.tensor import Shape, element_count
+from atc_py.tensor.shapes import Shape, element_count
 
 _AI_CORE = "aicore"
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from atc_py.device.sim.primitives.window import Window, window_of
 from atc_py.device.sim.typing_rules import one_dtype, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _BIAS, _OFFSET_W = 2, 3

@@ -16,7 +16,7 @@ from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
 from atc_py.device.sim.kernel import Call, Kernel, Launch, Workspace, sequence
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.package.node_view import NodeView, TensorFacts
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 _CUT = np.uint32(13)
 _PLACES = 1 << (32 - 13)

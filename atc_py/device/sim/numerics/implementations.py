@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call
 from atc_py.device.sim.numerics.rounding import round_to_grid
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 Step: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 

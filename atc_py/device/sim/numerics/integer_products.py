@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Workspace
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 
 _T = TypeVar("_T")
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor import DType, channel_axis, is_a_list
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import channel_axis, is_a_list
 from atc_py.text import Text
 
 Floats: TypeAlias = NDArray[np.float32]

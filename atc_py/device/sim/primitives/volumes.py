@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from atc_py.device.sim.primitives.window import Axis, Window
 from atc_py.package.node_view import NodeError, NodeView
-from atc_py.tensor import Shape
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
 VOLUME_RANK = 5

@@ -15,7 +15,7 @@ from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.movement import MOVING
 from atc_py.options.compile_options import QuantBias
-from atc_py.tensor import decode_graph, decode_hardware
+from atc_py.tensor.scale_words import decode_graph, decode_hardware
 from atc_py.text import Text
 
 _INT8 = range(-128, 128)

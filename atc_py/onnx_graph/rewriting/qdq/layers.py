@@ -38,7 +38,8 @@ from atc_py.onnx_graph.rewriting.qdq.weights import (
 )
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.options.compile_options import QuantBias
-from atc_py.tensor import DType, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 _BIAS = Text("its bias")

@@ -13,7 +13,7 @@ from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters, recoding, widening
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors, Stored
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 MOVING = frozenset(
     {

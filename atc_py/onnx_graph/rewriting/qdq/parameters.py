@@ -19,7 +19,7 @@ from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name, known_type
 from atc_py.onnx_graph.source import SourceAttr
 from atc_py.system.structs import replace
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 MIDDLE = 128

@@ -43,7 +43,7 @@ from atc_py.onnx_graph.rewriting.qdq.weights import Weights, prepared, scale_wor
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import replace
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _SUMS = Text("its sums of zero points")

@@ -30,7 +30,7 @@ from atc_py.onnx_graph.rewriting.qdq.parameters import (
     widening,
 )
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.text import Text

@@ -40,7 +40,7 @@ from atc_py.onnx_graph.source import Outcome, QuantizedNode
 from atc_py.onnx_graph.typing.infer import infer_what_can_be
 from atc_py.onnx_graph.typing.rules.quantized import ASCEND_OPERATORS, is_integer_layer
 from atc_py.options.compile_options import QuantBias
-from atc_py.tensor import channel_axis
+from atc_py.tensor.scale_words import channel_axis
 from atc_py.text import Text
 
 _PER_AXIS = 13

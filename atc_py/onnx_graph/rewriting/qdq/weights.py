@@ -15,7 +15,9 @@ from atc_py.onnx_graph.rewriting.qdq.parameters import (
 )
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.tensor import DType, GraphWords, Shape, encode_graph
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import GraphWords, encode_graph
+from atc_py.tensor.shapes import Shape
 from atc_py.text import Text, verbatim
 
 _INT8 = np.iinfo(np.int8)

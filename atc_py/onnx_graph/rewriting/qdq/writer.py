@@ -10,7 +10,7 @@ from onnx import helper
 from atc_py.ir import ConstData, DeferredConst, DenseConst
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, captured_names, inner_names
 from atc_py.onnx_graph.rewriting.graph_body import attribute_protos
-from atc_py.tensor import DType
+from atc_py.tensor.dtypes import DType
 
 
 class Writer:

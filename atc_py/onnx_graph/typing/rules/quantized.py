@@ -30,7 +30,7 @@ from atc_py.onnx_graph.typing.type_rules import (
     Shown,
     type_rule,
 )
-from atc_py.tensor import Dims
+from atc_py.tensor.shapes import Dims
 from atc_py.text import Text
 
 _FLOATS = {0: TensorProto.FLOAT, 1: TensorProto.FLOAT16}

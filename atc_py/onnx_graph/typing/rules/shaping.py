@@ -16,7 +16,8 @@ from atc_py.onnx_graph.typing.type_rules import (
     Withheld,
     type_rule,
 )
-from atc_py.tensor import MAX_RANK, Dims, DType, Shape, element_count, format_shape, normalize_axis
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, element_count, format_shape, normalize_axis
 from atc_py.text import Text
 
 _AXES = 3
