@@ -137,7 +137,7 @@ def test_slow_reader_of_a_stream_without_waiting_gets_everything(tmp_path: Path)
 
 def test_pipe_of_another_process_that_breaks_is_a_bug(tmp_path: Path) -> None:
     code = (
-        "import atc_py.diag.codes as c\n"
+        "import atc_py.diag as c\n"
         "def broken():\n    raise BrokenPipeError(32, 'Broken pipe')\n"
         "c.all_codes = broken\n"
         "from atc_py.cli.main import main\nmain(['explain'])"
@@ -214,7 +214,7 @@ def test_json_stays_json_in_a_narrow_encoding(monkeypatch: pytest.MonkeyPatch) -
 
 def test_bug_with_a_sound_stdout_is_still_a_bug(tmp_path: Path) -> None:
     code = (
-        "import atc_py.diag.codes as c\n"
+        "import atc_py.diag as c\n"
         "def broken():\n    raise OSError('what nobody expected')\n"
         "c.all_codes = broken\n"
         "from atc_py.cli.main import main\nmain(['explain'])"
