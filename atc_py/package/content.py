@@ -211,6 +211,8 @@ def _check_scopes(model: OmModel, report: _Reporter) -> None:
 
 
 def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: _Reporter) -> None:
+    if not tensor.name:
+        report.add(field, Text("a tensor must have a name"))
     if tensor.format not in _FORMATS:
         report.unknown(field, "a format", tensor.format, _FORMATS)
     if tensor.dtype not in _DTYPES:

@@ -89,6 +89,7 @@ def test_report_that_is_not_an_object_is_refused(seal: Seal, report: bytes) -> N
 
 
 CHANGES = [
+    ("tensors", 0, {"name": ""}, "a tensor must have a name"),
     ("tensors", 0, {"dtype": "float8"}, "float8"),
     ("tensors", 0, {"format": "NCWH"}, "NCWH"),
     ("tensors", 0, {"shape": [2, -3]}, "2x-3"),
