@@ -2,9 +2,8 @@
 
 from atc_py.adapters import ais_bench as _adapter
 
-__path__ = (
-    _adapter.__path__
-)  # a module with a path is a package: submodules are the adapter's files
+# A module with a path is a package: its submodules are the adapter's files.
+__path__ = _adapter.__path__
 
 if __name__ == "__main__":
     from atc_py.cli.bench_program import main

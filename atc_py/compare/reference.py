@@ -221,14 +221,6 @@ class ReferenceModel:
         self._engines[at], found = self._started(self.pieces[at], feeds)
         return found
 
-    def run_alone(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Results of some nodes of the model on values that are given.
-
-        Raises:
-            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs them.
-        """
-        return self._started(piece, feeds)[1]
-
     def _started(
         self, piece: Piece, feeds: Mapping[str, NDArray[Any]]
     ) -> tuple[ReferenceEngine, dict[str, NDArray[Any]]]:

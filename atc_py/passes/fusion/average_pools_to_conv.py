@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Node, Phase, SplatConst, Value
 from atc_py.passes.base import Miss, Pass, PassContext
-from atc_py.passes.fusion.borders import ints
+from atc_py.passes.fusion.attributes import ints
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 

@@ -1,17 +1,9 @@
-"""Attributes that are lists of integers, views, and borders that a Pad or a window adds: for several rules."""
+"""Borders that a Pad adds around maps and that a window can add: shared by rules on padding."""
 
 from atc_py.ir import AttrValue, Node
+from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match
 from atc_py.text import Text
-
-VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
-"""Operators that hand on their elements in order under other dims."""
-
-
-def ints(value: AttrValue) -> tuple[int, ...]:
-    """An attribute of type ints."""
-    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()
-
 
 _LEAD = (0, 0, 0, 0)
 """Borders of batch and channels, and the padding that a window has if it says nothing."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.ir import DeferredConst, Node, SplatConst, Value
-from atc_py.passes.fusion.borders import ints
+from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, scalar
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType

@@ -3,7 +3,8 @@
 import ml_dtypes
 
 from atc_py.ir import AttrValue
-from atc_py.passes.fusion.borders import added_pads, borders, ints
+from atc_py.passes.fusion.attributes import ints
+from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text

@@ -1,7 +1,7 @@
 """The softmax that exporters write out becomes one operator."""
 
 from atc_py.ir import Node, Value
-from atc_py.passes.fusion.borders import ints
+from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import quotient_of
 from atc_py.text import Text

@@ -1,7 +1,7 @@
 """Transposes that follow one another become one, a Reshape, or nothing."""
 
 from atc_py.ir import Value
-from atc_py.passes.fusion.borders import ints
+from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.text import Text
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from atc_py.ir import Node, SplatConst, Value
-from atc_py.passes.fusion.borders import ints
+from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, scalar
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text

@@ -1,6 +1,6 @@
 """Nodes that pass on their operand unchanged are removed."""
 
-from atc_py.passes.fusion.borders import ints
+from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.text import Text, all_of
 
