@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from atc_py.cli import options
+from atc_py.cli.comparing_options import write_text
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
 from atc_py.cli.sample_option import SAMPLES
 from atc_py.diag import Diagnostic
@@ -113,7 +114,7 @@ def _finish(
     findings = _missed(done)
     text = render_plan(form, done, findings)
     if path is not None:
-        _write(text, path)
+        write_text(text, path)
     if path is None or as_json:
         _show(text, form)
     if form == "text" or (path is not None and not as_json):
@@ -140,17 +141,9 @@ def _write_files(done: DtypePlan, folder: Path) -> list[tuple[str, Path]]:
     for option, (name, text) in texts.items():
         if text:
             make_folder(folder)
-            _write(text, folder / name)
+            write_text(text, folder / name)
             found.append((option, folder / name))
     return found
-
-
-def _write(text: str, path: Path) -> None:
-    """Write a report or an option file."""
-    from atc_py.system.atomic_files import atomic_write
-
-    with atomic_write(path) as file:
-        file.write(text.encode("utf-8"))
 
 
 def _missed(done: DtypePlan) -> list[Diagnostic]:

@@ -52,12 +52,12 @@ def _results_with_floors(
     if row.saturates:
         yield from ((tensor, dtype_floor(dtypes[tensor])) for tensor in floats)
     elif not row.rounds or node.op == "Cast":
-        read = [at for at in node.inputs if at in computed and _is_float(model, at)]
+        read = [at for at in node.inputs if at in computed and is_float(model, at)]
         if read and all(at in known for at in read):
             least = min(known[at] for at in read)
             yield from ((tensor, least) for tensor in floats)
 
 
-def _is_float(model: OmModel, tensor: int) -> bool:
+def is_float(model: OmModel, tensor: int) -> bool:
     """True if a tensor holds floats."""
     return DType(model.tensors[tensor].dtype).is_float

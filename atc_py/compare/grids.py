@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from atc_py.compare.floors import is_float
 from atc_py.compare.reference import ReferenceModel
 from atc_py.onnx_graph.rewriting.qdq.importing import result_scale_at
 from atc_py.package.schema import OmModel, OmNode
@@ -38,7 +39,7 @@ def grids_of(
         for tensor in node.outputs:
             grid = _grid_of_maker(model, tensor, values.get(tensor), reference)
             grid = grid or _handed_on(model, node, found, computed)
-            if grid is not None and grid.codes is not _is_float(model, tensor):
+            if grid is not None and grid.codes is not is_float(model, tensor):
                 found[tensor] = grid
         computed.update(node.outputs)
     return found
@@ -51,7 +52,7 @@ def _grid_of_maker(
     maker = reference.makers.get(value or "")
     if maker is None:
         return None
-    if maker.op_type == "DequantizeLinear" and _is_float(model, tensor):
+    if maker.op_type == "DequantizeLinear" and is_float(model, tensor):
         return QuantizedGrid(*_parameters(reference, maker.input[1:3]), codes=False)
     at = result_scale_at(maker.domain, maker.op_type)
     if at is None or DType(model.tensors[tensor].dtype) is not DType.INT8:
@@ -82,10 +83,5 @@ def _handed_on(
     row = find_operator(node.op)
     if row is None or (row.rounds and node.op != "Cast"):
         return None
-    read = {known.get(at) for at in node.inputs if at in computed and _is_float(model, at)}
+    read = {known.get(at) for at in node.inputs if at in computed and is_float(model, at)}
     return read.pop() if len(read) == 1 else None
-
-
-def _is_float(model: OmModel, tensor: int) -> bool:
-    """True if a tensor holds floats."""
-    return DType(model.tensors[tensor].dtype).is_float

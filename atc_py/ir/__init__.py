@@ -12,6 +12,7 @@ from atc_py.ir.constants import (
 )
 from atc_py.ir.graph import Graph
 from atc_py.ir.launches import launch_positions
+from atc_py.ir.literals import integer_range
 from atc_py.ir.memory_plan import Home, MemoryPlan, Spot, size_in_arena
 from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Return, Value
 from atc_py.ir.ordering import CycleError, producers_first
@@ -54,6 +55,7 @@ __all__ = [
     "Spot",
     "TensorType",
     "Value",
+    "integer_range",
     "launch_positions",
     "narrows",
     "peak",

@@ -12,11 +12,6 @@ from atc_py.kernels.plan import KernelFacts, Launch, Plan
 MakeBoxes: TypeAlias = Callable[[Launch], Iterable[Box]]
 
 
-def numbers_of(value: AttrValue | None) -> tuple[int, ...]:
-    """An attribute that is a list of integers."""
-    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()
-
-
 def number(value: AttrValue | None) -> int:
     """An attribute that is an integer."""
     return value if isinstance(value, int) else 0

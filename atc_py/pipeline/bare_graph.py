@@ -1,7 +1,6 @@
 """Compilation of a graph that no ONNX model is the source of: passes, kernels, package."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -19,6 +18,7 @@ from atc_py.passes.layout.reasons import layout_record
 from atc_py.passes.manager import PassRun, run_passes
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.lowering import counts_by_name
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.results.conversion import Facts, PassEffect
 from atc_py.target import find_soc, operators
@@ -108,16 +108,14 @@ def _facts(
         soc=context.soc.name,
         precision_mode=context.precision_mode.value,
         file_nodes=len(sources),
-        source_operators=_counts(sources),
-        target_operators=_counts(node.op for node in graph.nodes),
-        engines=_counts(node.engine.value for node in graph.nodes if node.engine is not None),
+        source_operators=counts_by_name(sources),
+        target_operators=counts_by_name(node.op for node in graph.nodes),
+        engines=counts_by_name(
+            node.engine.value for node in graph.nodes if node.engine is not None
+        ),
         kernels=len(set(kernels.kernel_of.values())),
         weights_in=0,
         passes=tuple(PassEffect(run.name, run.changes) for run in runs),
         precision=context.decisions.as_json(graph),
         layout=layout_record(graph),
     )
-
-
-def _counts(names: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(names).items()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -185,6 +185,6 @@ def _controls(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Con
     return read_controls(options.precision, options.precision_mode, names)
 
 
-def counts_by_name(names: Iterator[str]) -> dict[str, int]:
+def counts_by_name(names: Iterable[str]) -> dict[str, int]:
     """Name to count, by name."""
     return dict(sorted(Counter(names).items()))

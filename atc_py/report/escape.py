@@ -3,6 +3,9 @@
 _MOST = 2000
 """Characters of one piece of a text report; names in models may have millions."""
 
+_FORMULA = ("=", "+", "-", "@")
+"""What begins a formula in a spreadsheet."""
+
 
 def visible(text: str) -> str:
     """`text` with every character that is not printable as an escape.
@@ -22,3 +25,9 @@ def clipped(text: str, most: int = _MOST) -> str:
         return visible(text)
     left_out = len(text) - 2 * half
     return f"{visible(text[:half])} ...({left_out} characters)... {visible(text[-half:])}"
+
+
+def csv_cell(text: str) -> str:
+    """`text` as a cell of CSV that no spreadsheet takes for a formula."""
+    shown = visible(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown

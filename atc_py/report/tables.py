@@ -151,3 +151,9 @@ def share_text(count: object, total: object) -> str:
 def format_seconds(seconds: float) -> str:
     """`1.23 s` or `4.5 ms`."""
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
+
+
+def first_names(names: list[str], most: int = 5) -> str:
+    """The first names, and the number of those left out."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")

@@ -68,6 +68,10 @@ def find_operator(name: str) -> TargetOp | None:
     return None if row is None else with_bfloat16(row)
 
 
+VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
+"""Operators that hand on their elements in order under other dims."""
+
+
 @lru_cache(maxsize=1024)
 def is_view(op: str) -> bool:
     """True if operator `op` shows its first input's data and launches no kernel."""

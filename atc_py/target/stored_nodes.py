@@ -143,6 +143,6 @@ def axes_along(node: StoredNode) -> set[int]:
     return {rank - 1}
 
 
-def numbers_of(value: AttributeValue) -> tuple[int, ...]:
+def numbers_of(value: AttributeValue | None) -> tuple[int, ...]:
     """An attribute of type ints."""
     return tuple(int(item) for item in value) if isinstance(value, tuple) else ()

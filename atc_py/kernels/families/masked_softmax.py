@@ -1,16 +1,15 @@
 """The softmax of masked scores: a normalization along the last axis with a mask beside x."""
 
 from collections.abc import Mapping
-from math import prod
 from typing import Any
 
+from atc_py.kernels.boxes import dense
 from atc_py.kernels.families.along_axes import room_of
 from atc_py.kernels.family import Family
 from atc_py.kernels.fields import extended, numbers, wide
 from atc_py.kernels.plan import KernelFacts, Launch, Plan
 from atc_py.kernels.reduction import AxesTiling, Folded, axes_tiling
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Shape
 
 
 class MaskedTiling(AxesTiling):
@@ -18,11 +17,6 @@ class MaskedTiling(AxesTiling):
 
     mask_strides: tuple[int, ...] = numbers("elements between neighbors in the mask", pad=0)
     mask_length: int = wide("elements of the mask for each row; 1 where all of a row share one")
-
-
-def _strides(shape: Shape) -> tuple[int, ...]:
-    """Elements between neighbors along each axis of rows."""
-    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 class _MaskedSoftmax(Family):
@@ -36,10 +30,10 @@ class _MaskedSoftmax(Family):
         shape, mask = launch.inputs
         room, buffers = room_of(launch)
         before = shape[:-1] or (1,)
-        kept = tuple(zip(before, _strides(shape)[:-1] or (0,), strict=True))
+        kept = tuple(zip(before, dense(shape)[:-1] or (0,), strict=True))
         tiling = axes_tiling(Folded(kept, (), 1, shape[-1]), room, launch.soc)
         full = (1,) * (len(shape) - len(mask)) + mask
-        pairs = zip(full, _strides(full), strict=True)
+        pairs = zip(full, dense(full), strict=True)
         strides = tuple(0 if dim == 1 else stride for dim, stride in pairs)
         placed = extended(
             MaskedTiling, tiling, mask_strides=strides[:-1] or (0,), mask_length=full[-1]

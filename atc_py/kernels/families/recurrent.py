@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.kernels.cube import optional_input
 from atc_py.kernels.family import Family, InputSample
 from atc_py.kernels.fields import Tiling, narrow, wide
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.tiling import DEPTH, vector_cores
 
 _FLOAT = 4
@@ -101,12 +101,8 @@ class _Layer(Family):
             "gates": self.gates,
             "parts": self.parts,
             "reverse": kernel.attributes["direction"] == "REDIRECTIONAL",
-            "lengths": self._input(kernel, self.lengths),
+            "lengths": optional_input(kernel, self.lengths),
         }
-
-    def _input(self, kernel: KernelFacts, position: int) -> KernelPort | None:
-        """The input at `position`, if it is there."""
-        return next((port for port in kernel.inputs if port.position == position), None)
 
     def exact(self, kernel: KernelFacts) -> bool:
         """False: sums and functions are rounded."""
@@ -148,7 +144,7 @@ class _Lstm(_Layer):
         states = ("now_", "now_", "2")
         return {
             **super().context(kernel),
-            "initial": [(0, self._input(kernel, 4)), (2, self._input(kernel, 5))],
+            "initial": [(0, optional_input(kernel, 4)), (2, optional_input(kernel, 5))],
             "after": [(port, states[port.position]) for port in kernel.outputs[1:]],
         }
 
@@ -169,10 +165,10 @@ class _Gru(_Layer):
         """The state given, the biases, and when the reset gate is applied."""
         return {
             **super().context(kernel),
-            "initial": [(0, self._input(kernel, 6))],
+            "initial": [(0, optional_input(kernel, 6))],
             "after": [(port, "now_") for port in kernel.outputs[1:]],
-            "bias": self._input(kernel, 3),
-            "state_bias": self._input(kernel, 4),
+            "bias": optional_input(kernel, 3),
+            "state_bias": optional_input(kernel, 4),
             "reset_after": kernel.attributes["reset_after"],
         }
 

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Node, Phase, SplatConst, Value
 from atc_py.passes.base import Miss, Pass, PassContext
-from atc_py.passes.fusion.attributes import ints
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -64,7 +64,10 @@ def _refused(node: Node) -> str:
     mode, override = (node.attributes.get(name) for name in ("padding_mode", "divisor_override"))
     if mode not in {None, "CALCULATED"} or override:
         return Text("padding must be given and divisors counted, found {node}", node=repr(node))
-    size, pads = ints(node.attributes["ksize"])[2:], ints(node.attributes.get("pads", (0, 0, 0, 0)))
+    size, pads = (
+        numbers_of(node.attributes["ksize"])[2:],
+        numbers_of(node.attributes.get("pads", (0, 0, 0, 0))),
+    )
     if node.attributes.get("global_pooling") or (size == x.shape[2:] and not any(pads)):
         return "a window over the whole input is a reduction"
     found = _pads(node)
@@ -80,7 +83,7 @@ def _refused(node: Node) -> str:
 def _rewrite(graph: Graph, node: Node) -> list[Node]:
     """Make a convolution compute a pool, or the sums that a product scales; return both nodes."""
     x, y = node.present_inputs[0], node.output
-    size = ints(node.attributes["ksize"])[2:]
+    size = numbers_of(node.attributes["ksize"])[2:]
     counts_padding = node.attributes.get("exclusive", True) is False
     weight = float(_reciprocal(np.array(size[0] * size[1]))) if counts_padding else 1.0
     filters = SplatConst(weight, _HALF, (y.type.shape[1], 1, *size))
@@ -119,9 +122,9 @@ def _reciprocal(counts: Counts) -> npt.NDArray[np.float16]:
 def _axes(node: Node) -> list[tuple[int, int, int, int, int]]:
     """Of each axis: input, windows, elements of a window, stride, padding in front."""
     x, y = node.present_inputs[0].type.shape[2:], node.output.type.shape[2:]
-    size = ints(node.attributes["ksize"])[2:]
-    strides = ints(node.attributes["strides"])[2:]
-    top, _, left, _ = ints(node.attributes.get("pads", (0, 0, 0, 0)))
+    size = numbers_of(node.attributes["ksize"])[2:]
+    strides = numbers_of(node.attributes["strides"])[2:]
+    top, _, left, _ = numbers_of(node.attributes.get("pads", (0, 0, 0, 0)))
     return list(zip(x, y, size, strides, (top, left), strict=True))
 
 

@@ -1,8 +1,8 @@
 """Borders that a Pad adds around maps and that a window can add: shared by rules on padding."""
 
 from atc_py.ir import AttrValue, Node
-from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.text import Text
 
 _LEAD = (0, 0, 0, 0)
@@ -22,7 +22,7 @@ def borders(match: Match) -> tuple[int, ...]:
     pad = match.anchor
     mode = pad.attributes.get("mode", "constant")
     match.require(mode == "constant", Text("the border must be constant, found {mode}", mode=mode))
-    paddings = ints(pad.attributes["paddings"])
+    paddings = numbers_of(pad.attributes["paddings"])
     fits = len(paddings) // 2 in _RANKS and paddings[: len(_LEAD)] == _LEAD
     reason = Text(
         "only spatial axes may get borders, of 0 or more, found {paddings}", paddings=list(paddings)
@@ -37,7 +37,7 @@ def added_pads(match: Match, node: Node, more: tuple[int, ...]) -> dict[str, Att
     match.require(
         mode == "CALCULATED", Text("padding_mode must be CALCULATED, found {mode}", mode=mode), node
     )
-    own = ints(node.attributes.get("pads", _LEAD))
+    own = numbers_of(node.attributes.get("pads", _LEAD))
     pads = tuple(one + two for one, two in zip(own, more, strict=True))
     match.require(
         max(pads) <= _MOST,

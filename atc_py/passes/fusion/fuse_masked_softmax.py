@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.ir import DeferredConst, Node, SplatConst, Value
-from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, scalar
 from atc_py.target import find_operator
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -170,7 +170,7 @@ class FuseMaskedSoftmaxPass(RewritePass):
 def _require_last_axis(softmax: Node) -> None:
     """Require a sum over the last axis alone, in the dtype of the scores."""
     (result,) = softmax.outputs
-    axes = [axis % result.type.rank for axis in ints(softmax.attributes.get("axes", (-1,)))]
+    axes = [axis % result.type.rank for axis in numbers_of(softmax.attributes.get("axes", (-1,)))]
     if axes != [result.type.rank - 1]:
         reason = Text(
             "the last axis, {rank}, must be summed over, found {axes}",

@@ -3,9 +3,9 @@
 import ml_dtypes
 
 from atc_py.ir import AttrValue
-from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -33,7 +33,7 @@ class FusePadPoolPass(RewritePass):
         )
         added = borders(match)
         found = float(pad.attributes.get("constant_values", 0.0))  # type: ignore[arg-type]  # verified: a float
-        own = ints(pool.attributes.get("pads", (0, 0, 0, 0)))
+        own = numbers_of(pool.attributes.get("pads", (0, 0, 0, 0)))
         for name, wanted in (("ceil_mode", False), ("global_pooling", False)):
             value = pool.attributes.get(name, False)
             match.require(
@@ -55,8 +55,8 @@ class FusePadPoolPass(RewritePass):
             )
             extra = {"exclusive": False}
         pads = added_pads(match, pool, added)
-        size = ints(pool.attributes["ksize"])[2:]
-        total = ints(pads["pads"])
+        size = numbers_of(pool.attributes["ksize"])[2:]
+        total = numbers_of(pads["pads"])
         fits = max(total[:2]) < size[0] and max(total[2:]) < size[1]
         match.require(
             fits,

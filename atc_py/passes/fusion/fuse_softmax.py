@@ -1,9 +1,9 @@
 """The softmax that exporters write out becomes one operator."""
 
 from atc_py.ir import Node, Value
-from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.passes.fusion.norm_pattern import quotient_of
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.text import Text
 
 _NATURAL = {"base": -1.0, "scale": 1.0, "shift": 0.0}
@@ -55,7 +55,7 @@ class FuseSoftmaxPass(RewritePass):
 def _one_kept_axis(node: Node) -> tuple[int, ...]:
     """The single reduced axis, counted from 0; it must stay as a dim of 1."""
     x = node.input(0)
-    axes = ints(node.attributes["axes"])
+    axes = numbers_of(node.attributes["axes"])
     if x is None or len(axes) != 1 or not node.attributes.get("keep_dims", False):
         raise MissError(
             Text(

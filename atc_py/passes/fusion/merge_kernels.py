@@ -9,9 +9,8 @@ from typing import ClassVar
 
 from atc_py.ir import Engine, Graph, Node, Phase, TensorType
 from atc_py.passes.base import Miss, Pass, PassContext
-from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.matching import listed_readers, scalar
-from atc_py.target import Soc, Unit, find_operator
+from atc_py.target import VIEWS, Soc, Unit, find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text

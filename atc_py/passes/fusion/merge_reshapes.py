@@ -1,7 +1,7 @@
 """Views of views become one view, and views that change nothing go."""
 
-from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.target import VIEWS
 from atc_py.text import Text
 
 

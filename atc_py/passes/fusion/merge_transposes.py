@@ -1,8 +1,8 @@
 """Transposes that follow one another become one, a Reshape, or nothing."""
 
 from atc_py.ir import Value
-from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.text import Text
 
 
@@ -19,12 +19,12 @@ class MergeTransposesPass(RewritePass):
     def rewrite(self, match: Match) -> None:
         """Match from the last Transpose."""
         last = match.anchor
-        source, perm = last.input(0), ints(last.attributes["perm"])
+        source, perm = last.input(0), numbers_of(last.attributes["perm"])
         first = None if source is None else source.producer
         depth = first is not None and first.op == "TransposeD"
         if first is not None and depth:
             match.keep(first)
-            earlier = ints(first.attributes["perm"])
+            earlier = numbers_of(first.attributes["perm"])
             source, perm = first.input(0), tuple(earlier[axis] for axis in perm)
         if source is None:
             raise MissError(Text("a Transpose must have an operand"), last)

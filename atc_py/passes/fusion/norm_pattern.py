@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from atc_py.ir import Node, SplatConst, Value
-from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, scalar
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
@@ -32,7 +32,7 @@ def root_of(match: Match) -> Root:
     if not mean.attributes.get("keep_dims", False):
         raise MissError(Text("the mean must keep its axes, found {mean}", mean=repr(mean)), mean)
     squared = _squared(match, match.producer(match.source_of(mean.input(0)), "Pow", "Mul"))
-    return Root(squared, ints(mean.attributes["axes"]), number)
+    return Root(squared, numbers_of(mean.attributes["axes"]), number)
 
 
 def _constant_of(node: Node) -> tuple[float, Value] | None:

@@ -1,7 +1,7 @@
 """Nodes that pass on their operand unchanged are removed."""
 
-from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.text import Text, all_of
 
 
@@ -29,12 +29,12 @@ class RemoveIdentitiesPass(RewritePass):
                 Text("operand and result must have the same dims, found {actual}", actual=found),
                 node,
             )
-        strides = ints(node.attributes.get("strides", (1,)))
+        strides = numbers_of(node.attributes.get("strides", (1,)))
         if node.op == "StridedSliceD" and min(strides) < 1:
             raise MissError(
                 Text("strides must be at least 1, found {strides}", strides=list(strides)), node
             )
-        paddings = ints(node.attributes.get("paddings", (1,)))
+        paddings = numbers_of(node.attributes.get("paddings", (1,)))
         if node.op == "PadV3D" and any(paddings):
             raise MissError(
                 Text("no border may be added, found {paddings}", paddings=list(paddings)), node

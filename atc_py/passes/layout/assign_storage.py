@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterator
 
 from atc_py.ir import Engine, Graph, Node, Phase, Value
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.merge_kernels import ELEMENTWISE
 from atc_py.passes.layout.cut import SINK, SOURCE, Edge, cheapest_side
-from atc_py.target import Layout, Soc, find_operator
+from atc_py.target import VIEWS, Layout, Soc, find_operator
 from atc_py.target.storage_choices import ROWS, StorageChoice, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES, VOLUMES
 from atc_py.tensor.storage import Storage, is_stored_like_rows

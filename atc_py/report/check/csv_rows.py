@@ -4,16 +4,13 @@ import csv
 import io
 
 from atc_py.report.check.document import CheckDocument, CheckedModel, Found, Note
-from atc_py.report.escape import visible
+from atc_py.report.escape import csv_cell
 
 COLUMNS = (
     "model", "level", "code", "name", "node", "node_name", "op", "scope", "field", "observed",
     "allowed", "when", "message", "help", "rule", "source", "fingerprint", "known",
     "list", "taken_by", "fixed_by", "certainty",
 )  # fmt: skip
-
-_FORMULA = ("=", "+", "-", "@")
-"""First characters for which spreadsheets take a cell as a formula."""
 
 
 def check_csv(document: CheckDocument) -> str:
@@ -43,7 +40,7 @@ def _row(document: CheckDocument, model: CheckedModel, found: Found) -> list[str
         "fixed_by": " ".join(found.fixed_by),
         "certainty": found.certainty,
     }
-    return [_cell(cells[name] if name in cells else getattr(found, name)) for name in COLUMNS]
+    return [csv_cell(cells[name] if name in cells else getattr(found, name)) for name in COLUMNS]
 
 
 def _note_row(document: CheckDocument, model: CheckedModel, note: Note) -> list[str]:
@@ -56,10 +53,4 @@ def _note_row(document: CheckDocument, model: CheckedModel, note: Note) -> list[
         "message": note.text,
         "list": document.operator_list,
     }
-    return [_cell(cells.get(name, "")) for name in COLUMNS]
-
-
-def _cell(text: str) -> str:
-    """`text` as a cell that is only text."""
-    shown = visible(text)
-    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
+    return [csv_cell(cells.get(name, "")) for name in COLUMNS]

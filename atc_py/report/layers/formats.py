@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source.file_graph import FileGraph
-from atc_py.report.escape import visible
+from atc_py.report.escape import csv_cell
 from atc_py.report.layers.text import (
     cause_text,
     layers_text,
@@ -31,9 +31,6 @@ COLUMNS = (
     "WorstSample",
 )  # fmt: skip
 
-_FORMULA = ("=", "+", "-", "@")
-"""First characters for which spreadsheets take a text as a formula."""
-
 
 def layers_csv(done: LayerComparison) -> str:
     """One row a layer (RFC 4180); rows without counterpart have the reason and `NaN`."""
@@ -46,7 +43,7 @@ def layers_csv(done: LayerComparison) -> str:
                 *_row(done, layer),
                 *_judged_cells(layer),
                 *_as_output(done, at),
-                _cell(cause_text(done, layer)),
+                csv_cell(cause_text(done, layer)),
                 *_over_samples(done, at),
             ]
         )
@@ -56,12 +53,12 @@ def layers_csv(done: LayerComparison) -> str:
     ):
         cells = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
         cells |= dict.fromkeys(COLUMNS[8:15], "NaN")
-        cells |= {"OpType": alone.op, column: _cell(alone.name)}
+        cells |= {"OpType": alone.op, column: csv_cell(alone.name)}
         writer.writerow([*(cells | {"CompareFailReason": alone.reason}).values()])
     for name, reason in done.uncompared.items():
         if name not in done.outputs:
             cells = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
-            cells |= dict.fromkeys(COLUMNS[8:15], "NaN") | {"Output": _cell(name)}
+            cells |= dict.fromkeys(COLUMNS[8:15], "NaN") | {"Output": csv_cell(name)}
             cells |= {"CompareFailReason": reason, "Target": output_verdict(done, name)}
             writer.writerow([*cells.values()])
     return text.getvalue()
@@ -83,12 +80,12 @@ def _row(done: LayerComparison, layer: Layer) -> list[str]:
     ends = (figures.highest, figures.limit, figures.overflow.share, figures.overflow.value)
     lost = (figures.underflow.share, figures.underflow.value)
     return [
-        *(str(layer.index), layer.op, _cell(layer.node), layer.dtype, _cell(layer.source)),
-        *(_cell(layer.value), shape, "YES" if figures.overflow.share else "NO"),
+        *(str(layer.index), layer.op, csv_cell(layer.node), layer.dtype, csv_cell(layer.source)),
+        *(csv_cell(layer.value), shape, "YES" if figures.overflow.share else "NO"),
         *map(number_text, numbers),
         *("", layer.source_op),
         *map(number_text, (*ours, *ends, *lost)),
-        *(_cell(origin_text(done, layer)), _cell("; ".join(layer.faults))),
+        *(csv_cell(origin_text(done, layer)), csv_cell("; ".join(layer.faults))),
     ]
 
 
@@ -114,7 +111,7 @@ def _as_output(done: LayerComparison, at: int) -> list[str]:
         number_text(each.top5) for each in rankings if each is not None and each.top5 is not None
     ]
     verdicts = [verdict for name in names if (verdict := output_verdict(done, name))]
-    return [_cell("; ".join(names)), "; ".join(first), "; ".join(few), "; ".join(verdicts)]
+    return [csv_cell("; ".join(names)), "; ".join(first), "; ".join(few), "; ".join(verdicts)]
 
 
 def _over_samples(done: LayerComparison, at: int) -> list[str]:
@@ -123,13 +120,7 @@ def _over_samples(done: LayerComparison, at: int) -> list[str]:
     if spread is None:
         return [""] * 5
     numbers = (spread.cosine.mean, spread.cosine.worst, spread.snr.worst, spread.snr.quantiles[-1])
-    return [*map(number_text, numbers), _cell(spread.snr.sample)]
-
-
-def _cell(text: str) -> str:
-    """`text` as a cell that is only text."""
-    shown = visible(text)
-    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
+    return [*map(number_text, numbers), csv_cell(spread.snr.sample)]
 
 
 FORMATS = ("text", "json", "csv", "html")

@@ -3,7 +3,7 @@
 import math
 
 from atc_py.report.escape import visible
-from atc_py.report.tables import Table
+from atc_py.report.tables import Table, first_names
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.text import Text, plural
 from atc_py.text.language import spoken
@@ -111,16 +111,10 @@ def _remarks(suggestion: Suggestion) -> list[str]:
     for each in suggestion.excluded:
         reasons.setdefault(each.reason, []).append(each.line)
     lines += [
-        Text("not a candidate, {why}: {names}", why=Text(why), names=_first_names(names))
+        Text("not a candidate, {why}: {names}", why=Text(why), names=first_names(names))
         for why, names in reasons.items()
     ]
     return lines
-
-
-def _first_names(names: list[str], most: int = 5) -> str:
-    """The first names, and how many more there are."""
-    left = len(names) - most
-    return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")
 
 
 def _file_lines(suggestion: Suggestion) -> Table:

@@ -8,7 +8,7 @@ from typing import Any
 from atc_py.diag import Diagnostic
 from atc_py.report.escape import visible
 from atc_py.report.model.semantics import newer_texts
-from atc_py.report.tables import Table, plain_lines
+from atc_py.report.tables import Table, first_names, plain_lines
 from atc_py.results.layer_comparison import least_text
 from atc_py.results.plan import DtypePlan, PlanPoint
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, plural
@@ -63,7 +63,7 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for line, reason in plan.excluded:
         reasons.setdefault(reason, []).append(line)
-    lines += [Text(reason) + COLON + _first_names(names) for reason, names in reasons.items()]
+    lines += [Text(reason) + COLON + first_names(names) for reason, names in reasons.items()]
     return lines
 
 
@@ -201,12 +201,6 @@ def _estimated(plan: DtypePlan) -> Text:
 
 def _micro(point: PlanPoint) -> str:
     return Text("{left} us", left=f"{point.seconds * _MICRO:.2f}")
-
-
-def _first_names(names: list[str], most: int = 5) -> str:
-    """The first names, and how many more there are."""
-    left = len(names) - most
-    return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")
 
 
 WIDTH, HEIGHT = 720.0, 260.0

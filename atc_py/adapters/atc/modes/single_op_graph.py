@@ -19,6 +19,7 @@ from atc_py.ir import (
     Signature,
     TensorType,
     Value,
+    integer_range,
 )
 from atc_py.target import TargetOp, find_operator, operators
 from atc_py.tensor.dtypes import DType
@@ -115,7 +116,7 @@ class _Builder:
                 count_2=count,
             )
         elif not dtype.is_float:
-            low, high = (0, 1) if dtype is DType.BOOL else _ends(dtype)
+            low, high = (0, 1) if dtype is DType.BOOL else integer_range(dtype)
             wrong = [
                 each for each in values if not isinstance(each, int) or not low <= each <= high
             ]
@@ -199,13 +200,6 @@ def _converted(value: object, kind: str) -> AttrValue | None:
     if kind == "int" and isinstance(value, bool):
         return int(value)
     return value if isinstance(value, bool | int | float | str) else None
-
-
-def _ends(dtype: DType) -> tuple[int, int]:
-    bits = dtype.bits
-    if dtype.value.startswith("u"):
-        return 0, 2**bits - 1
-    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
 def _dtype(value: object) -> DType | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from atc_py.device.ort.body import Body
 from atc_py.device.ort.cells import USUAL, CellActivation, CellOperands, Gates, scan_gru, scan_lstm
+from atc_py.device.ort.regions import real_of
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
@@ -28,10 +29,6 @@ _REVERSE = "REDIRECTIONAL"
 
 _LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 """Which of a layer's directions are reversed."""
-
-
-def _real(body: Body) -> DType:
-    return DType.FLOAT64 if body.node.dtype() is DType.FLOAT64 else DType.FLOAT32
 
 
 def _optional(body: Body, position: int) -> str:
@@ -54,10 +51,10 @@ def dynamic_rnn(body: Body) -> Sequence[str]:
     layer = _one_direction(body, (w, r, b), hidden, 3, (4, 5))
     unread = [at in node.unread or at >= len(node.outputs) for at in range(3)]
     plain = unread[2] and (unread[1] or not layer.lengths)
-    if plain and _real(body) is DType.FLOAT32:
+    if plain and real_of(body) is DType.FLOAT32:
         y = _plain(body, "LSTM", layer, {})
         return [y, "" if unread[1] else y, ""][: len(node.outputs)]
-    _, _, *results = scan_lstm(body, _flat(body, layer), Gates(_real(body), USUAL))
+    _, _, *results = scan_lstm(body, _flat(body, layer), Gates(real_of(body), USUAL))
     return results[: len(node.outputs)]
 
 
@@ -69,10 +66,10 @@ def dynamic_gru(body: Body) -> Sequence[str]:
     w, r = (_turned(body, at, "turned", every, np.arange(wide)) for at in (1, 2))
     layer = _one_direction(body, (w, r, _gru_bias(body, wide)), hidden, 5, (6,))
     after, unread = node.flag("reset_after"), 1 in node.unread or len(node.outputs) == 1
-    if (unread or not layer.lengths) and _real(body) is DType.FLOAT32:
+    if (unread or not layer.lengths) and real_of(body) is DType.FLOAT32:
         y = _plain(body, "GRU", layer, {"linear_before_reset": after})
         return [y, "" if unread else y][: len(node.outputs)]
-    gates = Gates(_real(body), USUAL[:2], reset_after=after)
+    gates = Gates(real_of(body), USUAL[:2], reset_after=after)
     _, *results = scan_gru(body, _flat(body, layer), gates)
     return results[: len(node.outputs)]
 
@@ -127,7 +124,7 @@ def _flat(body: Body, layer: CellOperands) -> CellOperands:
 def _turned(body: Body, position: int, form: str, rows: slice, columns: Array) -> str:
     """Rows of a matrix, with columns in another order, turned [1, columns, rows]."""
     if position in body.node.constants:
-        wide = _real(body).numpy
+        wide = real_of(body).numpy
         return body.form(position, form, lambda data: data[rows][:, columns].T[None].astype(wide))
     picked = body.x(position)
     if rows != slice(None):
@@ -138,7 +135,7 @@ def _turned(body: Body, position: int, form: str, rows: slice, columns: Array) -
 
 def _lstm_bias(body: Body, columns: Array, forget_bias: float) -> str:
     """The bias of the input, and zeros for the state [1, 8 * hidden]."""
-    wide, hidden = _real(body), len(columns) // 4
+    wide, hidden = real_of(body), len(columns) // 4
     more = np.zeros(len(columns), wide.numpy)
     more[2 * hidden : 3 * hidden] = forget_bias
 
@@ -162,7 +159,7 @@ def _gru_bias(body: Body, wide: int) -> str:
     """The biases of input and state [1, 6 * hidden], or an empty name."""
     if not (body.node.has(3) or body.node.has(4)):
         return ""
-    zeros = body.const(np.zeros(wide), _real(body))
+    zeros = body.const(np.zeros(wide), real_of(body))
     parts = [_optional(body, at) or zeros for at in (3, 4)]
     return body.add("Unsqueeze", body.add("Concat", *parts, axis=0), body.ints(0))
 
@@ -188,7 +185,7 @@ def _layer(body: Body, op_type: str, option: str, *, states: int) -> Sequence[st
     activations, clip = _activations(body), max(node.number("clip"), 0.0)
     directions = _LAYERS[node.text("direction")]
     usual = activations == [*USUAL[:count]] * len(directions)
-    if usual and not clip and _real(body) is DType.FLOAT32 and 0 not in node.shape():
+    if usual and not clip and real_of(body) is DType.FLOAT32 and 0 not in node.shape():
         operands = [_optional(body, at) for at in range(node.count)]
         if node.has(4):
             operands[4] = body.own(4)
@@ -205,7 +202,7 @@ def _layer(body: Body, op_type: str, option: str, *, states: int) -> Sequence[st
         chosen = tuple(activations[at * count :][:count])
         chosen_option = bool(node.integer(option))
         gates = Gates(
-            _real(body), chosen, clip or None, coupled=chosen_option, reset_after=chosen_option
+            real_of(body), chosen, clip or None, coupled=chosen_option, reset_after=chosen_option
         )
         scan = scan_lstm if states == 2 else scan_gru  # noqa: PLR2004  (units and cells)
         found = scan(body, _part(body, at, reverse, states), gates)

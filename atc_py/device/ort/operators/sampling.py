@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from atc_py.device.ort.body import Body
+from atc_py.device.ort.regions import real_of
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
@@ -15,10 +16,6 @@ _PARTS = 3
 """What offsets hold of a point: x, y, weight."""
 
 
-def _real(body: Body) -> DType:
-    return DType.FLOAT64 if body.node.dtype() is DType.FLOAT64 else DType.FLOAT32
-
-
 @emulates("GridSampler2D")
 def grid_sampler_2d(body: Body) -> str:
     """Write each image at the positions of its grid, which are -1 to 1 from edge to edge.
@@ -26,7 +23,7 @@ def grid_sampler_2d(body: Body) -> str:
     What is no number is the first pixel, or one before the image; so is, where it cannot be
     reflected, an infinity.
     """
-    node, dtype, grid = body.node, _real(body), body.x(1)
+    node, dtype, grid = body.node, real_of(body), body.x(1)
     padding = node.text("padding_mode")
     odd = grid if padding == "border" else body.add("Sub", grid, grid)
     odd = body.add("IsNaN", odd)
@@ -59,7 +56,7 @@ def deformable_offsets(body: Body) -> str:
     Pixels become rows of channels, with a row of zeros after the last, which is what a point
     outside finds.
     """
-    node, dtype = body.node, _real(body)
+    node, dtype = body.node, real_of(body)
     (images, channels, height, width), groups = node.shape(), node.integer("deformable_groups")
     down, across, windows = _points(body)
     high, wide = node.integers("ksize")
@@ -105,7 +102,7 @@ def _points(body: Body) -> tuple[np.ndarray, np.ndarray, tuple[int, int]]:
 
 def _held(body: Body, at: str, size: int) -> str:
     """Coordinates, those far outside an axis just outside; what is no number before it."""
-    dtype = _real(body)
+    dtype = real_of(body)
     held = body.add("Clip", at, body.const(-2, dtype), body.const(size + 1, dtype))
     return body.add("Where", body.add("IsNaN", at), body.const(-2, dtype), held)
 
@@ -119,7 +116,7 @@ def _bilinear(body: Body, pixels: str, at: tuple[str, str], sizes: Sequence[int]
         at: rows and columns [..., positions, 1].
         sizes: height and width.
     """
-    dtype = _real(body)
+    dtype = real_of(body)
     one = body.const(1, dtype)
     first = [body.add("Floor", each) for each in at]
     after = [body.add("Sub", each, floor) for each, floor in zip(at, first, strict=True)]
@@ -137,7 +134,7 @@ def _bilinear(body: Body, pixels: str, at: tuple[str, str], sizes: Sequence[int]
 
 def _place(body: Body, row: str, column: str, sizes: Sequence[int]) -> str:
     """Place of a pixel among all of its image; the last one where it is outside."""
-    dtype, (height, width) = _real(body), sizes
+    dtype, (height, width) = real_of(body), sizes
     zero = body.const(0, dtype)
     inside = ""
     for value, size in ((row, height), (column, width)):

@@ -6,6 +6,7 @@ Lengths may be computed in the run, so that places are worked out by nodes.
 import numpy as np
 
 from atc_py.device.ort.body import Body
+from atc_py.device.ort.regions import real_of
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
@@ -33,7 +34,7 @@ def moving_sum(body: Body) -> str:
     Alpha is laid out like the result, as a diagonal of blocks with 0 beside them, so that a
     convolution with ones adds up frames of the same sequence alone.
     """
-    node, dtype = body.node, _real(body)
+    node, dtype = body.node, real_of(body)
     if 0 in node.outputs[0].dims:
         rows, columns = node.outputs[0].shape
         return body.const(np.empty((rows, columns)), dtype)
@@ -51,10 +52,6 @@ def moving_sum(body: Body) -> str:
     )
     y = body.add("Mul", body.add("Squeeze", sums, body.ints(1)), body.add("Sigmoid", energy))
     return body.add("Where", inside, y, body.const(0, dtype))
-
-
-def _real(body: Body) -> DType:
-    return DType.FLOAT64 if body.node.dtype() is DType.FLOAT64 else DType.FLOAT32
 
 
 def _places(body: Body) -> tuple[str, str]:
