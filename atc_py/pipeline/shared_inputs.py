@@ -9,7 +9,7 @@ import msgspec
 from atc_py.kernels.kernels import SourceMemo
 from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.fusion.switch_file import Switches, read_switches
-from atc_py.passes.manager import PIPELINE, check_names
+from atc_py.passes.pipeline import PIPELINE, check_names
 from atc_py.passes.precision.model_names import check_soc
 from atc_py.pipeline.proposal.judging import Judge, judge_of
 from atc_py.spec import Library, specifications

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from atc_py.diag import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED, Diagnostic, Place, Sink
-from atc_py.passes.base import Pass
 from atc_py.passes.fusion.atc_rules import ALWAYS_ON, KNOWN, LEFT_ON_BY_ALL
+from atc_py.passes.pipeline import PassRow
 from atc_py.system.input_files import read_text
 from atc_py.text import Text
 
@@ -49,7 +49,7 @@ class _Entry:
     place: Place = field(compare=False)
 
 
-def read_switches(path: Path, passes: Sequence[type[Pass]]) -> Switches:
+def read_switches(path: Path, passes: Sequence[PassRow]) -> Switches:
     """The switches in the file at `path`, of `passes`.
 
     Raises:
@@ -130,8 +130,8 @@ def _entry(name: str, word: object, section: str, place: Place, sink: Sink) -> I
         yield _Entry(name, found, section, place)
 
 
-def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switches:
-    by_name: dict[str, list[type[Pass]]] = {}
+def _switched(entries: Iterable[_Entry], passes: Sequence[PassRow]) -> Switches:
+    by_name: dict[str, list[PassRow]] = {}
     for row in passes:
         for name in (row.name, *row.atc_names):
             by_name.setdefault(name, []).append(row)
@@ -151,14 +151,14 @@ def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switch
     return Switches(frozenset(off), tuple(warnings))
 
 
-def _is_reached(row: type[Pass], entry: _Entry) -> bool:
+def _is_reached(row: PassRow, entry: _Entry) -> bool:
     """True if "ALL" reaches a pass; lines know no sections, and on reaches every pass."""
     if entry.section and row.ub_fusion is not (entry.section == _UB):
         return False
     return row.optional and (entry.is_on or LEFT_ON_BY_ALL.isdisjoint(row.atc_names))
 
 
-def _problem(entry: _Entry, rows: Sequence[type[Pass]]) -> Text:
+def _problem(entry: _Entry, rows: Sequence[PassRow]) -> Text:
     """The reason why an entry switches nothing, or nothing."""
     if not rows:
         known = entry.name == _ALL or entry.name in KNOWN
