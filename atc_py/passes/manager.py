@@ -74,7 +74,7 @@ def _run(row: PassRow, graph: Graph, context: PassContext) -> PassRun:
             )
         )
     started = time.perf_counter()
-    changes = row.load()().run(graph, context) if row.has_work(graph) else 0
+    changes: int = row.load()().run(graph, context) if row.has_work(graph) else 0
     if changes:
         graph.sort()
     if row.ensures is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
 
@@ -10,9 +10,6 @@ from atc_py.diag import REQUIRED_PASS, UNKNOWN_PASS
 from atc_py.ir import Graph, Phase
 from atc_py.target import VIEWS
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.passes.base import Pass
 
 
 class PassRow(msgspec.Struct, frozen=True):
@@ -42,10 +39,10 @@ class PassRow(msgspec.Struct, frozen=True):
     requires: Phase = Phase.LOWERED
     ensures: Phase | None = None
 
-    def load(self) -> "type[Pass]":
-        """The class of the pass."""
+    def load(self) -> type[Any]:
+        """The class of the pass, a `passes.base.Pass`."""
         module, _, name = self.place.rpartition(".")
-        loaded: type[Pass] = getattr(import_module(f"{__package__}.{module}"), name)
+        loaded: type[Any] = getattr(import_module(f"{__package__}.{module}"), name)
         return loaded
 
     def has_work(self, graph: Graph) -> bool:
