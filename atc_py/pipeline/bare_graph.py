@@ -10,8 +10,7 @@ from atc_py.ir import Engine, Graph
 from atc_py.kernels.kernels import KernelSet, emit_kernels
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import format_ranges
-from atc_py.package.contents import PackageContents
-from atc_py.package.schema import ATC_CMDLINE, INPUT_RANGES
+from atc_py.package.schema import ATC_CMDLINE, INPUT_RANGES, PackageContents
 from atc_py.package.writer import WrittenModel, write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.layout.reasons import layout_record

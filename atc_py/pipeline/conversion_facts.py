@@ -4,8 +4,7 @@ from atc_py import __version__
 from atc_py.kernels.kernels import KernelSet
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import format_ranges
-from atc_py.package.contents import PackageContents
-from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES
+from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES, PackageContents
 from atc_py.passes.base import PassFusions
 from atc_py.passes.layout.reasons import layout_record
 from atc_py.passes.pipeline import PIPELINE

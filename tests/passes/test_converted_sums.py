@@ -14,8 +14,8 @@ from atc_py.cost.network import network_cost
 from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
+from atc_py.package.schema import PackageContents
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.merge_conversions import MergeDequantPass, MergeRequantPass
 from atc_py.passes.manager import run_passes
