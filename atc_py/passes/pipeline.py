@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from atc_py.diag import REQUIRED_PASS, UNKNOWN_PASS
+from atc_py.diag import REQUIRED_PASS, UNKNOWN_PASS, Diagnostic
 from atc_py.ir import Graph, Phase
 from atc_py.target import VIEWS
 from atc_py.text import Text
@@ -48,6 +48,18 @@ class PassRow(msgspec.Struct, frozen=True):
     def has_work(self, graph: Graph) -> bool:
         """True unless the graph has none of the operators that the pass begins at."""
         return self.anchors is None or any(node.op in self.anchors for node in graph.nodes)
+
+
+class Switches(msgspec.Struct, frozen=True):
+    """The contents of a switch file.
+
+    Attributes:
+        disabled: our names of the passes that do not run.
+        warnings: names that switch nothing, each with its reason.
+    """
+
+    disabled: frozenset[str] = frozenset()
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 _QUANTIZED = ("AscendQuant", "AscendRequant", "AscendRequantS16")

@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from atc_py.diag import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED, Diagnostic, Place, Sink
+from atc_py.diag import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED, Place, Sink
 from atc_py.passes.fusion.atc_rules import ALWAYS_ON, KNOWN, LEFT_ON_BY_ALL
-from atc_py.passes.pipeline import PassRow
+from atc_py.passes.pipeline import PassRow, Switches
 from atc_py.system.input_files import read_text
 from atc_py.text import Text
 
@@ -25,18 +23,6 @@ _ALL = "ALL"
 _WORDS = {"on": True, "off": False}
 _MOST_BYTES = 1 << 20
 """A switch file names passes, of which there are some dozens."""
-
-
-class Switches(msgspec.Struct, frozen=True):
-    """The contents of a switch file.
-
-    Attributes:
-        disabled: our names of the passes that do not run.
-        warnings: names that switch nothing, each with its reason.
-    """
-
-    disabled: frozenset[str] = frozenset()
-    warnings: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
