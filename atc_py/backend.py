@@ -167,7 +167,6 @@ def _by_name(inputs: Any, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
 def _outputs(
     node: onnx.NodeProto, given: Sequence[tuple[np.dtype[Any], tuple[int, ...]]] | None
 ) -> list[onnx.ValueInfoProto]:
-    """The node's outputs, with types where they are given."""
     names = [name for name in node.output if name]
     if given is None:
         return [onnx.ValueInfoProto(name=name) for name in names]

@@ -98,9 +98,20 @@ def check(  # noqa: PLR0913  (one parameter an option)
     rendered = partial(_rendered, form, document, limit, found, file_graphs)
     _write(document, files, partial(rendered, verbose=verbose))
     if "--output" in files and not as_json:
-        _print_lines(document, files["--output"])
+        from atc_py.report.check.text import verdict_lines
+        from atc_py.report.escape import visible
+
+        where = visible(spoken(Text("report: {path}", path=files["--output"])))
+        for line in [*verdict_lines(document), where]:
+            print_line(line)
     elif form == "text":
-        _print_text(document, verbose=verbose)
+        from atc_py.report.check.text import check_blocks
+
+        for block in check_blocks(document, verbose=verbose):
+            if isinstance(block, str):
+                print_line(block)
+            else:
+                print_tables([block])
     else:
         print_bytes(rendered().encode("utf-8"))
     context.exit(exit_status(document, limit))
@@ -109,7 +120,6 @@ def check(  # noqa: PLR0913  (one parameter an option)
 def _checked(
     models: list[Path], given: dict[str, Any], *, with_graphs: bool
 ) -> tuple[CheckReport, dict[str, FileGraph] | None]:
-    """Check the models by the options that are `given`, and read their graphs; show the progress."""
     from atc_py import api
 
     file_graphs: dict[str, FileGraph] | None = {} if with_graphs else None
@@ -121,11 +131,7 @@ def _checked(
 
 
 def _files(output: str | None, check_report: str | None, models: list[Path]) -> dict[str, Path]:
-    """The files to write, by option.
-
-    Raises:
-        AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be an output file.
-    """
+    """The files to write, by option."""
     from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 
@@ -162,7 +168,6 @@ def _rendered(
 
 
 def _write(document: CheckDocument, files: dict[str, Path], rendered: Callable[[], str]) -> None:
-    """Write the files, or none of them if one cannot be opened."""
     if not files:
         return
     from atc_py.report.check.atc_lines import check_atc
@@ -177,21 +182,3 @@ def _write(document: CheckDocument, files: dict[str, Path], rendered: Callable[[
         for option, text in texts.items():
             file = stack.enter_context(atomic_write(files[option]))
             file.write(text.encode("utf-8"))
-
-
-def _print_lines(document: CheckDocument, path: Path) -> None:
-    from atc_py.report.check.text import verdict_lines
-    from atc_py.report.escape import visible
-
-    for line in [*verdict_lines(document), visible(spoken(Text("report: {path}", path=path)))]:
-        print_line(line)
-
-
-def _print_text(document: CheckDocument, *, verbose: bool) -> None:
-    from atc_py.report.check.text import check_blocks
-
-    for block in check_blocks(document, verbose=verbose):
-        if isinstance(block, str):
-            print_line(block)
-        else:
-            print_tables([block])

@@ -101,7 +101,6 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 
 
 def _close(line: str, findings: Iterable[Diagnostic]) -> None:
-    """Print the line on the suggestion, if any, and the findings."""
     if line:
         print_line(line)
     print_diagnostics(findings, as_json=False)
@@ -147,7 +146,6 @@ def _report(
 
 
 def _print_lines(done: LayerComparison, path: Path) -> None:
-    """Print the report's first lines, and where it is."""
     from atc_py.report.escape import visible
     from atc_py.report.layers.text import layer_lines
 

@@ -65,7 +65,6 @@ def compare_each_gear(
 
 
 def _report(text: str, form: str, path: Path | None, done: GearComparisons) -> None:
-    """Write the report or print it; as JSON it is printed in any case."""
     if path is not None:
         write_text(text, path)
     if form == "json" or (form == "html" and path is None):
@@ -91,7 +90,6 @@ def _rendered(
 
 
 def _lines(done: GearComparisons, path: Path) -> Iterator[str]:
-    """Yield the first line on each gear, and the name of the page."""
     from atc_py.report.escape import visible
     from atc_py.report.layers.gears import gear_title
 

@@ -97,7 +97,6 @@ def suggestion_line(done: LayerComparison, keep: Path | None) -> str:
 
 
 def _write_suggestion(done: LayerComparison, path: Path) -> bool:
-    """Write the nodes to keep; return False if there are none."""
     if done.suggestion is None or not done.suggestion.kept:
         return False
     write_text(done.suggestion.text, path)

@@ -93,11 +93,7 @@ def _settings(cli: click.Group, keys: Sequence[str], found: Config | None) -> It
 
 
 def _command_of(cli: click.Group, keys: Sequence[str]) -> click.Command:
-    """The command that `keys` name.
-
-    Raises:
-        click.UsageError: there is none, or none that a file configures.
-    """
+    """The command that `keys` name."""
     command: click.Command | None = cli
     for key in keys:
         inner = (

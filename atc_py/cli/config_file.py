@@ -42,11 +42,7 @@ class Config(NamedTuple):
 
 
 def find_config(folder: Path, commands: Sequence[str]) -> Config | None:
-    """The configuration that holds in `folder`; None where there is none.
-
-    Args:
-        folder: where to begin; its parents follow.
-        commands: names of the commands that a table may have.
+    """The configuration that holds in `folder` or the nearest one above it; None without any.
 
     Raises:
         AtcError: BAD_CONFIG for a file that is not TOML or names a command that does not exist;
@@ -69,12 +65,6 @@ def configured(
     config: Config, command: click.Command, keys: Sequence[str], args: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The values that the file gives for a command, by parameter, and by subcommand.
-
-    Args:
-        config: the file.
-        command: the command.
-        keys: its name, with those of the groups before it.
-        args: the command line after it; what it gives overrides rivals in the file.
 
     Raises:
         AtcError: BAD_CONFIG for an option or a value that the command does not take.
@@ -142,11 +132,7 @@ def _tables(path: Path, *, shared: bool) -> Mapping[str, Any] | None:
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
-    """The document.
-
-    Raises:
-        AtcError: BAD_CONFIG for what is not TOML.
-    """
+    """The document."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -161,7 +147,6 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 
 
 def _check_table(path: Path, name: str, table: object, known: Sequence[str]) -> None:
-    """Refuse an entry that is not the table of a command."""
     place = Place(str(path), field=name)
     if name not in known:
         raise _unknown(
@@ -196,11 +181,7 @@ def _of_group(
 def _value(
     command: click.Command, param: click.Parameter, value: object, folder: Path, place: Place
 ) -> object:
-    """A value as the option takes it; paths are relative to the file's folder.
-
-    Raises:
-        AtcError: BAD_CONFIG for a value that it does not take.
-    """
+    """A value as the option takes it; paths are relative to the file's folder."""
     if isinstance(param, click.Option) and param.is_flag:
         if not isinstance(value, bool):
             raise _bad_value(value, Text("true or false"), place)
@@ -225,7 +206,6 @@ def _value(
 
 
 def _is_rival(command: click.Command, name: str, args: Sequence[str]) -> bool:
-    """True if the command line gives what excludes the parameter called `name`."""
     rivals = {each for group in _RIVALS if name in group for each in group} - {name}
     options = {option for param in command.params if param.name in rivals for option in param.opts}
     return any(arg.partition("=")[0] in options for arg in args)

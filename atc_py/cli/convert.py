@@ -170,7 +170,6 @@ def _print_refusal(error: AtcError) -> None:
 
 
 def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount) -> None:
-    """Print the conversion, and where the passes called `why_not` nearly applied."""
     if amount is Amount.NOTHING:
         return
     if amount is Amount.SUMMARY:

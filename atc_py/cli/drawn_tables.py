@@ -22,13 +22,7 @@ _INDENT = 6
 
 
 def draw_table(table: Table, *, err: bool, narrow: bool) -> None:
-    """Draw a table that is safe to show, in the language of the commands.
-
-    Args:
-        table: the table.
-        err: draw it on standard error.
-        narrow: shorten texts in the middle where the terminal is too narrow for them.
-    """
+    """Draw a table, safe to show, in the language of the commands; `narrow` shortens its texts."""
     console = Console(stderr=err)
     if narrow:
         table = narrowed(table, console.width, _BETWEEN)
@@ -42,7 +36,6 @@ def draw_table(table: Table, *, err: bool, narrow: bool) -> None:
 
 
 def _drawn(table: Table, *, named: bool) -> RichTable:
-    """A table whose numbers stay whole; texts are broken where they must be."""
     drawn = RichTable(box=SIMPLE, show_header=named)
     for at, (name, right) in enumerate(table.headings()):
         drawn.add_column(
@@ -66,7 +59,6 @@ def _least_width(table: Table) -> int:
 
 
 def _word(table: Table, at: int) -> int:
-    """The columns of the longest word of a column, up to what a word may take."""
     words = (word for row in table.rows for word in row[at].split())
     return min(max(map(columns, (*table.headings()[at][0].split(), *words)), default=0), _LEAST)
 

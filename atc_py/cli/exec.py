@@ -105,11 +105,7 @@ def program(  # noqa: PLR0913  (one parameter an option)
 
 
 def _report_files(given: Sequence[str]) -> list[Path]:
-    """The files for reports.
-
-    Raises:
-        AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be a report.
-    """
+    """The files for reports."""
     from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 
@@ -141,7 +137,6 @@ def _session(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _say(notice: Notice) -> None:
-    """Print what a process of the program wants said."""
     from atc_py.diag import Severity
     from atc_py.report.diagnostics import level_text
     from atc_py.report.escape import clipped

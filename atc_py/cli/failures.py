@@ -15,27 +15,20 @@ from atc_py.text import Text, os_reason, verbatim
 
 def failure_status(error: Exception, *, as_json: bool, command: str = "COMMAND") -> int:
     """Print why a command failed; return the exit status."""
-    if isinstance(error, AtcError | click.ClickException):
-        return _print_refusal(error, command, as_json=as_json)
-    if isinstance(error, StdoutError):
-        return _report_unwritten(error)
-    return _unexpected_status(error, as_json=as_json)
-
-
-def _print_refusal(error: AtcError | click.ClickException, command: str, *, as_json: bool) -> int:
-    """Print why the command was refused; return the exit status."""
     if isinstance(error, AtcError):
         return _report(error.diagnostics, error.exit_code, as_json=as_json)
-    return _report([_usage_finding(error, command)], ExitCode.USAGE, as_json=as_json)
-
-
-def _report_unwritten(error: StdoutError) -> int:
-    """Report that standard output could not be written, and return the exit status."""
-    finding = CANNOT_WRITE.diagnostic(
-        Text("cannot write standard output: {strerror}", strerror=os_reason(error)),
-        help=Text("free space, or redirect the output elsewhere"),
-    )
-    return _report([finding], ExitCode.FILE, as_json=False)
+    if isinstance(error, click.ClickException):
+        return _report([_usage_finding(error, command)], ExitCode.USAGE, as_json=as_json)
+    if isinstance(error, StdoutError):
+        finding = CANNOT_WRITE.diagnostic(
+            Text("cannot write standard output: {strerror}", strerror=os_reason(error)),
+            help=Text("free space, or redirect the output elsewhere"),
+        )
+        return _report([finding], ExitCode.FILE, as_json=False)
+    ran_out = exhausted(error)
+    if ran_out is None:
+        return _report([_bug(error)], ExitCode.BUG, as_json=as_json)
+    return _report(ran_out.diagnostics, ran_out.exit_code, as_json=as_json)
 
 
 def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) -> int:
@@ -68,16 +61,7 @@ def _usage_finding(error: click.ClickException, command: str) -> Diagnostic:
     return BAD_OPTION.diagnostic(Text(message), help=help_)
 
 
-def _unexpected_status(error: Exception, *, as_json: bool) -> int:
-    """The exit status after an unexpected error or a failure of the system."""
-    ran_out = exhausted(error)
-    if ran_out is None:
-        return _report([_bug(error)], ExitCode.BUG, as_json=as_json)
-    return _report(ran_out.diagnostics, ran_out.exit_code, as_json=as_json)
-
-
 def _bug(error: Exception) -> Diagnostic:
-    """Build the finding for an unexpected exception; the traceback goes to a log file."""
     from atc_py.cli.bug_log import write_bug_log
 
     where = write_bug_log(error)

@@ -80,12 +80,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
 def _report_file(
     report: str | None, form: str | None, model: Path, output: str | None, *, as_json: bool
 ) -> tuple[Path | None, str]:
-    """The file for the report, None where there is none, and the format of the report.
-
-    Raises:
-        AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be a report, and for formats
-            that contradict each other.
-    """
+    """The file for the report, None where there is none, and the format of the report."""
     from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 

@@ -121,11 +121,7 @@ class SpokenGroup(click.Group):
 
 
 def _refuse_repeated(context: click.Context, args: list[str]) -> None:
-    """Refuse a second value of an option that keeps one: click takes the last without a word.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """Refuse a second value of an option that keeps one: click takes the last without a word."""
     if context.resilient_parsing:
         return
     _, _, given = context.command.make_parser(context).parse_args(args=list(args))
@@ -147,7 +143,6 @@ def _refuse_repeated(context: click.Context, args: list[str]) -> None:
 
 
 def _is_english() -> bool:
-    """True if click's own layout serves."""
     return language() == LANGUAGES[0]
 
 

@@ -109,7 +109,6 @@ def _list(opened: OfflineModel, form: str) -> None:
 def _verify(
     context: click.Context, opened: OfflineModel, form: str, *, sanitize: bool, seed: int
 ) -> None:
-    """Verify the kernels, and exit with an error status if one is wrong."""
     from atc_py.compare.kernels.toolchain import find_compiler
     from atc_py.compare.kernels.verify import verify_kernels
     from atc_py.report.kernel_tables import (

@@ -174,7 +174,6 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _guarded_status(args: list[str]) -> int:
-    """The exit status of the command line `args`."""
     as_json = _wants_json(args)
     speak(wanted_language(args, os.environ))
     if language() != LANGUAGES[0]:

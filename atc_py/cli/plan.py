@@ -105,7 +105,6 @@ def _finish(
     *,
     as_json: bool,
 ) -> int:
-    """Write and print what was found; return the exit status."""
     from atc_py.report.planning.tables import render_plan
 
     path, write, mixed = paths
@@ -123,7 +122,6 @@ def _finish(
 
 
 def _show(text: str, form: str) -> None:
-    """Print the report: lines, which -q leaves out, or a document."""
     if form != "text":
         print_bytes(text.encode("utf-8"))
         return
@@ -132,7 +130,6 @@ def _show(text: str, form: str) -> None:
 
 
 def _write_files(done: DtypePlan, folder: Path) -> list[tuple[str, Path]]:
-    """Write the option files; return the options with them."""
     from atc_py.system.folders import make_folder
 
     texts = {"--keep-dtype": (_KEEP, done.keep_text)}

@@ -96,7 +96,11 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     found = profile_model(model, socs, fit, done, gear, compiled, **compiling)
     if traced is not None:
-        _write_trace(found, traced)
+        from atc_py.report.profile.trace import trace_json
+        from atc_py.system.atomic_files import atomic_write
+
+        with atomic_write(traced) as file:
+            file.write(trace_json(found.costs[0]).encode())
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
 
 
@@ -148,14 +152,6 @@ def _show_calibration(done: Calibration | None, form: str) -> None:
         print_json(calibration_json(done))
     else:
         print_tables(calibration_tables(done))
-
-
-def _write_trace(done: Profile, path: Path) -> None:
-    from atc_py.report.profile.trace import trace_json
-    from atc_py.system.atomic_files import atomic_write
-
-    with atomic_write(path) as file:
-        file.write(trace_json(done.costs[0]).encode())
 
 
 def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None) -> str:

@@ -96,7 +96,6 @@ def shown_progress() -> Iterator[Progress]:
 
 
 def _paint(progress: Progress, ended: threading.Event) -> None:
-    """Paint the line until the work has ended, and erase it."""
     if ended.wait(PATIENCE):
         return
     while True:
@@ -122,6 +121,5 @@ def _of_conversion(stage: str) -> str:
 
 
 def _minutes(seconds: float) -> str:
-    """`1:05`."""
     whole = round(seconds)
     return f"{whole // _MINUTE}:{whole % _MINUTE:02d}"

@@ -17,7 +17,6 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
 from atc_py.options.quantize_options import BOTH, RewriteOptions
 from atc_py.quantizing.options import QuantizeOptions
-from atc_py.results.quantization import FloatQuantization
 from atc_py.text import Text
 
 _SAMPLES = ("data", "random", "record")
@@ -115,7 +114,11 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
             on_stage=on_stage,
         )
     if report is not None:
-        _write_report(done, report)
+        from atc_py.report.quantizing.formats import render_quantization
+        from atc_py.system.atomic_files import atomic_write
+
+        with atomic_write(report) as file:
+            file.write(render_quantization(done, report).encode("utf-8"))
     if as_json:
         print_json(done.as_json())
         return
@@ -124,11 +127,7 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
 
 
 def _report_path(report: str | None, model: Path) -> Path | None:
-    """The path of the report; None where there is none.
-
-    Raises:
-        AtcError: BAD_OPTION or CANNOT_WRITE.
-    """
+    """The path of the report; None where there is none."""
     from atc_py.options.output_paths import output_file
     from atc_py.report.quantizing.formats import check_ending
 
@@ -137,14 +136,6 @@ def _report_path(report: str | None, model: Path) -> Path | None:
     path = output_file(report, [model], "--report")
     check_ending(path)
     return path
-
-
-def _write_report(done: FloatQuantization, path: Path) -> None:
-    from atc_py.report.quantizing.formats import render_quantization
-    from atc_py.system.atomic_files import atomic_write
-
-    with atomic_write(path) as file:
-        file.write(render_quantization(done, path).encode("utf-8"))
 
 
 def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
@@ -167,11 +158,7 @@ def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _refuse(context: click.Context, names: set[str] | frozenset[str], why: str) -> None:
-    """Refuse options that were given.
-
-    Raises:
-        click.UsageError: one of them was.
-    """
+    """Refuse options that were given."""
     from click.core import ParameterSource
 
     for parameter in context.command.params:

@@ -181,7 +181,6 @@ def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    """An option's values as they are written on a command line."""
     if isinstance(value, dict):
         pairs = (
             (name, each if isinstance(each, tuple) else (each,)) for name, each in value.items()
@@ -200,7 +199,6 @@ def _write(found: Sequence[ModelSummary], path: Path, language: str) -> None:
 
 
 def _suggestions(found: Sequence[ModelSummary], keep: Path | None) -> list[str]:
-    """Write the nodes to keep in float32, and return a line about their file."""
     compared = [each.comparison for each in found if each.comparison is not None]
     lines = [comparing_options.suggestion_line(each, keep) for each in compared]
     return [line for line in lines if line]

@@ -173,11 +173,7 @@ def _launches_shown(model: Model, on_stage: Callable[[str], None]) -> Iterator[N
 
 
 def _archive(given: str, model: Path) -> Path:
-    """The file for all outputs.
-
-    Raises:
-        AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be one.
-    """
+    """The file for all outputs."""
     from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 

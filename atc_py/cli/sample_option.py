@@ -17,11 +17,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+")
 def _chosen(
     _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
 ) -> int | tuple[str, ...]:
-    """A number of random samples, or the files of samples.
-
-    Raises:
-        click.UsageError: a number is less than 1, or not alone.
-    """
+    """A number of random samples, or the files of samples."""
     if not given:
         return 1
     numbers = [text for text in given if _NUMBER.fullmatch(text)]
@@ -34,10 +30,6 @@ def _chosen(
 
 def number_of_samples(option: str, text: str) -> int:
     """A number of random samples.
-
-    Args:
-        option: the option, for the message.
-        text: digits, after a sign at most.
 
     Raises:
         click.UsageError: the number is not from 1 to MOST_RANDOM.

@@ -50,7 +50,8 @@ class _Guard(io.FileIO):
                 # Another process has made the stream non-blocking, and its reader is slow.
                 select.select((), (self,), ())
         except OSError as error:
-            self._discard_output()
+            with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+                os.dup2(nowhere.fileno(), self.fileno())
             self._refused(error)
             return memoryview(data).nbytes
         return written
@@ -58,14 +59,8 @@ class _Guard(io.FileIO):
     def _refused(self, error: OSError) -> None:
         """Raise the system's error, unless it is to be ignored."""
 
-    def _discard_output(self) -> None:
-        with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
-            os.dup2(nowhere.fileno(), self.fileno())
-
 
 class _Stdout(_Guard):
-    """Standard output."""
-
     def _refused(self, error: OSError) -> None:
         """Raise the error unless the reader closed the pipe."""
         if not isinstance(error, BrokenPipeError):

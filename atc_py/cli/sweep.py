@@ -159,15 +159,7 @@ def _made(
     *,
     quiet: bool,
 ) -> SweepRun:
-    """Make the rows, and show the progress.
-
-    Args:
-        models: as they were given.
-        axes: SoCs, modes and lists.
-        chosen: options of the rows.
-        place: processes or the cluster that make them, and the folder of results.
-        quiet: show nothing.
-    """
+    """Make the rows, and show the progress."""
     from atc_py.adapters.sweep.grid import combinations_of, named_models
     from atc_py.adapters.sweep.kept import KeptRows
     from atc_py.adapters.sweep.run import run_sweep
@@ -184,11 +176,7 @@ def _made(
 
 
 def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
-    """The values of an axis, which must have one.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """The values of an axis, which must have one."""
     if not values:
         raise BAD_OPTION.error(
             Text("{option} names no value", option=option),
@@ -231,12 +219,7 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
 
 
 def _samples(text: str) -> int | Path:
-    """A number of samples, or where they are.
-
-    Raises:
-        AtcError: BAD_OPTION for neither.
-        click.UsageError: the number is out of range.
-    """
+    """A number of samples, or where they are."""
     if text.isascii() and text.isdigit():
         return number_of_samples("--compare", text)
     if exists(text):

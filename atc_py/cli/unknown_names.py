@@ -73,7 +73,6 @@ def _folded(option: str) -> str:
 
 
 def _is_of_atc(name: str) -> bool:
-    """True if atc has the option."""
     from atc_py.adapters.atc.options import OPTIONS
 
     return name in OPTIONS

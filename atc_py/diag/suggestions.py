@@ -12,14 +12,7 @@ _COMPARED = 50
 
 
 def nearest(name: str, known: Iterable[str], count: int, likeness: float = 0.6) -> list[str]:
-    """The `known` names most similar to `name`, nearest first; none if it is overlong.
-
-    Args:
-        name: as it was written, perhaps by a hostile tool.
-        known: the right names, which are few and short.
-        count: how many to find at most.
-        likeness: between 0 for any name and 1 for the same one.
-    """
+    """The `known` names most like `name` (1 is the same), nearest first; none if it is overlong."""
     if len(name) > _LONGEST:
         return []
     import difflib  # most runs misspell nothing

@@ -44,10 +44,6 @@ _GATHERING = 10.0
 def open_cluster(address: str, memory: int | None) -> TaskExecutor:
     """The executor of a cluster, whose workers have this version of atc-py.
 
-    Args:
-        address: of its scheduler.
-        memory: bytes that a task may take; None for a share of what the worker's machine has.
-
     Raises:
         AtcError: NO_DISTRIBUTED, CLUSTER_FAILED, WORKER_VERSION.
     """
@@ -79,8 +75,6 @@ def open_cluster(address: str, memory: int | None) -> TaskExecutor:
 
 
 class _Cluster(TaskExecutor):
-    """Tasks on the workers of a Dask cluster."""
-
     elsewhere = True
 
     def __init__(self, client: Client, address: str, memory: int | None) -> None:
@@ -154,11 +148,7 @@ class _Cluster(TaskExecutor):
             super()._abandon(futures)
 
     def _answer(self, future: Future[TaskAnswer]) -> TaskAnswer:
-        """The answer of a task.
-
-        Raises:
-            AtcError: the cluster is lost, or the worker has another version.
-        """
+        """The answer of a task."""
         from distributed import KilledWorker
 
         try:
@@ -196,11 +186,7 @@ _ALL: list[Lane] = []
 
 
 def _run(call: bytes, limits: TaskLimits, version: str) -> TaskAnswer:
-    """Run a task in a process of this worker's thread.
-
-    Raises:
-        AtcError: WORKER_VERSION; the worker came after the others were asked.
-    """
+    """Run a task in a process of this worker's thread."""
     if version != __version__:
         raise _other_version({_here(): __version__}, version)
     lane = getattr(_LANES, "lane", None)
@@ -236,11 +222,7 @@ def _version() -> str:
 
 
 def _check_versions(client: Client) -> None:
-    """Refuse workers of another version.
-
-    Raises:
-        AtcError: WORKER_VERSION naming each such worker.
-    """
+    """Refuse workers of another version."""
     versions: Mapping[str, Any] = client.run(_version, on_error="return")
     unfit = {}
     for worker, version in versions.items():
@@ -272,7 +254,6 @@ def _other_version(unfit: Mapping[str, str], own: str) -> AtcError:
 
 
 def _failed(address: str, what: str) -> AtcError:
-    """Build the error for a cluster that is not there."""
     return CLUSTER_FAILED.error(
         Text("the Dask scheduler at {address} {what}", address=address, what=what)
     )

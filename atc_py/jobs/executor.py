@@ -43,7 +43,6 @@ class HereExecutor(TaskExecutor):
     def _submit(
         self, function: Callable[[T], Any], task: T, seconds: float | None
     ) -> Future[TaskAnswer]:
-        """Run a task at once."""
         done: Future[TaskAnswer] = Future()
         done.set_result(called(function, task, memory_limit()))
         return done
@@ -53,13 +52,7 @@ class ProcessExecutor(TaskExecutor):
     """Tasks in processes of this machine: a thread for each process, which waits for it."""
 
     def __init__(self, jobs: int, memory: int, enforced: int | None) -> None:
-        """Prepare processes, which start as tasks come.
-
-        Args:
-            jobs: how many.
-            memory: bytes that the data of a task may take.
-            enforced: bytes at which a process is killed; None for any.
-        """
+        """Prepare processes, which start as tasks come, and are killed at `enforced` bytes."""
         self.jobs = jobs
         self._memory = memory
         self._enforced = enforced
@@ -134,6 +127,5 @@ def open_executor(
 
 
 def _default_jobs(task_bytes: int | None) -> int:
-    """As many processes as there are cores, or fewer where memory is short."""
     allowed = memory_limit() // (task_bytes or _TASK)
     return max(1, min(usable_cores(), allowed))

@@ -64,13 +64,7 @@ class Lane:
         return self._worker.closed
 
     def run(self, call: bytes, memory: int, limits: TaskLimits) -> TaskAnswer:
-        """The answer to a task.
-
-        Args:
-            call: the pickled function and task.
-            memory: bytes that its data may take; it is refused more.
-            limits: at which the process is killed.
-        """
+        """The answer to a pickled function and task, whose data may take so many bytes."""
         request = pickle.dumps((call, memory))
         answer = TaskAnswer()
         for _ in range(ATTEMPTS):
@@ -86,7 +80,6 @@ class Lane:
         self._worker.close()
 
     def _attempt(self, request: bytes, limits: TaskLimits) -> TaskAnswer:
-        """Do a task once."""
         try:
             self._worker.start()
             (data,) = self._worker.ask(

@@ -25,11 +25,7 @@ NOT_COMPARED = NOT_REPORTED | _GEARS | {"templates", "replace_shapes", "atc_cmdl
 
 
 def _positive(name: str, count: int | None) -> int | None:
-    """A count of 1 or more, or None.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """A count of 1 or more, or None."""
     if count is not None and count < 1:
         raise BAD_OPTION.error(
             Text("{name} must be 1 or more, found {count}", name=name, count=count)

@@ -115,11 +115,7 @@ class QuantBias(Enum):
 
 
 def _look_up(option: str, known: Mapping[Any, _V], value: object, hint: Text | None = None) -> _V:
-    """Meaning of a keyword's value; True is no number.
-
-    Raises:
-        AtcError: BAD_OPTION for any other value.
-    """
+    """Meaning of a keyword's value; True is no number."""
     if isinstance(value, str | int) and value is not True and value in known:
         return known[value]
     raise BAD_OPTION.error(
@@ -153,11 +149,7 @@ def _parse_semantics(name: str) -> Semantics:
 
 
 def _parse_mode(keywords: Mapping[str, Any]) -> PrecisionMode:
-    """The mode that one of two options names; force_fp16 where neither does.
-
-    Raises:
-        AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for an unknown name.
-    """
+    """The mode that one of two options names; force_fp16 where neither does."""
     first, second = keywords.get("precision_mode"), keywords.get("precision_mode_v2")
     if first is not None and second is not None:
         raise OPTIONS_EXCLUDE.error(

@@ -133,11 +133,7 @@ class Gears(Result, frozen=True):
         return max(fitting, key=self.elements)
 
     def of_values(self, values: Sequence[int], source: str) -> int:
-        """The position of the gear with these numbers.
-
-        Args:
-            values: the numbers.
-            source: what gives them, for the message.
+        """The position of the gear with these numbers, which `source` asks for.
 
         Raises:
             AtcError: NO_SUCH_GEAR where there is none.
@@ -202,11 +198,6 @@ def parse_gear_lists(
 ) -> Gears | None:
     """The gears that one of three options lists, for inputs of the shapes given; None without.
 
-    Args:
-        lists: values of the options, as texts or as numbers.
-        shapes: value of --input-shape.
-        input_format: layout of the inputs, for gears of image sizes.
-
     Raises:
         AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION and BAD_INPUT_SHAPE for values without
             meaning.
@@ -226,12 +217,6 @@ def parse_gears(
     kind: GearKind, text: str, shapes: Mapping[str, Dims], input_format: str = ""
 ) -> Gears:
     """The gears that `text` lists for inputs of the given shapes.
-
-    Args:
-        kind: what the gears decide.
-        text: value of the option.
-        shapes: dims of each input, None where a gear decides, in the order of --input-shape.
-        input_format: layout of the inputs, for gears of image sizes.
 
     Raises:
         AtcError: BAD_OPTION with ATC's code for the first check that fails.
@@ -256,7 +241,6 @@ def parse_gears(
 def _check_batch(
     text: str, shapes: Mapping[str, Dims], _format: str
 ) -> tuple[tuple[int, ...], ...]:
-    """The gears of batch sizes after their checks."""
     kind = GearKind.BATCH
     for name, dims in sorted(shapes.items()):
         if not dims:
@@ -297,7 +281,6 @@ def _check_batch(
 
 
 def _no_images(kind: GearKind, layout: str, only: Text) -> AtcError:
-    """The refusal of a layout that has no height and width."""
     return AtcError(
         BAD_OPTION.diagnostic(
             Text(
@@ -314,7 +297,6 @@ def _no_images(kind: GearKind, layout: str, only: Text) -> AtcError:
 
 
 def _check_image(text: str, shapes: Mapping[str, Dims], layout: str) -> tuple[tuple[int, ...], ...]:
-    """The gears of image sizes after their checks."""
     kind = GearKind.IMAGE
     only = Text(
         "with {option} the height and width of images must be -1, and nothing else",
@@ -360,7 +342,6 @@ def _check_image(text: str, shapes: Mapping[str, Dims], layout: str) -> tuple[tu
 
 
 def _check_dims(text: str, shapes: Mapping[str, Dims], _format: str) -> tuple[tuple[int, ...], ...]:
-    """The gears of any dims after their checks."""
     kind = GearKind.DIMS
     count = sum(dims.count(None) for dims in shapes.values())
     if not count:
@@ -390,7 +371,6 @@ def _check_dims(text: str, shapes: Mapping[str, Dims], _format: str) -> tuple[tu
 
 
 def _digits(text: str) -> int:
-    """One number of --dims, which ATC refuses with a code of its own."""
     kind = GearKind.DIMS
     if not text.isascii() or not text.isdigit():
         raise _fault(
@@ -407,14 +387,12 @@ def _digits(text: str) -> int:
 
 
 def _number(kind: GearKind, text: str, whole: str) -> int:
-    """One number of batch or image sizes."""
     if not text.isascii() or not text.isdigit():
         raise _value_fault(kind, whole, Text("{dim} is not a whole number", dim=repr(text)))
     return _bounded(kind, text)
 
 
 def _bounded(kind: GearKind, digits: str) -> int:
-    """A number that fits 32 bits."""
     fits = len(digits.lstrip("0")) <= len(str(_LARGEST)) and int(digits) <= _LARGEST
     if not fits:
         shown = digits if len(digits) <= len(str(_LARGEST)) + 1 else f"{digits[:10]}..."

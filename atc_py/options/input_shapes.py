@@ -111,7 +111,6 @@ def format_input_shapes(shapes: Mapping[str, Shape]) -> str:
 
 
 def _dim(text: str, name: str, whole: str) -> int:
-    """One dim of input `name` in the text `whole`."""
     plain = text.isascii() and text.isdigit()
     fits = plain and len(text.lstrip("0")) <= len(str(_LARGEST))
     dim = int(text) if fits else 0
@@ -138,5 +137,4 @@ def _dim_fault(dim: str, whole: str, reason: str) -> AtcFault:
 
 
 def _error(message: Text, atc: AtcFault | None = None) -> AtcError:
-    """A finding about the text, with the right form as help."""
     return BAD_INPUT_SHAPE.error(message, place=INPUT_SHAPE_PLACE, help=_FORM, atc=atc)

@@ -46,7 +46,6 @@ def _files(text: str) -> list[Path]:
 
 
 def _refuse(message: Text, text: str) -> list[Path]:
-    """Refuse a text that names no model."""
     raise FILE_NOT_FOUND.error(
         message,
         place=Place(text),

@@ -72,10 +72,6 @@ class NamedGear(Result, frozen=True):
 def parse_named_gear(position: int | None, given: Mapping[GearKind, str]) -> NamedGear | None:
     """The gear that one of four options names; None if none does.
 
-    Args:
-        position: value of --gear.
-        given: values of the options with numbers.
-
     Raises:
         AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION for numbers that cannot be read.
     """

@@ -45,14 +45,7 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
 def rewritten_output(
     model: Path, output: str | os.PathLike[str] | None, form: str, forms: Iterable[str]
 ) -> Path:
-    """The path of the rewritten `model`, given the user's `output` or None.
-
-    Args:
-        model: the ONNX file.
-        output: what the user says; by default the file beside the model that is named after it
-            and `form`.
-        form: the form that it is rewritten to.
-        forms: all of them; the name of another one in the model's own is left out.
+    """The user's output, or the file beside the model that is named after it and `form`.
 
     Raises:
         AtcError: as `output_file` does.
@@ -188,7 +181,6 @@ def _mode(path: Path) -> int:
 
 
 def _is_same(path: Path, model: Path) -> bool:
-    """True if both are one file, also through links."""
     try:
         return path.samefile(model)
     except (OSError, ValueError):

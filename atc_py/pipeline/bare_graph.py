@@ -24,13 +24,7 @@ from atc_py.target import find_soc, operators
 
 
 def compile_graph(graph: Graph, file: str, output: Path, options: CompileOptions) -> WrittenModel:
-    """Compile a graph of phase `lowered` to an offline model.
-
-    Args:
-        graph: the graph; it is changed.
-        file: where it comes from, for diagnostics.
-        output: the offline model.
-        options: as for a conversion; those that concern ONNX models have no effect.
+    """Compile a graph of phase `lowered`, which is changed; what concerns ONNX has no effect.
 
     Raises:
         AtcError: a pass or the device refuses the graph; a file at `output` is then unchanged.
@@ -65,11 +59,7 @@ def compile_graph(graph: Graph, file: str, output: Path, options: CompileOptions
 
 
 def _refuse_impossible(graph: Graph, file: str) -> None:
-    """Refuse nodes whose types the device does not infer from their inputs: passes trust them.
-
-    Raises:
-        AtcError: BAD_NODE for each.
-    """
+    """Refuse nodes whose types the device does not infer from their inputs: passes trust them."""
     for node in graph.nodes:  # a description has engines, which only passes choose
         node.engine = Engine.AICORE
     rehearse(graph, PackageContents("", ""), file)
@@ -78,7 +68,6 @@ def _refuse_impossible(graph: Graph, file: str) -> None:
 
 
 def _names(graph: Graph) -> ModelNames:
-    """The names that controls of precision may use."""
     return ModelNames(
         nodes={node.name: tuple(each.name for each in node.outputs) for node in graph.nodes},
         types=frozenset(row.name for row in operators()),

@@ -49,14 +49,6 @@ def with_other_lists(
     without an error, or with faults of its own, is returned as it is, as is one that any list may
     take.
 
-    Args:
-        check: the check by the chosen list.
-        survey: the model that was checked.
-        conditions: precision mode and SoC.
-        options: the chosen list, and the folder of a user's own specifications, which come
-            before those of any list.
-        trial: the trial compilation by the chosen list.
-
     Raises:
         AtcError: BAD_SPEC where a file of another list has a fault.
     """
@@ -161,7 +153,13 @@ def check_files(
             file_graphs[str(path)] = done.file_graph
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
-        _refuse_unused(unused)
+        if unused:
+            names = ", ".join(repr(name) for name in sorted(unused))
+            raise BAD_INPUT_SHAPE.error(
+                Text("no model has an input {names}", names=names),
+                place=INPUT_SHAPE_PLACE,
+                help=Text("`atc-py check MODEL` of one model alone names its inputs"),
+            )
     checks = [with_kept(check, specs) if check.opsets else check for check in checks]
     return CheckReport(
         tuple(checks),
@@ -178,19 +176,13 @@ def checked_file(
 ) -> FileCheck:
     """Check one model; where others are checked as well, it need not have every input named.
 
-    Args:
-        path: of the file.
-        options: of the check.
-        alone: the only file that is checked.
-        with_graphs: return the graph of the file, too.
-
     Raises:
         AtcError: as `check_files` for this one model.
     """
     try:
         file = read_model(path, lenient=True)
     except AtcError as error:
-        return FileCheck(_check_of_unread(path, error.diagnostics))
+        return FileCheck(ModelCheck(str(path), "", {}, 0, 0, (), error.diagnostics))
     names = frozenset(each.name for each in file.inputs)
     shapes = options.input_shapes
     if not alone:
@@ -226,11 +218,6 @@ class LoneCheck(msgspec.Struct, frozen=True):
 def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -> LoneCheck:
     """Apply the rules to a file, and try what of it would not compile.
 
-    Args:
-        file: the file.
-        shapes: dims of inputs that the file leaves open, by name.
-        options: of the check.
-
     Raises:
         AtcError: as `check_files` for this one model.
     """
@@ -249,7 +236,6 @@ def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -
 def _controls(
     options: CheckOptions, file: OnnxFile, view: SourceModel
 ) -> tuple[Controls, Sequence[Diagnostic]]:
-    """The finer controls for one model, and the names in them that it does not have."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
     return find_controls(options.precision, options.precision_mode, names)
 
@@ -328,26 +314,9 @@ class _UnknownNames:
 
 
 def _other_options(options: CheckOptions) -> dict[str, str]:
-    """The options beside mode and SoC that were given, as the command line spells them."""
     given = {
         "input_shape": format_input_shapes(options.input_shapes),
         "op_specs": "" if options.op_specs is None else str(options.op_specs),
         **options.precision.given(),
     }
     return {name: text for name, text in given.items() if text}
-
-
-def _check_of_unread(path: Path, faults: tuple[Diagnostic, ...]) -> ModelCheck:
-    """The check of a file that has no usable graph."""
-    return ModelCheck(str(path), "", {}, 0, 0, (), faults)
-
-
-def _refuse_unused(unused: set[str]) -> None:
-    """Refuse shapes for inputs that no model has."""
-    if unused:
-        names = ", ".join(repr(name) for name in sorted(unused))
-        raise BAD_INPUT_SHAPE.error(
-            Text("no model has an input {names}", names=names),
-            place=INPUT_SHAPE_PLACE,
-            help=Text("`atc-py check MODEL` of one model alone names its inputs"),
-        )

@@ -46,31 +46,19 @@ class FileCheck(NamedTuple):
 def checked_files(
     models: Sequence[Path], options: CheckOptions, check: CheckOfFile, processes: int | None
 ) -> Iterator[FileCheck]:
-    """Yield the check of each file, in order.
-
-    Args:
-        models: the files.
-        options: of the check.
-        check: checks one.
-        processes: how many may share the work; None for what pays.
-    """
+    """Yield the check of each file, in order, by so many processes; None for what pays."""
     alone, done = len(models) == 1, 0
     count = min(processes or os.cpu_count() or 1, len(models))
     started = time.monotonic()
     while done < len(models):
         # Of what is not known beforehand the files so far tell.
-        pays = done and _pays((time.monotonic() - started) / done * (len(models) - done))
+        pays = done and (time.monotonic() - started) / done * (len(models) - done) > _WORTH
         if count > 1 and (processes is not None or pays):
             break
         yield check(models[done], options, alone=alone)
         done += 1
     if done < len(models):
         yield from _checked_apart(models[done:], options, check, count)
-
-
-def _pays(seconds: float) -> bool:
-    """True if work of that length is worth processes that start for it."""
-    return seconds > _WORTH
 
 
 def _checked_apart(

@@ -44,7 +44,6 @@ def facts_of(
 
 
 def _fusions(passed: Passed) -> tuple[FusionEffect, ...]:
-    """Effects of each pass that may be switched off."""
     rows = {row.name: row for row in PIPELINE if row.optional}
     found = []
     for run in passed.runs:

@@ -34,13 +34,6 @@ def with_fixes(
     """A check whose errors and deviations of CANN name the rules that remove them.
 
     A model without a finding that a rule knows, or with faults of its own, is returned as it is.
-
-    Args:
-        check: the check of the file.
-        file: the file that was checked.
-        judge: the operator list, precision mode and SoC.
-        shapes: dims of inputs that the model leaves open, by name.
-        known: the same file folded and checked with these shapes; None where that is still to do.
     """
     if check.faults:
         return check
@@ -100,15 +93,7 @@ def _with_deviations(
     shapes: Mapping[str, Shape],
     known: Judgment | None,
 ) -> ModelCheck:
-    """A check whose deviations of CANN name the rules that remove them.
-
-    Args:
-        check: the check of the file.
-        file: the file.
-        judge: the operator list and the generation.
-        shapes: dims of inputs that the model leaves open, by name.
-        known: the file folded and checked; None where that is still to be done.
-    """
+    """A check whose deviations of CANN name the rules that remove them."""
     deviations = [_deviation_of(each) if each.certainty else "" for each in check.findings]
     if not any(deviations):
         return check

@@ -60,7 +60,7 @@ def with_open_inputs(file: OnnxFile, gears: Gears) -> OnnxFile:
     inputs = tuple(_opened(each, gears.shapes[each.name]) for each in file.inputs)
     if inputs == file.inputs:
         return file
-    declared_types = {name: _without_dims(each) for name, each in file.declared.items()}
+    declared_types = {name: ValueType(each.element, None) for name, each in file.declared.items()}
     return replace(file, inputs=inputs, declared=declared_types)
 
 
@@ -85,13 +85,7 @@ def _opened(declared: DeclaredInput, dims: Dims) -> DeclaredInput:
     return DeclaredInput(declared.name, declared.element, opened, declared.kind)
 
 
-def _without_dims(known: ValueType) -> ValueType:
-    """The type of a result whose dims are those of another shape."""
-    return ValueType(known.element, None)
-
-
 def _unknown(name: str, known: dict[str, DeclaredInput]) -> Diagnostic:
-    """The finding about a name that no input has."""
     listed = ", ".join(f"{each.name!r} {each.label}" for each in known.values())
     return BAD_INPUT_SHAPE.diagnostic(
         Text("the model has no input {name}", name=repr(name)),
@@ -102,7 +96,6 @@ def _unknown(name: str, known: dict[str, DeclaredInput]) -> Diagnostic:
 
 
 def _missing(declared: DeclaredInput, gears: Gears) -> Diagnostic:
-    """The finding about an input that --input-shape leaves out."""
     listed = len(gears.shapes)
     reason = Text("with gears every input must be listed, scalars as `name:`")
     return BAD_INPUT_SHAPE.diagnostic(
@@ -119,7 +112,6 @@ def _missing(declared: DeclaredInput, gears: Gears) -> Diagnostic:
 
 
 def _disagreeing(declared: DeclaredInput, dims: Dims) -> Diagnostic:
-    """The finding about dims that the model has otherwise."""
     text = format_shape(dims)
     reason = f"the model has {declared.label}"
     return BAD_INPUT_SHAPE.diagnostic(
@@ -193,7 +185,6 @@ def _compiled_gear(
     gears: Gears,
     gear: int,
 ) -> CompiledGraph:
-    """Compile one gear; its refusal names it."""
     clock.prefix = f"gear {gear + 1} of {len(gears.gears)}: "
     own = replace(
         options,

@@ -197,7 +197,6 @@ def _misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge
 
 
 def _check(view: SourceModel, judge: Judge) -> Checked:
-    """Check every node of the model against the specifications."""
     checked = check_view(view, judge.conditions, judge.specs, history())
     missing = not_lowered(view.all_nodes, str(view.path), judge.specs)
     if missing or checked.check.standing is Standing.ERROR:
@@ -206,7 +205,6 @@ def _check(view: SourceModel, judge: Judge) -> Checked:
 
 
 def _controls(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
-    """The user's requests for single nodes, each of which the model must have."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
     return read_controls(options.precision, options.precision_mode, names)
 

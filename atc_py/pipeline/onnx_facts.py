@@ -10,7 +10,6 @@ from atc_py.onnx_graph.reading.file_graph import (
     output_types,
     parameter_count,
 )
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.package.foreign import is_onnx
 from atc_py.results.onnx_facts import ExternalFile, OnnxFacts, OnnxOperator, OnnxPort
@@ -57,18 +56,12 @@ def onnx_facts(path: Path) -> OnnxFacts:
         parameters=parameter_count(file),
         weight_bytes=file.contents.weight_bytes,
         file_bytes=path.stat().st_size,
-        external_data=_external(file, path),
+        external_data=tuple(
+            ExternalFile(name, tensors, (path.parent / name).stat().st_size)
+            for name, tensors in sorted(external_tensors(file).items())
+        ),
     )
 
 
 def _port(declared: DeclaredInput) -> OnnxPort:
-    """An input or output."""
     return OnnxPort(declared.name, dtype_name(declared), declared.dims)
-
-
-def _external(file: OnnxFile, path: Path) -> tuple[ExternalFile, ...]:
-    """The files with weights; reading the model has found them all."""
-    return tuple(
-        ExternalFile(name, tensors, (path.parent / name).stat().st_size)
-        for name, tensors in sorted(external_tensors(file).items())
-    )

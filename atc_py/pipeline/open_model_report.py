@@ -39,11 +39,7 @@ def report_open_model(file: OnnxFile, options: CompileOptions) -> SourceModel:
 
 
 def _refuse(known: Judgment, judge: Judge, options: CompileOptions) -> None:
-    """Refuse a model whose errors no choice of dims removes.
-
-    Raises:
-        RulesBrokenError: with these errors, and operators that do not compile yet.
-    """
+    """Refuse a model whose errors no choice of dims removes."""
     check = known.checked.check
     lasting = [each for each in known.model.all_nodes if not each.vanishes]
     missing = not_lowered(lasting, check.path, judge.specs)

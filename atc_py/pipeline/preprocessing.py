@@ -68,12 +68,6 @@ def add_preprocessing(
 ) -> tuple[Diagnostic, ...]:
     """Check configurations by the graph's inputs, insert their nodes, and return what is doubtful.
 
-    Args:
-        graph: as it was lowered.
-        pictures: configurations for some of the inputs.
-        soc: the SoC that is compiled for.
-        fp16_inputs: names of inputs that are fed as float16.
-
     Raises:
         AtcError: BAD_AIPP where a configuration does not fit its input.
     """

@@ -114,7 +114,15 @@ def _model_on_soc(
     options = {key: value for key, value in options.items() if key != "compiled"}
     with opened_model(path, soc=name, **options) as model:
         if named and model.description.soc != name:
-            raise _of_another(path, model.description.soc, name)
+            raise BAD_OPTION.error(
+                Text(
+                    "{path} is compiled for {soc}, found --soc {wanted}",
+                    path=path,
+                    soc=model.description.soc,
+                    wanted=name,
+                ),
+                help=Text("give the ONNX model to profile it for other SoCs"),
+            )
         if model.path == path:
             _check(model)
         if compiled is not None:
@@ -152,24 +160,10 @@ def _model_or_refusals(
 
 
 def _check(model: OfflineModel) -> None:
-    """Check an offline model of unknown origin as the device does.
-
-    Raises:
-        AtcError: OM_CONTENT where the description contradicts itself.
-    """
+    """Check an offline model of unknown origin as the device does."""
     backend = find_backend(_DEFAULT)
     backend.open()
     try:
         backend.load(model)
     finally:
         backend.close()
-
-
-def _of_another(path: Path, soc: str, wanted: str) -> AtcError:
-    """The refusal to profile an offline model for another SoC."""
-    return BAD_OPTION.error(
-        Text(
-            "{path} is compiled for {soc}, found --soc {wanted}", path=path, soc=soc, wanted=wanted
-        ),
-        help=Text("give the ONNX model to profile it for other SoCs"),
-    )

@@ -85,11 +85,7 @@ class _Fixing:
         self.applied: tuple[Applied, ...] = ()
 
     def __call__(self) -> FixedGraph:
-        """The graph in its new form; that of ONNX runtimes keeps its opset.
-
-        Raises:
-            AtcError: what fixing and restating raise.
-        """
+        """The graph in its new form; that of ONNX runtimes keeps its opset."""
         file, conditions = self._file, _conditions(strict=self._options.strict_list)
         found = Fixer(file, conditions, self._specs, self._rules).fix({})
         found.require_settled()

@@ -39,7 +39,6 @@ def with_open_ranges(file: OnnxFile, ranges: Given) -> OnnxFile:
 
 
 def _disagreements(declared: DeclaredInput, dims: tuple[DimRange, ...]) -> Iterator[Diagnostic]:
-    """Yield what an input has otherwise than its ranges."""
     own = declared.dims or ()
     if len(own) != len(dims):
         yield BAD_INPUT_SHAPE.diagnostic(

@@ -31,11 +31,6 @@ _HELP = Text(
 def rehearse(graph: Graph, contents: PackageContents, model: str) -> None:
     """Check the graph as the simulated device does when it loads it from a file.
 
-    Args:
-        graph: as it will be written.
-        contents: what will be written with it.
-        model: path of the source model, for diagnostics.
-
     Raises:
         AtcError: BAD_NODE for every node that the device refuses, at its source node.
     """

@@ -76,7 +76,6 @@ def _switches(options: CompileOptions) -> Switches:
 
 
 def _pictures(options: CompileOptions) -> PictureConfigs | None:
-    """The configurations of inputs that take pictures, None without any."""
     if options.aipp is None:
         return None
     from atc_py.pipeline.preprocessing import read_preprocessing

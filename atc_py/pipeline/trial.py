@@ -71,10 +71,6 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         They are those of the first stage of compilation that the model does not pass. Of nodes
         that are alike one is looked at, and all of them only where one of a kind is refused. A
         model with open inputs is tried as far as its nodes are known, and not for kernels.
-
-        Args:
-            survey: the model.
-            checked: its check.
         """
         view = survey.model
         missing = not_lowered(view.all_nodes, str(view.path), self.specs)
@@ -104,11 +100,6 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         """An error for each reason why one of some nodes would not compile by itself.
 
         Of nodes that are alike one is looked at, and none whose types are not known.
-
-        Args:
-            survey: the model, of which rules may refuse other nodes.
-            checked: its check.
-            positions: of nodes that no rule refuses.
         """
         wanted, found = set(positions), list[Finding]()
         for alike in representatives(survey.model, checked.kinds) if wanted else ():
@@ -144,7 +135,6 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         return _Compiled(remarks=remarks)
 
     def _remarks(self, graph: Graph, context: PassContext) -> list[Finding]:
-        """Deviations of a graph from what its model says."""
         if not self.controls.clip_weights:
             return []
         return [_clipped(each, context.place(each.node)) for each in clipped_infinities(graph)]
@@ -176,11 +166,6 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         """The refusals of the whole model up to the choice of dtypes.
 
         It takes about as long as the check, so it is left out where it is not needed.
-
-        Args:
-            survey: the model.
-            checked: its check.
-            rehearsed: whether the device has looked at its nodes.
         """
         context = self._context(survey.model)
         try:
@@ -211,12 +196,7 @@ class _Compiled(msgspec.Struct, frozen=True):
 
 
 def _with_infinities(view: SourceModel, kinds: Sequence[int]) -> Iterator[int]:
-    """Yield the positions of nodes that read infinities from constants.
-
-    Args:
-        view: the model.
-        kinds: numbers that only nodes share that read equal constants, by node of all graphs.
-    """
+    """Yield the positions of nodes that read infinities; those of one kind read equal constants."""
     found: dict[int, bool] = {}
     known = kinds if len(kinds) == len(view.nodes) else range(len(view.nodes))
     for position, (node, kind) in enumerate(zip(view.nodes, known, strict=True)):
@@ -227,7 +207,6 @@ def _with_infinities(view: SourceModel, kinds: Sequence[int]) -> Iterator[int]:
 
 
 def _reads_infinities(node: SourceNode) -> bool:
-    """True if a node reads infinities from constants."""
     if node.op_type in _OF_CUBE:
         return False
     constants = (each.const for each in node.inputs if each is not None)

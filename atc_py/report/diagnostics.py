@@ -49,7 +49,6 @@ def level_text(severity: Severity) -> str:
 
 
 def _field_text(field: str) -> str:
-    """A field: `input X` is a word and a name."""
     word, _, name = field.partition(" ")
     return spoken(Text(f"{word} {{at}}", at=name) if word in _NAMED else field)
 

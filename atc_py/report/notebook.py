@@ -37,7 +37,6 @@ def result_html(result: object) -> str:
 
 
 def _html(blocks: Iterable[str | Table]) -> str:
-    """Lines as preformatted text and tables as tables, in order."""
     parts: list[str] = []
     lines: list[str] = []
     for block in blocks:
@@ -50,7 +49,6 @@ def _html(blocks: Iterable[str | Table]) -> str:
 
 
 def _text(lines: list[str]) -> Iterator[str]:
-    """Yield lines as preformatted text, if there are any."""
     text = "\n".join(lines).strip("\n")
     if text:
         yield f"<pre>{html.escape(text)}</pre>"

@@ -56,7 +56,9 @@ class Table(Result, frozen=True):
         said = set(self.said if named else range(len(self.columns)))
         rows = tuple(
             tuple(
-                _spoken_cell(cell, is_label=not named and not at) if at in said else cell
+                (spoken(cell) if (not named and not at) or " " in cell else cell)
+                if at in said
+                else cell
                 for at, cell in enumerate(row)
             )
             for row in self.rows
@@ -82,20 +84,11 @@ def plain_lines(table: Table) -> list[str]:
     return lines
 
 
-def _spoken_cell(text: str, *, is_label: bool) -> str:
-    return spoken(text) if is_label or " " in text else text
-
-
 def narrowed(table: Table, width: int, between: int) -> Table:
     """A table whose texts are shortened in the middle until it is `width` columns wide.
 
     Columns that are aligned to the right have numbers, and stay. No text becomes shorter than
     _LEAST characters.
-
-    Args:
-        table: the table.
-        width: columns of the terminal.
-        between: blanks and lines beside each column.
     """
     headings = table.headings()
     cells = [tuple(name for name, _ in headings), *table.rows]

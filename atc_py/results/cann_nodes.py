@@ -87,10 +87,6 @@ def semantics_json(semantics: CannSemantics | None) -> dict[str, object]:
 def read_semantics(report: Mapping[str, object], file: str) -> CannSemantics | None:
     """The record in an offline model's report; None where all nodes compute what ONNX says.
 
-    Args:
-        report: of the offline model, decoded.
-        file: path of the offline model, for diagnostics.
-
     Raises:
         AtcError: OM_CONTENT for a record that does not follow its schema.
     """

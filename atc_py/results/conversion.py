@@ -220,7 +220,7 @@ class Conversion(Result, frozen=True):
         return {
             "model": str(self.model),
             "output": str(self.output),
-            "findings": _findings_json(self.check),
+            "findings": {standing.value: count for standing, count in self.check.counts.items()},
             "warnings": json_values(self.warnings),
             **_quantized_json(self.check),
             "semantics": None,
@@ -232,10 +232,6 @@ class Conversion(Result, frozen=True):
             "estimated_time": None if self.time is None else msgspec.structs.asdict(self.time),
             "gears": json_values(self.gears),
         }
-
-
-def _findings_json(check: ModelCheck) -> dict[str, int]:
-    return {standing.value: count for standing, count in check.counts.items()}
 
 
 def _quantized_json(check: ModelCheck) -> dict[str, object]:

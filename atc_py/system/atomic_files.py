@@ -151,7 +151,6 @@ def _temporary(target: Path) -> tuple[int, Path]:
 
 @contextmanager
 def _refusals(path: Path) -> Iterator[None]:
-    """Turn the system's refusals into CANNOT_WRITE."""
     try:
         yield
     except OSError as error:
@@ -185,7 +184,6 @@ def _mode_of_old(path: Path, target: Path) -> int | None:
 def _commit(
     file: io.BufferedWriter, mode: int | None, temporary: Path, target: Path, *, durable: bool
 ) -> None:
-    """Flush the bytes to disk and rename the file."""
     file.flush()
     if durable:
         os.fsync(file.fileno())

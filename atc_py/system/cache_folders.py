@@ -27,7 +27,6 @@ def cache_folder(name: str) -> Path | None:
 
 
 def _cache_home() -> Path | None:
-    """The user's folder for caches by the conventions of the system, None without a home."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return Path(local) if local else None

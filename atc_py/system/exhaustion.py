@@ -18,10 +18,16 @@ def exhausted(error: BaseException) -> AtcError | None:
 
 def _exhaustion(error: BaseException) -> Text | None:
     chain = _causes(error)
-    if any(isinstance(each, MemoryError) or _is_refused(each) for each in chain):
+    if any(
+        isinstance(each, MemoryError) or (isinstance(each, OSError) and each.errno == errno.ENOMEM)
+        for each in chain
+    ):
         said = error_text(error) if isinstance(error, MemoryError) else ""
         return Text("memory ran out: {said}", said=said) if said else Text("memory ran out")
-    if any(isinstance(each, ImportError) and _is_unmapped(each) for each in chain):
+    if any(
+        isinstance(each, ImportError) and any(text in str(each).lower() for text in _MAPPED)
+        for each in chain
+    ):
         return Text("memory ran out while a library was loaded")
     if any(isinstance(each, RuntimeError) and "start new thread" in str(each) for each in chain):
         return Text("the system refuses to start another thread, or lacks the memory for it")
@@ -35,13 +41,3 @@ def _causes(error: BaseException) -> list[BaseException]:
         found.append(each)
         each = each.__cause__ or each.__context__
     return found
-
-
-def _is_refused(error: BaseException) -> bool:
-    """True if it is the system's refusal of memory."""
-    return isinstance(error, OSError) and error.errno == errno.ENOMEM
-
-
-def _is_unmapped(error: ImportError) -> bool:
-    """True if a library could not be loaded for want of memory."""
-    return any(text in str(error).lower() for text in _MAPPED)

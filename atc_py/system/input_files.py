@@ -41,8 +41,6 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class _Run:
-    """The files of one run of a command, by what they are on the disk."""
-
     def __init__(self) -> None:
         self.read: dict[tuple[int, int], Path] = {}
         self.claimed: dict[tuple[int, int], Path] = {}
@@ -88,11 +86,7 @@ def note_read(path: Path, status: os.stat_result) -> None:
 
 
 def refuse_read(path: Path, *, claim: bool = False) -> None:
-    """Refuse to write a file that the run reads, under whatever name.
-
-    Args:
-        path: the file.
-        claim: refuse also to read it from now on, as long as it is what it is.
+    """Refuse to write a file that the run reads; with `claim`, also to read it from now on.
 
     Raises:
         AtcError: BAD_OPTION.
@@ -131,11 +125,7 @@ def read_as_well(output: Path) -> AtcError:
 
 @contextmanager
 def opened(path: Path, *, own: bool = False) -> Iterator[IO[bytes]]:
-    """Open the regular file at `path`, or a stream such as /dev/stdin, for reading bytes.
-
-    Args:
-        path: the file.
-        own: this program wrote it, and writes it again.
+    """Open a regular file or a stream such as /dev/stdin; an `own` one may be written, too.
 
     Raises:
         AtcError: FILE_NOT_FOUND or FILE_UNREADABLE, also for reads in the block.
@@ -176,9 +166,6 @@ def check_name(path: Path) -> None:
 def check_regular(mode: int) -> None:
     """Refuse what has no bytes that could be mapped into memory.
 
-    Args:
-        mode: of the file, as the system gives it.
-
     Raises:
         OSError: for `read_refusal` to tell.
     """
@@ -211,11 +198,6 @@ def read_refusal(path: Path, error: OSError) -> AtcError:
 
 def read_bytes(path: Path, most: int, *, own: bool = False) -> bytes:
     """All bytes of a file or a stream, of which no more than `most` are read.
-
-    Args:
-        path: the file.
-        most: bytes that it may have.
-        own: this program wrote it, and writes it again.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, or FILE_TOO_LARGE.

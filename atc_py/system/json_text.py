@@ -108,7 +108,6 @@ def is_deep(value: Any) -> bool:
 
 
 def _parts(value: Any) -> list[Any]:
-    """The items of a list or the values of an object; nothing for others."""
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []

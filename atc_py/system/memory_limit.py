@@ -117,9 +117,6 @@ def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
 def require_own_memory(others: int = 0) -> None:
     """Refuse to begin where `ulimit` leaves too little for Python's libraries themselves.
 
-    Args:
-        others: bytes that libraries take beside those that all work needs.
-
     Raises:
         AtcError: MEMORY_LIMIT with both sizes.
     """
@@ -183,7 +180,6 @@ def machine_memory() -> int:
 
 
 def _physical() -> int:
-    """Bytes of memory of the machine; 0 where the system does not tell."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -211,7 +207,6 @@ def _group_limits(listing: Path, root: Path) -> list[int]:
 
 
 def _process_limits() -> list[int]:
-    """The limits that `ulimit` sets for the process."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -229,7 +224,6 @@ def _number(path: Path) -> int:
 
 
 def _text(path: Path) -> str:
-    """A file's text, empty where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

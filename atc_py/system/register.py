@@ -102,7 +102,6 @@ class Register(Generic[Key, Row]):
             self._load(module, name)
 
     def _load(self, module: str, name: str | None = None) -> None:
-        """Import a module; of what it lists add the rows of a name, or all."""
         if not {(module, name), (module, None)}.isdisjoint(self._loaded):
             return
         path = f"{self.package}.{module}"

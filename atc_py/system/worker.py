@@ -97,13 +97,7 @@ class Worker:
     def __init__(
         self, entry: str, env: Mapping[str, str] | None = None, *, quiet: bool = False
     ) -> None:
-        """Prepare a process that is not started yet.
-
-        Args:
-            entry: `module:function`, which calls `serve`.
-            env: variables that it has beside this process's.
-            quiet: what it prints to standard error goes nowhere.
-        """
+        """Prepare a process that is not started yet; `entry` is `module:function`, which serves."""
         self._entry, self._env, self._quiet = entry, env, quiet
         self._process: subprocess.Popen[bytes] | None = None
         self._asking: threading.Thread | None = None

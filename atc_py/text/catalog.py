@@ -34,6 +34,5 @@ def catalog(language: str) -> dict[str, str]:
 
 
 def _string(lines: str) -> str:
-    """A string of the file, which may go on over lines."""
     parts = _LINE.findall(lines)
     return "".join(json.loads(part) if "\\" in part else part[1:-1] for part in parts)

@@ -31,14 +31,12 @@ def _truth(text: str) -> bool:
 
 
 def _positive(text: str) -> int:
-    """A number of 1 or more."""
     if (number := int(text)) <= 0:
         raise argparse.ArgumentTypeError(f"{text} is an invalid positive int value")
     return number
 
 
 def _count(text: str) -> int:
-    """A number of 0 or more."""
     if (number := int(text)) < 0:
         raise argparse.ArgumentTypeError(f"{text} is an invalid nonnegative int value")
     return number

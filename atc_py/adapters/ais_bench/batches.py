@@ -95,7 +95,6 @@ def _files(inputs: Sequence[str], rows: Sequence[TensorDesc]) -> list[list[str]]
 
 
 def _files_in(folder: str) -> list[str]:
-    """The files of a folder, numbers in their names in order."""
     path = Path(folder)
     if not path.is_dir():
         raise refused(f"Invalid args. {folder} of input args is not a real dir path")
@@ -108,7 +107,6 @@ def _files_in(folder: str) -> list[str]:
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    """The key by which names with numbers are sorted."""
     parts = re.split("([0-9]+)", name)
     return [(0, int(part), "") if part.isdigit() else (1, 0, part.lower()) for part in parts]
 
@@ -140,7 +138,6 @@ def _split(files: Sequence[str], count: int) -> list[list[str]]:
 
 
 def _size(file: str) -> int:
-    """The bytes of data in a file."""
     if file.endswith((".npy", ".NPY")):
         return int(_content(file, 0, "").nbytes)
     with as_runtime_errors(f"filepath:{file} not valid"):
@@ -148,7 +145,6 @@ def _size(file: str) -> int:
 
 
 def _content(file: str, size: int, kind: str) -> npt.NDArray[Any]:
-    """The data of a file; other files than .npy are bytes."""
     if file == PURE:
         if kind == "random":
             return np.random.default_rng().integers(0, 256, size, np.uint8)

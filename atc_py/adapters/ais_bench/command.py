@@ -53,7 +53,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> float:
-    """Run a model on its data; return the throughput."""
     session = _session(options)
     try:
         return _run_session(session, options)
@@ -221,7 +220,6 @@ def _check_run_mode(options: argparse.Namespace, batches: Sequence[Batch]) -> No
 
 
 def _output_folder(options: argparse.Namespace) -> Path | None:
-    """Make the folder of results; None where none are to be written."""
     if options.output is None:
         return None
     name = options.output_dirname or time.strftime(_STAMP)

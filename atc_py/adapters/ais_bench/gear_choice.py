@@ -88,7 +88,6 @@ def check_names(dims: Mapping[str, Shape], inputs: Sequence[TensorDesc]) -> None
 
 
 def _of_kind(gears: Gears | None, kind: GearKind) -> Gears:
-    """The gears, which must be of a kind."""
     if gears is None or gears.kind is not kind:
         raise refused(f"the {kind.parameter} parameter is not specified for model conversion")
     return gears

@@ -336,7 +336,6 @@ class MultiDeviceSession:
     def _one(
         self, device: int, feeds: Sequence[Any], mode: str, custom_sizes: int | Sequence[int]
     ) -> list[Any]:
-        """Load the model, run once and unload it."""
         started = time.perf_counter()
         session = InferSession(device, self.model_path, self.acl_json_path, self.debug, self.loop)
         outputs = session.infer(feeds, mode, custom_sizes)

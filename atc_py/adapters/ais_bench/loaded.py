@@ -72,7 +72,6 @@ class GearedModel:
             self._package.close()
 
     def _key(self, gear: int | None) -> int | None:
-        """The gear, the largest where none is named."""
         return self._package.gear if gear is None else gear
 
     def _at(self, gear: int | None) -> Any:

@@ -221,7 +221,6 @@ class RuntimeSession:
             info_line(f"unload model success, model Id is {self.model_id}")
 
     def _choose(self, gear: int | None, shapes: Mapping[str, Shape]) -> None:
-        """Choose a gear, or the shapes of inputs, and set the bytes that inputs take."""
         self._gear, self._shapes = gear, shapes
         description = self.model.description(gear)
         ports = {port.name: port.tensor for port in description.inputs}
@@ -275,7 +274,6 @@ class RuntimeSession:
 
 
 def _bytes_of(feed: Any) -> npt.NDArray[np.uint8]:
-    """The bytes of a feed, in the order of its elements."""
     if isinstance(feed, AclTensor):
         return feed.raw()
     return np.ascontiguousarray(feed).reshape(-1).view(np.uint8)

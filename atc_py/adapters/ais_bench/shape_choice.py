@@ -36,7 +36,6 @@ def select_shapes(text: str, model: GearedModel, inputs: Sequence[TensorDesc]) -
 
 
 def _fits(shape: Shape, own: Dims) -> bool:
-    """True if a shape has the dims that the model fixes."""
     pairs = zip(shape, own, strict=False)
     return len(shape) == len(own) and all(known in {None, dim} for dim, known in pairs)
 

@@ -59,11 +59,7 @@ def _shapes_of_input(part: str) -> list[str]:
 
 
 def _values(item: str) -> Sequence[int]:
-    """The values of one dim: `n`, `a~b`, `a~b~step` or `a-b-c`.
-
-    Raises:
-        ValueError: it is none of these.
-    """
+    """The values of one dim: `n`, `a~b`, `a~b~step` or `a-b-c`."""
     if "~" in item:
         first, last, *step = map(_dim, item.split("~"))
         found = range(first, last + 1, step[0] if step else 1)
@@ -74,11 +70,7 @@ def _values(item: str) -> Sequence[int]:
 
 
 def _dim(text: str) -> int:
-    """A dim.
-
-    Raises:
-        ValueError: it is not a number, or larger than any dim.
-    """
+    """A dim."""
     found = int(text)
     if not 0 <= found <= _LARGEST:
         raise ValueError(text)

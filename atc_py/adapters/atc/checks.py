@@ -188,7 +188,6 @@ def _check_inputs(flags: Flags) -> None:
 
 
 def _check_rest(flags: Flags) -> None:
-    """Check the values of options that atc looks at last."""
     names = (
         "save_original_model", "enable_single_stream", "ac_parallel_enable",
         "tiling_schedule_optimize", "host_env_os", "host_env_cpu", "allow_hf32", "quant_dumpable",
@@ -209,7 +208,6 @@ def _check_rest(flags: Flags) -> None:
 
 
 def _check_late(flags: Flags, name: str, *, empty: bool = True) -> None:
-    """Check the value of an option against its list, if it was given one."""
     option, value = OPTIONS[name], flags[name]
     if (value or not empty) and value not in option.values:
         raise refused_value(option, value)
@@ -223,6 +221,5 @@ def _both(code: str, first: str, second: str) -> AtcError:
 
 
 def _invalid(flags: Flags, name: str, reason: str, hint: Text) -> AtcError:
-    """That an option's value is not valid, for a reason."""
     place = Place(field=f"--{name}")
     return atc_error("E10001", flags[name], f"--{name}", reason, place=place, help=hint)

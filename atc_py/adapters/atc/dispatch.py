@@ -80,7 +80,6 @@ def _levels(document: Any, path: Path) -> list[dict[str, Any]]:
 
 
 def _invalid(path: Path, reason: str) -> AtcError:
-    """That the file is not valid."""
     return atc_error(
         "E10001", str(path), "--raw_ge_options", reason, place=Place(str(path)),
         help=Text('write {"compile options": {"global": {}, "session": {}, "graph": {}}}'),
@@ -137,21 +136,16 @@ def _compile(flags: Flags, words: Sequence[str], console: Console) -> None:
     try:
         done = compiled(flags, words, console.on_stage)
     except RulesBrokenError as error:
-        _save_report(flags, error)
+        from atc_py.adapters.atc.modes.pre_check import save_failed_check
+
+        try:
+            save_failed_check(error.check, _report_path(flags), compile_options(flags))
+        except AtcError as unsaved:
+            raise AtcError(*error.diagnostics, *unsaved.diagnostics) from error
         raise
     console.warnings.extend(done.warnings)
     if flags["display_model_info"] == "1":
         _print_info(done.output, console)
-
-
-def _save_report(flags: Flags, error: RulesBrokenError) -> None:
-    """Write the report of a check that found errors, as atc does."""
-    from atc_py.adapters.atc.modes.pre_check import save_failed_check
-
-    try:
-        save_failed_check(error.check, _report_path(flags), compile_options(flags))
-    except AtcError as unsaved:
-        raise AtcError(*error.diagnostics, *unsaved.diagnostics) from error
 
 
 def _pre_check(flags: Flags, _words: Sequence[str], _console: Console) -> None:

@@ -60,6 +60,5 @@ def _check_type(name: str, text: str) -> None:
 
 
 def _invalid(text: str, reason: str) -> Exception:
-    """That the text is not valid."""
     help_ = Text('write --output_type=FP16, or "Conv_0:0:FP16" beside --out_nodes="Conv_0:0"')
     return atc_error("E10001", text, "--output_type", reason, place=_PLACE, help=help_)

@@ -151,7 +151,6 @@ def made_folder(path: Path) -> Iterator[None]:
 
 
 def _existing(folder: Path) -> Path:
-    """The nearest folder on the way to `folder` that is there."""
     while not exists(folder) and folder != folder.parent:
         folder = folder.parent
     return folder

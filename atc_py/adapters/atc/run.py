@@ -76,7 +76,10 @@ def run_atc(words: Sequence[str], console: Console) -> int:
         return _fail(error, console)
     console.say(BEFORE_VERDICT)
     console.say(SUCCESS)
-    _warn(flags, console)
+    idle = _idle_options(flags)
+    found = [*console.warnings, *([idle] if idle is not None else [])]
+    for each in found:
+        console.say(f"{each.code.severity.value.upper()}: [{each.code.id}] {spoken(each.message)}")
     return 0
 
 
@@ -96,14 +99,6 @@ def say_unknown_failure(console: Console) -> int:
     for line in unknown_error_block():
         console.say(line)
     return FAILED
-
-
-def _warn(flags: Flags, console: Console) -> None:
-    """Print warnings, the options that mean nothing here among them."""
-    idle = _idle_options(flags)
-    found = [*console.warnings, *([idle] if idle is not None else [])]
-    for each in found:
-        console.say(f"{each.code.severity.value.upper()}: [{each.code.id}] {spoken(each.message)}")
 
 
 def _idle_options(flags: Flags) -> Diagnostic | None:

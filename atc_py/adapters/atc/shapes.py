@@ -72,7 +72,6 @@ def check_hint(flags: Flags) -> None:
 
 
 def _entry(entry: str, text: str, *, is_open: bool, gears: bool) -> str:
-    """One entry of --input_shape without blanks."""
     name, colon, dims = (part.strip() for part in entry.rpartition(":"))
     if not colon or not name:
         raise _bad_form(text, f"{entry.strip()!r} has no name before its dims")
@@ -131,7 +130,6 @@ def _from_range(text: str) -> str:
 
 
 def _by_position(text: str) -> AtcError:
-    """That shapes by position are not read."""
     reason = f"shapes without names of inputs, {text!r}"
     return atc_error(
         "E10055", reason, code=NOT_MODELED, place=Place(field="--input_shape"),

@@ -151,7 +151,6 @@ def _find(name: str) -> AtcOption:
 
 
 def _unknown(name: str, several: Sequence[str] = ()) -> UnreadableLineError:
-    """That atc has no option called `name`, or several that begin so."""
     if several:
         message = Text(
             "--{name} may be any of {several}",
@@ -171,7 +170,6 @@ def _unknown(name: str, several: Sequence[str] = ()) -> UnreadableLineError:
 
 
 def _switched(option: AtcOption, value: str) -> str:
-    """`true` or `false` for a switch."""
     if value.lower() in _TRUE:
         return "true"
     if value.lower() in _FALSE:

@@ -11,14 +11,7 @@ _PAIR = 2
 
 
 def add_comparison(outputs: dict[str, OutputSums], name: str, ours: object, theirs: object) -> None:
-    """Add the comparison of one output of one run.
-
-    Args:
-        outputs: the sums of the model by output.
-        name: the output.
-        ours: the simulated NPU's result.
-        theirs: onnxruntime's; what is not an array of numbers is counted, not compared.
-    """
+    """Add one output of one run; what is not an array of numbers is counted, not compared."""
     a, b = np.asarray(ours), np.asarray(theirs)
     sums = outputs.setdefault(name, OutputSums(a.dtype.name, b.dtype.name))
     sums.npu_dtype, sums.dtype = a.dtype.name, b.dtype.name

@@ -146,7 +146,6 @@ def _output(name: str, sums: OutputSums) -> ProgramOutput:
 
 
 def _fallbacks(refusals: Iterable[RefusalRecord]) -> list[ProgramFallback]:
-    """The reasons of several processes, each once for the same shapes."""
     found: dict[str, list[RefusalRecord]] = {}
     for each in refusals:
         found.setdefault(json.dumps([each.findings, each.shapes], sort_keys=True), []).append(each)

@@ -36,14 +36,7 @@ class Hybrid:
     def __init__(
         self, real: Any, args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder
     ) -> None:
-        """Keep what onnxruntime's side is opened with.
-
-        Args:
-            real: onnxruntime's own class.
-            args: the program's arguments.
-            kwargs: its keywords.
-            recorder: of this process.
-        """
+        """Keep what onnxruntime's side is opened with: its class, and the program's arguments."""
         self.npu: SimulatedSession | None = None
         self._real, self._args, self._kwargs = real, args, kwargs
         self._recorder = recorder
@@ -56,13 +49,7 @@ class Hybrid:
         _HYBRIDS.add(self)
 
     def open(self, session: Any, model: str | bytes, arguments: Mapping[str, Any]) -> None:
-        """Open the simulated side, and onnxruntime's if it is needed.
-
-        Args:
-            session: the program's object, which is onnxruntime's side.
-            model: path or bytes.
-            arguments: the others that concern the simulated side.
-        """
+        """Open the simulated side, and onnxruntime's if it is needed."""
         digest, size = self._recorder.digest(model)
         self._key = (_shown(model), digest)
         refusal, said = None, list[str]()
@@ -100,14 +87,7 @@ class Hybrid:
             record.name = text
 
     def run(self, session: Any, names: Any, feeds: Any, options: Any) -> Any:
-        """The outputs of a run.
-
-        Args:
-            session: the program's object.
-            names: of the outputs, None for all.
-            feeds: arrays by name of input.
-            options: onnxruntime's run options.
-        """
+        """The outputs of a run."""
         if self.npu is None or (self._refused and repr(_shapes(feeds)) in self._refused):
             return self.run_in_onnxruntime(session, self._real.run, names, _arrays(feeds), options)
         start = time.perf_counter()
@@ -172,7 +152,6 @@ class Hybrid:
                 add_comparison(record.outputs, name, our, their)
 
     def _count_compilations(self) -> float:
-        """Record the compilations that are new; return their seconds."""
         if self.npu is None:
             return 0.0
         with self._lock:
@@ -227,7 +206,6 @@ if hasattr(os, "register_at_fork"):
 
 
 def _shown(model: str | bytes) -> str:
-    """The file of a model as the report names it; empty for bytes."""
     if isinstance(model, bytes):
         return ""
     try:

@@ -71,7 +71,6 @@ def launch(command: Sequence[str], run: Path, on_notice: Callable[[Notice], None
 
 
 def _start(command: Sequence[str], run: Path, mask: set[signal.Signals]) -> int:
-    """Start the program; return its process id."""
     environment = {**os.environ, **hooked(str(run), os.environ.get("PYTHONPATH"))}
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

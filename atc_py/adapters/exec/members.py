@@ -124,7 +124,6 @@ class SimulatedMembers:
         return self._answer("get_provider_options")
 
     def _answer(self, name: str) -> Any:
-        """Answer of the simulated side, or onnxruntime's where there is none."""
         made = sides_of(self)
         ours = None if made is None else getattr(made.npu, name, None)
         return getattr(self.atc_py_real, name)(self) if ours is None else ours()
@@ -146,7 +145,6 @@ def _call_back(session: Any, given: tuple[Any, ...], callback: Any, user_data: A
 
 
 def _model(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | bytes | None:
-    """The model that a program gives; None for what onnxruntime's class is to refuse."""
     given = args[0] if args else kwargs.get(_ARGUMENTS[0])
     if isinstance(given, str | os.PathLike):
         given = os.fspath(given)
@@ -154,7 +152,6 @@ def _model(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | bytes | None:
 
 
 def _others(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The other arguments of a program that concern the simulated session, by name."""
     given = dict(zip(_ARGUMENTS, args, strict=False)) | kwargs
     return {name: given[name] for name in _ARGUMENTS[1:] if name in given}
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from atc_py.diag import UNKNOWN_DEVICE
-from atc_py.options.compile_options import DEFAULT_LIST, CompileOptions, PrecisionMode
+from atc_py.options.compile_options import DEFAULT_LIST, CompileOptions
 from atc_py.options.option import parse_options
 from atc_py.system.memory_limit import parse_size
 from atc_py.text import Text
@@ -15,18 +15,16 @@ _BUILT_IN = "sim"
 def require_sense(keywords: Mapping[str, Any], *, device: str, max_memory: str | None) -> None:
     """Refuse options that every session would refuse.
 
-    Args:
-        keywords: options of `convert`.
-        device: name of the back end.
-        max_memory: a size such as 4G, or None.
-
     Raises:
         AtcError: UNKNOWN_SOC, NO_BFLOAT16, BAD_OPTION, OPTIONS_EXCLUDE, UNKNOWN_PASS, BAD_SPEC,
             BAD_CONTROL_FILE, UNKNOWN_DEVICE, and errors of files.
     """
+    from atc_py.passes.precision.model_names import check_soc
+    from atc_py.target import find_soc
+
     options = parse_options("exec", CompileOptions, keywords)
     mode, precision = options.precision_mode, options.precision
-    _require_target(options.soc, mode)
+    check_soc(mode, find_soc(options.soc))
     _require_device(device)
     if max_memory is not None:
         parse_size(max_memory)
@@ -50,24 +48,8 @@ def require_sense(keywords: Mapping[str, Any], *, device: str, max_memory: str |
         find_controls(precision, mode, ModelNames({}, frozenset(), (), ()))
 
 
-def _require_target(soc: str, mode: PrecisionMode) -> None:
-    """Refuse a SoC that there is not, and a mode that it does not have.
-
-    Raises:
-        AtcError: UNKNOWN_SOC, NO_BFLOAT16.
-    """
-    from atc_py.passes.precision.model_names import check_soc
-    from atc_py.target import find_soc
-
-    check_soc(mode, find_soc(soc))
-
-
 def _require_device(name: str) -> None:
-    """Refuse a back end that is not installed.
-
-    Raises:
-        AtcError: UNKNOWN_DEVICE.
-    """
+    """Refuse a back end that is not installed."""
     if name == _BUILT_IN:
         return
     from atc_py.device.registry import device_names

@@ -47,7 +47,6 @@ class Recorder:
             os.register_at_fork(after_in_child=self._begin)
 
     def _begin(self) -> None:
-        """Begin an empty record of this process."""
         self._lock = threading.RLock()
         self._models: dict[tuple[str, str], ModelRecord] = {}
         self._file = self._run / f"{PROCESSES}{os.getpid()}-{time.time_ns()}.json"
@@ -59,12 +58,7 @@ class Recorder:
 
     @contextmanager
     def change(self, key: tuple[str, str], *, now: bool = False) -> Iterator[ModelRecord]:
-        """Give the record of a model to change, and write it out, unless that was done just before.
-
-        Args:
-            key: the model's file and digest.
-            now: write it in any case.
-        """
+        """Give the record of a model to change; write it out if `now`, or if it was not just done."""
         with self._lock:
             record = self._models.setdefault(key, ModelRecord(*key))
             yield record
@@ -73,13 +67,7 @@ class Recorder:
                 self.write()
 
     def count(self, key: tuple[str, str], place: str, seconds: float) -> None:
-        """Count a run of a model.
-
-        Args:
-            key: the model's file and digest.
-            place: npu, onnxruntime or shadow.
-            seconds: time of the run.
-        """
+        """Count a run of a model on `npu`, in `onnxruntime` or in its `shadow`."""
         with self._lock:
             record = self._models.setdefault(key, ModelRecord(*key))
             getattr(record, place).add(seconds)
@@ -115,13 +103,7 @@ class Recorder:
     def say(
         self, finding: dict[str, Any], status: int | None = None, more: Sequence[object] = ()
     ) -> None:
-        """Have the launcher print a finding now.
-
-        Args:
-            finding: the finding as JSON values.
-            status: the exit status with which the program is to end for it; None where it goes on.
-            more: findings that are the reason.
-        """
+        """Have the launcher print a finding now, with its reasons; a status ends the program."""
         with self._lock:
             self._notices += 1
             name = f"{NOTICES}{time.time_ns()}-{os.getpid()}-{self._notices}.json"
@@ -137,11 +119,7 @@ class Recorder:
             part.replace(file)
 
     def digest(self, model: str | bytes) -> tuple[str, int]:
-        """The digest of a model and its bytes; of a file that cannot be read, none.
-
-        Args:
-            model: its path or its bytes.
-        """
+        """The digest of a model and its bytes; of a file that cannot be read, none."""
         if isinstance(model, bytes):
             return sha256(model).hexdigest(), len(model)
         try:
@@ -155,7 +133,6 @@ class Recorder:
 
 
 def _file_digest(path: str) -> str:
-    """The SHA-256 of a file."""
     digest = sha256()
     with Path(path).open("rb") as file:
         while block := file.read(_BLOCK):

@@ -16,12 +16,7 @@ from atc_py.adapters.exec.recorder import Recorder
 
 
 def replace(module: ModuleType, run: str) -> None:
-    """Replace the classes of sessions and bindings in the module that defines them.
-
-    Args:
-        module: `onnxruntime.capi.onnxruntime_inference_collection`.
-        run: folder of the run.
-    """
+    """Replace the classes of onnxruntime's `onnxruntime_inference_collection` in that module."""
     real, binding = module.InferenceSession, module.IOBinding
     inside = {"atc_py_real": real, "atc_py_recorder": Recorder(Path(run))}
     made = _derived(real, SimulatedMembers, inside)
@@ -33,11 +28,7 @@ def replace(module: ModuleType, run: str) -> None:
 
 
 def record_options(package: Any) -> None:
-    """Replace onnxruntime's session options by a class that a simulated session can look into.
-
-    Args:
-        package: onnxruntime.
-    """
+    """Replace onnxruntime's session options by a class that a simulated session can look into."""
     real = package.SessionOptions
     with suppress(ImportError, AttributeError, TypeError):
         from atc_py.adapters.session.options import recorded_options

@@ -118,11 +118,6 @@ _checked: list[AtcError | None] = []
 
 
 def _require_libraries(settings: ExecSettings) -> None:
-    """Import what atc_py needs of other packages.
-
-    Raises:
-        AtcError: PROGRAM_LACKS_LIBRARIES where one is missing or too old.
-    """
     if not _checked:
         sys.meta_path.append(_OwnLibraries(settings))
         _checked.append(_lacking(settings))

@@ -58,7 +58,6 @@ def _descendants(process: int) -> list[int]:
 
 
 def _lives(process: int) -> bool:
-    """True if a process is there and has not ended."""
     try:
         return _fields(Path(f"/proc/{process}/stat"))[0] not in {"Z", "X"}
     except OSError:

@@ -153,7 +153,6 @@ class SessionBinding:
 
 
 def _put(name: str, target: Any, made: Array) -> None:
-    """Copy an output into memory or an OrtValue."""
     shape, dtype = target.shape, getattr(target, "dtype", made.dtype)
     if callable(shape):
         shape, dtype = tuple(shape()), target.numpy().dtype
@@ -191,7 +190,6 @@ def _memory(name: str, element_type: Any, shape: Sequence[int], address: int) ->
 
 
 def _dtype(name: str, element_type: Any) -> np.dtype[Any]:
-    """An element type given as numpy's or as its number in ONNX."""
     try:
         if isinstance(element_type, int):
             return DType(_ONNX[element_type]).numpy
@@ -203,7 +201,6 @@ def _dtype(name: str, element_type: Any) -> np.dtype[Any]:
 
 
 def _unusable(name: str, what: str) -> AtcError:
-    """The refusal of memory that is no array."""
     found = BAD_RUN_INPUT.diagnostic(
         Text("{name} is bound to memory that is no tensor: {what}", name=repr(name), what=what),
         place=Place(field=name),

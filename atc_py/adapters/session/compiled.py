@@ -103,14 +103,7 @@ class CompiledModels:
         keep: int,
         keep_memory: int,
     ) -> None:
-        """Prepare a store that is empty.
-
-        Args:
-            names: of the inputs whose shapes tell models apart.
-            build: compiles for shapes by name.
-            keep: how many models stay.
-            keep_memory: bytes that they may need together; the newest one always stays.
-        """
+        """Prepare an empty store for `keep` models in `keep_memory` bytes; the newest always stays."""
         self.compilations: list[ShapeCompilation] = []
         self.runs = 0
         self.run_seconds = 0.0
@@ -238,12 +231,10 @@ class CompiledModels:
         return kept
 
     def _is_over(self) -> bool:
-        """True if too many models are kept, or too large ones."""
         total = sum(each.nbytes for each in self._models.values())
         return len(self._models) > self._keep or total > self._keep_memory
 
     def _drop(self, key: Key) -> None:
-        """Drop a model: it closes now, or with its last run."""
         kept = self._models.pop(key)
         if kept.users:
             self._dropped.add(kept)

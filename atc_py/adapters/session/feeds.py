@@ -64,12 +64,7 @@ class Feeder:
     """
 
     def __init__(self, interface: ModelInterface, bound: Mapping[str, float]) -> None:
-        """Prepare to read data for the inputs of an interface.
-
-        Args:
-            interface: the inputs.
-            bound: values of inputs that are constants in what is compiled.
-        """
+        """Prepare to read the inputs; those that are `bound` are constants in what is compiled."""
         self._wanted = [_Wanted(each) for each in interface.inputs]
         self._overridable = {each.name for each in interface.overridable}
         self._bound = bound
@@ -155,7 +150,6 @@ class Feeder:
 
     @staticmethod
     def _refuse(faults: Sequence[Diagnostic] | Iterator[Diagnostic]) -> None:
-        """Raise the findings, if there are any."""
         found = tuple(faults)
         if found:
             raise session_error(INVALID_ARGUMENT, *found)

@@ -66,11 +66,7 @@ _REFUSED = {
 
 @lru_cache(maxsize=8)
 def recorded_options(base: type) -> type:
-    """A class of session options that records what `base` does not tell.
-
-    Args:
-        base: onnxruntime's SessionOptions.
-    """
+    """A class of session options that records what `base`, onnxruntime's, does not tell."""
 
     def recording(name: str) -> Any:
         inner = getattr(base, name)
@@ -101,7 +97,6 @@ def use_options(options: Any) -> None:
 
 
 def _refusals(options: Any) -> Iterator[Diagnostic]:
-    """Yield a finding for each option that cannot be had."""
     for name, given in _calls(options):
         if name in _REFUSED:
             shown = f" {given[0]!r}" if given and isinstance(given[0], str) else ""
@@ -138,7 +133,7 @@ def weights_folder(options: Any) -> str | None:
 
 def select_dims(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, DeclaredDims]:
     """The dims of the inputs with open dims that the options override, by input."""
-    if options is None or all(None not in _open(each.dims) for each in inputs):
+    if options is None or all(isinstance(dim, int) for each in inputs for dim in each.dims or ()):
         return {}
     if hasattr(options, _RECORDED) or not _is_native(options):
         found = {each.name: _overridden(each, _calls(options)) for each in inputs}
@@ -196,7 +191,6 @@ def _probed(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, Declared
 
 @contextmanager
 def _writing_nothing(options: Any) -> Iterator[None]:
-    """Switch off what makes a session write files, for the block."""
     before = options.enable_profiling, options.optimized_model_filepath
     options.enable_profiling, options.optimized_model_filepath = False, ""
     try:
@@ -225,8 +219,3 @@ def _entry(options: Any, key: str) -> str:
         return str(read(key))
     except (RuntimeError, KeyError):
         return ""
-
-
-def _open(dims: DeclaredDims | None) -> tuple[int | None, ...]:
-    """Dims with None for each open one."""
-    return tuple(dim if isinstance(dim, int) else None for dim in dims or ())

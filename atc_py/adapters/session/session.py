@@ -118,11 +118,7 @@ class OpenOptions:
 
 
 def _require_own_inputs(options: CompileOptions) -> None:
-    """Refuse AIPP: a program feeds the inputs that the ONNX model declares.
-
-    Raises:
-        AtcError: SESSION_UNSUPPORTED.
-    """
+    """Refuse AIPP: a program feeds the inputs that the ONNX model declares."""
     if options.aipp is not None:
         raise SESSION_UNSUPPORTED.error(
             Text(
@@ -230,11 +226,7 @@ class InferenceSession(SessionSurface):
         self._dtypes = {each.name: dtype_of(each.type) for each in outputs}
 
     def _known_types(self) -> Mapping[str, KnownType]:
-        """Known facts of outputs; a model without open dims is compiled for them.
-
-        Raises:
-            AtcError: with every finding, where the model does not compile.
-        """
+        """Known facts of outputs; a model without open dims is compiled for them."""
         if not self._feeder.open_names:
             return types_of(self._models.prepare(()))
         try:
@@ -260,8 +252,9 @@ class InferenceSession(SessionSurface):
             AtcError: MISSING_RUN_INPUT, also a ValueError; BAD_RUN_INPUT and NOT_IN_MODEL, also
                 onnxruntime's InvalidArgument; what compilation finds; DEVICE_FAILED.
         """
-        if run_options is not None:
-            _refuse_terminated(run_options)
+        if getattr(run_options, "terminate", False):
+            found = BAD_OPTION.diagnostic(Text("the run was terminated by its own options"))
+            raise session_error("Fail", found)
         names = self._wanted(output_names) if output_names else self._names
         key, feeds = self._feeder.read(input_feed)
         results = self._models.run(key, feeds)
@@ -308,7 +301,6 @@ class InferenceSession(SessionSurface):
         self._open(state[0], lambda _inputs: state[1])
 
     def _wanted(self, names: Sequence[str]) -> Sequence[str]:
-        """The names of outputs, each of which the model must have."""
         if isinstance(names, str):
             message = Text("output_names must be a list of names, found {names}", names=repr(names))
             raise session_error("TypeError", BAD_OPTION.diagnostic(message))
@@ -323,16 +315,4 @@ class InferenceSession(SessionSurface):
 
 
 def _as_declared(array: Array, dtype: np.dtype[Any] | None) -> Array:
-    """An output in the type that the model declares; options may have given it another."""
     return array if dtype is None or array.dtype == dtype else array.astype(dtype)
-
-
-def _refuse_terminated(run_options: Any) -> None:
-    """Refuse to run with options that say not to.
-
-    Raises:
-        AtcError: BAD_OPTION, as onnxruntime's Fail.
-    """
-    if getattr(run_options, "terminate", False):
-        found = BAD_OPTION.diagnostic(Text("the run was terminated by its own options"))
-        raise session_error("Fail", found)

@@ -162,9 +162,6 @@ class OnnxSource:
         """Refuse files that were written again: their weights are not those that were read.
 
         One that was removed is still there for the session.
-
-        Raises:
-            AtcError: FILE_UNREADABLE.
         """
         for path, stamp in self.stamps.items():
             if _stamp(path) not in {stamp, None}:
@@ -226,13 +223,7 @@ def source_of(
     device: str,
     weights_folder: str | None = None,
 ) -> SessionSource:
-    """A model as a source.
-
-    Args:
-        model: path of an .onnx or .om file, or the bytes of one.
-        options: how ONNX models are compiled.
-        device: name of the device.
-        weights_folder: the folder of weights beside bytes; the current folder where it is None.
+    """A model, or its bytes, as a source; their weights are in that folder, or the current one.
 
     Raises:
         AtcError: the file cannot be read, or is no model of a kind that sessions run.
@@ -309,11 +300,6 @@ def _package_metadata(description: OmModel) -> FileMetadata:
 
 
 def _refuse_ort_format(head: bytes, name: str) -> None:
-    """Refuse a model in onnxruntime's own format.
-
-    Raises:
-        AtcError: SESSION_UNSUPPORTED.
-    """
     if head[4:8] == _ORT_FORMAT:
         found = SESSION_UNSUPPORTED.diagnostic(
             Text("{name} is a model in onnxruntime's own format", name=name),

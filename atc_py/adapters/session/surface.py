@@ -143,11 +143,6 @@ class SessionSurface:
 
 
 def _refuse_member(name: str, *_: object, **__: object) -> None:
-    """Refuse a call of a member that sessions do not have.
-
-    Raises:
-        AtcError: SESSION_UNSUPPORTED, as onnxruntime's NotImplemented.
-    """
     found = SESSION_UNSUPPORTED.diagnostic(
         Text("sessions have no {name}: {refusals}", name=name, refusals=_REFUSALS[name])
     )

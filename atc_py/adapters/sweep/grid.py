@@ -43,14 +43,7 @@ def combinations_of(
     *,
     specs: Path | None = None,
 ) -> list[Combination]:
-    """All combinations, those of a model together.
-
-    Args:
-        models: their names.
-        socs: names of SoCs.
-        modes: precision modes.
-        lists: names of operator lists.
-        specs: folder of specifications that every list is overlaid with.
+    """All combinations, those of a model together; `specs` is overlaid on every list.
 
     Raises:
         AtcError: an axis has an unknown or a repeated value; what reading `specs` raises.

@@ -69,7 +69,6 @@ def _digest(path: Path) -> bytes:
 
 
 def _mentions(path: Path, text: bytes) -> bool:
-    """True if a text is in a file."""
     if not is_file(path) or not path.stat().st_size:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -196,6 +195,5 @@ class SweepInputs:
 
 
 def _bundle_of(path: Path) -> FileBundle:
-    """A file, or the files of a folder."""
     files = files_under(path)
     return FileBundle(digest_of_files(files), path, files)

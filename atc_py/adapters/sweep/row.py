@@ -116,7 +116,6 @@ def run_row(task: RowTask) -> DoneRow:
 
 
 def _own_shapes(model: Path, options: SummaryOptions) -> SummaryOptions:
-    """The options with the shapes of the model's own inputs alone."""
     shapes = options.compiling.get("input_shape")
     if not shapes:
         return options
@@ -212,24 +211,20 @@ def _outputs(done: LayerComparison | None) -> tuple[SweepOutput, ...]:
 
 
 def _finite(number: float) -> float | None:
-    """A number; None in place of one that JSON cannot say."""
     return float(number) if isfinite(number) else None
 
 
 def _counted(diagnostics: Iterable[Diagnostic]) -> dict[str, int]:
-    """Number of findings by code."""
     return dict(sorted(Counter(each.code.id for each in diagnostics).items()))
 
 
 def _with_memory(verdict: SweepVerdict, diagnostics: Iterable[Diagnostic]) -> SweepVerdict:
-    """The verdict, or the one of rows that need too much memory."""
     if any(each.code.id in _MEMORY for each in diagnostics):
         return SweepVerdict.OUT_OF_MEMORY
     return verdict
 
 
 def _page(done: ModelSummary, language: str | None) -> bytes | None:
-    """The page about the model, where it is wanted."""
     if language is None:
         return None
     from atc_py.report.page.html_page import summary_html

@@ -52,14 +52,6 @@ def run_sweep(
 ) -> SweepRun:
     """Make the rows of a grid that are not kept from an earlier run, and keep each as it is done.
 
-    Args:
-        grid: what the rows are about.
-        models: the files by the names of models.
-        options: of all rows.
-        executor: runs them.
-        kept: the folder of results.
-        on_stage: called with the number of rows that are done.
-
     Raises:
         AtcError: CANNOT_WRITE, or the executor is lost; rows that were finished are kept.
     """
@@ -99,7 +91,6 @@ def progress_text(done: int, total: int, seconds: float) -> str:
 
 
 def _names(wanted: Sequence[tuple[int, RowTask, str]]) -> dict[str, None]:
-    """The names of the models of tasks, each once."""
     return dict.fromkeys(task.combination.model for _, task, _ in wanted)
 
 

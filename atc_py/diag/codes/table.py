@@ -40,7 +40,6 @@ def find_code(text: str) -> Code | None:
 
 
 def _row(number: str) -> Code:
-    """The row of that number, where it is known that there is one."""
     return _TABLE[number]
 
 

@@ -47,12 +47,6 @@ def find_misfit(
 
     They are the reason where the model is sound with these dims open, and with others that are
     near, or that a search finds.
-
-    Args:
-        file: the file, unchanged.
-        shapes: what the user gave.
-        judge: judges the file with other dims.
-        fault: what contradicts itself with the user's dims.
     """
     from atc_py.pipeline.proposal.search import Search
 
@@ -152,5 +146,4 @@ def _nearest_choice(
 
 
 def _rounded_multiple(value: int, multiple: int, *, upwards: bool) -> int:
-    """Round to a multiple that is not smaller, or not larger; at least one multiple."""
     return max(1, (value + multiple - 1) // multiple if upwards else value // multiple) * multiple

@@ -27,15 +27,7 @@ def open_check(
     advice: ShapeAdvice,
     refused: Callable[[Judgment], list[Finding]],
 ) -> ModelCheck:
-    """Combine the check with open dims with the results for the dims that were tried.
-
-    Args:
-        known: the judgment with open dims.
-        search: what tried choices of dims.
-        proposal: its result.
-        advice: the same as text.
-        refused: finds what keeps a model that breaks no rule from compiling.
-    """
+    """Combine the check with open dims with the trials; `refused` finds what does not compile."""
     best, check = proposal.best, known.checked.check
     if best.fits:
         check = _without_refuted(known, best.judgment, advice.text)

@@ -32,12 +32,7 @@ _CHANNEL_AXIS = {"Conv": 1, "Gemm": 1, "GRU": 2, "LSTM": 2, "MatMul": -1, "RNN":
 
 
 def values_for(dim: OpenDim, known: Mapping[OpenDim, int]) -> tuple[int, ...]:
-    """List the values to try for one dim.
-
-    Args:
-        dim: the dim.
-        known: values that the weights determine.
-    """
+    """List the values to try for one dim, first the one that the weights determine."""
     first = (known[dim],) if dim in known else ()
     if dim.is_batch:
         rest: Sequence[int] = _BATCHES
@@ -53,16 +48,18 @@ def first_values(
 ) -> Iterator[dict[OpenDim, int]]:
     """Yield choices for all dims: one batch, and the other dims along their lists together."""
     lists = {dim: values_for(dim, known) for dim in dims}
-    steady = {dim for dim in dims if dim.is_batch or dim in known or _is_channel(dim)}
+    steady = {
+        dim
+        for dim in dims
+        if dim.is_batch
+        or dim in known
+        or (dim.rank >= _IMAGE_RANK and any(axis == 1 for _, axis in dim.places))
+    }
     most = max((len(lists[dim]) for dim in dims if dim not in steady), default=1)
     for step in range(most):
         yield {
             dim: lists[dim][0 if dim in steady else min(step, len(lists[dim]) - 1)] for dim in dims
         }
-
-
-def _is_channel(dim: OpenDim) -> bool:
-    return dim.rank >= _IMAGE_RANK and any(axis == 1 for _, axis in dim.places)
 
 
 def hints(view: SourceModel, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
@@ -209,7 +206,6 @@ class Search:
         return best
 
     def _better_of(self, values: Mapping[OpenDim, int], best: Tried | None) -> Tried:
-        """The better one of a choice and the best before it."""
         found = self.at(values)
         return found if best is None or found.rank < best.rank else best
 
@@ -247,7 +243,6 @@ def _with_ranks(
 
 
 def _with_rank(file: OnnxFile, position: int, rank: int) -> OnnxFile:
-    """The file with `rank` open dims for one of its inputs."""
     inputs: list[DeclaredInput] = list(file.inputs)
     inputs[position] = replace(inputs[position], dims=("",) * rank)
     return replace(file, inputs=tuple(inputs))

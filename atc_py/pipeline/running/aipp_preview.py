@@ -190,7 +190,6 @@ class _OneNode:
 
 
 def _step(name: str, tensor: NDArray[Any]) -> AippStep:
-    """The ranges of the channels of [C, H, W]."""
     channels = tuple(
         ChannelRange(
             float(channel.min()), float(channel.max()), float(channel.mean(dtype=np.float64))

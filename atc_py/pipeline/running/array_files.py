@@ -30,11 +30,7 @@ _REASON = 200
 
 
 def read_npy(path: Path, most: int | None = None) -> Array:
-    """The array of an .npy file.
-
-    Args:
-        path: the file.
-        most: bytes of data that an input accepts at most.
+    """The array of an .npy file of which an input accepts `most` bytes.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that is
@@ -51,10 +47,6 @@ def read_npy(path: Path, most: int | None = None) -> Array:
 
 def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
     """All arrays of an .npz file, by name.
-
-    Args:
-        path: the file.
-        most: bytes of data that an input accepts at most.
 
     Raises:
         AtcError: as `read_npy` does, and BAD_DATA_FILE for an archive with members that are no

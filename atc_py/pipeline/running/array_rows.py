@@ -106,11 +106,7 @@ def open_rows(path: Path) -> Iterator[dict[str, ArrayRows]]:
 
 
 def _stored_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """A header of an array whose elements numpy can name.
-
-    Raises:
-        ValueError: it is damaged, or has elements without a type.
-    """
+    """A header of an array whose elements numpy can name."""
     shape, is_fortran, dtype = read_header(file)
     if is_raw_pair(dtype) or min(shape, default=0) < 0:
         raise ValueError(

@@ -28,7 +28,6 @@ def cast_feeds(feeds: Mapping[str, Array], ports: Iterable[Port]) -> dict[str, A
 
 
 def _cast(name: str, array: Array, dtype: DType) -> Array:
-    """One array with `dtype`."""
     if array.dtype == dtype.numpy:
         return array
     with np.errstate(all="ignore"):

@@ -127,11 +127,7 @@ def _given(
 
 
 def _with_settings(model: Model, options: RunOptions, feeds: dict[str, Array]) -> dict[str, Array]:
-    """Feeds with the settings of dynamic AIPP: with random data, those of whole pictures.
-
-    Raises:
-        AtcError: BAD_AIPP for pictures that do not fit; MISSING_RUN_INPUT where there are none.
-    """
+    """Feeds with the settings of dynamic AIPP: with random data, those of whole pictures."""
     if not model.takes_settings:
         return feeds
     from atc_py.pipeline.running.pictures import require_settings, whole_picture_settings
@@ -209,7 +205,6 @@ def _mismatch(row: Comparison) -> Diagnostic:
 
 
 def _save(outputs: Mapping[str, Array], folder: Path) -> dict[str, Path]:
-    """Write each output to `folder` as an .npy file named after it."""
     make_folder(folder)
     files: dict[str, Path] = {}
     for position, (name, array) in enumerate(outputs.items()):

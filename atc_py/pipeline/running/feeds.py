@@ -54,11 +54,6 @@ def read_feeds(
 ) -> dict[str, Array]:
     """Arrays from `name=file` texts; `file` alone serves one port, an .npz, or a folder.
 
-    Args:
-        given: the texts.
-        ports: the inputs, or the outputs, that the data may be for.
-        sink: takes ARRAY_OF_OTHER_NAME where a lone array is used for a lone port.
-
     Raises:
         AtcError: a file cannot be read, names something that is not among the ports, or is the
             second one for a port; a text names no file.
@@ -184,7 +179,6 @@ def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
 
 
 def _read_path(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) -> dict[str, Array]:
-    """The arrays in the file `path`, or in the files of that folder, by port name."""
     if name is not None or not os.path.isdir(path):  # noqa: PTH112  (a Path raises for long names)
         return _read_arrays(path, name, ports, sink)
     found: dict[str, Array] = {}
@@ -196,7 +190,6 @@ def _read_path(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) 
 def _read_arrays(
     path: Path, name: str | None, ports: Sequence[Port], sink: Sink
 ) -> dict[str, Array]:
-    """The arrays in `path`, by port name."""
     if path.suffix == ".npz":
         arrays = read_npz(path, _most_bytes(ports))
         if name is None:
@@ -233,7 +226,6 @@ def _most_bytes(ports: Iterable[Port]) -> int | None:
 
 
 def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
-    """The port called `name`, or the only one."""
     if name is not None:
         return next(port for port in ports if port.name == name)
     ports = [port for port in ports if not port.hidden]
@@ -308,7 +300,6 @@ def _pick_all(
 
 
 def _joined_names(names: Iterable[str]) -> str:
-    """Join names as `a, b, c`; of very many the first."""
     rows = list(names)
     more = Text(" and {left} more", left=len(rows) - _MOST_NAMES) if len(rows) > _MOST_NAMES else ""
     return ", ".join(rows[:_MOST_NAMES]) + more
@@ -408,7 +399,6 @@ def _shape_by_size(path: Path, port: Port) -> Dims:
 
 
 def _unknown_name(name: str, ports: Sequence[Port], path: str) -> AtcError:
-    """The diagnostic for data under a name that the model does not have."""
     known = ", ".join(port.name for port in ports)
     return BAD_RUN_INPUT.error(
         Text('{path} is for "{name}", which the model does not have', path=path, name=name),

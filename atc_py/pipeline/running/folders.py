@@ -22,10 +22,6 @@ def files_of_folder(folder: Path, names: Sequence[str]) -> list[tuple[str, Path]
     A file is named after its tensor, as `run --output` names those that it writes. Files of other
     suffixes are left alone.
 
-    Args:
-        folder: the folder.
-        names: those of the inputs, or of the outputs.
-
     Raises:
         AtcError: BAD_RUN_INPUT for data of no name among these, for two files of one name and for a
             folder without data; FILE_UNREADABLE.
@@ -65,7 +61,6 @@ def files_of_folder(folder: Path, names: Sequence[str]) -> list[tuple[str, Path]
 
 
 def _some(names: Iterable[str], most: int = 5) -> str:
-    """A few names, and how many more there are."""
     names = list(names)
     rest = Text(" and {left} more", left=len(names) - most) if len(names) > most else ""
     return f"{', '.join(names[:most])}{rest}"

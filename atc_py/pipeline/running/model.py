@@ -90,7 +90,11 @@ class Model:
         self._backend = backend_for(device, timeout)
         self._package = open_verified(path) if package is None else package
         self.gears: Gears | None = self._package.gears if package is None else None
-        self.shape_data = None if self.gears is None else _shape_data(self.gears)
+        self.shape_data = (
+            None
+            if self.gears is None
+            else Port(SHAPE_DATA, DType.INT32, (len(self.gears.gears[0]),), hidden=True)
+        )
         if self.gears is not None:
             self.inputs, self.outputs = _joined_ports(self._package, self.gears)
             return
@@ -289,10 +293,6 @@ def ports_of(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
 def _pictures_with_settings(description: OmModel) -> frozenset[int]:
     nodes = (node for node in description.nodes if node.op == "Aipp" and len(node.inputs) > 1)
     return frozenset(node.inputs[0] for node in nodes)
-
-
-def _shape_data(gears: Gears) -> Port:
-    return Port(SHAPE_DATA, DType.INT32, (len(gears.gears[0]),), hidden=True)
 
 
 def _joined_ports(package: OfflineModel, gears: Gears) -> tuple[tuple[Port, ...], tuple[Port, ...]]:

@@ -32,13 +32,6 @@ def picture_feeds(
 ) -> dict[str, Array]:
     """Arrays from `name=file` texts, of which some are pictures, and from a file of settings.
 
-    Args:
-        description: of the model.
-        texts: as users give data.
-        ports: the inputs that data may be for.
-        settings: file with the settings of dynamic AIPP, or None.
-        sink: takes warnings.
-
     Raises:
         AtcError: as `read_feeds`, `settings_feeds` and `read_pictures` do; BAD_RUN_INPUT for data
             that are given twice.
@@ -69,11 +62,6 @@ def read_pictures(
 
     The name may be left out where one input takes pictures. Several pictures are separated by `,`.
 
-    Args:
-        description: of the model.
-        texts: all of which name pictures.
-        settings: parameter buffers of dynamic AIPP, by input.
-
     Raises:
         AtcError: FILE_NOT_FOUND and its like, BAD_PICTURE or NO_PILLOW; BAD_RUN_INPUT for another
             number of pictures than the model takes, and for an input that is given twice.
@@ -102,7 +90,6 @@ def is_picture_file(path: Path) -> bool:
 
 
 def _is_picture(description: OmModel, text: str) -> bool:
-    """True if a text names picture files for an input that takes pictures."""
     name, paths = _split(text, {each.name: each for each in picture_inputs(description)})
     return name is not None and is_picture_file(Path(paths[0]))
 
@@ -120,11 +107,6 @@ def joined_input(
     found: PictureInput, paths: Sequence[Path], settings: Mapping[str, Array]
 ) -> Array:
     """The input that picture files fill.
-
-    Args:
-        found: the input.
-        paths: as many files as it takes pictures.
-        settings: parameter buffers of dynamic AIPP, by input.
 
     Raises:
         AtcError: as `read_pictures` does.

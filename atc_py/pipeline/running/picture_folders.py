@@ -61,14 +61,7 @@ class PictureFolders:
         *,
         fitting: bool = False,
     ) -> None:
-        """Find the files.
-
-        Args:
-            named: (input or None, folder).
-            description: the compiled model.
-            ports: its inputs; hidden ones take data under their names alone.
-            settings: parameter buffers of dynamic AIPP, by input.
-            fitting: True to leave out pictures of other sizes, and files with other shapes.
+        """Find the files; with `fitting`, leave out other sizes and shapes than the model takes.
 
         Raises:
             AtcError: NO_SAMPLES for an empty folder, for folders of different lengths, and for part
@@ -190,11 +183,7 @@ class PictureFolders:
 
 
 def _joined(target: PictureInput, paths: Sequence[Path], settings: Feeds) -> NDArray[Any]:
-    """Data for an input of the pictures of a sample.
-
-    Raises:
-        AtcError: as `joined_input` does; the message about another number of pictures names them.
-    """
+    """Data for an input of the pictures of a sample."""
     if len(paths) != target.features[0]:
         raise BAD_RUN_INPUT.error(
             Text(
@@ -210,5 +199,4 @@ def _joined(target: PictureInput, paths: Sequence[Path], settings: Feeds) -> NDA
 
 
 def _text(name: str | None, path: Path) -> str:
-    """A file as `run` takes it."""
     return str(path) if name is None else f"{name}={path}"

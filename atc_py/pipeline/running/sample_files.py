@@ -85,11 +85,6 @@ def files_of_sample(
 ) -> list[tuple[str | None, Path]]:
     """The files of a sample, each with its input; None where the name does not say it.
 
-    Args:
-        name: the input that the user named, or None.
-        path: a file, or a folder with the files of several inputs.
-        ports: inputs of the model.
-
     Raises:
         AtcError: NO_SAMPLES for an empty folder.
     """

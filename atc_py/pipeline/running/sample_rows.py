@@ -90,9 +90,6 @@ def _with_ports(
 
     An array is for the input of its name; one alone is for the input that the user names, or for the
     only one that takes data without a name.
-
-    Raises:
-        AtcError: BAD_SAMPLE for an array that is for none.
     """
     by_name = {port.name: port for port in ports}
     if name is not None:
@@ -135,9 +132,6 @@ def _stack(path: Path, found: ArrayHeader, port: Port) -> _Stack:
 
     The first axis of the array is that of samples, or that of batches where the input has one: then
     it is cut into as many rows as the input takes, 1 where that is open.
-
-    Raises:
-        AtcError: BAD_SAMPLE where the array has other dims; NO_SAMPLES where it has part of a batch.
     """
     own, dims = found.shape, port.shape
     if len(own) == len(dims) + 1 and _alike(own[1:], dims):

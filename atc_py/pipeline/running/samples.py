@@ -180,11 +180,6 @@ def _native(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _check(label: str, port: Port, array: NDArray[Any]) -> None:
-    """Refuse an array that is not one for `port`.
-
-    Raises:
-        AtcError: BAD_SAMPLE or SAMPLE_NOT_FINITE.
-    """
     place = Place(label, field=Text("input {at}", at=port.name))
     if array.dtype != port.dtype.numpy:
         raise BAD_SAMPLE.error(
@@ -235,11 +230,7 @@ def _bad_shape(label: str, port: Port, array: NDArray[Any]) -> AtcError:
 
 
 def _split(text: str, ports: Sequence[Port], option: str) -> tuple[str | None, Path]:
-    """(input or None, path) of `PATH` or `NAME=PATH`.
-
-    Raises:
-        AtcError: BAD_OPTION for a name that is not an input's.
-    """
+    """(input or None, path) of `PATH` or `NAME=PATH`."""
     for port in ports:
         if text.startswith(f"{port.name}="):
             return port.name, Path(text[len(port.name) + 1 :])

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from atc_py.check.findings import Standing
@@ -31,11 +30,16 @@ def check_atc(document: CheckDocument) -> str:
 
 
 def _model(model: CheckedModel, language: str) -> Json:
-    causes = _causes(model)
+    causes: dict[_Key, list[Json]] = defaultdict(list)
+    for finding in model.all_findings:
+        if finding.level != Standing.ERROR.value or finding.node is None:
+            continue
+        number = _TYPE_UNSUPPORTED if finding.code in _TYPE_CODES else _PARAM_INVALID
+        causes[_key(finding.node, finding)].append(_cause(number, finding.message))
     names = Counter((row.scope, row.name) for row in model.network if row.name)
     rows = []
     for row in model.network:
-        found = causes.get(_key_of_row(row), [])
+        found = causes.get((row.index, row.scope, row.name, row.type.rpartition("::")[2]), [])
         if names[row.scope, row.name] > 1:
             found = [*found, _cause(_NAME_REPEATED, _REPEATED.in_language(language))]
         rows.append(_node(row, found))
@@ -51,22 +55,8 @@ def _model(model: CheckedModel, language: str) -> Json:
     }
 
 
-def _causes(model: CheckedModel) -> Mapping[_Key, list[Json]]:
-    causes: dict[_Key, list[Json]] = defaultdict(list)
-    for finding in model.all_findings:
-        if finding.level != Standing.ERROR.value or finding.node is None:
-            continue
-        number = _TYPE_UNSUPPORTED if finding.code in _TYPE_CODES else _PARAM_INVALID
-        causes[_key(finding.node, finding)].append(_cause(number, finding.message))
-    return causes
-
-
 def _key(index: int, found: Found) -> _Key:
     return index, found.scope, found.node_name, found.op.rpartition("::")[2]
-
-
-def _key_of_row(row: CheckedNode) -> _Key:
-    return row.index, row.scope, row.name, row.type.rpartition("::")[2]
 
 
 def _cause(number: int, message: str) -> Json:

@@ -23,22 +23,16 @@ _HELP = Text("write it with `atc-py check MODEL --format json --output FILE`")
 
 
 class _Finding(msgspec.Struct, frozen=True):
-    """All that a baseline needs of a finding."""
-
     fingerprint: str
 
 
 class _Model(msgspec.Struct, frozen=True):
-    """All that a baseline needs of a model."""
-
     path: str
     findings: tuple[_Finding, ...]
     faults: tuple[_Finding, ...]
 
 
 class _Report(msgspec.Struct, frozen=True):
-    """All that a baseline needs of a report."""
-
     version: int
     models: tuple[_Model, ...]
 
@@ -122,7 +116,6 @@ def _decoded_parts(path: Path) -> _Report:
 
 
 def _not_a_report(path: Path, reason: str) -> AtcError:
-    """The diagnostic for a file that is not a report."""
     return BAD_BASELINE.error(
         Text("the baseline {path} is not a report of a check: {reason}", path=path, reason=reason),
         place=Place(str(path)),

@@ -44,7 +44,6 @@ def _row(document: CheckDocument, model: CheckedModel, found: Found) -> list[str
 
 
 def _note_row(document: CheckDocument, model: CheckedModel, note: Note) -> list[str]:
-    """The cells of a remark, which has the level `note` and no code."""
     cells = {
         "model": model.path,
         "level": "note",

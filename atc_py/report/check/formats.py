@@ -36,14 +36,7 @@ FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
 def render_check(
     name: str, document: CheckDocument, fail_on: Standing, *, verbose: bool = False
 ) -> str:
-    """The report as text of the format `name`, one of FORMATS.
-
-    Args:
-        name: the format.
-        document: the report.
-        fail_on: what fails; JUnit shows it.
-        verbose: text names every node.
-    """
+    """The report in one of FORMATS; JUnit shows what fails, and verbose text names every node."""
     # Each format is imported for itself: jinja2 and the parser of XML take long.
     if name == "text":
         from atc_py.report.check.text import check_text

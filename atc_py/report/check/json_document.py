@@ -53,13 +53,7 @@ _GENERIC = "sim"
 
 
 def fix_command(report: CheckReport, path: str, advice: FixAdvice) -> str:
-    """`atc-py fix m.onnx --list cann-9.0 --bind sr=16000`, quoted for a shell.
-
-    Args:
-        report: what was checked, with which options.
-        path: the model.
-        advice: what helps it.
-    """
+    """`atc-py fix m.onnx --list cann-9.0 --bind sr=16000`, quoted for a shell."""
     words = ["atc-py", "fix", path]
     if report.operator_list != DEFAULT_LIST:
         words += ["--list", report.operator_list]
@@ -82,13 +76,7 @@ def fix_command(report: CheckReport, path: str, advice: FixAdvice) -> str:
 def check_document(
     report: CheckReport, language: str = "en", baseline: Baseline | None = None
 ) -> CheckDocument:
-    """The report in one language.
-
-    Args:
-        report: what was found.
-        language: `en` or `zh`.
-        baseline: findings that are known; it is used up.
-    """
+    """The report in one language; the baseline of known findings is used up."""
     models = tuple(
         msgspec.structs.replace(
             _model(check, language, baseline),
@@ -139,7 +127,6 @@ def check_json_schema() -> str:
 
 
 def _text(text: str) -> str:
-    """`text` without what UTF-8 cannot carry: bytes of file names become escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -197,7 +184,6 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
 
 
 def _notes(report: CheckReport, check: ModelCheck, language: str) -> tuple[Note, ...]:
-    """Remarks on operators that the list keeps, and on nodes that later lists alone take."""
     notes = []
     if check.kept:
         text = kept_text(check.kept, report.operator_list).in_language(language)
@@ -222,7 +208,6 @@ def _remedy(report: CheckReport, check: ModelCheck) -> Remedy | None:
 
 
 def _biases(check: ModelCheck, language: str) -> Biases | None:
-    """The convention of the biases of int8 layers."""
     bias_convention = check.bias_convention
     if bias_convention is None:
         return None
@@ -233,7 +218,6 @@ def _biases(check: ModelCheck, language: str) -> Biases | None:
 
 
 def _marked_finding(found: Found, path: str, baseline: Baseline | None) -> Found:
-    """The finding, marked where the baseline has it."""
     if baseline is None or not baseline.recognizes(path, found.fingerprint):
         return found
     return msgspec.structs.replace(found, known=True)

@@ -36,14 +36,16 @@ def deciding_text(model: CheckedModel) -> Text:
     for axes in dims:
         inputs = tuple(dict.fromkeys(axis.input for axis in axes))
         labels.setdefault(inputs, []).append(_label(axes[0]))
-    parts = [_of_inputs(inputs, named) for inputs, named in labels.items()]
+    parts = [
+        Text("{dims} of {inputs}", dims=all_of(named), inputs=all_of(map(clipped, inputs)))
+        for inputs, named in labels.items()
+    ]
     *most, last = parts
     named = Text(" and ", context="inputs").join([Text(", ", context="inputs").join(most), last])
     return plural(len(dims), "{dims} decides", "{dims} decide", dims=named if most else last)
 
 
 def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
-    """Group the axes by the dims that they have; one without a name is a dim of its own."""
     dims: dict[str | tuple[str, int], list[OpenAxis]] = {}
     for axis in axes:
         dims.setdefault(axis.name or (axis.input, axis.axis), []).append(axis)
@@ -51,11 +53,5 @@ def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
 
 
 def _label(axis: OpenAxis) -> Text:
-    """Name a dim, or its axis where it has no name."""
     name = clipped(axis.name)
     return verbatim(name) if name else Text("axis {axis}", axis=axis.axis)
-
-
-def _of_inputs(inputs: Sequence[str], labels: Sequence[Text]) -> Text:
-    """Name dims with their inputs: `height and width of images`."""
-    return Text("{dims} of {inputs}", dims=all_of(labels), inputs=all_of(map(clipped, inputs)))

@@ -49,9 +49,24 @@ def check_sarif(document: CheckDocument) -> str:
         for each in model.all_findings
     ]
     run = {
-        "tool": {"driver": _driver(document, rules)},
+        "tool": {
+            "driver": {
+                "name": document.tool.name,
+                "version": document.tool.version,
+                "semanticVersion": document.tool.version,
+                "language": document.lang,
+                "rules": [_rule(code) for code in rules],
+            }
+        },
         "invocations": [_invocation(document, files, successful=not _was_unread(found))],
-        "artifacts": [_artifact(uri) for uri in artifacts],
+        "artifacts": [
+            {
+                "location": {"uri": uri},
+                "roles": ["analysisTarget"],
+                "mimeType": "application/octet-stream",
+            }
+            for uri in artifacts
+        ],
         "results": results,
         "properties": {
             "precisionMode": document.precision_mode,
@@ -82,18 +97,7 @@ def _invocation(document: CheckDocument, files: Mapping[str, Json], *, successfu
 
 
 def _positions_of(names: Iterable[str]) -> dict[str, int]:
-    """Each name once with its position, in order."""
     return {name: position for position, name in enumerate(dict.fromkeys(names))}
-
-
-def _driver(document: CheckDocument, codes: Iterable[str]) -> Json:
-    return {
-        "name": document.tool.name,
-        "version": document.tool.version,
-        "semanticVersion": document.tool.version,
-        "language": document.lang,
-        "rules": [_rule(code) for code in codes],
-    }
 
 
 def _rule(code_id: str) -> Json:
@@ -108,14 +112,6 @@ def _rule(code_id: str) -> Json:
         "help": {"text": _message(code.remedy)},
         "defaultConfiguration": {"level": code.severity.value},
         "properties": {"kebabName": code.name, "tags": ["onnx", "ascend"]},
-    }
-
-
-def _artifact(uri: str) -> Json:
-    return {
-        "location": {"uri": uri},
-        "roles": ["analysisTarget"],
-        "mimeType": "application/octet-stream",
     }
 
 
@@ -213,7 +209,6 @@ def _uri(path: str) -> str:
 
 
 def _rooted_path(path: str) -> str:
-    """`path` with a slash before a drive's letter."""
     return path if path.startswith("/") else f"/{path}"
 
 
@@ -223,6 +218,5 @@ def _message(text: str) -> str:
 
 
 def _was_unread(findings: Iterable[Found]) -> bool:
-    """True if a file could not be read."""
     codes = (find_code(finding.code) for finding in findings)
     return any(code is not None and code.exit is ExitCode.FILE for code in codes)

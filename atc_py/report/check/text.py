@@ -37,12 +37,7 @@ _MOST_NODES = 4
 
 
 def check_blocks(document: CheckDocument, *, verbose: bool = False) -> Iterator[Block]:
-    """Yield lines and tables of the report, in order.
-
-    Args:
-        document: the report.
-        verbose: name every node, and the findings that a baseline knows.
-    """
+    """Yield lines and tables; verbose ones name every node, and findings that a baseline knows."""
     for position, model in enumerate(document.models):
         if position:
             yield ""
@@ -101,7 +96,11 @@ def finding_lines(model: CheckedModel, language: str, *, verbose: bool = False) 
         yield from _group_lines(group, language, verbose=verbose)
     if gathered[most:]:
         yield ""
-        yield _more_line(sum(len(group.findings) for group in gathered[most:]), language)
+        yield plural(
+            sum(len(group.findings) for group in gathered[most:]),
+            "... and {n} more finding; --verbose names all",
+            "... and {n} more findings; --verbose names all",
+        ).in_language(language)
 
 
 def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> Iterator[Block]:
@@ -147,7 +146,11 @@ def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]
             yield f"  --> {line}"
     rest = sum(len(sighting.findings) for sighting in group.sightings[most:])
     if rest:
-        yield _rest_line(rest, language)
+        yield plural(
+            rest,
+            "  ... and {n} more node; --verbose names all",
+            "  ... and {n} more nodes; --verbose names all",
+        ).in_language(language)
     first, colon = group.first, COLON.in_language(language)
     if first.source:
         yield f"  {HEADINGS['rule'].in_language(language)}{colon}{visible(first.source)}"
@@ -175,24 +178,6 @@ def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
         text += Text(" and {left} more", context="findings", left=rest).in_language(language)
     observed = clipped(observed_text(findings[0], language))
     return COLON.in_language(language).join(part for part in (text, observed) if part)
-
-
-def _rest_line(count: int, language: str) -> str:
-    """The line that counts the items not named."""
-    return plural(
-        count,
-        "  ... and {n} more node; --verbose names all",
-        "  ... and {n} more nodes; --verbose names all",
-    ).in_language(language)
-
-
-def _more_line(count: int, language: str) -> str:
-    """The line that counts the groups not shown."""
-    return plural(
-        count,
-        "... and {n} more finding; --verbose names all",
-        "... and {n} more findings; --verbose names all",
-    ).in_language(language)
 
 
 def _operators(model: CheckedModel, language: str, *, verbose: bool) -> Table:
@@ -252,7 +237,6 @@ def _standings(models: Sequence[CheckedModel]) -> list[Standing]:
 
 
 def _columns(first: tuple[str, ...], standings: list[Standing], language: str) -> tuple[str, ...]:
-    """Headings: `first` in words, then counts of nodes, which are aligned to the right."""
     heads = [HEADINGS[key].in_language(language) for key in first]
     counts = [HEADINGS["network"], *(COLUMNS[standing] for standing in standings)]
     return (*heads, *(f"{words.in_language(language)}>" for words in counts))

@@ -98,13 +98,7 @@ _TAILS = {
 
 
 def verdict_text(model: CheckedModel, language: str, cann: int = NEWEST_CANN) -> str:
-    """`not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`.
-
-    Args:
-        model: the model.
-        language: en or zh.
-        cann: generation of CANN whose deviations were looked for.
-    """
+    """`not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`."""
     verdict = Standing(model.verdict)
     counts = {Standing(name): count for name, count in model.node_counts.items()}
     head, on_cann = _head(model, verdict, counts), _on_cann(model, cann)
@@ -276,7 +270,6 @@ def shape_option(hint: str) -> str:
 
 
 def _quoted_name(name: str) -> str:
-    """The name in quotes; nothing where it is empty."""
     return f'"{name}"' if name else ""
 
 
@@ -351,12 +344,7 @@ def fix_hint(document: CheckDocument, model: CheckedModel) -> str | None:
 
 
 def _candidates_text(candidates: Candidates, *, bound: bool) -> Text:
-    """The values of an input that decides which branch runs.
-
-    Args:
-        candidates: the input and its values.
-        bound: whether the command gives it one of them already.
-    """
+    """The values of an input that decides which branch runs; `bound` where the command has one."""
     values = [f"{value:.15g}" for value in candidates.values]
     head = Text("{input} decides which branch runs", input=candidates.input)
     if bound:

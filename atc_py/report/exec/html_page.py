@@ -13,7 +13,7 @@ from atc_py.report.exec.tables import (
 )
 from atc_py.report.page.rendering import render_page
 from atc_py.report.tables import format_bytes, format_seconds
-from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramRun
+from atc_py.results.program_run import ProgramModel, ProgramRun
 from atc_py.text import Text
 
 _LEVELS = {"npu": "supported", "onnxruntime": "error", "both": "aicpu", "none": "known"}
@@ -97,18 +97,17 @@ def _model(model: ProgramModel, name: str) -> dict[str, Any]:
         ],
         "outputs": [output_row("", output)[1:] for output in model.outputs],
         "remarks": model.remarks,
-        "fallbacks": [_fallback(fallback) for fallback in model.fallbacks],
+        "fallbacks": [
+            {
+                "shapes": "" if fallback.shapes is None else shapes_text(fallback.shapes),
+                "codes": codes_text(fallback),
+                "message": fallback.message,
+                "findings": fallback.findings,
+            }
+            for fallback in model.fallbacks
+        ],
     }
 
 
 def _use(runs: int, seconds: float) -> str:
     return f"{_counted(runs, 'run')}, {format_seconds(seconds)}" if runs else "no run"
-
-
-def _fallback(fallback: ProgramFallback) -> dict[str, Any]:
-    return {
-        "shapes": "" if fallback.shapes is None else shapes_text(fallback.shapes),
-        "codes": codes_text(fallback),
-        "message": fallback.message,
-        "findings": fallback.findings,
-    }

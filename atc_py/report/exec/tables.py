@@ -78,7 +78,6 @@ def _models(done: ProgramRun, names: Sequence[str]) -> Table:
 
 
 def _time(seconds: float) -> str:
-    """A time, or a dash where nothing took any."""
     return format_seconds(seconds) if seconds else "-"
 
 
@@ -152,7 +151,6 @@ def output_row(name: str, output: ProgramOutput) -> tuple[str, ...]:
 
 
 def _number(value: float | None, form: str) -> str:
-    """A number, or a dash where there is none."""
     return "-" if value is None else format(value, form)
 
 
@@ -166,7 +164,6 @@ def _outputs(done: ProgramRun, names: Sequence[str]) -> Table:
 
 
 def _remarks(done: ProgramRun, names: Sequence[str]) -> Table:
-    """The table of session options and providers that have no effect."""
     rows = [
         (name, remark)
         for name, model in zip(names, done.models, strict=True)

@@ -115,7 +115,6 @@ def code_list(codes: Iterable[Code], language: str) -> list[str]:
 
 
 def _first_sentence(text: str, language: str) -> str:
-    """The first sentence of a text, without its full stop."""
     stop = _STOP.in_language(language)
     return in_language(text, language).split(stop)[0].rstrip(stop)
 
@@ -181,7 +180,6 @@ def _commands(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _example_lines(code: Code, language: str) -> Iterator[str]:
-    """Yield the lines of the example below the page's own."""
     for heading, lines in example_parts(code, language):
         yield ""
         yield heading + COLON.in_language(language).rstrip()

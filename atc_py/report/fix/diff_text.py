@@ -69,7 +69,6 @@ def _rest_text(nodes: Sequence[DiffNode], language: str) -> str:
 
 
 def _counts_text(operators: Iterable[str]) -> str:
-    """`12 Mul, 8 Add`."""
     return ", ".join(f"{count} {name}" for name, count in Counter(operators).most_common())
 
 
@@ -82,7 +81,6 @@ def change_title(change: NodeChange, language: str) -> str:
 
 
 def _place(change: NodeChange, language: str) -> str:
-    """`node 3 "conv1"`."""
     name = f' "{change.before.name}"' if change.before.name else ""
     return Text("node {at}", at=change.node).in_language(language) + name
 
@@ -128,7 +126,6 @@ def _head(node: DiffNode) -> str:
 
 
 def _short(name: str) -> str:
-    """The end of a long name, where names differ."""
     return name if len(name) <= _NAME else f"...{name[3 - _NAME :]}"
 
 

@@ -81,7 +81,9 @@ def _group(done: Fixing, group: RewriteGroup, language: str, *, unfolded: bool) 
         "hunks": [
             [*_marked_lines(change, language)]
             for each in group.rewrites[:_DRAWN]
-            for change in _changes_of(done, each)
+            for change in done.changes
+            if change.kind is ChangeKind.RULES
+            and (change.node, change.before.name) == (each.node, each.name)
         ],
     }
 
@@ -100,17 +102,7 @@ def _row(rewrite: Rewrite, language: str) -> dict[str, str]:
     }
 
 
-def _changes_of(done: Fixing, rewrite: Rewrite) -> list[NodeChange]:
-    return [
-        change
-        for change in done.changes
-        if change.kind is ChangeKind.RULES
-        and (change.node, change.before.name) == (rewrite.node, rewrite.name)
-    ]
-
-
 def _others(done: Fixing, language: str) -> list[dict[str, Any]]:
-    """The changes that no rule made, by reason."""
     found = []
     for kind in ChangeKind:
         changes = [change for change in done.changes if change.kind is kind]

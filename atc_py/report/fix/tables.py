@@ -98,7 +98,6 @@ def _heads(names: str, language: str) -> tuple[str, ...]:
 
 
 def _rewrites(done: Fixing, language: str) -> Table:
-    """The table of rewritten nodes; nodes alike share a row."""
     timed = any(rewrite.microseconds is not None for rewrite in done.rewrites)
     columns = "nodes> operator rule new class error> allowed>" + (" time>" if timed else "")
     rows = []
@@ -116,26 +115,19 @@ def _rewrites(done: Fixing, language: str) -> Table:
 
 
 def _operators_text(names: tuple[str, ...]) -> str:
-    """`Unsqueeze Conv Squeeze`; of a long row the beginning and its length."""
     shown = " ".join(names[:_MOST_OPERATORS])
     return shown if len(names) <= _MOST_OPERATORS else f"{shown} ... ({len(names)})"
 
 
 def _assumptions(done: Fixing, language: str) -> Table:
-    """The table of what must hold for the new forms to be right."""
     by_rules: dict[tuple[str, str], dict[str, None]] = {}
     for group in rewrite_groups(done):
         key = (group.first.operator, ", ".join(group.first.rules))
-        texts = _assumption_texts(group, language)
+        texts = [assumption.in_language(language) for assumption in group.assumptions]
         by_rules.setdefault(key, {}).update(dict.fromkeys(texts))
     rows = tuple((*key, text) for key, texts in by_rules.items() for text in texts)
     title = HEADINGS["assumption"].in_language(language)
     return Table(title, _heads("operator rule assumes", language), rows)
-
-
-def _assumption_texts(group: RewriteGroup, language: str) -> list[str]:
-    """The assumptions in words."""
-    return [assumption.in_language(language) for assumption in group.assumptions]
 
 
 def _left(done: Fixing, language: str) -> Table:
@@ -172,7 +164,6 @@ def left_rows(
 
 
 def _first_of(messages: list[str], language: str) -> str:
-    """The first finding, and how many others there are."""
     rest = len(messages) - 1
     more = Text("; {rest} more", rest=rest).in_language(language)
     return messages[0] + (more if rest else "")

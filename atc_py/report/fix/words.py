@@ -191,7 +191,6 @@ def _choice(done: Fixing) -> Text:
 
 
 def _no_proof(done: Fixing) -> Text:
-    """The reason why the two models were not run."""
     if not done.rewrites:
         return Text("none: nothing was rewritten")
     why = done.rewrites[0].shown.why

@@ -134,15 +134,7 @@ def render_layers(
     file_graph: FileGraph | None = None,
     compiled: CompiledModel | None = None,
 ) -> str:
-    """Render the comparison as text.
-
-    Args:
-        name: the format, one of FORMATS.
-        done: the comparison.
-        findings: why the command fails; JSON and HTML have them too.
-        file_graph: the graph of the file, which HTML draws.
-        compiled: the model that was compared, which HTML draws.
-    """
+    """The comparison in one of FORMATS; findings are for JSON and HTML, graphs for HTML."""
     if name == "json":
         listed = [finding.as_json() for finding in findings]
         document = {**done.as_json(), "diagnostics": listed}

@@ -33,7 +33,6 @@ def gear_title(gear: ComparedGear) -> str:
 
 
 def _text(gear: ComparedGear) -> str:
-    """The report of one gear, or why there is none."""
     if gear.done is not None:
         return layers_text(gear.done)
     reasons = [
@@ -48,13 +47,7 @@ def gears_document(
     findings: Sequence[Sequence[Diagnostic]],
     left_out: Sequence[Diagnostic] = (),
 ) -> str:
-    """The comparisons as one JSON document.
-
-    Args:
-        compared: the gears.
-        findings: why the command fails, for each gear.
-        left_out: the samples that fit no gear.
-    """
+    """The comparisons as one JSON document, with why the command fails and samples left out."""
     listed = [
         {
             "gear": list(gear.values),
@@ -76,13 +69,7 @@ def gears_html(
     findings: Sequence[Sequence[Diagnostic]],
     left_out: Sequence[Diagnostic] = (),
 ) -> str:
-    """One page with the comparison of each gear.
-
-    Args:
-        model: the file.
-        compared: the gears, with their compiled models.
-        findings: why the command fails, for each gear.
-        left_out: the samples that fit no gear, which the first gear's page names.
+    """One page with the comparison of each gear; the first names samples that fit no gear.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.

@@ -39,7 +39,6 @@ def spreads_table(done: LayerComparison) -> Table:
 
 
 def _rows(name: str, spread: SampleSpread) -> list[tuple[str, ...]]:
-    """The rows of a layer: cosine and signal to noise ratio."""
     figures = {"cosine": spread.cosine, "SNR dB": spread.snr}
     return [
         (

@@ -51,12 +51,7 @@ def layer_lines(done: LayerComparison) -> list[str]:
 
 
 def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Table]:
-    """The report's lines and tables, in their order.
-
-    Args:
-        done: the comparison.
-        whole: list every layer, not the worst alone.
-    """
+    """The report's lines and tables, in their order; `whole` lists every layer."""
     tables = [
         outputs_table(done),
         spreads_table(done),
@@ -309,7 +304,6 @@ def outputs_table(done: LayerComparison) -> Table:
 
 
 def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
-    """Format the agreement on the best class and on the best five."""
     found = done.rankings.get(name)
     if found is None:
         return "-", "-"
@@ -317,7 +311,6 @@ def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
 
 
 def _worst_layers(done: LayerComparison, *, whole: bool) -> Table:
-    """The layers with the largest errors, or all of them."""
     shown = done.worst()[: None if whole else _SHOWN]
     rows = tuple(
         (

@@ -27,7 +27,6 @@ def preview_tables(done: AippPreview) -> list[Table]:
 
 
 def _rows(step: AippStep) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each channel; the first one names the step."""
     for number, channel in enumerate(step.channels):
         name = ("", "", "")
         if not number:

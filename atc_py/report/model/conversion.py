@@ -28,12 +28,7 @@ def found_lines(check: ModelCheck) -> list[str]:
 
 
 def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[str]:
-    """List the findings of a model that does not compile, by rule, the errors last.
-
-    Args:
-        check: of the model.
-        missing: operators that are on the list and do not compile yet.
-    """
+    """List the findings by rule, the errors last; `missing` operators do not compile yet."""
     model = _document(check)
     errors = tuple(finding for finding in model.findings if finding.level == Standing.ERROR.value)
     others = tuple(each for each in model.findings if each.level != Standing.ERROR.value)
@@ -111,7 +106,6 @@ def conversion_tables(done: Conversion) -> list[Table]:
 
 
 def _gears(done: Conversion) -> list[Table]:
-    """The table of gears; nothing for a model of one shape."""
     if not done.gears:
         return []
     from atc_py.report.model.gears import converted_gears
@@ -126,7 +120,6 @@ def _stages(done: Conversion) -> Table:
 
 
 def _operators(facts: Facts) -> Table:
-    """ONNX operators next to target operators, both sorted by count."""
     before, after = _by_frequency(facts.source_operators), _by_frequency(facts.target_operators)
     height = max(len(before), len(after))
     blank = ("", "")

@@ -41,7 +41,6 @@ _HEAD = ("gear>", "numbers", "inputs", "memory>", "arena>")
 
 
 def _table(rows: Iterable[tuple[str, ...]], largest: int) -> Table:
-    """A table of gears; the largest one runs where nothing chooses."""
     return Table(
         Text("Gears; without a choice gear {largest} runs", largest=largest), _HEAD, tuple(rows)
     )

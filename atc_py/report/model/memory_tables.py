@@ -28,10 +28,7 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
     rows = [
         ("weights", format_bytes(facts.weights)),
         ("inputs", format_bytes(facts.inputs)),
-        (
-            "outputs",
-            format_bytes(facts.outputs) + (_AT_RUN if _grows_at_run(facts) else ""),
-        ),
+        ("outputs", format_bytes(facts.outputs) + (_AT_RUN if facts.at_run else "")),
         ("arena", _arena_text(facts)),
         ("workspace", format_bytes(facts.workspace)),
         ("total", format_bytes(facts.total)),
@@ -41,11 +38,6 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
     if facts.tensors:
         tables.append(_widest(facts))
     return tables
-
-
-def _grows_at_run(facts: MemoryFacts) -> bool:
-    """True if the size of some memory is known only at run time."""
-    return facts.at_run > 0
 
 
 def _arena_text(facts: MemoryFacts) -> str:

@@ -60,7 +60,6 @@ def onnx_json_schema() -> str:
 
 
 def _ports(title: str, ports: Sequence[OnnxPort]) -> Table:
-    """Inputs or outputs; an open dim is its name or a question mark."""
     rows = tuple((port.name, port.dtype or spoken("not stated"), _shape(port)) for port in ports)
     return Table(title, ("name", "dtype", "shape"), rows)
 

@@ -49,7 +49,6 @@ def recorded_text(sentence: str) -> Text:
 
 
 def _value(value: str) -> str:
-    """A part of a reason, which may be a reason itself; a single word is a name."""
     return recorded_text(value) if " " in value else value
 
 

@@ -19,8 +19,6 @@ class _Dtypes(TypedDict):
 
 
 class _Node(TypedDict):
-    """Decision on one node."""
-
     name: str
     op: str
     engine: str | None
@@ -90,7 +88,6 @@ def _dtypes(sides: _Dtypes) -> str:
 
 
 def _dtypes_of_side(dtypes: list[str | None]) -> str:
-    """The dtypes of inputs or of outputs."""
     present = [dtype for dtype in dtypes if dtype is not None]
     return ",".join(dict.fromkeys(present) if len(set(present)) == 1 else present) or "-"
 
@@ -160,12 +157,6 @@ Record = TypeVar("Record")
 def read_record(report: Mapping[str, object], name: str, schema: type[Record], file: str) -> Record:
     """The record called `name`, validated against its schema.
 
-    Args:
-        report: of the offline model, decoded.
-        name: its key in the report.
-        schema: a TypedDict.
-        file: path of the offline model, for diagnostics.
-
     Raises:
         AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
     """
@@ -183,7 +174,6 @@ def read_record(report: Mapping[str, object], name: str, schema: type[Record], f
 
 
 def _unusable_record(message: Text, file: str) -> AtcError:
-    """A report without a record that can be shown."""
     return OM_CONTENT.error(
         message,
         place=Place(file, field="report.json"),

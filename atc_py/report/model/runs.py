@@ -87,7 +87,6 @@ def _range(array: npt.NDArray[np.generic]) -> tuple[str, str, str]:
 
 
 def _times(nodes: Iterable[NodeTime]) -> Table:
-    """Time by operator and engine, the longest first."""
     totals: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for node in nodes:
         total = totals[node.op, node.engine]

@@ -117,12 +117,6 @@ class OperatorDiff:
 def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> OperatorDiff:
     """The differences of an operator between two opsets.
 
-    Args:
-        name: the operator, in any case.
-        first: an opset, as the user wrote it.
-        second: another, older or newer.
-        history: ONNX's operators through their versions.
-
     Raises:
         AtcError: UNKNOWN_NAME for an operator that ONNX does not have; BAD_OPTION for what is no
             opset, for one newer than all known, or for one before the operator exists.
@@ -177,7 +171,6 @@ def _versions(diff: OperatorDiff) -> Text:
 
 
 def _operator_named(name: str, history: OnnxHistory) -> str:
-    """The operator called `name`, in any case."""
     if history.versions(name):
         return name
     names = {folded(each): each for each in history.names}
@@ -194,7 +187,6 @@ def _operator_named(name: str, history: OnnxHistory) -> str:
 
 
 def _opset(text: str, history: OnnxHistory) -> int:
-    """The opset that `text` is."""
     newest = history.newest_opset
     if _NUMBER.fullmatch(text) and 1 <= int(text) <= newest:
         return int(text)

@@ -67,12 +67,7 @@ class ListDiff(Result, frozen=True):
 def list_diff(
     names: tuple[str, str], libraries: tuple[Library, Library], operator: str | None = None
 ) -> ListDiff:
-    """The differences between two lists.
-
-    Args:
-        names: of the lists.
-        libraries: their specifications.
-        operator: the operator to compare, in any spelling; None for all.
+    """The differences between two lists; of one operator in any spelling, or of all.
 
     Raises:
         AtcError: UNKNOWN_NAME for an operator that neither has.
@@ -139,7 +134,6 @@ def _sentence(names: tuple[str, str], fact: Fact) -> Text:
 
 
 def _counts(diff: ListDiff) -> Text:
-    """The counts of operators that differ, that one list alone has, and that are equal."""
     only = [sum(change.only_on == name for change in diff.changes) for name in diff.names]
     differ = len(diff.changes) - sum(only)
     return Text(
@@ -172,7 +166,6 @@ def _change(
 
 
 def _value(facts: Mapping[tuple[str, ...], tuple[Text, Text]], key: tuple[str, ...]) -> Text | None:
-    """Words on a subject; None where there are none."""
     return facts[key][1] if key in facts else None
 
 

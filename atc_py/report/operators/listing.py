@@ -74,14 +74,7 @@ def _opsets(specs: tuple[OpSpec, ...]) -> tuple[int, ...]:
 
 
 def not_listed(name: str, known: Library, list_name: str, history: OnnxHistory) -> AtcError | None:
-    """The refusal of an operator that ONNX has and the list does not; None for others.
-
-    Args:
-        name: the operator, in any case.
-        known: the operators listed.
-        list_name: name of the list.
-        history: ONNX's definitions.
-    """
+    """The refusal of an operator that ONNX has and the list does not; None for others."""
     if known.lookup(name) is not None:
         return None
     operator = next((each for each in history.names if folded(each) == folded(name)), None)
@@ -178,13 +171,7 @@ def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
 def operator_list_lines(
     specs: Sequence[OpSpec], compiles: Compiles, language: str = "en"
 ) -> list[str]:
-    """A line an operator: name, group, opsets, compiles, first input, summary.
-
-    Args:
-        specs: the operators.
-        compiles: whether the compiler can lower an operator of a domain.
-        language: of the text, one of LANGUAGES.
-    """
+    """A line an operator: name, group, opsets, compiles, first input, summary."""
     english = language == "en"
     if not specs:
         return [in_language("no operator matches", language)]
@@ -235,10 +222,6 @@ def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict
 def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
     """The specification of the operator `name`, in any case or in the list's spelling.
 
-    Args:
-        name: the operator.
-        known: where to look; by default, what atc-py brings along.
-
     Raises:
         AtcError: UNKNOWN_NAME with near names where there is none.
     """
@@ -271,7 +254,6 @@ def first_dtypes(spec: OpSpec) -> list[str] | None:
 
 
 def _dtype(name: str) -> DType:
-    """The dtype called `name`."""
     try:
         return DType.parse(name)
     except UnknownDTypeError:
@@ -283,7 +265,6 @@ def _dtype(name: str) -> DType:
 
 
 def _accepts_dtype(spec: OpSpec, dtype: DType) -> bool:
-    """True if the first input may have that dtype."""
     if not spec.inputs:
         return False
     dtypes = spec.dtypes_of(spec.inputs[0])
@@ -303,6 +284,5 @@ def _first_input(spec: OpSpec) -> str:
 
 
 def _short_dtype(dtype: str) -> str:
-    """`f16` for float16."""
     kind = dtype.rstrip("0123456789")
     return _SHORT.get(kind, kind) + dtype[len(kind) :]

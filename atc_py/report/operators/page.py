@@ -99,14 +99,7 @@ _TITLES = {
 def operator_lines(
     spec: OpSpec, history: SchemaHistory, language: str = "en", also: Sequence[str] = ()
 ) -> list[str]:
-    """Everything about an operator, in at most 100 columns.
-
-    Args:
-        spec: the operator.
-        history: ONNX's operators through their versions.
-        language: of the text, one of LANGUAGES.
-        also: further lists that may take its nodes.
-    """
+    """Everything about an operator, in 100 columns; `also` are other lists that may take it."""
 
     def said(words: Text) -> str:
         return words.in_language(language)
@@ -162,7 +155,6 @@ def _target(spec: OpSpec) -> list[tuple[str, Text]]:
 
 
 def _example(spec: OpSpec) -> list[tuple[str, Text]]:
-    """The inputs and attributes of a node that keeps every rule."""
     example = spec.example
     rows = []
     for name, shape in example.inputs.items():
@@ -183,7 +175,6 @@ def _example(spec: OpSpec) -> list[tuple[str, Text]]:
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
-    """A titled list of names and texts, nothing where there are none."""
     if not rows:
         return []
     column = max(columns(name) for name, _ in rows) + 2

@@ -85,7 +85,11 @@ def _consequence(level: Level, rewrite: str | None) -> Text:
 def spec_json(spec: OpSpec) -> dict[str, object]:
     """A specification as JSON values, without empty keys."""
     whole: dict[str, object] = msgspec.to_builtins(spec)
-    kept = {key: _json_value(value) for key, value in whole.items() if _belongs_in_json(key, value)}
+    kept = {
+        key: _json_value(value)
+        for key, value in whole.items()
+        if not key.startswith("@") and value not in _NOTHING
+    }
     rules = [_rule_json(spec, rule) for rule in rules_of(spec)]
     return {**kept, "rules": rules, "group": spec.group, "file": spec.file_name}
 
@@ -119,11 +123,6 @@ def _json_value(value: object) -> object:
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-def _belongs_in_json(key: str, value: object) -> bool:
-    """True if a top-level key belongs in the JSON: the loader's own keys do not."""
-    return not key.startswith("@") and value not in _NOTHING
-
-
 def _defaults(row: AttributeSpec) -> list[Text]:
     facts: list[Text] = []
     if row.default is not None:
@@ -139,7 +138,6 @@ def _defaults(row: AttributeSpec) -> list[Text]:
 
 
 def _attribute_bounds(row: AttributeSpec) -> list[Text]:
-    """The values that an attribute may have."""
     facts: list[Text] = []
     if row.one_of:
         facts.append(Text("one of ") + verbatim(_value(row.one_of)))

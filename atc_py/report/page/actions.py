@@ -45,14 +45,7 @@ _WORTH = 0.05
 def actions_json(
     done: ModelSummary, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
 ) -> list[dict[str, object]]:
-    """The next steps, the most urgent first.
-
-    Args:
-        done: what is known.
-        check: the check as the page shows it.
-        wins: where time goes.
-        is_sound: True if it compiles.
-    """
+    """The next steps, the most urgent first."""
     found = [*_refused(done, check), *_imprecise(done), *_slow(done, wins), *_accurate(check)]
     found = found[:_MOST]
     if is_sound and done.check is not None and len(found) < _MOST:
@@ -86,7 +79,6 @@ def _shape(done: ModelSummary, command: str) -> tuple[str, ...]:
 
 
 def _words(name: str, values: Sequence[str]) -> Iterator[str]:
-    """Yield an option as often as it has values; a flag once."""
     if not values:
         yield name
     for value in values:
@@ -140,7 +132,6 @@ def _begun(sentence: str) -> str:
 
 
 def _imprecise(done: ModelSummary) -> Iterator[dict[str, object]]:
-    """Yield what makes its outputs more precise."""
     compared = done.comparison
     if compared is None:
         for found in done.not_compared:

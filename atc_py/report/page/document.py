@@ -26,7 +26,7 @@ from atc_py.report.page.wins import Win, biggest_wins, fusions_json
 from atc_py.report.page.words import diagnostic_json, in_both, name_text, table_json
 from atc_py.report.profile.text import bound_text, calibration_tables
 from atc_py.report.tables import Table, format_time
-from atc_py.results.profile import GearCost, Profile, SocProfile
+from atc_py.results.profile import Profile, SocProfile
 from atc_py.results.summary import ModelSummary
 from atc_py.target import Soc
 from atc_py.target.rates import rates_of
@@ -86,7 +86,14 @@ def _soc(each: SocProfile) -> dict[str, object]:
         },
         "roofs": roofs_of(cost.soc),
         "kernels": [_kernel(kernel) for kernel in cost.kernels],
-        "gears": [_gear(gear) for gear in each.gears],
+        "gears": [
+            {
+                "values": list(gear.values),
+                "time": format_time(gear.cost.time.expected),
+                "memory": gear.cost.footprint.total,
+            }
+            for gear in each.gears
+        ],
     }
 
 
@@ -124,25 +131,12 @@ def _seconds(value: float) -> float:
     return round(value, 12)
 
 
-def _gear(gear: GearCost) -> dict[str, object]:
-    return {
-        "values": list(gear.values),
-        "time": format_time(gear.cost.time.expected),
-        "memory": gear.cost.footprint.total,
-    }
-
-
 VERSION = 1
 _PIECE = 1 << 20
 
 
 def page_json(models: Sequence[Mapping[str, object]], language: str) -> bytes:
-    """The whole document as JSON; numbers that JSON does not have become null.
-
-    Args:
-        models: a document for each model.
-        language: the language in which the page opens.
-    """
+    """The whole document as JSON, null for numbers that JSON does not have."""
     return msgspec.json.encode(
         {
             "version": VERSION,
@@ -165,13 +159,7 @@ def _now() -> str:
 def summary_document(
     done: ModelSummary, checks: BothChecks | None = None, at: int = 0
 ) -> dict[str, object]:
-    """The document of one model.
-
-    Args:
-        done: what is known of it.
-        checks: its check, in both languages.
-        at: its position among the models of the check.
-    """
+    """The document of one model, the one at position `at` of the check."""
     with speaking(LANGUAGES[0]):  # texts are given in English, with their Chinese beside them
         return _document(done, checks, at)
 
@@ -219,7 +207,6 @@ def _state(done: ModelSummary, check: dict[str, Any] | None) -> str:
 
 
 def _wins(done: ModelSummary) -> list[Win]:
-    """The biggest wins on the first SoC."""
     if done.profile is None or done.compiled is None or not done.profile.costs:
         return []
     return biggest_wins(done.profile.costs[0], done.compiled.report)
@@ -255,7 +242,6 @@ def _file_graph(file_graph: FileGraph) -> dict[str, object]:
 
 
 def _file(path: Path) -> dict[str, object]:
-    """Size and digest of the file; nothing of one that cannot be read."""
     digest, size = hashlib.sha256(), 0
     try:
         if not path.is_file():

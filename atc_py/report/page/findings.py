@@ -54,7 +54,10 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
         "lists": both(lists_text(english, first, "en"), lists_text(chinese, second, "zh")),
         "soc_note": both(english.soc_note, chinese.soc_note),
         "baseline": both(
-            *(baseline_text(_with_counts(document, checks)) for document in checks.documents)
+            *(
+                baseline_text(msgspec.structs.replace(document, baseline=checks.known.baseline))
+                for document in checks.documents
+            )
         ),
         "levels": {each.value: in_both(words) for each, words in LEVELS.items()},
         "counts": dict(first.counts),
@@ -91,10 +94,6 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
 def _certainty(found: Found) -> Both | None:
     """The grounds of what is said of CANN; None for other findings."""
     return in_both(CERTAINTIES[Certainty(found.certainty)]) if found.certainty else None
-
-
-def _with_counts(document: CheckDocument, checks: BothChecks) -> CheckDocument:
-    return msgspec.structs.replace(document, baseline=checks.known.baseline)
 
 
 def _finding(english: Found, chinese: Found, *, known: bool) -> dict[str, object]:

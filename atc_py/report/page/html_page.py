@@ -24,12 +24,7 @@ def check_html(
     report: CheckReport | None = None,
     file_graphs: Mapping[str, FileGraph] | None = None,
 ) -> str:
-    """The page of a check.
-
-    Args:
-        document: the check in the language in which the page opens.
-        report: what it was made from, for the other language; without it, the page has one.
-        file_graphs: the graphs of the files, by their paths.
+    """The page of a check; without the report it has the document's language alone.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
@@ -56,12 +51,6 @@ def layers_html(
 ) -> str:
     """The page of a comparison.
 
-    Args:
-        done: the comparison.
-        findings: why the command fails.
-        file_graph: the graph of the file.
-        compiled: the model that was compared.
-
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
@@ -81,12 +70,7 @@ def profile_html(
     file_graph: FileGraph | None = None,
     compiled: CompiledModel | None = None,
 ) -> str:
-    """The page of a profile.
-
-    Args:
-        done: the estimates.
-        file_graph: the graph of the file.
-        compiled: the model on the first SoC for which it compiles.
+    """The page of a profile; `compiled` is the model on the first SoC for which it compiles.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
@@ -106,10 +90,6 @@ SCRIPTS = (
 def summary_html(done: ModelSummary, language: str = "en") -> str:
     """The page about one model.
 
-    Args:
-        done: what is known of it.
-        language: the language in which the page opens.
-
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """
@@ -118,10 +98,6 @@ def summary_html(done: ModelSummary, language: str = "en") -> str:
 
 def summaries_html(model_summaries: Sequence[ModelSummary], language: str = "en") -> str:
     """The page about one model, or about its gears.
-
-    Args:
-        model_summaries: what is known of each.
-        language: the language in which the page opens.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.

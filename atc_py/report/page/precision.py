@@ -75,7 +75,9 @@ def precision_json(done: LayerComparison) -> dict[str, object]:
         "cost": [*map(in_both, cost_lines(done))],
         "suggestion": None if done.suggestion is None else _suggestion(done.suggestion),
         "first": None if done.first_failing is None else done.layers.index(done.first_failing),
-        "outputs": [_output(done, name) for name in (*done.outputs, *_uncompared(done))],
+        "outputs": [
+            _output(done, name) for name in dict.fromkeys((*done.outputs, *done.uncompared))
+        ],
         "layers": [_layer(done, layer) for layer in done.layers],
         "alone": [
             [side, name_text(row.name), name_text(row.op), in_both(row.reason)]
@@ -85,11 +87,6 @@ def precision_json(done: LayerComparison) -> dict[str, object]:
         "histograms": [[at, _histogram(histogram)] for at, histogram in done.histograms.items()],
         **spreads_json(done),
     }
-
-
-def _uncompared(done: LayerComparison) -> list[str]:
-    """The outputs without a layer."""
-    return [name for name in done.uncompared if name not in done.outputs]
 
 
 def _output(done: LayerComparison, name: str) -> dict[str, object]:

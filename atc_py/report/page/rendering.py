@@ -17,7 +17,6 @@ from atc_py.text.language import language, spoken
 
 
 def _said(text: object, **values: object) -> str:
-    """Say a text of a page, or a template with values, in the language of the commands."""
     words = text if isinstance(text, str) else str(text)
     return spoken(Text(words).with_values(**values) if values else words)
 

@@ -138,6 +138,5 @@ def verdict_line(done: ModelSummary) -> Text:
 
 
 def _goal(compared: LayerComparison) -> str:
-    """The targets as the command line gives them; empty without any."""
     parts = [f"{name}={least:g}" for name, least in compared.targets.items()]
     return f" --fail-under {' '.join(parts)}" if parts else ""

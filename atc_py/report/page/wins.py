@@ -133,12 +133,7 @@ class Win(NamedTuple):
 
 
 def biggest_wins(cost: NetworkCost, report: Mapping[str, Any]) -> list[Win]:
-    """The places that take most time among those that could take less.
-
-    Args:
-        cost: the estimate.
-        report: the record of the compilation.
-    """
+    """The places that take most time among those that could take less."""
     found = [*_not_fused(cost, report), *_moves(cost, report), *_on_aicpu(cost)]
     ops = {kernel.name: kernel.op for kernel in cost.kernels}
     known = {ops.get(win.node) for win in found}
@@ -222,7 +217,6 @@ def _moves(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
 
 
 def _on_aicpu(cost: NetworkCost) -> Iterator[Win]:
-    """Yield the kernels that run on the AI CPU, together."""
     kernels = [kernel for kernel in cost.kernels if kernel.engine == "aicpu"]
     if kernels:
         share = _share(cost, kernels)

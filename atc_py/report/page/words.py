@@ -34,12 +34,7 @@ def in_both(text: str) -> Both:
 
 
 def table_json(table: Table, names: Collection[int] = ()) -> dict[str, object]:
-    """A table in both languages.
-
-    Args:
-        table: the table.
-        names: columns of names, which stay as they are.
-    """
+    """A table in both languages; columns of `names` stay as they are."""
     return {
         "title": in_both(table.title),
         "head": [in_both(heading) for heading, _ in table.headings()],

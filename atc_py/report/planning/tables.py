@@ -124,7 +124,6 @@ def plan_tables(plan: DtypePlan) -> list[Table]:
 
 
 def _compared_table(plan: DtypePlan) -> Table:
-    """Tabulate the plan beside all float16, all float32 and the fewest nodes in float32."""
     points = {
         "plan": plan.chosen,
         "all float16": plan.float16,
@@ -146,7 +145,6 @@ def _curve(plan: DtypePlan) -> Table:
 
 
 def _nodes(plan: DtypePlan) -> Table:
-    """Tabulate the lines that are not in float16."""
     changed = [node for node in plan.nodes if node.dtype != "float16"]
     rows = [
         (

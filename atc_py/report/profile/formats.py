@@ -166,7 +166,6 @@ def _cell(text: str) -> str:
 
 
 def _text(done: Profile) -> str:
-    """Tables with an empty line between them."""
     return "\n\n".join("\n".join(plain_lines(table)) for table in profile_tables(done)) + "\n"
 
 

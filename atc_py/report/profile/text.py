@@ -175,7 +175,6 @@ def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
 
 
 def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
-    """The kernels that take longest, or all of them."""
     whole = cost.time.expected
     ranked = sorted(range(len(cost.kernels)), key=lambda at: (-cost.kernels[at].cost.expected, at))
     rows = []
@@ -201,7 +200,6 @@ def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
 
 
 def _short_name(text: str) -> str:
-    """The end of a name that is too long for a table, where names differ."""
     return text if len(text) <= _NAME else f"...{text[3 - _NAME :]}"
 
 

@@ -34,7 +34,6 @@ def trace_json(cost: NetworkCost) -> str:
 
 
 def _names(cost: NetworkCost) -> Iterator[dict[str, Any]]:
-    """Yield names of tracks, in the order in which they are shown."""
     processes = {
         _CORES: f"{cost.soc.name}: cores",
         _PIPES: "pipes of the busiest core",
@@ -56,7 +55,6 @@ def _names(cost: NetworkCost) -> Iterator[dict[str, Any]]:
 
 
 def _name_event(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
-    """The name of a process or thread."""
     return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
 
 

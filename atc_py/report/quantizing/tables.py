@@ -1,7 +1,6 @@
 """A quantized model as tables: what it is, what int8 costs and gains."""
 
 import math
-from collections.abc import Mapping
 
 from atc_py.onnx_graph.source import Outcome
 from atc_py.report.check.words import LEVELS
@@ -62,7 +61,6 @@ def _balanced(done: FloatQuantization) -> Table:
 
 
 def _row(layer: QuantizedLayerFacts) -> tuple[str, ...]:
-    """The row of a layer on int8."""
     return (
         layer.name,
         layer.kind,
@@ -133,7 +131,6 @@ def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
 
 
 def _other_nodes_table(done: Quantization) -> Table:
-    """The table of nodes that are not on int8, with reasons."""
     rows = tuple(
         (
             str(node.index),
@@ -279,7 +276,7 @@ def fall_back_tables(fall_back: FallBack) -> list[Table]:
     rows = tuple(
         (
             str(point.int8),
-            *_figures(_worst(point.outputs)),
+            *_figures(min(point.outputs.values(), key=lambda figures: figures.snr, default=None)),
             "" if point.microseconds is None else f"{point.microseconds:.1f}",
             spoken("yes" if point.reached else "no"),
         )
@@ -326,10 +323,6 @@ def decibel_text(value: float | None) -> str:
     if value is None:
         return ""
     return spoken("exact") if value == math.inf else f"{value:.1f}"
-
-
-def _worst(outputs: Mapping[str, ErrorFigures]) -> ErrorFigures | None:
-    return min(outputs.values(), key=lambda figures: figures.snr, default=None)
 
 
 def _figures(figures: ErrorFigures | None) -> tuple[str, str, str]:

@@ -21,10 +21,6 @@ _PAGE = "page.js"
 def sweep_html(rows: Sequence[SweepRow], language: str = "en") -> bytes:
     """The page.
 
-    Args:
-        rows: in the order of the grid.
-        language: the language in which the page opens.
-
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or does not render.
     """

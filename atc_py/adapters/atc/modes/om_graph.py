@@ -120,7 +120,7 @@ class _Writer:
             if row.member is not None:
                 name = _unused(row.name, taken)
                 taken.add(name)
-                self._add_const(name, number)
+                self._describe_output(self._add_op(name, "Const"), number)
         for node, name in zip(self.description.nodes, names, strict=True):
             self._add_node(node, name)
         self._add_net_output()
@@ -159,10 +159,6 @@ class _Writer:
         op.attr["index"].i = position
         self._describe(op.input_desc, tensor)
         self._describe_output(op, tensor)
-
-    def _add_const(self, name: str, tensor: int) -> None:
-        """Add a constant; its data is in the part of the file for weights."""
-        self._describe_output(self._add_op(name, "Const"), tensor)
 
     def _add_node(self, node: OmNode, name: str) -> None:
         op = self._add_op(name, node.op)

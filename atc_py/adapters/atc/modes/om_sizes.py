@@ -57,7 +57,9 @@ def figures_of(model: OfflineModel) -> OmFigures:
         version=description.producer,
         soc=description.soc,
         memory=max(0 if plan is None else plan.arena + plan.workspace for plan in plans),
-        weights=_weight_bytes(model),
+        weights=sum(
+            stored_nbytes(row) for row in model.description.tensors if row.member is not None
+        ),
         description=_sum_of(sizes, lambda parts: parts[-1] == MODEL),
         weight_members=_sum_of(sizes, lambda parts: _WEIGHTS in parts[:-1]),
         kernels=_sum_of(sizes, lambda parts: _KERNELS in parts[:-1]),
@@ -67,8 +69,3 @@ def figures_of(model: OfflineModel) -> OmFigures:
 def _sum_of(sizes: dict[str, int], wanted: Callable[[list[str]], bool]) -> int:
     """The bytes of the members whose path is wanted; gears have folders of their own."""
     return sum(size for name, size in sizes.items() if wanted(name.split("/")))
-
-
-def _weight_bytes(model: OfflineModel) -> int:
-    """The bytes of all constants as the device stores them, of the largest gear."""
-    return sum(stored_nbytes(row) for row in model.description.tensors if row.member is not None)

@@ -251,7 +251,9 @@ class _Reader:
             )
         if not is_const:
             return None
-        if not isinstance(values, list) or not all(_is_number(each) for each in values):
+        if not isinstance(values, list) or not all(
+            isinstance(each, int | float) for each in values
+        ):
             raise self._misshapen(
                 Text("const_value of a tensor of {op} must be a list of numbers", op=self._op)
             )
@@ -287,7 +289,6 @@ class _Reader:
             )
 
     def _rows(self, row: dict[str, Any], key: str) -> list[dict[str, Any]]:
-        """A list of objects; an absent one is empty."""
         found = row.get(key, [])
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             raise self._misshapen(
@@ -296,7 +297,6 @@ class _Reader:
         return found
 
     def _text(self, row: dict[str, Any], key: str) -> str:
-        """A text; an absent one is empty."""
         found = row.get(key, "")
         if not isinstance(found, str):
             raise self._misshapen(
@@ -332,7 +332,6 @@ class _Reader:
         return int(found)
 
     def _misshapen(self, message: str) -> AtcError:
-        """The refusal of JSON that is not a list of operators."""
         return self._fault(message, "E10032", (str(self._path), message))
 
     def _fault(self, message: str, code: str, arguments: tuple[str, ...]) -> AtcError:
@@ -344,9 +343,4 @@ class _Reader:
 
 
 def _is_int(value: object) -> bool:
-    """True for an integer, which truth values are not."""
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)

@@ -45,8 +45,6 @@ def graph_of(single: SingleOp, file: str) -> Graph:
 
 
 class _Builder:
-    """Builds one graph."""
-
     def __init__(self, single: SingleOp, file: str) -> None:
         self._single = single
         self._file = file
@@ -203,7 +201,6 @@ def _converted(value: object, kind: str) -> AttrValue | None:
 
 
 def _dtype(value: object) -> DType | None:
-    """The dtype that ATC's number or name stands for."""
     if isinstance(value, str):
         from atc_py.adapters.atc.modes.formats import GE_DTYPE_NAMES
 
