@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 import msgspec
+import numpy as np
 import numpy.typing as npt
 
 from atc_py.check.bound_node import BoundNode
@@ -175,8 +176,6 @@ def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Text:
     if not is_known(tensor):
         return Text("{name} is not constant", name=name)
     if tensor.const is None:
-        import numpy as np
-
         return np.empty(0, np.int64)
     if (count_of(tensor.const.shape) or 0) > READ_LIMIT:
         return Text(
@@ -194,8 +193,6 @@ def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
     except UnknownDTypeError:
         return None
     if dtype.is_float:
-        import numpy as np
-
         with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other here
             return data.ravel().astype(np.float64)
     return data.ravel() if dtype.is_integer else None

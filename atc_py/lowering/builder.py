@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.diag import BAD_NODE, UNSUPPORTED_FORM, AtcError, Place
 from atc_py.ir import AttrValue, ConstData, DenseConst, Graph, Origin, TensorType, Value
@@ -12,10 +15,6 @@ from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, Shape, broadcast_dims, element_count
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 class LoweringWork(Protocol):
@@ -179,8 +178,6 @@ class Builder:
 
     def const(self, label: str, data: ConstData | npt.NDArray[np.generic]) -> Value:
         """A new constant called after the source output and `label`."""
-        import numpy as np
-
         held = DenseConst(data) if isinstance(data, np.ndarray) else data
         return self.graph.constant(f"{self.output_name(0)}.{label}", held)
 
@@ -193,8 +190,6 @@ class Builder:
 
     def reshape(self, x: Value, shape: Shape, label: str | None = None) -> Value:
         """`x` under another shape."""
-        import numpy as np
-
         target = self.const("shape", np.array(shape, dtype=np.int64))
         # A dim of 0 is meant: nothing is left of the forms in which it is not.
         attributes: dict[str, AttrValue] = {"allowzero": 1} if 0 in shape else {}
@@ -203,8 +198,6 @@ class Builder:
 
     def flat(self, x: Value) -> Value:
         """`x` as a vector."""
-        import numpy as np
-
         if not x.type.is_open:
             return self.reshape(x, (element_count(x.type.shape),), "flat")
         all_that_is_there = self.const("vector", np.array([-1], dtype=np.int64))
@@ -220,8 +213,6 @@ class Builder:
 
     def shape_of(self, x: Value) -> Value:
         """The dims of `x`, an int64 vector; a constant where they are known."""
-        import numpy as np
-
         if not x.type.is_open:
             return self.const(f"{x.name}.shape", np.array(x.type.shape, dtype=np.int64))
         type_ = TensorType(DType.INT64, (x.type.rank,))

@@ -1,10 +1,11 @@
 """Nodes that cut, split or pad by numbers that only the run knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_string
@@ -12,10 +13,6 @@ from atc_py.lowering.builder import Builder
 from atc_py.lowering.operands import numbers_of
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _PAD_MODES = ("constant", "reflect", "edge")
 
@@ -53,8 +50,6 @@ def pad_computed(b: Builder) -> Value:
 
 def crop(b: Builder, x: Value, pads: Sequence[int]) -> Value:
     """PadV3 of `x`, dims of which are open, with pads all of which take elements away."""
-    import numpy as np
-
     return _padded(b, x, b.const("crop", np.array(pads, dtype=np.int64)), "constant", "cropped")
 
 
@@ -67,8 +62,6 @@ def _padded(b: Builder, x: Value, pads: Value, mode: str, label: str | None = No
 
 def slice_computed(b: Builder) -> Value:
     """StridedSliceV2 with the node's own bounds."""
-    import numpy as np
-
     axes, steps = b.optional_input(_AXES), b.optional_input(_STEPS)
     if axes is None:
         (count,) = b.source(_STARTS).shape
@@ -87,8 +80,6 @@ def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
 
     With a negative step ONNX begins at the front then, and numpy's slicing has nothing.
     """
-    import numpy as np
-
     given = b.optional_source(_STEPS)
     known = None if given is not None and given.const is None else numbers_of(b, _STEPS, "steps")
     if given is None or (known is not None and min(known, default=1) > 0):
@@ -115,8 +106,6 @@ def split_computed(b: Builder, x: Value, axis: int) -> list[Value]:
 
     That dim is the axis' divided by the number of parts, rounded up.
     """
-    import numpy as np
-
     count = len(b.node.outputs)
     axes = b.const("axis", np.array([axis], dtype=np.int64))
     number = b.const("parts", np.array([count], dtype=np.int64))

@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from atc_py.diag import BAD_SPEC, INTERNAL, AtcError, Place, Sink
 from atc_py.ir import AttrValue, ConstData, Graph, Node, Phase, Signature, TensorType, Value
@@ -93,8 +94,6 @@ def _renamed(spec: OpSpec, target: Target, b: Builder) -> dict[str, AttrValue]:
 
 def _default(spec: OpSpec, name: str, opset: int) -> DefaultValue | None:
     """The default of an attribute; a float is rounded as a file would hold it."""
-    import numpy as np
-
     declared = spec.attribute(name)
     value = None if declared is None else declared.default_at(opset)
     return float(np.float32(value)) if isinstance(value, float) else value

@@ -8,6 +8,7 @@ never chosen for another float, integers are never changed.
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from atc_py.check.bound_node import BoundNode
@@ -216,8 +217,6 @@ def _scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
 
 
 def _positive(name: str, tensor: SourceTensor) -> Answer:
-    import numpy as np
-
     data = constant(name, tensor)
     if isinstance(data, Text):
         return unknown(data)

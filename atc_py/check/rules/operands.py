@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from atc_py.check.bound_node import BoundNode
@@ -324,8 +325,6 @@ def _the_same_as(values: tuple[Number, ...]) -> _Keeps:
     """A mask of the values that are those; all are off where there are more or fewer."""
 
     def keeps(data: npt.NDArray[Any], _: Any) -> npt.NDArray[Any]:
-        import numpy as np
-
         kept: npt.NDArray[Any] = np.zeros(data.shape, np.bool_)
         return np.equal(data, values, out=kept) if data.size == len(values) else kept
 

@@ -1,8 +1,6 @@
 """Predicates on the axes of Resize that only deviations of CANN ask."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +21,8 @@ from atc_py.check.reading import (
 from atc_py.diag import DEVIATES_ON_CANN
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.deviations import OuterDimsKept, ResizedByKernel
+from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.tensor.resampling import KernelAxis, ResizedAxis
 
 _IMAGE = 4
 _OUTER = 2
@@ -110,8 +106,6 @@ def _resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
 
 def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -> Answer:
     """True if ONNX and the kernel take elements from the same places along an axis."""
-    from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
-
     mode = _coordinates(node)
     region = _region(node, axis) if mode == _CROP else _WHOLE
     if region == _WHOLE and (change.is_kept or axis < _OUTER):
@@ -134,8 +128,6 @@ def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -
 
 
 def _compared(node: BoundNode, defined: ResizedAxis, kernel: KernelAxis) -> Answer:
-    import numpy as np
-
     mode = _coordinates(node)
     outside = defined.outside(mode)
     meant: NDArray[Any]

@@ -1,10 +1,11 @@
 """Lowering of operators that ONNX does not define; `source.custom_results` has their types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.ir import AttrValue, DeferredConst, DenseConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
@@ -21,11 +22,6 @@ from atc_py.onnx_graph.source.custom_results import (
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, closed_shape, format_shape
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
 
 _MOST_NUMBERS = 4096
 """Numbers that are read as dims or lengths of sequences; a longer list is data."""
@@ -280,15 +276,11 @@ class _PoolMatrices:
 
     def _bounds(self, side: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """First and last places of windows along one side."""
-        import numpy as np
-
         length, places = self.image[side], np.arange(self.size[side], dtype=np.int64)
         return places * length // self.size[side], -(-(places + 1) * length // self.size[side])
 
     def _ones(self, side: int) -> npt.NDArray[np.generic]:
         """Ones [windows, length] where windows have an axis."""
-        import numpy as np
-
         starts, ends = self._bounds(side)
         places = np.arange(self.image[side])
         inside = (places >= starts[:, None]) & (places < ends[:, None])
@@ -296,8 +288,6 @@ class _PoolMatrices:
 
     def _shares(self) -> npt.NDArray[np.generic]:
         """1 / area of each window."""
-        import numpy as np
-
         down, across = (np.subtract(*self._bounds(side)[::-1]) for side in (0, 1))
         found: npt.NDArray[np.generic] = (1 / np.outer(down, across)).astype(self.dtype.numpy)
         return found
@@ -305,8 +295,6 @@ class _PoolMatrices:
 
 def _grid(sizes: Shape, dtype: DType, *, aligned: bool) -> DenseConst:
     """Positions of pixels [1, pixels, rank + 1] in [-1, 1]; the last coordinate is 1."""
-    import numpy as np
-
     axes = []
     for dim in reversed(sizes):
         steps = (dim - 1) if aligned else dim

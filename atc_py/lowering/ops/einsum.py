@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_string
 from atc_py.lowering.builder import Builder
@@ -162,8 +164,6 @@ def _shaped(
     b: Builder, x: Value, axes: Sequence[str], sizes: Sizes, label: str | None = None
 ) -> Value:
     """`x` with axes of these letters; only one of them may have an open size."""
-    import numpy as np
-
     dims = tuple(_size(letters, sizes) for letters in axes)
     if len(dims) == x.type.rank:
         return x

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from functools import reduce
 
+import numpy as np
+
 from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
@@ -185,7 +187,6 @@ def _part(b: Builder, label: str) -> str:
 def _limits(b: Builder, dtype: DType) -> tuple[float, float]:
     """Lowest and highest finite value of a float dtype, or those of an integer node."""
     import ml_dtypes
-    import numpy as np
 
     own = b.output_type().dtype
     if not (own.is_float or own.is_integer):

@@ -4,6 +4,8 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from atc_py.ir import AttrValue, SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
@@ -50,8 +52,6 @@ def _drawn(b: Builder, op: str, factor: tuple[str, float], summand: tuple[str, f
 
 def _shape(b: Builder) -> Value:
     """The dims of the result; the run alone knows those of an open input."""
-    import numpy as np
-
     if b.node.inputs:
         return b.shape_of(b.input(0))
     return b.const("shape", np.array(b.output_type().shape, np.int64))
@@ -64,8 +64,6 @@ def lower_eye_like(b: Builder) -> Sequence[Value]:
     The parser makes the diagonal as long as the matrix has rows, which fits matrices that have no
     more rows than columns alone; here it has the length that it should have.
     """
-    import numpy as np
-
     result, k = b.output_type(), get_int(b, "k", 0)
     rows, columns = result.shape
     length = max(0, min(rows + min(k, 0), columns - max(k, 0)))
@@ -83,8 +81,6 @@ def lower_eye_like(b: Builder) -> Sequence[Value]:
 @lowering("Multinomial")
 def lower_multinomial(b: Builder) -> Sequence[Value]:
     """Lower Multinomial to Multinomial with the number of samples as constant."""
-    import numpy as np
-
     result, count = b.output_type(), get_int(b, "sample_size", 1)
     if count < 1:
         text = Text("needs a positive sample_size, found {found}")

@@ -1,9 +1,10 @@
 """Lowering of operators on feature maps: blocks of channels and space, resizing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_string
@@ -12,11 +13,6 @@ from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
 
 _MODES = ("nearest", "linear")
 _CROP = "tf_crop_and_resize"
@@ -149,6 +145,4 @@ def _chosen(chosen: npt.NDArray[np.bool_], shape: Shape, other: Shape) -> Shape:
 
 def _ones(chosen: npt.NDArray[np.bool_], scales: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """`scales` on the chosen axes, 1 on the rest."""
-    import numpy as np
-
     return np.where(chosen, scales, np.ones_like(scales))

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_int, get_string
 from atc_py.lowering.builder import Builder
@@ -115,8 +117,6 @@ def _chosen(b: Builder, dim: int | None) -> Value:
     Raises:
         AtcError: BAD_NODE when a constant condition holds after the end of the axis.
     """
-    import numpy as np
-
     condition = b.source(1)
     if condition.const is None:
         count = TensorType(DType.INT64, (None, 1))
@@ -194,8 +194,6 @@ def _from_front(b: Builder, dims: Dims) -> Value:
     source = b.source(1)
     if source.const is None or None in dims:
         return b.input(1)
-    import numpy as np
-
     indices: Any = source.const.numpy()
     reached = np.array(dims, dtype=np.int64).squeeze()  # one size also meets a scalar index
     limits = np.broadcast_to(reached, indices.shape)

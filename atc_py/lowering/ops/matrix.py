@@ -1,10 +1,11 @@
 """Lowering of matrix products."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.ir import AttrValue, ConstData, DeferredConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
@@ -13,10 +14,6 @@ from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 
 _MATRIX = 2
 
@@ -168,7 +165,6 @@ def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -
 
 def _times(const: ConstData, factor: float) -> ConstData:
     """A constant times `factor`, worked out when it is written."""
-    import numpy as np
 
     def compute(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from atc_py.ir import AttrValue, DenseConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.builder import Builder
@@ -89,8 +91,6 @@ def lower_non_max_suppression(b: Builder) -> Sequence[Value]:
 
 def _most_boxes(b: Builder) -> Value | None:
     """The bound on boxes of a class, as int32 if constant; larger ones mean no less."""
-    import numpy as np
-
     source = b.optional_source(2)
     if source is None or source.const is None:
         return b.optional_input(2)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from math import prod
 
+import numpy as np
+
 from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.builder import Builder
@@ -88,8 +90,6 @@ def lower_reduce_log_sum(b: Builder) -> Sequence[Value]:
 @lowering("ReduceLogSumExp")
 def lower_reduce_log_sum_exp(b: Builder) -> Sequence[Value]:
     """Lower ReduceLogSumExp to the operator of that name, whose axes are an input."""
-    import numpy as np
-
     axes = _axes(b)
     if axes is None:
         return [b.input(0)]
@@ -178,8 +178,6 @@ def lower_top_k_by_input(b: Builder) -> Sequence[Value]:
 
 def _top_k(b: Builder, k: int | None) -> Sequence[Value]:
     """TopK with int32 positions, which then become int64; k None is the second input."""
-    import numpy as np
-
     x = b.input(0)
     axis = axis_of(b, get_int(b, "axis", -1), x.type.rank)
     dim = x.type.dims[axis]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.ir import AttrValue, ConstData, DeferredConst, SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_int
@@ -15,10 +17,7 @@ from atc_py.lowering.ops.rnn_layer import DIRECTIONS, RecurrentLayer
 from atc_py.lowering.registry import lowering
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 _IOFC_TO_IJFO = (0, 3, 2, 1)
@@ -147,16 +146,12 @@ def _one_direction(
 
 def _stacked(direction: int, w: Array, r: Array) -> Array:
     """W and R [4 hidden, n] turned and on top of each other, gates reordered."""
-    import numpy as np
-
     parts = [_reordered(array[direction].T) for array in (w, r)]
     return np.concatenate(parts)
 
 
 def _reordered(columns: Array) -> Array:
     """The last axis in the order of DynamicRNN's gates."""
-    import numpy as np
-
     gates = np.split(columns, 4, axis=-1)
     return np.concatenate([gates[gate] for gate in _IOFC_TO_IJFO], axis=-1)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_optional_ints, get_string
 from atc_py.lowering.builder import Builder
@@ -202,8 +204,6 @@ def _least_step(reached: range) -> range:
 @performs("gather-steps")
 def _gathered(b: Builder, x: Value, last: range, label: str | None) -> Value:
     """`x` at the positions `last` of its last axis."""
-    import numpy as np
-
     shape = (*x.type.shape[:-1], len(last))
     places = b.const("positions", np.array(last, dtype=np.int64))
     type_ = TensorType(x.type.dtype, shape)

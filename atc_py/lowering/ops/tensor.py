@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from atc_py.ir import ConstData, SplatConst, Value
 from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.builder import Builder
@@ -132,8 +134,6 @@ def lower_squeeze(b: Builder) -> Sequence[Value]:
 @lowering("Shape")
 def lower_shape(b: Builder) -> Sequence[Value]:
     """Lower Shape to the dims as a constant; Shape where only the run knows them."""
-    import numpy as np
-
     x = b.source(0)
     if x.is_open:
         return [b.op("Shape", [b.input(0)], b.output_type())]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import msgspec
+import numpy as np
 
 from atc_py.ir import CLIP_LIMITS, Graph, Node, OpaqueConst, narrows
 from atc_py.target import Unit, find_operator
@@ -82,8 +83,6 @@ def _is_cube(node: Node) -> bool:
 
 def count_infinities(data: ConstData) -> int:
     """Number of infinite elements of a constant; 0 for one that is not read."""
-    import numpy as np
-
     large = data.dtype.itemsize * element_count(data.shape) > _MOST_BYTES
     if large or not data.dtype.is_float or isinstance(data, OpaqueConst):
         return 0

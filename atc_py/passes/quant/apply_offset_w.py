@@ -84,8 +84,6 @@ def _has_offsets(words: npt.NDArray[np.uint64]) -> bool:
 
 def _move(graph: Graph, dequant: Node, layer: Node, words: npt.NDArray[np.uint64]) -> None:
     """Give the layer its offsets, and the dequantization words without them."""
-    import numpy as np
-
     old = dequant.input(1)
     offsets = decode_graph(words).offset_w.astype(np.int8).reshape(-1)
     operand = constant_like(graph, old, "offset_w", offsets)

@@ -55,8 +55,6 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
     words = constant_words(old)
     if words is None:
         return False
-    import numpy as np
-
     scale = decode_graph(words).scale
     rooted = _needs_root(scale)
     with np.errstate(over="ignore"):
@@ -79,8 +77,6 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
 
 def _needs_root(scale: Floats) -> bool:
     """True if a factor is beyond float16's normal numbers and all of them have a root."""
-    import numpy as np
-
     beyond = ((scale < LEAST) & (scale != 0)) | (scale > LARGEST)
     return bool(beyond.any() and (scale >= 0).all() and np.isfinite(scale).all())
 

@@ -1,5 +1,7 @@
 """Relu after a dequantization becomes a flag of it."""
 
+import numpy as np
+
 from atc_py.ir import Graph, Node, OpaqueConst
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import counts_as_relu
@@ -51,7 +53,5 @@ def _is_positive(dequant: Node) -> bool:
     scale = dequant.input(1)
     if scale is None or scale.const is None or isinstance(scale.const, OpaqueConst):
         return False
-    import numpy as np
-
     factors = np.asarray(scale.const.numpy(), np.float32)
     return bool(((factors > 0) & np.isfinite(factors)).all())

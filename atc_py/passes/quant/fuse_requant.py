@@ -118,8 +118,6 @@ def _requant_words(chain: _Chain) -> Words | None:
 
 def _squared(scale: float) -> float:
     """A float32 squared in float32."""
-    import numpy as np
-
     with np.errstate(over="ignore", under="ignore"):
         return float(np.float32(scale) * np.float32(scale))
 
@@ -133,8 +131,6 @@ def _words(dequant: Node, scale: float, offset: int, *, relu: bool) -> Words | N
     factors = scaled_factors(parts.scale, scale)
     if factors is None or parts.shift.any():
         return None
-    import numpy as np
-
     return encode_hardware(
         HardwareWords(
             scale=factors,

@@ -100,8 +100,6 @@ def _quantized(layer: Node, limit: int) -> _Quantized | None:
 
 def _weights(layer: Node) -> Floats | None:
     """The weights of a layer less their offset, or None for computed ones."""
-    import numpy as np
-
     weights, offset = layer.input(1), layer.input(_OFFSET_W)
     codes = constant_codes(weights)
     if codes is None or weights is None or weights.type.dtype is not DType.INT8:
@@ -119,8 +117,6 @@ def _by_output(layer: Node, values: npt.NDArray[Any], weights: Floats) -> Floats
     Filters have output channels first; those of a transposed convolution have the input channels
     of all groups first, then the output channels of one.
     """
-    import numpy as np
-
     flat: Floats = values.astype(np.float32).reshape(-1)
     if flat.size == 1:
         return flat.reshape(1, 1, 1, 1)
@@ -155,8 +151,6 @@ def _roll_back(graph: Graph, found: _Quantized, context: PassContext) -> None:
 
 def _inputs(graph: Graph, found: _Quantized, context: PassContext) -> list[Value | None]:
     """Operands of the layer: the floats before AscendQuant, weights and bias as float16."""
-    import numpy as np
-
     layer, quant = found.layer, found.quant
     data, bias = quant.input(0), layer.input(_BIAS)
     scale = np.float32(quant.attributes["scale"])  # type: ignore[arg-type]  # verified: a float
