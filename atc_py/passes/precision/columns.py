@@ -116,7 +116,7 @@ def _offered(row: TargetOp, soc: Soc, within: bool, counts: tuple[int, int]) -> 
     usable = row.columns_on(soc) if within else ()
     return (
         *(_spread(Engine.AICORE, column, counts) for column in usable),
-        *(_spread(Engine.AICPU, column, counts) for column in row.aicpu_columns),
+        *(_spread(Engine.AICPU, column, counts) for column in row.aicpu),
     )
 
 
