@@ -13,7 +13,7 @@ from atc_py.ir import AttrValue, ConstData, DenseConst, Graph, Origin, TensorTyp
 from atc_py.lowering.scope import Scope
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims, Shape, broadcast_dims, element_count
+from atc_py.tensor.shapes import Dims, Shape, broadcast_dims, element_count, normalize_axis
 from atc_py.text import Text, verbatim
 
 
@@ -151,6 +151,85 @@ class Builder:
                 ),
             )
         return source.const.numpy()
+
+    def numbers(self, position: int, name: str) -> tuple[int, ...] | None:
+        """A constant input as integers, or None when it is absent.
+
+        Raises:
+            AtcError: UNSUPPORTED_FORM when it is computed at run time.
+        """
+        array = self.constant_input(position, name)
+        return None if array is None else tuple(int(number) for number in array.reshape(-1))
+
+    # Attributes of the source node -------------------------------------------------------------
+
+    def integer(self, name: str, default: int) -> int:
+        """The integer attribute `name`, or `default` when it is not set.
+
+        Raises:
+            AtcError: BAD_NODE where it is of another type, as for the other attributes.
+        """
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, int):
+            raise self._of_wrong_type(name, Text("an integer"))
+        return value
+
+    def flag(self, name: str) -> bool:
+        """True if the integer attribute `name` is set to another value than 0."""
+        return self.integer(name, 0) != 0
+
+    def number(self, name: str, default: float) -> float:
+        """The float attribute `name`, or `default` when it is not set."""
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, int | float):
+            raise self._of_wrong_type(name, Text("a number"))
+        return float(value)
+
+    def string(self, name: str, default: str) -> str:
+        """The string attribute `name`, or `default` when it is not set."""
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, str):
+            raise self._of_wrong_type(name, Text("a string"))
+        return value
+
+    def optional_integers(self, name: str) -> tuple[int, ...] | None:
+        """The attribute `name`, a list of integers, or None when it is not set."""
+        value = self.node.attributes.get(name)
+        if value is None:
+            return None
+        numbers = value if isinstance(value, tuple) else (None,)
+        integers = tuple(item for item in numbers if isinstance(item, int))
+        if len(integers) != len(numbers):
+            raise self._of_wrong_type(name, Text("a list of integers"))
+        return integers
+
+    def integers(self, name: str, default: tuple[int, ...], count: int) -> tuple[int, ...]:
+        """The attribute `name`, a list of `count` integers, or `default` when it is not set."""
+        value = self.optional_integers(name)
+        if value is None:
+            return default
+        if len(value) != count:
+            text = Text("takes {count} numbers in {name}, found {n}: {found}")
+            values = {"count": count, "n": len(value), "found": list(value)}
+            raise self.bad(text.with_values(name=name, **values), f"attribute {name}")
+        return value
+
+    def _of_wrong_type(self, name: str, wanted: Text) -> AtcError:
+        kind = type(self.node.attributes[name]).__name__
+        text = Text("takes {wanted} as {name}, found {found}")
+        values = {"wanted": wanted, "name": name, "found": kind}
+        return self.bad(text.with_values(**values), f"attribute {name}")
+
+    def axis(self, axis: int, rank: int, field: str = "attribute axis") -> int:
+        """`axis` from the front.
+
+        Raises:
+            AtcError: BAD_NODE at `field` when it is outside the rank.
+        """
+        try:
+            return normalize_axis(axis, rank)
+        except ValueError as error:
+            raise self.bad(Text("{error}", error=error), field) from None
 
     # Nodes and constants ----------------------------------------------------------------------
 

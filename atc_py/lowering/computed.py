@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_string
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.operands import numbers_of
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -36,7 +34,7 @@ def check_pad_mode(b: Builder, mode: str) -> None:
 
 def pad_computed(b: Builder) -> Value:
     """PadV3 with the node's own pads: all begins first, then all ends."""
-    mode = get_string(b, "mode", "constant")
+    mode = b.string("mode", "constant")
     check_pad_mode(b, mode)
     fill = b.constant_input(2, "constant_value")
     if b.optional_source(3) is not None or (fill is not None and fill.any()):
@@ -81,7 +79,7 @@ def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
     With a negative step ONNX begins at the front then, and numpy's slicing has nothing.
     """
     given = b.optional_source(_STEPS)
-    known = None if given is not None and given.const is None else numbers_of(b, _STEPS, "steps")
+    known = None if given is not None and given.const is None else b.numbers(_STEPS, "steps")
     if given is None or (known is not None and min(known, default=1) > 0):
         return starts
     first = b.optional_source(_STARTS)

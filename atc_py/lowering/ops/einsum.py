@@ -15,7 +15,6 @@ from math import prod
 import numpy as np
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.onnx_graph.source.equation import Equation, read_equation
@@ -87,7 +86,7 @@ class _Side:
 
 def _equation(b: Builder) -> Equation:
     """The equation, of two operands, of which each has free letters and contracted ones."""
-    text = get_string(b, "equation", "")
+    text = b.string("equation", "")
     equation = read_equation(text)
     if equation is not None and len(equation.operands) == len(b.node.inputs) == _PAIR:
         sides = [_Side.of(equation, position) for position in range(_PAIR)]

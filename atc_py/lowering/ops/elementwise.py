@@ -6,9 +6,7 @@ from functools import reduce
 import numpy as np
 
 from atc_py.ir import SplatConst, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.operands import numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.spec.rewrites import performs
@@ -51,7 +49,7 @@ def lower_min(b: Builder) -> Sequence[Value]:
 def lower_mod(b: Builder) -> Sequence[Value]:
     """Lower Mod to Mod, of the dividend's sign, with fmod; FloorMod, of the divisor's, without."""
     result = b.output_type()
-    fmod = get_int(b, "fmod", 0)
+    fmod = b.integer("fmod", 0)
     if fmod == 0 and result.dtype.is_float:
         text = Text("needs fmod 1 for {dtype}, found 0")
         raise b.bad(text.with_values(dtype=result.dtype.value), "attribute fmod")
@@ -83,7 +81,7 @@ def lower_expand(b: Builder) -> Sequence[Value]:
     result = b.output_type()
     if not result.is_open:
         return [_expanded(b, b.input(0), result.shape, None)]
-    shape = numbers_of(b, 1, "shape") or ()
+    shape = b.numbers(1, "shape") or ()
     size = element_count(shape) * result.dtype.itemsize
     if size > FOLD_LIMIT:
         text = Text(
@@ -108,8 +106,8 @@ def lower_clip_by_attributes(b: Builder) -> Sequence[Value]:
     dtype = b.output_type().dtype
     low, high = _limits(b, DType.FLOAT32)
     bounds = [
-        b.const("min", SplatConst(get_float(b, "min", low), dtype, ())),
-        b.const("max", SplatConst(get_float(b, "max", high), dtype, ())),
+        b.const("min", SplatConst(b.number("min", low), dtype, ())),
+        b.const("max", SplatConst(b.number("max", high), dtype, ())),
     ]
     return [b.op("ClipByValue", [b.input(0), *bounds], b.output_type())]
 

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
@@ -23,9 +22,9 @@ def lower_grid_sample(b: Builder) -> Sequence[Value]:
     """Lower GridSample to GridSampler2D; x and grid of two dtypes meet in float32."""
     x, grid, result = b.input(0), b.input(1), b.output_type()
     attributes: dict[str, AttrValue] = {
-        "interpolation_mode": get_string(b, "mode", "bilinear"),
-        "padding_mode": get_string(b, "padding_mode", "zeros"),
-        "align_corners": get_int(b, "align_corners", 0) != 0,
+        "interpolation_mode": b.string("mode", "bilinear"),
+        "padding_mode": b.string("padding_mode", "zeros"),
+        "align_corners": b.flag("align_corners"),
     }
     if x.type.dtype is grid.type.dtype:
         return [b.op("GridSampler2D", [x, grid], result, attributes)]
@@ -68,13 +67,13 @@ def lower_resize(b: Builder) -> Sequence[Value]:
     result, scales, sizes = b.output_type(), _numbers(b, 2, "scales"), _numbers(b, 3, "sizes")
     if (scales is None) is (sizes is None):
         raise b.bad(Text("needs either scales or sizes"), "input scales")
-    coordinates = get_string(b, "coordinate_transformation_mode", "half_pixel")
+    coordinates = b.string("coordinate_transformation_mode", "half_pixel")
     attributes: dict[str, AttrValue] = {
         "mode": _mode(b),
         "coordinate_transformation_mode": coordinates,
-        "nearest_mode": get_string(b, "nearest_mode", "round_prefer_floor"),
-        "exclude_outside": get_int(b, "exclude_outside", 0),
-        "extrapolation_value": get_float(b, "extrapolation_value", 0.0),
+        "nearest_mode": b.string("nearest_mode", "round_prefer_floor"),
+        "exclude_outside": b.integer("exclude_outside", 0),
+        "extrapolation_value": b.number("extrapolation_value", 0.0),
     }
     roi = _roi(b) if coordinates == _CROP else None
     inputs = [
@@ -99,7 +98,7 @@ def _resize(
 
 
 def _mode(b: Builder) -> str:
-    mode = get_string(b, "mode", "nearest")
+    mode = b.string("mode", "nearest")
     if mode not in _MODES:
         raise b.unsupported(
             Text(

@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_int, get_string
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
@@ -23,7 +21,7 @@ _NARROW = {DType.INT8, DType.INT16, DType.UINT8, DType.UINT16}
 def lower_gather(b: Builder) -> Sequence[Value]:
     """Gather -> GatherV2D; constant negative indices are counted from the front."""
     shape = b.source(0).required_dims
-    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    axis = b.axis(b.integer("axis", 0), len(shape))
     indices = _from_front(b, (shape[axis],))
     attributes = {"axis": axis, "negative_index_support": _may_be_negative(b, indices)}
     return [b.op("GatherV2D", [b.input(0), indices], b.output_type(), attributes)]
@@ -33,7 +31,7 @@ def lower_gather(b: Builder) -> Sequence[Value]:
 def lower_gather_elements(b: Builder) -> Sequence[Value]:
     """Lower GatherElements to GatherElements."""
     shape = b.source(0).required_dims
-    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    axis = b.axis(b.integer("axis", 0), len(shape))
     inputs = [b.input(0), _from_front(b, (shape[axis],))]
     return [b.op("GatherElements", inputs, b.output_type(), {"dim": axis})]
 
@@ -41,7 +39,7 @@ def lower_gather_elements(b: Builder) -> Sequence[Value]:
 @lowering("GatherND")
 def lower_gather_nd(b: Builder) -> Sequence[Value]:
     """Lower GatherND to GatherNd; constant negative indices are counted from the front."""
-    batch = get_int(b, "batch_dims", 0)
+    batch = b.integer("batch_dims", 0)
     indices = _from_front(b, _reached(b, batch))
     attributes = {"batch_dims": batch, "negative_index_support": _may_be_negative(b, indices)}
     return [b.op("GatherNd", [b.input(0), indices], b.output_type(), attributes)]
@@ -52,7 +50,7 @@ def lower_gather_nd(b: Builder) -> Sequence[Value]:
 def lower_scatter_elements(b: Builder) -> Sequence[Value]:
     """Lower ScatterElements, which was called Scatter before, to ScatterElements."""
     shape = b.source(0).required_dims
-    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    axis = b.axis(b.integer("axis", 0), len(shape))
     _require_replacing(b)
     inputs = [b.input(0), _from_front(b, (shape[axis],)), b.input(2)]
     return [b.op("ScatterElements", inputs, b.output_type(), {"axis": axis})]
@@ -75,7 +73,7 @@ def lower_one_hot(b: Builder) -> Sequence[Value]:
     OneHot where only the run knows the depth.
     """
     result, indices = b.output_type(), b.input(0)
-    axis = axis_of(b, get_int(b, "axis", -1), result.rank)
+    axis = b.axis(b.integer("axis", -1), result.rank)
     depth = result.dims[axis]
     dtype = indices.type.dtype
     if dtype in _NARROW:
@@ -106,7 +104,7 @@ def lower_compress(b: Builder) -> Sequence[Value]:
     x, result = b.source(0), b.output_type()
     axis = b.node.attributes.get("axis")
     data = b.flat(b.input(0)) if axis is None else b.input(0)
-    at = 0 if axis is None else axis_of(b, get_int(b, "axis", 0), x.rank)
+    at = 0 if axis is None else b.axis(b.integer("axis", 0), x.rank)
     indices = _chosen(b, data.type.dims[at])
     return [b.op("GatherV2D", [data, indices], result, {"axis": at})]
 
@@ -133,8 +131,8 @@ def _chosen(b: Builder, dim: int | None) -> Value:
 def lower_reverse_sequence(b: Builder) -> Sequence[Value]:
     """Lower ReverseSequence with ONNX's default axes, which are not the target's."""
     rank = b.source(0).rank
-    batch = axis_of(b, get_int(b, "batch_axis", 1), rank, "attribute batch_axis")
-    time = axis_of(b, get_int(b, "time_axis", 0), rank, "attribute time_axis")
+    batch = b.axis(b.integer("batch_axis", 1), rank, "attribute batch_axis")
+    time = b.axis(b.integer("time_axis", 0), rank, "attribute time_axis")
     inputs = [b.input(0), b.input(1)]
     attributes = {"seq_dim": time, "batch_dim": batch}
     return [b.op("ReverseSequence", inputs, b.output_type(), attributes)]
@@ -160,7 +158,7 @@ def _require_replacing(b: Builder) -> None:
     Raises:
         AtcError: UNSUPPORTED_FORM.
     """
-    reduction = get_string(b, "reduction", "none")
+    reduction = b.string("reduction", "none")
     if reduction != "none":
         raise b.unsupported(
             Text("reduction must be none, found {found}", found=repr(reduction)),

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 from atc_py.ir import AttrValue, SplatConst, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, closed_shape
@@ -23,7 +21,7 @@ def lower_layer_normalization(b: Builder) -> Sequence[Value]:
     of a row; where they differ between rows, Mul and Add follow.
     """
     rank = b.output_type().rank
-    axis = axis_of(b, get_int(b, "axis", -1), rank)
+    axis = b.axis(b.integer("axis", -1), rank)
     row = closed_shape(b.output_type().dims[axis:])
     if all(_is_of_a_row(b, position, row) for position in (_SCALE, _SHIFT)):
         parameters = _parameter(b, _SCALE, row, 1.0), _parameter(b, _SHIFT, row, 0.0)
@@ -47,7 +45,7 @@ def _layer_norm(
     These are float32, and the kernel outputs them in the dtype of Scale, so float16 parameters become
     float32. CANN's parser leaves them, so that both are rounded to float16 first.
     """
-    result, epsilon = b.output_type(), get_float(b, "epsilon", 1e-5)
+    result, epsilon = b.output_type(), b.number("epsilon", 1e-5)
     attributes: dict[str, AttrValue] = {
         "begin_norm_axis": axis,
         "begin_params_axis": axis,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from atc_py.ir import SplatConst, Value
-from atc_py.lowering.attributes import get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
@@ -15,7 +14,7 @@ _SHIFTS = {"LEFT": "LeftShift", "RIGHT": "RightShift"}
 @lowering("BitShift")
 def lower_bit_shift(b: Builder) -> Sequence[Value]:
     """Lower BitShift to LeftShift or RightShift, as CANN's parser does."""
-    direction = get_string(b, "direction", "")
+    direction = b.string("direction", "")
     if direction not in _SHIFTS:
         expected = " or ".join(_SHIFTS)
         text = Text("needs direction {expected}, found {found}")
@@ -33,7 +32,7 @@ def lower_is_inf(b: Builder) -> Sequence[Value]:
     of every element.
     """
     x, result = b.input(0), b.output_type()
-    negative, positive = get_int(b, "detect_negative", 1), get_int(b, "detect_positive", 1)
+    negative, positive = b.integer("detect_negative", 1), b.integer("detect_positive", 1)
     if not (negative or positive):
         return [b.op("Less", [x, x], result)]
     if negative and positive:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.text import Text
@@ -20,7 +19,7 @@ def lower_softmax_cross_entropy_loss(b: Builder) -> Sequence[Value]:
 
     Its default ignores label 0, ONNX's none.
     """
-    reduction = get_string(b, "reduction", "mean")
+    reduction = b.string("reduction", "mean")
     if reduction not in _REDUCTIONS:
         raise b.bad(
             Text(
@@ -29,7 +28,7 @@ def lower_softmax_cross_entropy_loss(b: Builder) -> Sequence[Value]:
             "attribute reduction",
         )
     attributes: dict[str, AttrValue] = {
-        "ignore_index": get_int(b, "ignore_index", _NO_CLASS),
+        "ignore_index": b.integer("ignore_index", _NO_CLASS),
         "reduction": reduction,
     }
     scores = b.input(0)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from atc_py.diag import ATTR_OUT_OF_RANGE
 from atc_py.ir import AttrValue, Value
-from atc_py.lowering.attributes import get_int, get_ints, get_optional_ints, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.pools import POOLED_RANKS, PoolForm, pooled
 from atc_py.lowering.registry import lowering
@@ -26,7 +25,7 @@ def lower_lp_pool(b: Builder) -> Sequence[Value]:
     Padding counts as 0, so the mean times the window's size is the sum. Where p is 1 there is no
     power. For volumes CANN has AvgPool3D; here the means are those of pools of images.
     """
-    p = get_int(b, "p", 2)
+    p = b.integer("p", 2)
     if p < 1:
         raise b.bad(Text("takes a p of 1 or more, found {found}", found=p), "attribute p")
     x, result = b.input(0), b.output_type()
@@ -54,19 +53,19 @@ def _windows(b: Builder, axes: int) -> list[AxisWindow]:
             "input X",
             Text("reshape the input so that windows run over one to three axes"),
         )
-    kernel = get_ints(b, "kernel_shape", (), axes)
+    kernel = b.integers("kernel_shape", (), axes)
     if not kernel:
         raise b.bad(Text("needs kernel_shape, found none"), "attribute kernel_shape")
-    strides = get_ints(b, "strides", (1,) * axes, axes)
+    strides = b.integers("strides", (1,) * axes, axes)
     for name, numbers in (("kernel_shape", kernel), ("strides", strides)):
         if min(numbers) < 1:
             text = Text("needs positive {name}, found {found}")
             raise b.bad(text.with_values(name=name, found=list(numbers)), f"attribute {name}")
-    dilations = get_optional_ints(b, "dilations") or ()
-    if get_int(b, "ceil_mode", 0) or any(each != 1 for each in dilations):
+    dilations = b.optional_integers("dilations") or ()
+    if b.integer("ceil_mode", 0) or any(each != 1 for each in dilations):
         raise b.unsupported(
             Text("ceil_mode and dilations have no counterpart"),
-            "attribute ceil_mode" if get_int(b, "ceil_mode", 0) else "attribute dilations",
+            "attribute ceil_mode" if b.integer("ceil_mode", 0) else "attribute dilations",
             Text("export the model at opset 17, where LpPool has neither"),
         )
     return [AxisWindow(size, step, 1) for size, step in zip(kernel, strides, strict=True)]
@@ -75,7 +74,7 @@ def _windows(b: Builder, axes: int) -> list[AxisWindow]:
 @performs("explicit-pads")
 def _pads(b: Builder, windows: list[AxisWindow]) -> list[tuple[int, int]]:
     """(begin, end) padding per spatial axis in whatever form the node gives it."""
-    auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
+    auto_pad = b.string("auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in AUTO_PADS:
         raise b.bad(
             Text("takes {known}, found {found}", known=", ".join(AUTO_PADS), found=repr(auto_pad)),
@@ -87,7 +86,7 @@ def _pads(b: Builder, windows: list[AxisWindow]) -> list[tuple[int, int]]:
             forward_pads(dim, window, auto_pad) for dim, window in zip(dims, windows, strict=True)
         ]
     count = len(windows)
-    pads = get_ints(b, "pads", (0,) * 2 * count, 2 * count)
+    pads = b.integers("pads", (0,) * 2 * count, 2 * count)
     if min(pads) < 0:
         raise ATTR_OUT_OF_RANGE.error(
             Text("pads of LpPool must be at least 0, found {pads}", pads=list(pads)),

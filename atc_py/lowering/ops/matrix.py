@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.ir import AttrValue, ConstData, DeferredConst, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
@@ -31,11 +30,11 @@ def lower_gemm(b: Builder) -> Sequence[Value]:
     _check_matrices(b)
     _check_factors(b)
     attributes: dict[str, AttrValue] = {
-        "transpose_x1": get_int(b, "transA", 0) != 0,
-        "transpose_x2": get_int(b, "transB", 0) != 0,
+        "transpose_x1": b.flag("transA"),
+        "transpose_x2": b.flag("transB"),
     }
     operands, alpha = _with_alpha(b)
-    beta = get_float(b, "beta", 1.0)
+    beta = b.number("beta", 1.0)
     c = _scaled(b, b.optional_input(2), beta, "C.scaled") if beta != 0 else None
     bias = _as_row(b, c, result.dims) if c is not None and alpha == 1 else None
     if bias is not None or (c is None and alpha == 1):
@@ -129,9 +128,9 @@ def _check_matrices(b: Builder) -> None:
 def _check_factors(b: Builder) -> None:
     """Refuse factors of a product of integers, which has no place for them."""
     for name in ("alpha", "beta"):
-        if b.source(0).required_dtype.is_integer and get_float(b, name, 1.0) != 1:
+        if b.source(0).required_dtype.is_integer and b.number(name, 1.0) != 1:
             text = Text("{name} of a layer on {dtype} must be 1, found {found}")
-            dtype, found = b.source(0).required_dtype.value, get_float(b, name, 1.0)
+            dtype, found = b.source(0).required_dtype.value, b.number(name, 1.0)
             raise b.unsupported(
                 text.with_values(name=name, dtype=dtype, found=found),
                 f"attribute {name}",
@@ -144,7 +143,7 @@ def _check_factors(b: Builder) -> None:
 @performs("scale-operands")
 def _with_alpha(b: Builder) -> tuple[list[Value], float]:
     """The operands of Gemm, one of them times alpha, and the factor that is left."""
-    operands, alpha = [b.input(0), b.input(1)], get_float(b, "alpha", 1.0)
+    operands, alpha = [b.input(0), b.input(1)], b.number("alpha", 1.0)
     constant = next((n for n in (1, 0) if operands[n].const is not None), None)
     if alpha == 1 or (constant is None and abs(alpha) > 1):
         return operands, alpha

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from atc_py.diag import ATTR_OUT_OF_RANGE
 from atc_py.ir import AttrValue, SplatConst, Value
-from atc_py.lowering.attributes import get_float, get_int, get_ints, get_optional_ints, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.pools import POOLED_RANKS, PoolForm, pooled
 from atc_py.lowering.registry import lowering
@@ -43,7 +42,7 @@ def lower_conv(b: Builder) -> Sequence[Value]:
     x, w = b.source(0), b.source(1)
     _need_spatial_rank(b, x, "X")
     _need_rank(b, w, "W", x.rank)
-    group = get_int(b, "group", 1)
+    group = b.integer("group", 1)
     wanted = w.shape[1] * group
     _check_channels(b, _channels(x, wanted, group), wanted, w.shape[0], group)
     windows = _windows(b, _kernel_shape(b, w))
@@ -70,10 +69,10 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
     _need_spatial_rank(b, x, "X")
     _need_rank(b, w, "W", x.rank)
     axes = x.rank - 2
-    group = get_int(b, "group", 1)
+    group = b.integer("group", 1)
     _check_channels(b, _channels(x, w.shape[0], group), w.shape[0], w.shape[0], group)
     windows = _windows(b, _kernel_shape(b, w))
-    output_padding = get_ints(b, "output_padding", (0,) * axes, axes)
+    output_padding = b.integers("output_padding", (0,) * axes, axes)
     pads = _transposed_pads(b, x, windows, output_padding)
     if 0 in b.output_type().dims[-axes:]:
         found = format_shape(b.output_type().dims)
@@ -118,7 +117,7 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
             "attribute dilations",
             Text("export the model at opset 13, where AveragePool has no dilations"),
         )
-    exclusive: dict[str, AttrValue] = {"exclusive": get_int(b, "count_include_pad", 0) == 0}
+    exclusive: dict[str, AttrValue] = {"exclusive": b.integer("count_include_pad", 0) == 0}
     return [pooled(b, _pool(b, "AvgPoolV2", windows, exclusive))]
 
 
@@ -138,21 +137,21 @@ def lower_global_average_pool(b: Builder) -> Sequence[Value]:
 @performs("drop-training-only")
 def lower_batch_normalization(b: Builder) -> Sequence[Value]:
     """Lower BatchNormalization to BatchNorm with given statistics; training forms are refused."""
-    training = get_int(b, "training_mode", 0) != 0
+    training = b.flag("training_mode")
     if training or any(b.wants_output(position) for position in range(1, 5)):
         raise b.unsupported(
             Text("computes statistics, as in training"),
             "attribute training_mode" if training else "output mean",
             Text("export the model in evaluation mode (model.eval() in PyTorch)"),
         )
-    if get_int(b, "spatial", 1) != 1:
+    if b.integer("spatial", 1) != 1:
         raise b.unsupported(
             Text("spatial = 0 (statistics per position) has no counterpart"),
             "attribute spatial",
             Text("export the model at opset 9 or later, where the form is gone"),
         )
     attributes: dict[str, AttrValue] = {
-        "epsilon": get_float(b, "epsilon", 1e-5),
+        "epsilon": b.number("epsilon", 1e-5),
         "is_training": False,
     }
     inputs = [b.input(position) for position in range(5)]
@@ -162,7 +161,7 @@ def lower_batch_normalization(b: Builder) -> Sequence[Value]:
 @lowering("LRN")
 def lower_lrn(b: Builder) -> Sequence[Value]:
     """Lower LRN to LRN; CANN counts a radius, and its alpha applies to the sum, not to the mean."""
-    size = get_int(b, "size", 0)
+    size = b.integer("size", 0)
     if size < 1 or size % 2 == 0:
         raise ATTR_OUT_OF_RANGE.error(
             Text("size of LRN must be odd and positive, found {size}", size=size),
@@ -171,9 +170,9 @@ def lower_lrn(b: Builder) -> Sequence[Value]:
         )
     attributes: dict[str, AttrValue] = {
         "depth_radius": (size - 1) // 2,
-        "bias": get_float(b, "bias", 1.0),
-        "alpha": get_float(b, "alpha", 1e-4) / size,
-        "beta": get_float(b, "beta", 0.75),
+        "bias": b.number("bias", 1.0),
+        "alpha": b.number("alpha", 1e-4) / size,
+        "beta": b.number("beta", 0.75),
     }
     return [b.op("LRN", [b.input(0)], b.output_type(), attributes)]
 
@@ -244,7 +243,7 @@ def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: in
 def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
     """Spatial dims of the filter; the attribute must agree when it is set."""
     kernel = tuple(w.shape[2:])
-    stated = get_optional_ints(b, "kernel_shape")
+    stated = b.optional_integers("kernel_shape")
     if stated is not None and stated != kernel:
         text = Text("states kernel_shape {stated}, its filter has {found}")
         raise b.bad(
@@ -255,8 +254,8 @@ def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
 
 def _windows(b: Builder, kernel: tuple[int, ...]) -> list[AxisWindow]:
     axes = len(kernel)
-    strides = get_ints(b, "strides", (1,) * axes, axes)
-    dilations = get_ints(b, "dilations", (1,) * axes, axes)
+    strides = b.integers("strides", (1,) * axes, axes)
+    dilations = b.integers("dilations", (1,) * axes, axes)
     for name, numbers in (("kernel_shape", kernel), ("strides", strides), ("dilations", dilations)):
         if min(numbers) < 1:
             text = Text("needs positive {name}, found {found}")
@@ -268,7 +267,7 @@ def _pool_windows(b: Builder) -> list[AxisWindow]:
     x = b.source(0)
     if x.rank not in POOLED_RANKS:
         _need_rank(b, x, "X", _IMAGE)
-    kernel = get_ints(b, "kernel_shape", (), x.rank - 2)
+    kernel = b.integers("kernel_shape", (), x.rank - 2)
     if not kernel:
         raise b.bad(Text("needs kernel_shape, found none"), "attribute kernel_shape")
     return _windows(b, kernel)
@@ -283,7 +282,7 @@ def _pool(
     dilated: bool = False,
 ) -> PoolForm:
     """The pool that the node asks for; SAME fixes the output, so ceil_mode is moot."""
-    ceil = _auto_pad(b) not in SAME_PADS and get_int(b, "ceil_mode", 0) != 0
+    ceil = _auto_pad(b) not in SAME_PADS and b.flag("ceil_mode")
     pads = _pads(b, b.source(0), windows)
     _check_room(b, pads, windows, ceil=ceil)
     return PoolForm(op, list(zip(windows, pads, strict=True)), ceil, more, dilated)
@@ -308,7 +307,7 @@ def _check_room(
 
 def _auto_pad(b: Builder) -> str:
     """The attribute auto_pad; refuse one that ONNX does not define."""
-    auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
+    auto_pad = b.string("auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in AUTO_PADS:
         raise b.bad(
             Text("takes {known}, found {found}", known=", ".join(AUTO_PADS), found=repr(auto_pad)),
@@ -343,7 +342,7 @@ def _padded_dim(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -
 def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
     """The attribute pads, ONNX's [begins..., ends...], per axis."""
     axes = b.source(0).rank - 2
-    pads = get_ints(b, "pads", (0,) * 2 * axes, 2 * axes)
+    pads = b.integers("pads", (0,) * 2 * axes, 2 * axes)
     if min(pads) < 0:
         raise ATTR_OUT_OF_RANGE.error(
             Text(
@@ -384,7 +383,7 @@ def _transposed_pads(
 
 def _output_shape(b: Builder) -> tuple[int, ...] | None:
     """The spatial part of the attribute output_shape; exporters also write all axes."""
-    shape, axes = get_optional_ints(b, "output_shape"), b.source(0).rank - 2
+    shape, axes = b.optional_integers("output_shape"), b.source(0).rank - 2
     return shape[-axes:] if shape and element_count(shape[-axes:]) > 0 else None
 
 

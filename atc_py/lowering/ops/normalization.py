@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from math import prod
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int, get_optional_ints
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.shapes import Dims, closed_shape
 from atc_py.text import Text
@@ -64,7 +62,7 @@ def _hardmax(b: Builder, axis: int) -> Sequence[Value]:
 @lowering("LpNormalization")
 def lower_lp_normalization(b: Builder) -> Sequence[Value]:
     """Lower LpNormalization to LpNormalize."""
-    p = get_int(b, "p", 2)
+    p = b.integer("p", 2)
     if p not in {1, 2}:
         raise b.bad(Text("takes p 1 or 2, found {found}", found=p), "attribute p")
     attributes: dict[str, AttrValue] = {"p": p, "axis": _axis(b, -1)}
@@ -76,7 +74,7 @@ def lower_instance_normalization(b: Builder) -> Sequence[Value]:
     """Lower InstanceNormalization to InstanceNorm, of whatever rank, as CANN's parser does."""
     attributes: dict[str, AttrValue] = {
         "data_format": "NCHW",
-        "epsilon": get_float(b, "epsilon", 1e-5),
+        "epsilon": b.number("epsilon", 1e-5),
     }
     inputs = [b.input(position) for position in range(3)]
     return [b.op("InstanceNorm", inputs, b.output_type(), attributes)]
@@ -85,10 +83,10 @@ def lower_instance_normalization(b: Builder) -> Sequence[Value]:
 @lowering("MeanVarianceNormalization")
 def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
     """Lower MeanVarianceNormalization to MVNV2."""
-    given = get_optional_ints(b, "axes")
+    given = b.optional_integers("axes")
     rank = b.output_type().rank
     given = (0, 2, 3) if given is None else given
-    axes = tuple(axis_of(b, axis, rank, "attribute axes") for axis in given)
+    axes = tuple(b.axis(axis, rank, "attribute axes") for axis in given)
     if len(set(axes)) != len(axes):
         text = Text("needs axes that differ, found {found}")
         raise b.bad(text.with_values(found=list(axes)), "attribute axes")
@@ -97,4 +95,4 @@ def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
 
 
 def _axis(b: Builder, default: int) -> int:
-    return axis_of(b, get_int(b, "axis", default), b.output_type().rank)
+    return b.axis(b.integer("axis", default), b.output_type().rank)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from math import prod
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import said, stated
@@ -24,7 +23,7 @@ _RESULTS = {dtype.ge: dtype for dtype in (DType.FLOAT32, DType.FLOAT16)}
 @lowering("AscendQuant")
 def lower_ascend_quant(b: Builder) -> Sequence[Value]:
     """Lower AscendQuant to AscendQuant, dst_type as a dtype."""
-    x, mode = b.input(0), get_string(b, "round_mode", "Round")
+    x, mode = b.input(0), b.string("round_mode", "Round")
     if mode not in _ROUND_MODES:
         known = ", ".join(_ROUND_MODES)
         text = Text("takes one of {known} as round_mode, found {found}")
@@ -125,7 +124,7 @@ def _present(inputs: list[Value | None]) -> list[Value | None]:
 
 
 def _flag(b: Builder, name: str) -> bool:
-    return get_int(b, name, 0) != 0
+    return b.integer(name, 0) != 0
 
 
 def _scale_and_offset(b: Builder) -> dict[str, float]:
@@ -133,11 +132,11 @@ def _scale_and_offset(b: Builder) -> dict[str, float]:
     for name in ("scale", "offset"):
         if name not in b.node.attributes:
             raise b.bad(Text("needs the attribute {name}", name=name), f"attribute {name}")
-    return {name: get_float(b, name, 0.0) for name in ("scale", "offset")}
+    return {name: b.number(name, 0.0) for name in ("scale", "offset")}
 
 
 def _target(b: Builder) -> DType:
-    name = get_string(b, "dst_type", "INT8")
+    name = b.string("dst_type", "INT8")
     if name in _TARGETS:
         return _TARGETS[name]
     known = ", ".join(_TARGETS)
@@ -147,7 +146,7 @@ def _target(b: Builder) -> DType:
 
 def _dtype(b: Builder) -> DType:
     """The dtype whose number in CANN's graph the attribute `dtype` is."""
-    number = get_int(b, "dtype", DType.FLOAT32.ge)
+    number = b.integer("dtype", DType.FLOAT32.ge)
     if number not in _RESULTS:
         known = " or ".join(f"{ge} ({dtype.value})" for ge, dtype in _RESULTS.items())
         text = Text("takes {known} as dtype, found {found}")

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.ir import AttrValue, ConstData, DeferredConst, SplatConst, TensorType, Value
-from atc_py.lowering.attributes import get_int
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.ops.rnn_layer import DIRECTIONS, RecurrentLayer
 from atc_py.lowering.registry import lowering
@@ -32,7 +31,7 @@ def lower_lstm(b: Builder) -> Sequence[Value]:
     gates. Y of several directions is joined, states are slices of the outputs.
     """
     layer = RecurrentLayer(b, gates=4, usual=("sigmoid", "tanh", "tanh"))
-    coupled = get_int(b, "input_forget", 0)
+    coupled = b.integer("input_forget", 0)
     if layer.is_usual and not coupled and b.optional_source(7) is None:
         return layer.results([_dynamic_rnn(layer, at) for at in range(layer.directions)])
     attributes = {**layer.attributes(), "input_forget": coupled}
@@ -46,7 +45,7 @@ def lower_gru(b: Builder) -> Sequence[Value]:
     DynamicGRUV2 takes constant weights, the usual activations and no clip.
     """
     layer = RecurrentLayer(b, gates=3, usual=("sigmoid", "tanh"))
-    after = get_int(b, "linear_before_reset", 0)
+    after = b.integer("linear_before_reset", 0)
     if layer.is_usual:
         return layer.results(
             [_dynamic_gru(layer, at, after != 0) for at in range(layer.directions)]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.ops.rnn_activations import Activations, read_activations
 from atc_py.tensor.shapes import Shape
@@ -28,14 +27,14 @@ class RecurrentLayer:
     def __init__(self, b: Builder, gates: int, usual: tuple[str, ...]) -> None:
         self.b = b
         self.gates = gates
-        self.direction = get_string(b, "direction", "forward")
+        self.direction = b.string("direction", "forward")
         if self.direction not in DIRECTIONS:
             known = ", ".join(DIRECTIONS)
             text = Text("takes {known} as direction, found {found}")
             raise b.bad(text.with_values(known=known, found=repr(self.direction)), "direction")
         self.directions = len(DIRECTIONS[self.direction])
-        self.batch_first = get_int(b, "layout", 0) != 0
-        self.clip = get_float(b, "clip", 0.0)
+        self.batch_first = b.flag("layout")
+        self.clip = b.number("clip", 0.0)
         self._check_shapes()
         self.activations: Activations = read_activations(b, usual, self.directions)
         self.x = self._sequence_first(b.input(0), (1, 0, 2))
@@ -51,7 +50,7 @@ class RecurrentLayer:
                 )
         steps, batch, width = self._turned(b.source(0).shape)
         self.steps, self.batch = steps, batch
-        self.hidden = get_int(b, "hidden_size", b.source(2).shape[2])
+        self.hidden = b.integer("hidden_size", b.source(2).shape[2])
         count, wide = self.directions, self.gates * self.hidden
         state = self._turned((count, batch, self.hidden))
         wanted: list[Shape] = [
