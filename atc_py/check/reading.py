@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -68,6 +68,22 @@ def all_of(answers: Iterable[Answer]) -> Answer:
     return open_one or HOLDS
 
 
+class SettledError(Exception):
+    """Ends a predicate where it stands, as its answer is settled."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self.answer = answer
+
+
+def asked(test: Callable[..., Answer], *arguments: object) -> Answer:
+    """The answer of a test, which may settle it by what it reads."""
+    try:
+        return test(*arguments)
+    except SettledError as settled:
+        return settled.answer
+
+
 READ_LIMIT = 2**20
 """Elements of a constant that rules on values look at; a larger one is not a list of axes."""
 
@@ -83,17 +99,37 @@ def attribute(node: BoundNode, name: str) -> Any:
     return node.value(name) if node.has_attribute(name) else None
 
 
-def elements(node: BoundNode, name: str, value: Any) -> tuple[Any, ...] | None:
+def elements(node: BoundNode, name: str) -> tuple[Any, ...]:
     """The elements of a list, or the one value of another attribute.
 
-    None where the value is not of the attribute's type.
+    An absent attribute settles that a rule holds, one that is not of its type that it fails.
     """
-    row = node.spec.attribute(name)
+    row, value = node.spec.attribute(name), attribute(node, name)
+    if value is None:
+        raise SettledError(HOLDS)
     is_list = isinstance(value, tuple)
-    if row is None or is_list != row.type.is_list:
-        return None
     items: tuple[Any, ...] = value if is_list else (value,)
-    return items if all(_has_type(item, row.type.element) for item in items) else None
+    fits = row is not None and is_list == row.type.is_list
+    if row is None or not fits or not all(_has_type(item, row.type.element) for item in items):
+        raise SettledError(fails(shown(value)))
+    return items
+
+
+def list_of(node: BoundNode, name: str) -> tuple[Any, ...]:
+    """The elements of a list; absent, it settles that a rule holds, no list, that it fails."""
+    value = attribute(node, name)
+    if isinstance(value, tuple):
+        return value
+    raise SettledError(HOLDS if value is None else fails(shown(value)))
+
+
+def integer_list(node: BoundNode, name: str) -> tuple[int, ...]:
+    """A list of integers; absent, it settles that a rule holds, anything else, that it fails."""
+    value = list_of(node, name)
+    items = integers(value)
+    if items is None:
+        raise SettledError(fails(shown(value)))
+    return items
 
 
 def integers(value: Any) -> tuple[int, ...] | None:
@@ -119,6 +155,34 @@ def _has_type(value: Any, kind: AttributeType) -> bool:
 def dims_of(tensor: SourceTensor) -> tuple[int | None, ...] | None:
     """Its dims, which of a constant are those of its data."""
     return tensor.dims if tensor.const is None else tensor.const.shape
+
+
+def known_dims(name: str, tensor: SourceTensor) -> tuple[int | None, ...]:
+    """The dims of a tensor of operand `name`; without a rank a rule is undecided."""
+    dims = dims_of(tensor)
+    if dims is None:
+        raise SettledError(unknown(described(name, tensor)))
+    return dims
+
+
+def known_rank(name: str, tensor: SourceTensor) -> int:
+    """The number of axes of a tensor of operand `name`; while it is open a rule is undecided."""
+    return len(known_dims(name, tensor))
+
+
+def known_count(name: str, tensor: SourceTensor) -> int:
+    """The elements of a tensor of operand `name`; while it is open a rule is undecided."""
+    count = count_of(dims_of(tensor))
+    if count is None:
+        raise SettledError(unknown(described(name, tensor)))
+    return count
+
+
+def known_length(name: str, tensor: SourceTensor, length: int | None) -> int:
+    """A dim of a tensor of operand `name`; while it is open a rule is undecided."""
+    if length is None:
+        raise SettledError(unknown(described(name, tensor)))
+    return length
 
 
 def rank_of(tensor: SourceTensor) -> int | None:
@@ -171,6 +235,23 @@ def may_be_known(node: BoundNode, tensor: SourceTensor) -> bool:
     return node.waits and (tensor.settles or tensor.dims is None or None in tensor.dims)
 
 
+def data_of(name: str, tensor: SourceTensor) -> npt.NDArray[Any]:
+    """The data of a tensor of the operand `name`; where it is not looked at a rule is undecided."""
+    data = constant(name, tensor)
+    if isinstance(data, Text):
+        raise SettledError(unknown(data))
+    return data
+
+
+def integers_in(name: str, tensor: SourceTensor) -> tuple[int, ...]:
+    """The integers of a tensor of the operand `name`, row by row; of others a rule fails."""
+    data = data_of(name, tensor)
+    values = numbers(data)
+    if values is None or (values.size and values.dtype.kind == "f"):
+        raise SettledError(fails(array_at_fault(data)))
+    return tuple(values.tolist())
+
+
 def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Text:
     """The data of a tensor of the operand `name`, or why it is not looked at."""
     if not is_known(tensor):
@@ -196,14 +277,6 @@ def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
         with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other here
             return data.ravel().astype(np.float64)
     return data.ravel() if dtype.is_integer else None
-
-
-def whole_numbers(data: npt.NDArray[Any]) -> tuple[int, ...] | None:
-    """The data as a tuple of integers, row by row; None where it is not integers."""
-    values = numbers(data)
-    if values is None or (values.size and values.dtype.kind == "f"):
-        return None
-    return tuple(values.tolist())
 
 
 _ELEMENTS = 8

@@ -170,7 +170,8 @@ class WindowsBeginInside(OfAttribute, frozen=True, kw_only=True):
 if TYPE_CHECKING:
     DeviationRule: TypeAlias = Rule
 else:
-    DeviationRule = Union[(Constraint, *kinds_in(globals()))]
+    _KINDS = (Constraint, *kinds_in(globals()))
+    DeviationRule = Union[_KINDS]  # noqa: UP007  (no form with | takes them all)
 """Any rule that a deviation may ask: those of the list, and those above."""
 
 
