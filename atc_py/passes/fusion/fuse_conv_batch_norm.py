@@ -36,9 +36,7 @@ class FuseConvBatchNormPass(RewritePass):
         norm = match.anchor
         conv = match.producer(norm.input(0), *CONVOLUTIONS)
         known = not match.only_atc or conv.op != "Conv3DTransposeD"
-        match.require(
-            known, Text("ATC folds into other convolutions, found {op}", op=conv.op), conv
-        )
+        match.require(known, "ATC folds into other convolutions, found {op}", conv, op=conv.op)
         weights, bias = conv.input(_FILTER), conv.input(_BIAS)
         filter_ = _constant(match, weights)
         axis = channels_axis(match, conv)
@@ -56,8 +54,7 @@ class FuseConvBatchNormPass(RewritePass):
         factor = _factor(statistics[0].numpy(), statistics[-1].numpy(), epsilon)
         infinite = int(np.isinf(factor).sum())
         match.require(
-            not infinite,
-            Text("factors must be finite, found {infinite} that are not", infinite=infinite),
+            not infinite, "factors must be finite, found {infinite} that are not", infinite=infinite
         )
         name = "" if weights is None else weights.name
         inputs = [
@@ -76,8 +73,7 @@ def _constant(match: Match, value: Value | None) -> ConstData:
     if value is None or value.const is None:
         found = Text("an absent input") if value is None else f"%{value.name}"
         raise MissError(
-            Text("weights and statistics must be constant, found {actual}", actual=found),
-            match.anchor,
+            "weights and statistics must be constant, found {actual}", match.anchor, actual=found
         )
     return value.const
 

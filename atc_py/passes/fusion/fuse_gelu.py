@@ -4,7 +4,6 @@ from math import pi, sqrt
 
 from atc_py.ir import Node, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, is_close, scalar
-from atc_py.text import Text
 
 _CUBIC = 0.044715
 _SLOPE = sqrt(2 / pi)
@@ -30,8 +29,7 @@ class FuseGeluPass(RewritePass):
         sum_ = match.consumer(match.anchor, "Add")
         if not is_close(scalar(match.other(sum_, match.anchor.output)), 1.0):
             raise MissError(
-                Text("1 must be added to {op}, found {sum}", op=match.anchor.op, sum=repr(sum_)),
-                sum_,
+                "1 must be added to {op}, found {sum}", sum_, op=match.anchor.op, sum=repr(sum_)
             )
         last = _halved_product(match, sum_, x)
         match.require_type_of(x, last)
@@ -52,14 +50,12 @@ def _scaled_by(match: Match, node: Node, wanted: float) -> Value:
             if is_close(factor, wanted):
                 return value
             raise MissError(
-                Text(
-                    "the factor must be {wanted}, found {factor}",
-                    wanted=f"{wanted:.6g}",
-                    factor=f"{factor:.6g}",
-                ),
+                "the factor must be {wanted}, found {factor}",
                 node,
+                wanted=f"{wanted:.6g}",
+                factor=f"{factor:.6g}",
             )
-    raise MissError(Text("one operand must be computed, found {node}", node=repr(node)), node)
+    raise MissError("one operand must be computed, found {node}", node, node=repr(node))
 
 
 def _tanh_of(match: Match) -> Value:
@@ -75,7 +71,7 @@ def _tanh_of(match: Match) -> Value:
             x = _scaled_by(match, slope, _SLOPE)
             return _quadratic(match, match.producer(right, "Add"), x)
     raise MissError(
-        Text("a factor must be {slope}, found {node}", slope=f"{_SLOPE:.6g}", node=repr(node)), node
+        "a factor must be {slope}, found {node}", node, slope=f"{_SLOPE:.6g}", node=repr(node)
     )
 
 
@@ -88,7 +84,7 @@ def _cubic(match: Match, sum_: Node) -> Value:
             if _is_power(match, power, x, 3):
                 return x
     raise MissError(
-        Text("x + {cubic} x^3 must be the operand, found {sum}", cubic=_CUBIC, sum=repr(sum_)), sum_
+        "x + {cubic} x^3 must be the operand, found {sum}", sum_, cubic=_CUBIC, sum=repr(sum_)
     )
 
 
@@ -106,7 +102,7 @@ def _quadratic(match: Match, sum_: Node, x: Value) -> Value:
             if _scaled_by(match, inner, _CUBIC) is x:
                 return x
     raise MissError(
-        Text("1 + {cubic} x^2 must be a factor, found {sum}", cubic=_CUBIC, sum=repr(sum_)), sum_
+        "1 + {cubic} x^2 must be a factor, found {sum}", sum_, cubic=_CUBIC, sum=repr(sum_)
     )
 
 
@@ -156,7 +152,7 @@ def _halved_product(match: Match, sum_: Node, x: Value) -> Node:
     _scaled_by(match, product, 0.5)
     last = match.consumer(product, "Mul")
     if match.other(last, product.output) is not x:
-        raise MissError(Text("x must be a factor, found {last}", last=repr(last)), last)
+        raise MissError("x must be a factor, found {last}", last, last=repr(last))
     return last
 
 
@@ -164,4 +160,4 @@ def _require_half(match: Match, value: Value, x: Value) -> None:
     """Require `value` to be half of x."""
     node = match.producer(value, *_SCALES)
     if _scaled_by(match, node, 0.5) is not x:
-        raise MissError(Text("half of x must be the factor, found {node}", node=repr(node)), node)
+        raise MissError("half of x must be the factor, found {node}", node, node=repr(node))
