@@ -68,7 +68,6 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
     def _by_row(
         self, rows: Sequence[OperandSpec], tensors: Sequence[SourceTensor | None]
     ) -> dict[str, list[SourceTensor]]:
-        """The tensors that are there by the rows of the node's opset that they belong to."""
         by_row: dict[str, list[SourceTensor]] = {}
         formal = [row for row in rows if row.exists_at(self.opset)]
         for position, tensor in enumerate(tensors):

@@ -204,7 +204,6 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
 
 
 def _rule_name(spec: OpSpec, rule: Rule) -> str:
-    """The rule's name across versions of the file: `Conv/dim_in_range/W.H`."""
     arguments = rule.arguments
     subject = arguments.get("attribute") or arguments.get("tensor") or arguments.get("axes")
     dim = arguments.get("dim")

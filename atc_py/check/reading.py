@@ -139,7 +139,6 @@ def integers(value: Any) -> tuple[int, ...] | None:
 
 
 def _has_type(value: Any, kind: AttributeType) -> bool:
-    """True if a value can be one of an attribute of type `kind`; a boolean is not an integer."""
     if kind is AttributeType.BOOL or isinstance(value, bool):
         return kind is AttributeType.BOOL and isinstance(value, bool)
     if kind is AttributeType.INT:

@@ -53,7 +53,6 @@ def _argument(value: object) -> str:
 
 
 def _choice(values: Any) -> str:
-    """`a`, `a or b`, `a, b or c`."""
     *others, last = map(_argument, values)
     return Text(" or ").join([", ".join(others), last]) if others else last
 

@@ -87,7 +87,6 @@ class DeferredConst:
         return [source.numpy() for source in self.sources]
 
     def _checked(self, result: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray[np.generic]:
-        """A result, which must have this constant's dtype and the shape."""
         if tuple(result.shape) != shape or DType.from_numpy(result.dtype) is not self.dtype:
             raise ValueError(
                 f"{self.label} gave {result.dtype.name}{list(result.shape)}, "

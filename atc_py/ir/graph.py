@@ -151,7 +151,6 @@ class Graph:
             self.nodes = producers_first(self.nodes, _producers)
 
     def _is_sorted(self) -> bool:
-        """True if every node is there once, and after the nodes whose results it uses."""
         before: set[Node | None] = {None}
         for node in self.nodes:
             for value in node.present_inputs:
@@ -162,5 +161,4 @@ class Graph:
 
 
 def _producers(node: Node) -> list[Node]:
-    """The nodes whose results `node` uses."""
     return [value.producer for value in node.present_inputs if value.producer is not None]

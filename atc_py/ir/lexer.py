@@ -64,7 +64,6 @@ class Cursor:
         self.token = self._scan()
 
     def _scan(self) -> Token:
-        """The token after the current one."""
         match = _TOKEN.match(self._text, self._next)
         if match is None or match.lastgroup is None:
             return Token("end", "", len(self._text))

@@ -80,7 +80,6 @@ def read_data(at: Cursor, type_: TensorType) -> ConstData:
 
 
 def _dense_elements(at: Cursor, type_: TensorType) -> DenseConst:
-    """The elements of a tensor, last axis fastest."""
     opening = at.expect("[")
     elements: list[float | bool] = []
     while at.token.text != "]":
@@ -107,7 +106,6 @@ def _dense_elements(at: Cursor, type_: TensorType) -> DenseConst:
 
 
 def _element(at: Cursor, dtype: DType) -> float | bool:
-    """One element of a tensor of `dtype`."""
     if dtype.is_integer:
         return read_integer(
             at, Text("an element of {dtype}", dtype=dtype.value), integer_range(dtype)
@@ -174,7 +172,6 @@ def _not_a_float(at: Cursor, token: Token) -> AtcError:
 
 
 def _dtype(at: Cursor, token: Token) -> DType:
-    """The dtype that `token` names."""
     try:
         return DType.parse(token.text)
     except UnknownDTypeError as error:

@@ -249,7 +249,6 @@ class Node:
         self._inputs = []
 
     def _take(self, inputs: Sequence[Value | None]) -> None:
-        """Take inputs where there are none."""
         self._inputs = list(inputs)
         for position, value in enumerate(self._inputs):
             if value is not None:

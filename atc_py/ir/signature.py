@@ -110,13 +110,11 @@ class Signature:
         return known
 
     def _operand_faults(self, node: Node) -> Iterator[Text]:
-        """Yield the faults in the number of operands of `node` and in absent inputs."""
         row = self.row
         yield from _check_side(Text("input"), node.inputs, row.inputs, row.input_at)
         yield from _check_side(Text("output"), node.outputs, row.outputs, row.output_at)
 
     def _attribute_faults(self, node: Node) -> list[Text]:
-        """The faults in the attributes of `node`."""
         found, given = [], node.attributes
         for name, value in given.items():
             attribute = self._attributes.get(name)
@@ -152,7 +150,6 @@ def _check_side(
 
 
 def _is_int(value: object) -> bool:
-    """True for an int that is not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

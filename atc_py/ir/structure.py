@@ -47,7 +47,6 @@ def is_sound(graph: Graph) -> bool:
 
 
 def _has_own_names(graph: Graph, values: Collection[Value]) -> bool:
-    """True if no two values and no two nodes share a name, and all outputs have one."""
     return (
         len(values) == len({value.name for value in values})
         and len(graph.nodes) == len({node.name for node in graph.nodes})
@@ -168,7 +167,6 @@ def _stuck_nodes(graph: Graph) -> dict[Node, None]:
 
 
 def _producers(node: Node) -> Iterator[Node]:
-    """Yield the nodes that compute what `node` uses."""
     return (value.producer for value in node.present_inputs if value.producer is not None)
 
 
@@ -186,7 +184,6 @@ def check_interface(graph: Graph) -> Iterator[Finding]:
 
 
 def _repeated_items(items: Iterable[_Item]) -> list[_Item]:
-    """The items that occur more than once, in the order of their second occurrence."""
     seen: set[_Item] = set()
     twice: dict[_Item, None] = {}
     for item in items:

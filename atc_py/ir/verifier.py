@@ -135,7 +135,6 @@ def _check_structure(subject: _Subject) -> Iterator[Finding]:
 
 
 def _check_signatures(subject: _Subject) -> Iterator[Finding]:
-    """Yield faults of nodes whose operator, operands or attributes the target lacks."""
     for node in subject.graph.nodes:
         signature = subject.signatures[node.op]
         if signature is None:
@@ -168,7 +167,6 @@ def _check_types(subject: _Subject) -> Iterator[Finding]:
 
 
 def _check_engines(subject: _Subject) -> Iterator[Finding]:
-    """Yield nodes without an engine, or with dtypes that their engine does not take."""
     for node in subject.graph.nodes:
         if node.engine is None:
             text = Text("a node of phase {phase} must have an engine, found none")
@@ -189,7 +187,6 @@ def _check_formats(subject: _Subject) -> Iterator[Finding]:
 
 
 def _check_storage(subject: _Subject) -> Iterator[Finding]:
-    """Yield values whose storage does not accept their type."""
     reasons = {
         kind: why_impossible(kind.dims, kind.format, kind.storage)
         for kind in subject.types
@@ -203,7 +200,6 @@ def _check_storage(subject: _Subject) -> Iterator[Finding]:
 
 
 def _check_conversions(subject: _Subject) -> Iterator[Finding]:
-    """Yield faults of operands not stored as taken, and of outputs not stored in rows."""
     for node in subject.graph.nodes:
         message = subject.rules.storage_ok(node)
         if message is not None:

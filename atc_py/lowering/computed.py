@@ -52,7 +52,6 @@ def crop(b: Builder, x: Value, pads: Sequence[int]) -> Value:
 
 
 def _padded(b: Builder, x: Value, pads: Value, mode: str, label: str | None = None) -> Value:
-    """PadV3 with pads in ONNX's order."""
     result = b.output_type() if label is None else TensorType(x.type.dtype, (None,) * x.type.rank)
     attributes: dict[str, AttrValue] = {"mode": mode, "paddings_contiguous": False}
     return b.op("PadV3", [x, pads], result, attributes, label)

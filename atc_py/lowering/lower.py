@@ -72,7 +72,6 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
 
 @cache
 def _signature(op: str) -> Signature | None:
-    """The signature of a target operator, or None where there is none of this name."""
     row = find_operator(op)
     return None if row is None else Signature(row)
 
@@ -176,7 +175,6 @@ def _with_typed_outputs(node: SourceNode) -> SourceNode:
 
 
 def _needs_dims(builder: Builder, error: OpenShapeError) -> AtcError:
-    """The node cannot be lowered where only the run knows its shapes."""
     text = Text("{why}, which only the run would know; on the device the node needs them fixed")
     return builder.unsupported(
         text.with_values(why=error),

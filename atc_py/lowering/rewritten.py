@@ -67,7 +67,6 @@ def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceTensor, SourceTe
 
 
 def _carried(value: SourceTensor, carrier: DType) -> SourceTensor:
-    """A tensor like `value` in the dtype that carries it."""
     return SourceTensor(f"{value.name}.{carrier.value}", carrier.value, value.dims)
 
 

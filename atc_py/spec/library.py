@@ -142,7 +142,6 @@ class Library:
         return tuple(sorted(specs.values(), key=lambda spec: (folded(spec.op), spec.op)))
 
     def _add_files(self, contents: FolderContents, below: Library) -> None:
-        """Fill the library with files that are read already."""
         self._entries = {}
         for path, spec in ((file.path, file.spec) for file in contents.files):
             group = path.parent.name
@@ -154,7 +153,6 @@ class Library:
             self._loaded[path.stem] = mine
 
     def _replaces(self, entry: IndexEntry) -> bool:
-        """True if an own specification overrides one of a lower library."""
         own = self._load(entry.stem)
         if own is None or self._below is None:
             return False

@@ -89,7 +89,6 @@ def kept_document(path: Path) -> Any:
 
 
 def _entry(place: Path, path: Path) -> _Entry | None:
-    """The entry at `place` if there is one, of the file at `path`, that counts."""
     try:
         entry = msgspec.msgpack.decode(place.read_bytes(), type=_Entry)
         current = all(Path(file).read_bytes() == text for file, text in entry.texts.items())

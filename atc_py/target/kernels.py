@@ -119,7 +119,6 @@ def _columns(text: str) -> Iterator[Pair]:
 
 
 def _alternatives(word: str) -> tuple[DType, ...]:
-    """The dtypes that a word such as `i32|i64` stands for."""
     try:
         return tuple(_DTYPE_WORDS[part] for part in word.split("|"))
     except KeyError as fault:

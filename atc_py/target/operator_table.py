@@ -41,7 +41,6 @@ def _twins(columns: tuple[Column, ...]) -> Iterator[Column]:
 
 
 def _become(column: Column, dtype: DType) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
-    """The dtypes of `column` with `dtype` in place of float16."""
     inputs, outputs = (
         tuple(dtype if own is DType.FLOAT16 else own for own in side)
         for side in (column.inputs, column.outputs)

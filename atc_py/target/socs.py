@@ -162,7 +162,6 @@ def _m200(name: str, *, aicores: int, vector_cores: int, aicpus: int, mhz: int) 
 
 
 def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> Soc:
-    """Make a row of the small inference generation around Ascend310B."""
     return _later(
         name=name,
         family=SocFamily.ASCEND310B,
@@ -187,7 +186,6 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
 
 
 def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
-    """Make a row of the first training generation."""
     return _published(
         name=name,
         family=SocFamily.ASCEND910,

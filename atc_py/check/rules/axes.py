@@ -204,7 +204,6 @@ def _last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
 
 
 def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: SourceTensor) -> Answer:
-    """The answer for steps of which some are not 1."""
     rank = rank_of(tensor)
     named = node.tensor(rule.axes)
     axes: Sequence[int] = range(len(steps.numbers))
@@ -234,8 +233,6 @@ def _by_values(
     rule: AxesInRank | AxesExtentIsOne,
     test: Callable[[str, SourceTensor, _Axes], Answer],
 ) -> Answer:
-    """One answer for all tensors that have axes, and all that name them."""
-
     def named_by(named: SourceTensor) -> Answer:
         return _each_tensor(node, rule.tensor, _of_values(rule.axes, named), test)
 
@@ -253,6 +250,5 @@ def _of_attribute(name: str, node: BoundNode) -> _Axes:
 
 
 def _of_values(name: str, tensor: SourceTensor) -> _Axes:
-    """The axes in a tensor of operand `name`."""
     numbers = integers_in(name, tensor)
     return _Axes(numbers, partial(array_at_fault, data_of(name, tensor)))

@@ -70,7 +70,6 @@ def _count_per_axis(rule: CountPerAxis, tensor: SourceTensor, other: SourceTenso
 def _count_fits(
     rule: CountIsRank | CountPerAxis, tensor: SourceTensor, other: SourceTensor, per_axis: int
 ) -> Answer:
-    """True if a tensor has `per_axis` elements for each dimension of another."""
     count = known_count(rule.tensor, tensor)
     if rank_of(other) is None and count % per_axis:
         return fails(shown(count))

@@ -151,7 +151,6 @@ def _sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
 
 
 def _none_before(attribute: str, node: BoundNode) -> Answer:
-    """True if no node before sets an attribute; undecided where the order is not known."""
     setter = _some(node.before, attribute)
     if setter is None:
         return HOLDS

@@ -113,13 +113,11 @@ def _pool(node: BoundNode, name: str) -> _Pool:
 
 
 def _listed(node: BoundNode, name: str, unset: tuple[int, ...]) -> tuple[int, ...]:
-    """A list of integers, or what it is where the node does not set it."""
     numbers = integers(attribute(node, name)) if node.is_set(name) else unset
     return () if numbers is None else numbers
 
 
 def _no_axis(pool: _Pool, node: BoundNode, name: str, meets: Callable[[_Axis], bool]) -> Answer:
-    """The answer that no axis of a pool on a tensor meets a condition."""
     tensor = node.tensor(name)
     dims = None if tensor is None else known_dims(name, tensor)
     if tensor is None or dims is None or len(dims) != len(pool.windows) + _OUTER:

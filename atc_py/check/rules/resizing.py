@@ -101,7 +101,6 @@ def _resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
 
 
 def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -> Answer:
-    """True if ONNX and the kernel take elements from the same places along an axis."""
     mode = _coordinates(node)
     region = _region(node, axis) if mode == _CROP else _WHOLE
     if region == _WHOLE and (change.is_kept or axis < _OUTER):

@@ -70,7 +70,6 @@ def _dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
 def _product_fits(
     rule: DimProductInRange, node: BoundNode, other: SourceTensor, length: int | None
 ) -> Answer:
-    """True if each dim of the first tensor times a dim of `other` is in range."""
     factor = known_length(rule.other, other, length)
     least, most = rule.range
     note = f"{rule.dim} of {rule.other} = {shown(factor)}"
@@ -234,7 +233,6 @@ def _shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
 
 
 def _shapes_agree(rule: ShapesEqual, one: SourceTensor, two: SourceTensor) -> Answer:
-    """True if two tensors have one shape; known dims that differ decide."""
     first, second = dims_of(one), dims_of(two)
     seen = COMMA.join([described(rule.tensor, one), described(rule.other, two)])
     if first is not None and second is not None:

@@ -168,7 +168,6 @@ def _halved_alike(node: BoundNode, axis: int, most: int, asked: int, steps: _Ste
 
 
 def _padded_as_written(node: BoundNode, axis: int, most: int, asked: int, steps: _Steps) -> bool:
-    """True if the pads that are written give the shape that is asked for, and halve alike."""
     pads = integers(attribute(node, "pads")) or ()
     axes = len(steps.strides)
     begin, end = (pads[axis], pads[axis + axes]) if len(pads) == 2 * axes else (0, 0)

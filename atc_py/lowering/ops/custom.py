@@ -231,7 +231,6 @@ def _product(
     turned: tuple[bool, bool],
     label: str | None = None,
 ) -> Value:
-    """BatchMatMul of two operands, each turned or not."""
     attributes: dict[str, AttrValue] = {"adj_x1": turned[0], "adj_x2": turned[1]}
     return b.op("BatchMatMul", list(operands), result, attributes, label)
 
@@ -274,7 +273,6 @@ class _PoolMatrices:
         return DeferredConst(self.dtype, whole, [], lambda: compute().reshape(whole), label)
 
     def _bounds(self, side: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """First and last places of windows along one side."""
         length, places = self.image[side], np.arange(self.size[side], dtype=np.int64)
         return places * length // self.size[side], -(-(places + 1) * length // self.size[side])
 
@@ -286,7 +284,6 @@ class _PoolMatrices:
         return inside.astype(self.dtype.numpy)
 
     def _shares(self) -> npt.NDArray[np.generic]:
-        """1 / area of each window."""
         down, across = (np.subtract(*self._bounds(side)[::-1]) for side in (0, 1))
         found: npt.NDArray[np.generic] = (1 / np.outer(down, across)).astype(self.dtype.numpy)
         return found

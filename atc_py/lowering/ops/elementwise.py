@@ -134,7 +134,6 @@ def _clip_by_inputs(b: Builder, limited: DType) -> Sequence[Value]:
 
 
 def _sum(b: Builder, label: str | None) -> Value:
-    """The sum of all inputs; called after the node's output where there is no label."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     result = b.output_type()
     alike = not result.is_open and all(value.type.dims == result.dims for value in values)
@@ -155,7 +154,6 @@ def _accumulates(dtype: DType) -> bool:
 
 
 def _chain(b: Builder, op: str, label: str | None) -> Value:
-    """All inputs put together from the left by a binary operator that broadcasts."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     dtype = b.output_type().dtype
 
@@ -171,7 +169,6 @@ def _chain(b: Builder, op: str, label: str | None) -> Value:
 
 
 def _expanded(b: Builder, x: Value, shape: Shape, label: str | None) -> Value:
-    """`x` broadcast to `shape`."""
     if x.type.dims == shape:
         return x
     name = None if label is None else _part(b, label)
@@ -183,7 +180,6 @@ def _part(b: Builder, label: str) -> str:
 
 
 def _limits(b: Builder, dtype: DType) -> tuple[float, float]:
-    """Lowest and highest finite value of a float dtype, or those of an integer node."""
     import ml_dtypes
 
     own = b.output_type().dtype

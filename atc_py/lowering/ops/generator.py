@@ -50,7 +50,6 @@ def _drawn(b: Builder, op: str, factor: tuple[str, float], summand: tuple[str, f
 
 
 def _shape(b: Builder) -> Value:
-    """The dims of the result; the run alone knows those of an open input."""
     if b.node.inputs:
         return b.shape_of(b.input(0))
     return b.const("shape", np.array(b.output_type().shape, np.int64))

@@ -92,7 +92,6 @@ def _resize(
     scales: npt.NDArray[Any],
     attributes: dict[str, AttrValue],
 ) -> Value:
-    """A node Resize with scales alone."""
     inputs = [x, None, b.const("scales", scales)]
     return b.op("Resize", inputs, TensorType(x.type.dtype, shape), attributes)
 
@@ -111,7 +110,6 @@ def _mode(b: Builder) -> str:
 
 
 def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
-    """A constant list of numbers; None where it is absent or empty."""
     if b.optional_source(position) is None or b.source(position).shape == (0,):
         return None
     numbers = b.constant_input(position, name)
@@ -125,7 +123,6 @@ def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
 
 
 def _roi(b: Builder) -> Value:
-    """The part of the input to take, in float32."""
     count = 2 * b.source(0).rank
     roi = b.optional_source(1)
     if roi is None or roi.shape != (count,):
@@ -136,12 +133,10 @@ def _roi(b: Builder) -> Value:
 
 
 def _chosen(chosen: npt.NDArray[np.bool_], shape: Shape, other: Shape) -> Shape:
-    """The dims of `shape` on the chosen axes, those of `other` on the rest."""
     return tuple(
         new if taken else old for taken, new, old in zip(chosen, shape, other, strict=True)
     )
 
 
 def _ones(chosen: npt.NDArray[np.bool_], scales: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """`scales` on the chosen axes, 1 on the rest."""
     return np.where(chosen, scales, np.ones_like(scales))

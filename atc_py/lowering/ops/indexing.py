@@ -168,7 +168,6 @@ def _require_replacing(b: Builder) -> None:
 
 
 def _reached(b: Builder, batch: int) -> Dims:
-    """The sizes of the axes of data that a tuple of indices reaches into."""
     data, indices = b.source(0), b.source(1)
     (length,) = closed_shape(indices.required_dims[-1:]) or (0,)
     if not indices.required_dims or batch < 0 or batch + length > data.rank:

@@ -91,7 +91,6 @@ def _open_product(b: Builder, left: Value, right: Value) -> Value:
 
 
 def _with_axis(b: Builder, vector: Value, axis: int, label: str) -> Value:
-    """A vector as a matrix that has the size 1 along `axis`."""
     (dim,) = vector.type.dims
     dims = (1, dim) if axis == 0 else (dim, 1)
     return b.op(
@@ -110,12 +109,10 @@ def _single(b: Builder, left: Value, right: Value) -> Value:
 
 
 def _as(b: Builder, value: Value, shape: Shape, label: str | None = None) -> Value:
-    """`value` under `shape`, itself where it has that."""
     return value if value.type.shape == shape else b.reshape(value, shape, label)
 
 
 def _check_matrices(b: Builder) -> None:
-    """Refuse operands of Gemm that are not matrices."""
     for position, name in enumerate(("A", "B")):
         rank = b.source(position).rank
         if rank != _MATRIX:
@@ -154,7 +151,6 @@ def _with_alpha(b: Builder) -> tuple[list[Value], float]:
 
 
 def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -> Value | None:
-    """`value` times `factor`; of a constant without a node."""
     if value is None or factor == 1:
         return value
     if value.const is not None and label is not None:
@@ -163,8 +159,6 @@ def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -
 
 
 def _times(const: ConstData, factor: float) -> ConstData:
-    """A constant times `factor`, worked out when it is written."""
-
     def compute(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         with np.errstate(over="ignore", invalid="ignore"):
             scaled: npt.NDArray[Any] = array * array.dtype.type(factor)

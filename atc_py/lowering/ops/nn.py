@@ -232,13 +232,11 @@ def lower_dropout(b: Builder) -> Sequence[Value]:
 
 
 def _need_spatial_rank(b: Builder, value: SourceTensor, name: str) -> None:
-    """Refuse a tensor that is neither an image nor a volume."""
     if value.rank != _VOLUME:
         _need_rank(b, value, name, _IMAGE)
 
 
 def _need_rank(b: Builder, value: SourceTensor, name: str, rank: int) -> None:
-    """Refuse a tensor that is not of `rank`, that of an image or of a volume."""
     if value.rank != rank:
         axes, words = ("NCHW", Text("two")) if rank == _IMAGE else ("NCDHW", Text("three"))
         found = format_shape(value.required_dims)
@@ -263,7 +261,6 @@ def _channels(x: SourceTensor, wanted: int, group: int) -> int:
 
 
 def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: int) -> None:
-    """Refuse channel counts that do not fit the filter or the groups."""
     if group < 1 or outputs % group or found % group:
         text = Text(
             "needs group to divide {inputs} input and {outputs} output channels, found {found}"
@@ -275,7 +272,6 @@ def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: in
 
 
 def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
-    """Spatial dims of the filter; the attribute must agree when it is set."""
     kernel = tuple(w.shape[2:])
     stated = b.optional_integers("kernel_shape")
     if stated is not None and stated != kernel:
@@ -335,7 +331,6 @@ def _pool(
     *,
     dilated: bool = False,
 ) -> PoolForm:
-    """The pool that the node asks for; SAME fixes the output, so ceil_mode is moot."""
     ceil = auto_pad_of(b) not in SAME_PADS and b.flag("ceil_mode")
     pads = pads_of(b, windows)
     check_room(b, pads, windows, ceil=ceil)
@@ -374,7 +369,6 @@ def _output_shape(b: Builder) -> tuple[int, ...] | None:
 
 
 def _without_absent_tail(inputs: list[Value | None]) -> list[Value | None]:
-    """`inputs` without absent ones at the end."""
     while inputs and inputs[-1] is None:
         inputs.pop()
     return inputs

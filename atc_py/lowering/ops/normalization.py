@@ -45,7 +45,6 @@ def lower_hardmax_of_rows(b: Builder) -> Sequence[Value]:
 
 
 def _product(dims: Dims) -> int | None:
-    """The product of dims; None where one is open."""
     return None if None in dims else prod(closed_shape(dims))
 
 
@@ -56,7 +55,6 @@ def lower_hardmax_of_axis(b: Builder) -> Sequence[Value]:
 
 
 def _hardmax(b: Builder, axis: int) -> Sequence[Value]:
-    """HardMax along `axis`."""
     return [b.op("HardMax", [b.input(0)], b.output_type(), {"axis": axis})]
 
 
@@ -155,12 +153,10 @@ def _layer_norm(
 
 
 def _name(b: Builder, position: int, label: str) -> str:
-    """The name of an output, or `label` where nobody asks for it."""
     return b.output_name(position) if b.wants_output(position) else label
 
 
 def _is_of_a_row(b: Builder, position: int, row: Shape) -> bool:
-    """True for a parameter that is absent or the same for all rows."""
     source = b.optional_source(position)
     return source is None or all(size == 1 for size in source.shape[: -len(row)])
 

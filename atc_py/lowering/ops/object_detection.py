@@ -37,7 +37,6 @@ def lower_roi_align(b: Builder) -> Sequence[Value]:
 
 
 def _roi_align(b: Builder, end_mode: int) -> Sequence[Value]:
-    """ROIAlign whose regions are where `end_mode` says."""
     _check_rois(b, 4)
     regions, images = b.source(1).required_dims[:1], b.source(2).required_dims
     if images != regions and None not in {*regions, *images}:
@@ -118,7 +117,6 @@ def _five_columns(b: Builder) -> Value:
 
 
 def _check_rois(b: Builder, columns: int) -> None:
-    """Refuse images that are not maps, and rois of another width."""
     x, rois = b.source(0), b.source(1)
     if x.rank != 4:  # noqa: PLR2004  (N, C, H, W)
         text = Text("needs X of rank 4, found {found}")

@@ -119,7 +119,6 @@ def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
 
 
 def _present(inputs: list[Value | None]) -> list[Value | None]:
-    """`inputs` without an absent last one."""
     return inputs if inputs[-1] is not None else inputs[:-1]
 
 
@@ -128,7 +127,6 @@ def _flag(b: Builder, name: str) -> bool:
 
 
 def _scale_and_offset(b: Builder) -> dict[str, float]:
-    """The two numbers that a node must carry."""
     for name in ("scale", "offset"):
         if name not in b.node.attributes:
             raise b.bad(Text("needs the attribute {name}", name=name), f"attribute {name}")
@@ -155,14 +153,12 @@ def _dtype(b: Builder) -> DType:
 
 
 def _scale(b: Builder) -> Value:
-    """The factors or words: one, or one for each channel of the first input."""
     scale = b.input(1)
     _check_channels(b, b.input(0), scale, "1")
     return scale
 
 
 def _check_channels(b: Builder, x: Value, value: Value, name: str) -> None:
-    """Refuse an input that has neither one element nor one for each channel of `x`."""
     from atc_py.tensor.scale_words import channel_axis, is_a_list
 
     count = prod(value.type.shape)

@@ -195,7 +195,6 @@ def _top_k(b: Builder, k: int | None) -> Sequence[Value]:
 
 
 def _name(b: Builder, position: int) -> str | None:
-    """Name of a source output, None where nobody asks for it."""
     output = b.node.outputs[position] if b.wants_output(position) else None
     return output.name if output else None
 
@@ -215,7 +214,6 @@ def _axes(b: Builder) -> tuple[int, ...] | None:
 
 
 def _keeps(b: Builder) -> bool:
-    """True if reduced axes stay, with size 1."""
     return b.integer("keepdims", 1) != 0
 
 

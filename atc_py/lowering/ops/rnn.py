@@ -72,7 +72,6 @@ class _Weights(msgspec.Struct, frozen=True):
 
 
 def _dynamic_rnn(layer: RecurrentLayer, direction: int) -> tuple[Value, ...]:
-    """`y`, `output_h` and `output_c` of one direction."""
     b, weights, wide = layer.b, _Weights.of(layer), 4 * layer.hidden
     rows = layer.x.type.shape[2] + layer.hidden
     both = DeferredConst(
@@ -98,7 +97,6 @@ def _dynamic_rnn(layer: RecurrentLayer, direction: int) -> tuple[Value, ...]:
 
 
 def _dynamic_gru(layer: RecurrentLayer, direction: int, reset_after: bool) -> tuple[Value, ...]:
-    """`y` and `output_h` of one direction."""
     b, weights, wide = layer.b, _Weights.of(layer), 3 * layer.hidden
     sources = ((weights.w, layer.x.type.shape[2]), (weights.r, layer.hidden))
     matrices = [
@@ -150,13 +148,11 @@ def _stacked(direction: int, w: Array, r: Array) -> Array:
 
 
 def _reordered(columns: Array) -> Array:
-    """The last axis in the order of DynamicRNN's gates."""
     gates = np.split(columns, 4, axis=-1)
     return np.concatenate([gates[gate] for gate in _IOFC_TO_IJFO], axis=-1)
 
 
 def _summed(direction: int, bias: Array) -> Array:
-    """The biases of input and state together, gates reordered."""
     total: Array = bias[direction].reshape(2, -1).sum(axis=0, dtype=bias.dtype)
     return _reordered(total)
 
@@ -167,6 +163,5 @@ def _turned(direction: int, weights: Array) -> Array:
 
 
 def _half(direction: int, half: int, bias: Array) -> Array:
-    """The bias of the input (0) or of the state (1)."""
     found: Array = bias[direction].reshape(2, -1)[half]
     return found

@@ -69,7 +69,6 @@ def read_activations(b: Builder, usual: tuple[str, ...], directions: int) -> Act
 
 
 def _strings(b: Builder) -> tuple[str, ...]:
-    """The attribute activations, () when it is not set."""
     value = b.node.attributes.get("activations", ())
     names = value if isinstance(value, tuple) else (value,)
     found = tuple(name for name in names if isinstance(name, str))
@@ -129,7 +128,6 @@ class RecurrentLayer:
         self.x = self._sequence_first(b.input(0), (1, 0, 2))
 
     def _check_shapes(self) -> None:
-        """Read the sizes and check every operand by them."""
         b = self.b
         for position in range(3):
             if b.source(position).rank != 3:  # noqa: PLR2004  (the definition's rank)
@@ -163,7 +161,6 @@ class RecurrentLayer:
         return (shape[1], shape[0], shape[2]) if self.batch_first else shape
 
     def _sequence_first(self, value: Value, perm: tuple[int, ...]) -> Value:
-        """`value` in layout 0."""
         if not self.batch_first:
             return value
         return _transposed(self.b, value, perm, "sequence_first")
@@ -239,14 +236,12 @@ class RecurrentLayer:
 
 
 def _transposed(b: Builder, value: Value, perm: tuple[int, ...], label: str) -> Value:
-    """`value` with its axes in the order `perm`."""
     shape = tuple(value.type.shape[axis] for axis in perm)
     type_ = TensorType(value.type.dtype, shape)
     return b.op("TransposeD", [value], type_, {"perm": perm}, label)
 
 
 def _rows(b: Builder, value: Value, row: int, label: str) -> Value:
-    """Row `row` of the first axis, which keeps the size 1."""
     rest = value.type.shape[1:]
     attributes: dict[str, AttrValue] = {
         "begin": (row, *(0 for _ in rest)),

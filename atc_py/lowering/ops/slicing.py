@@ -68,7 +68,6 @@ def lower_pad_by_inputs(b: Builder) -> Sequence[Value]:
 
 
 def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
-    """`pads` of chosen axes (opset 18) as pads of all axes."""
     rank = b.source(0).rank
     axes = b.numbers(3, "axes") or ()
     if len(pads) != 2 * len(axes):
@@ -143,7 +142,6 @@ def _sliced(
     axes: tuple[int, ...],
     steps: tuple[int, ...],
 ) -> Sequence[Value]:
-    """The slice as a range of every axis, counted from the front."""
     if not len(starts) == len(ends) == len(axes) == len(steps):
         counts = [len(numbers) for numbers in (starts, ends, axes, steps)]
         text = Text("needs starts, ends, axes and steps of one length, found {found}")
@@ -193,7 +191,6 @@ def _taken(b: Builder, x: Value, ranges: list[range], label: str | None = None) 
 
 
 def _least_step(reached: range) -> range:
-    """`reached` with step 1 where it has no two elements."""
     if not reached:
         return range(0)
     return reached if len(reached) > 1 else range(reached.start, reached.start + 1)
@@ -201,7 +198,6 @@ def _least_step(reached: range) -> range:
 
 @performs("gather-steps")
 def _gathered(b: Builder, x: Value, last: range, label: str | None) -> Value:
-    """`x` at the positions `last` of its last axis."""
     shape = (*x.type.shape[:-1], len(last))
     places = b.const("positions", np.array(last, dtype=np.int64))
     type_ = TensorType(x.type.dtype, shape)
@@ -235,7 +231,6 @@ def lower_split_by_input(b: Builder) -> Sequence[Value]:
 
 
 def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
-    """SplitVD with the size of every part; a part alone is the input itself."""
     x, count = b.input(0), len(b.node.outputs)
     shape = x.type.dims
     axis = b.axis(b.integer("axis", 0), len(shape))

@@ -159,6 +159,5 @@ def lower_tile(b: Builder) -> Sequence[Value]:
 
 
 def _axes(b: Builder) -> tuple[int, ...] | None:
-    """The axes of Squeeze and Unsqueeze in either form, or None when there are none."""
     axes = b.optional_integers("axes")
     return b.numbers(1, "axes") if axes is None else axes

@@ -51,7 +51,6 @@ def _on_images(graph: Graph, node: Node) -> Value:
 
 
 def _reshaped(graph: Graph, node: Node, value: Value, shape: Shape) -> Value:
-    """`value` under another shape."""
     dims = graph.constant(f"{value.name}.shape", DenseConst(np.array(shape, np.int64)))
     attributes = {"allowzero": 1} if 0 in shape else {}
     outputs = [(f"{value.name}.ranked", TensorType(value.type.dtype, shape))]

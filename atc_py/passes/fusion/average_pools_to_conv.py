@@ -105,7 +105,6 @@ def _rewrite(graph: Graph, node: Node) -> list[Node]:
 def _become(
     graph: Graph, node: Node, op: str, inputs: list[Value], attributes: dict[str, AttrValue]
 ) -> None:
-    """Make a node compute its result as `op` of `inputs`."""
     node.op, node.attributes = op, attributes
     node.name = graph.fresh_name(f"{op}:{node.output.name}")
     node.set_inputs(inputs)

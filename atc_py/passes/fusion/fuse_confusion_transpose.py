@@ -53,7 +53,6 @@ class FuseConfusionTransposePass(RewritePass):
 
 
 def _view_before(turn: Node) -> Node:
-    """The Reshape whose result the Transpose alone reads."""
     source: Value | None = turn.input(0)
     node = None if source is None else source.producer
     if source is None or node is None or node.op != "Reshape":

@@ -81,7 +81,6 @@ def _constant(match: Match, value: Value | None) -> ConstData:
 def _folded_filter(
     filter_: ConstData, statistics: list[ConstData], epsilon: float, axis: int
 ) -> ConstData:
-    """W' as a constant that is worked out when it is written."""
     rank = len(filter_.shape)
 
     def compute(
@@ -98,8 +97,6 @@ def _folded_filter(
 def _folded_bias(
     filter_: ConstData, bias: list[ConstData], statistics: list[ConstData], epsilon: float
 ) -> ConstData:
-    """B' as a constant that is worked out when it is written."""
-
     def compute(scale: Array, offset: Array, mean: Array, var: Array, *old: Array) -> Array:
         before = old[0].astype("float64") if old else 0.0
         shifted = (before - mean.astype("float64")) * _factor(scale, var, epsilon)

@@ -43,7 +43,6 @@ def _erf_of(match: Match) -> Value:
 
 
 def _scaled_by(match: Match, node: Node, wanted: float) -> Value:
-    """The value that `node` multiplies by the constant wanted."""
     for value in node.present_inputs:
         if value.const is None:
             factor = match.scaled(node, value)
@@ -76,7 +75,6 @@ def _tanh_of(match: Match) -> Value:
 
 
 def _cubic(match: Match, sum_: Node) -> Value:
-    """X of x + 0.044715 x^3."""
     for x, term in _both_ways(sum_):
         producer = term.producer
         if producer is not None and _is_scaled(producer):
@@ -107,7 +105,6 @@ def _quadratic(match: Match, sum_: Node, x: Value) -> Value:
 
 
 def _is_scaled(node: Node) -> bool:
-    """True if a node is a product with a constant of one element."""
     if node.op == "Muls":
         return True
     return node.op == "Mul" and any(scalar(value) is not None for value in node.present_inputs)
@@ -157,7 +154,6 @@ def _halved_product(match: Match, sum_: Node, x: Value) -> Node:
 
 
 def _require_half(match: Match, value: Value, x: Value) -> None:
-    """Require `value` to be half of x."""
     node = match.producer(value, *_SCALES)
     if _scaled_by(match, node, 0.5) is not x:
         raise MissError("half of x must be the factor, found {node}", node, node=repr(node))

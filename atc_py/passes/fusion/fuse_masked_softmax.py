@@ -108,7 +108,6 @@ def inverted(match: Match, mask: Mask) -> Value:
 
 
 def _number(value: Value) -> float | None:
-    """The one number that a constant holds, once or over a shape."""
     if isinstance(value.const, SplatConst):
         return float(SplatConst(value.const.value, value.const.dtype, ()).numpy())
     return scalar(value)
@@ -125,7 +124,6 @@ def _turned(match: Match, condition: Value, *, hides: bool) -> tuple[Value, bool
 
 
 def _rounded(number: float, dtype: DType) -> float:
-    """`number` as the dtype has it."""
     with np.errstate(over="ignore"):
         return float(np.array(number).astype(dtype.numpy))
 
@@ -213,7 +211,6 @@ def _require_same_result(match: Match, scores: Value) -> None:
 
 
 def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
-    """The scores, and what hides some of them: `node` chooses, or adds what is chosen."""
     if node.op == "SelectV2":
         mask = mask_of(match, node)
         return mask.other, mask

@@ -68,6 +68,5 @@ class FusePadPoolPass(RewritePass):
 
 
 def _is_lowest(border: float, dtype: DType) -> bool:
-    """True if no number of a float dtype is less than `border`."""
     facts = ml_dtypes.finfo(dtype.numpy) if dtype.is_float else None  # type: ignore[no-untyped-call]
     return facts is not None and border <= float(facts.min)

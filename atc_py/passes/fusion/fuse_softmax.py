@@ -66,7 +66,6 @@ def _one_kept_axis(node: Node) -> tuple[int, ...]:
 
 
 def _require_largest_of(match: Match, largest: Node, x: Value | None) -> None:
-    """Require the subtracted maximum to be that of x over the sum's axis."""
     read, wanted = match.source_of(largest.input(0)), _one_kept_axis(match.anchor)
     if read is not x or _one_kept_axis(largest) != wanted:
         reason = Text(

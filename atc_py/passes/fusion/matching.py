@@ -349,7 +349,6 @@ class Match:
         return self.graph.constant(f"{node.output.name}.shape", data)
 
     def _bury_idle(self, nodes: Sequence[Node], heir: Node) -> None:
-        """Remove those of `nodes` that nothing reads; they are origins of `heir`, too."""
         for node in nodes:
             if any(value.is_used for value in node.outputs):
                 continue
@@ -417,7 +416,6 @@ class RewritePass(Pass):
         return record.effective - before
 
     def _applied(self, match: Match, record: PassFusions) -> bool:
-        """True if the rule applied, which the record learns."""
         try:
             self.rewrite(match)
         except MissError as miss:
@@ -440,6 +438,5 @@ def _only_dresses(node: Node) -> bool:
 
 
 def _either(ops: Sequence[str]) -> str:
-    """`a, b or c`."""
     *rest, last = ops
     return Text(" or ").join([", ".join(rest), last]) if rest else last

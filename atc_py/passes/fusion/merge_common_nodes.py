@@ -83,7 +83,6 @@ class _FirstNodes:
 
 
 def _is_random(node: Node) -> bool:
-    """True if results may differ from run to run: the operator has a seed."""
     row = find_operator(node.op)
     return row is not None and row.attribute("seed") is not None
 
@@ -114,5 +113,4 @@ def _contents(node: Node) -> list[bytes]:
 
 
 def _is_small(value: Value) -> bool:
-    """True for a constant whose contents are compared."""
     return value.const is not None and element_count(value.const.shape) <= _SMALL

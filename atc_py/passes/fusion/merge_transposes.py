@@ -39,6 +39,5 @@ class MergeTransposesPass(RewritePass):
 
 
 def _moves_nothing(source: Value, perm: tuple[int, ...]) -> bool:
-    """True if axes that are longer than 1 keep their order."""
     longer = [axis for axis in perm if source.type.dims[axis] != 1]
     return longer == sorted(longer)

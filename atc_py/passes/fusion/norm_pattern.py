@@ -44,7 +44,6 @@ def _constant_of(node: Node) -> tuple[float, Value] | None:
 
 
 def _squared(match: Match, node: Node) -> Value | None:
-    """The value that `node` squares."""
     value, second = node.input(0), node.input(1)
     if node.op == "Mul" and match.source_of(value) is match.source_of(second):
         return value

@@ -27,7 +27,6 @@ class RewriteDepthwiseConvPass(Pass):
 
 
 def _is_depthwise(node: Node) -> bool:
-    """True if each group of `node` has exactly one input channel, and there are several."""
     if node.op != "Conv2D":
         return False
     groups, x = node.attributes.get("groups", 1), node.input(0)

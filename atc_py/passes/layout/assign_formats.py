@@ -41,7 +41,6 @@ class AssignFormatsPass(Pass):
 
 
 def _seeds(node: Node) -> list[Value]:
-    """The values of a node whose operator says that values of their rank are images."""
     row = find_operator(node.op)
     named = None if row is None else row.attribute("data_format")
     if named is None:
@@ -51,7 +50,6 @@ def _seeds(node: Node) -> list[Value]:
 
 
 def _neighbors(value: Value) -> Iterator[Value]:
-    """Yield values of its rank that share axes with `value` through a node that keeps them."""
     nodes = [*value.consumers, *([value.producer] if value.producer is not None else [])]
     for node in nodes:
         if _keeps_axes(node):
@@ -60,7 +58,6 @@ def _neighbors(value: Value) -> Iterator[Value]:
 
 
 def _keeps_axes(node: Node) -> bool:
-    """True if axis i of each operand of one rank means the same for all of them."""
     row = find_operator(node.op)
     if row is None or row.unit is Unit.LOCAL or row.unit is Unit.CUBE:
         return False

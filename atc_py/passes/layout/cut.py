@@ -131,7 +131,6 @@ class _Flow:
         return path
 
     def _next_arc(self, point: int, at: list[int]) -> int | None:
-        """The next arc from `point` that leads on, or None."""
         arcs = self._arcs[point]
         while at[point] < len(arcs):
             arc = arcs[at[point]]

@@ -39,7 +39,6 @@ def _to(node: Node) -> object:
 
 
 def _stored_before(node: Node) -> Value | None:
-    """The value that a TransData gives again, or None."""
     source = node.present_inputs[0]
     if source.type.storage == _to(node):
         return source

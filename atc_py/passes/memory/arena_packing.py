@@ -70,7 +70,6 @@ class Gaps:
         return start
 
     def _first(self, size: int) -> int:
-        """The first gap that is large enough, or -1."""
         sizes = self._sizes
         if len(sizes) <= _FEW:
             return next((at for at, room in enumerate(sizes) if room >= size), -1)
@@ -79,7 +78,6 @@ class Gaps:
         return at if fits[at] else -1
 
     def _smallest(self, size: int) -> int:
-        """The first of the smallest gaps that are large enough, or -1."""
         sizes = self._sizes
         if len(sizes) <= _FEW:
             fitting = [(room, at) for at, room in enumerate(sizes) if room >= size]
@@ -207,7 +205,6 @@ def pack(spans: Sequence[Span]) -> Packing:
 
 
 def _attempts(spans: Sequence[Span], bound: int) -> Iterator[Sequence[int]]:
-    """Yield offsets by one heuristic after another, the cheap ones first."""
     flipped = [Span(span.size, -span.last, -span.first) for span in spans]
     for sweep in (_sweep_best, _sweep_first):
         yield sweep(spans)
@@ -248,7 +245,6 @@ def _peak(sizes: Sequence[int], offsets: Sequence[int]) -> int:
 
 
 def _length(span: Span) -> int:
-    """Moments from first to last."""
     return span.last - span.first + 1
 
 

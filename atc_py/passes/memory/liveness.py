@@ -165,7 +165,6 @@ def _is_in_place(node: Node) -> bool:
 
 
 def _same_elements(value: Value, result: Value) -> bool:
-    """True if elements of the same place have the same address."""
     one, other = value.type, result.type
     same = (one.stored_dims, one.storage) == (other.stored_dims, other.storage)
     return same and value.type.dtype.itemsize == result.type.dtype.itemsize

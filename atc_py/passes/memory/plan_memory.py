@@ -83,7 +83,6 @@ def _offsets(tenancies: Sequence[Tenancy], packing: Packing) -> dict[Block, int]
 
 
 def _apart(blocks: Sequence[Block], sizes: dict[Block, int]) -> tuple[dict[Block, int], int]:
-    """Offsets one after the other."""
     offsets, top = {}, 0
     for block in blocks:
         offsets[block] = top

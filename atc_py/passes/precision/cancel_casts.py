@@ -44,13 +44,11 @@ class CancelCastsPass(Pass):
 
 
 def _producers_first(graph: Graph) -> list[Node]:
-    """The casts, each after those that it reads."""
     graph.sort()
     return [node for node in graph.nodes if node.op == "Cast"]
 
 
 def _same_as(node: Node) -> Value | None:
-    """The value of which a Cast gives every element again, or None."""
     source = node.present_inputs[0]
     dtype = node.output.type.dtype
     if source.type.dtype is dtype:
@@ -64,7 +62,6 @@ def _same_as(node: Node) -> Value | None:
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """True if `wide` has every value of `narrow`."""
     if narrow.is_float:
         return narrow in _HOLDS.get(wide, ())
     if narrow is DType.BOOL:
@@ -79,12 +76,10 @@ def _holds(wide: DType, narrow: DType) -> bool:
 
 
 def _is_signed(dtype: DType) -> bool:
-    """True if an integer dtype has negative numbers."""
     return str(dtype.value).startswith("int")
 
 
 def _idle_casts(graph: Graph) -> Iterator[Node]:
-    """Yield the casts whose results nothing uses."""
     for node in graph.nodes:
         if node.op == "Cast" and not node.output.is_used:
             yield node

@@ -241,13 +241,11 @@ class _Reader:
         self.sink.add(replace(found, atc=fault))
 
     def _node(self, name: str, place: Place) -> str:
-        """`name`; refuse one that no node of the model has."""
         if name not in self._names.nodes:
             self._add_unknown("node", name, self._names.nodes, place)
         return name
 
     def _type(self, name: str, place: Place) -> str:
-        """`name`; refuse one that no operator has."""
         if name not in self._names.types and find_operator(name) is None:
             known = self._names.types | {row.name for row in operators()}
             self._add_unknown("operator", name, sorted(known), place)
@@ -255,7 +253,6 @@ class _Reader:
 
 
 def _listed_modes(text: str) -> dict[str, str]:
-    """The modes of `Operator=mode` joined by `;`; operators that the model lacks are idle."""
     found = {}
     for entry in filter(None, (part.strip() for part in text.split(";"))):
         op, _, mode = (part.strip() for part in entry.partition("="))
@@ -269,7 +266,6 @@ def _listed_modes(text: str) -> dict[str, str]:
 
 
 def _acl_dtype(name: str) -> DType:
-    """The dtype that `--output-type` calls `name`."""
     found = _ACL.get(name.strip().upper())
     if found is None:
         raise BAD_OPTION.error(
@@ -281,7 +277,6 @@ def _acl_dtype(name: str) -> DType:
 
 
 def _custom(text: str, place: Place) -> Custom:
-    """The dtypes of `InputDtype:float16,float32,OutputDtype:float16`."""
     found: dict[str, list[DType]] = {_INPUT: [], _OUTPUT: []}
     side = ""
     for part in text.split(","):
@@ -312,7 +307,6 @@ def _mixlist(path: Path) -> Any:
 
 
 def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
-    """Yield the lines of a file that are not empty or comments, with their places."""
     if path is None:
         return
     lines = read_text(path, _MOST_BYTES).splitlines()
@@ -333,5 +327,4 @@ def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
 
 
 def _bad(place: Place, message: Text) -> Exception:
-    """A file that does not follow its format."""
     return BAD_CONTROL_FILE.error(message, place=place)

@@ -100,7 +100,6 @@ class Controls(msgspec.Struct, frozen=True):
 
 
 def _of(node: Node, by_node: Mapping[str, _T], by_type: Mapping[str, _T]) -> _T | None:
-    """The entry for one of the node's names, or else for one of its operators."""
     found = [by_node.get(origin.name) for origin in node.origins if origin.name]
     found += [by_type.get(name) for name in _types(node)]
     return next((each for each in found if each is not None), None)

@@ -39,7 +39,6 @@ class FoldConstantCastsPass(Pass):
 
 
 def _is_constant_cast(node: Node) -> bool:
-    """True if `node` casts a constant, and not floats to integers."""
     value = node.input(0)
     if node.op != "Cast" or value is None or value.const is None:
         return False

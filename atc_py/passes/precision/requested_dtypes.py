@@ -146,7 +146,6 @@ def _given(
 def _all(
     node: NodeTensors, dtype: DType, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
 ) -> DtypeRequest:
-    """One dtype for every float that a mode may change."""
     return _request(node, lambda each: dtype if each in _CHANGED else each, rule, falls)
 
 
@@ -170,7 +169,6 @@ def _force_fp32(node: NodeTensors, mode: str) -> Iterator[DtypeRequest]:
 
 
 def _sixteen(dtype: DType) -> DType:
-    """The 16-bit dtype that the cube gets for a float."""
     return F16 if dtype is F32 else dtype
 
 
@@ -213,7 +211,6 @@ def _request(
     rule: str,
     falls: frozenset[tuple[DType, DType]],
 ) -> DtypeRequest:
-    """`change` for all tensors but those that are fixed."""
     inputs: Sequence[DType] = [
         F32 if each is None else each if position in node.fixed else change(each)
         for position, each in enumerate(node.inputs)

@@ -21,7 +21,6 @@ def verifier_rules(soc: Soc) -> Rules:
 
 
 def _dtypes_ok(node: Node, *, soc: Soc) -> Text | None:
-    """The reason why the node's dtypes are not a column of its engine, or None."""
     row = find_operator(node.op)
     if row is None:
         return None

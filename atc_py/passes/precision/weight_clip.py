@@ -76,7 +76,6 @@ def clipped_infinities(graph: Graph) -> Iterator[ClippedInfinities]:
 
 
 def _is_cube(node: Node) -> bool:
-    """True if the cube computes the node."""
     row = find_operator(node.op)
     return row is not None and row.unit is Unit.CUBE
 

@@ -50,7 +50,6 @@ class Float16QuantScalesPass(Pass):
 
 
 def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bool:
-    """Give a dequantization with constant words float16 factors."""
     old = dequant.input(1)
     words = constant_words(old)
     if words is None:
@@ -76,7 +75,6 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
 
 
 def _needs_root(scale: Floats) -> bool:
-    """True if a factor is beyond float16's normal numbers and all of them have a root."""
     beyond = ((scale < LEAST) & (scale != 0)) | (scale > LARGEST)
     return bool(beyond.any() and (scale >= 0).all() and np.isfinite(scale).all())
 

@@ -110,7 +110,6 @@ class FoldQuantBiasPass(Pass):
 
 
 def _is_integer_layer(node: Node) -> bool:
-    """True if a node multiplies int8 data by int8 weights."""
     if node.op not in _CONVOLUTIONS and node.op not in _TURNED:
         return False
     return all(v is not None and v.type.dtype is DType.INT8 for v in map(node.input, (0, 1)))
@@ -191,7 +190,6 @@ def _sums(layer: Node) -> Integers | None:
 
 
 def _totals(layer: Node, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
-    """The sum of the codes of each output channel, and how many codes that is."""
     total: Integers
     if layer.op in _TURNED:
         stacked = prod(codes.shape[:-_MATRIX]) != 1
@@ -216,7 +214,6 @@ def _release_weights(layer: Node) -> None:
 
 
 def _fold(graph: Graph, layer: Node, term: Integers, context: PassContext) -> None:
-    """Add a term to a layer's bias, or after the layer."""
     if term.ndim > 1:
         _add_after(graph, layer, _wrapped(layer, term, context))
         return

@@ -36,7 +36,6 @@ class FoldReluIntoDequantPass(Pass):
 
 
 def _dequant_before(relu: Node) -> Node | None:
-    """The dequantization whose results `relu` alone reads, or None."""
     x = relu.input(0)
     dequant = x.producer if x is not None else None
     if x is None or dequant is None or dequant.op != "AscendDequant":
@@ -49,7 +48,6 @@ def _dequant_before(relu: Node) -> Node | None:
 
 
 def _is_positive(dequant: Node) -> bool:
-    """True if all factors are known to be above 0 and finite."""
     scale = dequant.input(1)
     if scale is None or scale.const is None or isinstance(scale.const, OpaqueConst):
         return False

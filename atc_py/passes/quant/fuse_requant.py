@@ -117,13 +117,11 @@ def _requant_words(chain: _Chain) -> Words | None:
 
 
 def _squared(scale: float) -> float:
-    """A float32 squared in float32."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.float32(scale) * np.float32(scale))
 
 
 def _words(dequant: Node, scale: float, offset: int, *, relu: bool) -> Words | None:
-    """The words of a requantization, or None where no words can say it."""
     old = constant_words(dequant.input(1))
     if old is None:
         return None
@@ -172,7 +170,6 @@ def _fuse_group(graph: Graph, group: RequantGroup) -> bool:
 
 
 def _clears(dequant: Node, group: RequantGroup) -> bool:
-    """True if negative results of a dequantization become 0."""
     return dequant in group.cleared or dequant.attributes.get("relu_flag", False) is True
 
 
@@ -221,7 +218,6 @@ def _fuse(graph: Graph, chain: _Chain, words: Words) -> list[Node]:
 
 
 def _moved(graph: Graph, move: Node, value: Value) -> Value:
-    """`value` moved as `move` does."""
     name = f"{move.output.name}.{DType.INT8.value}"
     type_ = move.output.type.with_dtype(DType.INT8)
     inputs = [value, *move.inputs[1:]]

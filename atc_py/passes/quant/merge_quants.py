@@ -33,7 +33,6 @@ class MergeQuantsPass(Pass):
 
 
 def _key(node: Node) -> Key:
-    """The key of a node's result: its input and every attribute."""
     row = find_operator(node.op)
     declared = row.attributes if row is not None else ()
     values = tuple(node.attributes.get(each.name, each.default) for each in declared)

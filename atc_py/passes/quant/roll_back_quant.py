@@ -77,7 +77,6 @@ class _Quantized(msgspec.Struct, frozen=True):
 
 
 def _quantized(layer: Node, limit: int) -> _Quantized | None:
-    """A layer that is taken back, or None."""
     x = layer.input(0)
     quant = None if x is None else x.producer
     data = None if quant is None or quant.op != "AscendQuant" else quant.input(0)
@@ -99,7 +98,6 @@ def _quantized(layer: Node, limit: int) -> _Quantized | None:
 
 
 def _weights(layer: Node) -> Floats | None:
-    """The weights of a layer less their offset, or None for computed ones."""
     weights, offset = layer.input(1), layer.input(_OFFSET_W)
     codes = constant_codes(weights)
     if codes is None or weights is None or weights.type.dtype is not DType.INT8:
@@ -128,7 +126,6 @@ def _by_output(layer: Node, values: npt.NDArray[Any], weights: Floats) -> Floats
 
 
 def _roll_back(graph: Graph, found: _Quantized, context: PassContext) -> None:
-    """Replace the three nodes by a layer on float16."""
     layer, dequant = found.layer, found.dequant
     layer.set_inputs(_inputs(graph, found, context))
     layer.attributes.pop("offset_x", None)
@@ -172,7 +169,6 @@ def _inputs(graph: Graph, found: _Quantized, context: PassContext) -> list[Value
 
 
 def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channels: int) -> Value:
-    """`value` in another dtype; a new Cast is put on record."""
     if value.type.dtype is dtype:
         return value
     made = insert_cast(graph, value, dtype, context.soc)
@@ -182,5 +178,4 @@ def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channe
 
 
 def _reason(channels: int) -> str:
-    """The reason why a layer is taken back, as records say it."""
     return Text("roll-back-quant: {channels} input channels", channels=channels)

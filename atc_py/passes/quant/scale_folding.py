@@ -47,7 +47,6 @@ def fold_scale(graph: Graph, group: RequantGroup) -> bool:
 
 
 def _scaled_words(dequant: Node, scale: float) -> npt.NDArray[np.uint64] | None:
-    """The words of a dequantization with other factors; None where there are none."""
     old = constant_words(dequant.input(1))
     if old is None or decode_graph(old).shift.any():
         return None
@@ -60,7 +59,6 @@ def _scaled_words(dequant: Node, scale: float) -> npt.NDArray[np.uint64] | None:
 
 
 def _clear(graph: Graph, group: RequantGroup) -> None:
-    """Turn the activations into flags of the dequantizations."""
     for dequant in group.cleared:
         dequant.attributes["relu_flag"] = True
     for activation in group.activations:

@@ -41,7 +41,6 @@ def _pair(name: str, summary: str, vector: VectorFunction, passes: float | None 
 
 
 def _shift(name: str, summary: str, formula: str) -> TargetOp:
-    """Make the row of a shift, which the AI CPU alone has."""
     return TargetOp(
         name,
         *operands("x y > z"),

@@ -45,7 +45,6 @@ def _comparison(
 
 
 def _test(name: str, summary: str, kernels: str) -> TargetOp:
-    """Make the row of a question about each element of one tensor of floats."""
     ones = Temporary("ones", F16)
     return TargetOp(
         name,
