@@ -77,7 +77,6 @@ class _Judged(NamedTuple):
 def check_view(
     model: SourceModel, conditions: Conditions, library: Library, history: SchemaHistory
 ) -> Checked:
-    """Check every node of `model` against its specification."""
     return _Checker(model, conditions, library, history).run()
 
 

@@ -185,7 +185,6 @@ def known_length(name: str, tensor: SourceTensor, length: int | None) -> int:
 
 
 def rank_of(tensor: SourceTensor) -> int | None:
-    """Its number of axes where that is known."""
     dims = dims_of(tensor)
     return None if dims is None else len(dims)
 

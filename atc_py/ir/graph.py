@@ -54,7 +54,6 @@ class Graph:
         self.result.set_inputs(values)
 
     def fresh_name(self, wanted: str) -> str:
-        """Take and return `wanted`, or `wanted.1`, `wanted.2` ... where it is taken."""
         name, count = wanted, self._taken.get(wanted, 0)
         while name in self._taken:
             count += 1
@@ -68,7 +67,6 @@ class Graph:
         self._taken.setdefault(name, 0)
 
     def add_input(self, name: str, type: TensorType) -> Value:  # noqa: A002
-        """Append a new graph input."""
         value = Value(self.fresh_name(name), type)
         self.inputs.append(value)
         return value
@@ -79,7 +77,6 @@ class Graph:
         self.output_names.append(value.name if name is None else name)
 
     def constant(self, name: str, data: ConstData, like: TensorType | None = None) -> Value:
-        """Make a constant; its format is that of `like`, or ND."""
         type_ = TensorType(data.dtype, data.shape)
         if like is not None:
             type_ = type_.with_format(like.format)

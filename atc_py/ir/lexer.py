@@ -72,7 +72,6 @@ class Cursor:
         return Token(kind, match.group(kind), match.start(kind))
 
     def take(self) -> Token:
-        """The current token; the cursor moves to the next."""
         token = self.token
         self.token = self._scan()
         return token
@@ -85,7 +84,6 @@ class Cursor:
         return found
 
     def expect(self, text: str) -> Token:
-        """Take the mark or keyword `text`, which must be there."""
         if self.token.text != text:
             raise self.expected(f"`{text}`")
         return self.take()

@@ -26,7 +26,6 @@ _VALUE = "an attribute's value (a number, true, false, a string, a dtype or a li
 
 
 def read_dtype(at: Cursor) -> DType:
-    """The dtype that the next word names."""
     token = at.expect_kind("word", "a dtype")
     return _dtype(at, token)
 
@@ -67,7 +66,6 @@ def read_attribute(at: Cursor) -> AttrValue:
 
 
 def read_data(at: Cursor, type_: TensorType) -> ConstData:
-    """The data of a constant of that type."""
     if at.accept("splat"):
         return SplatConst(_element(at, type_.dtype), type_.dtype, type_.shape)
     if at.accept("opaque"):

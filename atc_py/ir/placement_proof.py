@@ -63,7 +63,6 @@ class _Life(msgspec.Struct):
 
     @property
     def end(self) -> int:
-        """The offset after it."""
         return self.start + self.nbytes
 
 
@@ -286,7 +285,6 @@ class _Sweep:
         return found
 
     def nbytes(self) -> dict[int, int]:
-        """Bytes of each tensor in the arena."""
         return {life.tensor: life.nbytes for life in self._arena}
 
 

@@ -132,7 +132,6 @@ def check_order(graph: Graph) -> Iterator[Finding]:
 
 
 def check_cycles(graph: Graph) -> Iterator[Finding]:
-    """Yield nodes that need their own result."""
     stuck = _stuck_nodes(graph)
     walked: set[Node] = set()
     for start in stuck:
@@ -171,7 +170,6 @@ def _producers(node: Node) -> Iterator[Node]:
 
 
 def check_interface(graph: Graph) -> Iterator[Finding]:
-    """Yield outputs of the graph without a name or without a value."""
     if len(graph.outputs) != len(graph.output_names):
         text = Text(
             "every output of the graph must have a name, found {n} outputs and {names} names"

@@ -13,10 +13,7 @@ from atc_py.diag import BROKEN_INVARIANT, AtcError, Diagnostic, Place
 from atc_py.ir.graph import Graph
 from atc_py.ir.nodes import Node, Return, Value
 from atc_py.ir.phases import Phase
-from atc_py.ir.signature import (
-    OperatorRow,
-    Signature,
-)
+from atc_py.ir.signature import Signature
 from atc_py.ir.structure import (
     Finding,
     check_cycles,
@@ -28,24 +25,10 @@ from atc_py.ir.structure import (
     is_sound,
 )
 from atc_py.ir.types import TensorType
+from atc_py.target.row import TargetOp
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import why_impossible
 from atc_py.text import Text, verbatim
-
-
-def _any_dtypes(_node: Node) -> Text | None:
-    """Accept every node."""
-    return None
-
-
-def _any_storage(_node: Node) -> Text | None:
-    """Accept every node."""
-    return None
-
-
-def _any_places(_graph: Graph) -> tuple[Finding, ...]:
-    """Accept every plan, and a missing one."""
-    return ()
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -61,10 +44,10 @@ class Rules(msgspec.Struct, frozen=True):
             where nothing else is wrong.
     """
 
-    rows: Callable[[str], OperatorRow | None]
-    dtypes_ok: Callable[[Node], Text | None] = _any_dtypes
-    storage_ok: Callable[[Node], Text | None] = _any_storage
-    unsound_places: Callable[[Graph], Iterable[Finding]] = _any_places
+    rows: Callable[[str], TargetOp | None]
+    dtypes_ok: Callable[[Node], Text | None] = lambda _node: None
+    storage_ok: Callable[[Node], Text | None] = lambda _node: None
+    unsound_places: Callable[[Graph], Iterable[Finding]] = lambda _graph: ()
 
 
 def verify_graph(graph: Graph, rules: Rules) -> None:
@@ -123,7 +106,6 @@ class _Subject:
         self.unfit: set[Node] = set()
 
     def values_of(self, types: Collection[TensorType]) -> Iterable[Value]:
-        """The values that have one of `types`."""
         return [value for value in self.values if value.type in types] if types else ()
 
 

@@ -49,11 +49,9 @@ class Builder:
         self._origins = (Origin(node.index, node.name, node.replaces or node.op_type),)
 
     def with_node(self, node: SourceNode) -> Builder:
-        """A builder for `node` that adds to the same graph."""
         return Builder(self._work, self.scope, node)
 
     def with_scope(self, scope: Scope) -> Builder:
-        """A builder for the same node that finds values in another scope."""
         return Builder(self._work, scope, self.node)
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
@@ -77,15 +75,12 @@ class Builder:
         return value
 
     def optional_source(self, position: int) -> SourceTensor | None:
-        """The source input at `position`, or None when it is absent."""
         return self.node.inputs[position] if position < len(self.node.inputs) else None
 
     def input(self, position: int) -> Value:
-        """The target value of a required input."""
         return self.value(self.source(position))
 
     def optional_input(self, position: int) -> Value | None:
-        """The target value of an optional input, or None when it is absent."""
         source = self.optional_source(position)
         return None if source is None else self.value(source)
 
@@ -121,7 +116,6 @@ class Builder:
         return TensorType(output.required_dtype, output.required_dims)
 
     def wants_output(self, position: int) -> bool:
-        """True if the node has an output at `position`."""
         return position < len(self.node.outputs) and self.node.outputs[position] is not None
 
     def is_computed(self, position: int) -> bool:
@@ -175,25 +169,21 @@ class Builder:
         return value
 
     def flag(self, name: str) -> bool:
-        """True if the integer attribute `name` is set to another value than 0."""
         return self.integer(name, 0) != 0
 
     def number(self, name: str, default: float) -> float:
-        """The float attribute `name`, or `default` when it is not set."""
         value = self.node.attributes.get(name, default)
         if not isinstance(value, int | float):
             raise self._of_wrong_type(name, Text("a number"))
         return float(value)
 
     def string(self, name: str, default: str) -> str:
-        """The string attribute `name`, or `default` when it is not set."""
         value = self.node.attributes.get(name, default)
         if not isinstance(value, str):
             raise self._of_wrong_type(name, Text("a string"))
         return value
 
     def optional_integers(self, name: str) -> tuple[int, ...] | None:
-        """The attribute `name`, a list of integers, or None when it is not set."""
         value = self.node.attributes.get(name)
         if value is None:
             return None
@@ -204,7 +194,6 @@ class Builder:
         return integers
 
     def integers(self, name: str, default: tuple[int, ...], count: int) -> tuple[int, ...]:
-        """The attribute `name`, a list of `count` integers, or `default` when it is not set."""
         value = self.optional_integers(name)
         if value is None:
             return default
@@ -251,7 +240,6 @@ class Builder:
         outputs: Sequence[tuple[str, TensorType]],
         attributes: Mapping[str, AttrValue] | None = None,
     ) -> tuple[Value, ...]:
-        """A new target node with several outputs."""
         node = self.graph.add_node(name, inputs, outputs, attributes, self._origins)
         return node.outputs
 
@@ -261,14 +249,12 @@ class Builder:
         return self.graph.constant(f"{self.output_name(0)}.{label}", held)
 
     def cast(self, x: Value, dtype: DType, label: str | None = None) -> Value:
-        """`x` in another dtype; `x` itself where it has it."""
         if x.type.dtype is dtype:
             return x
         label = label or f"{x.name}.{dtype.value}"
         return self.op("Cast", [x], x.type.with_dtype(dtype), {"dst_type": dtype}, label)
 
     def reshape(self, x: Value, shape: Shape, label: str | None = None) -> Value:
-        """`x` under another shape."""
         target = self.const("shape", np.array(shape, dtype=np.int64))
         # A dim of 0 is meant: nothing is left of the forms in which it is not.
         attributes: dict[str, AttrValue] = {"allowzero": 1} if 0 in shape else {}
@@ -276,7 +262,6 @@ class Builder:
         return self.op("Reshape", [x, target], type_, attributes, label)
 
     def flat(self, x: Value) -> Value:
-        """`x` as a vector."""
         if not x.type.is_open:
             return self.reshape(x, (element_count(x.type.shape),), "flat")
         all_that_is_there = self.const("vector", np.array([-1], dtype=np.int64))
@@ -319,7 +304,6 @@ class Builder:
     # Refusals ---------------------------------------------------------------------------------
 
     def place(self, field: str | None = None) -> Place:
-        """The location of the source node."""
         node = self.node
         return Place(self._work.file, node.index, node.name, node.op_type, field)
 

@@ -138,7 +138,6 @@ def _padded_dim(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -
 
 
 def explicit_pads(b: Builder) -> list[tuple[int, int]]:
-    """The attribute pads, ONNX's [begins..., ends...], per axis."""
     axes = b.source(0).rank - 2
     pads = b.integers("pads", (0,) * 2 * axes, 2 * axes)
     if min(pads) < 0:

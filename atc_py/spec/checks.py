@@ -19,7 +19,6 @@ _PYTHON: dict[AttributeType, tuple[type, ...]] = {
 
 
 def find_problems(spec: OpSpec) -> Iterator[Problem]:
-    """The problems of a `spec` whose types are right."""
     yield from _opsets(spec)
     yield from _operands(spec)
     yield from _attributes(spec)

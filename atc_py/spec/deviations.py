@@ -229,7 +229,6 @@ class Deviation(SpecStruct, frozen=True, kw_only=True):
     line: int = msgspec.field(default=0, name="@line")
 
     def certainty(self, edition: int) -> Certainty | None:
-        """The certainty that an edition has it; None if it does not."""
         if edition in self.proven:
             return Certainty.PROVEN
         return Certainty.INFERRED if edition in self.inferred else None

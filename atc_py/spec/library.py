@@ -135,7 +135,6 @@ class Library:
         return tuple(spec.op for spec in specs if spec is not None)
 
     def all(self) -> tuple[OpSpec, ...]:
-        """Every specification, by operator."""
         specs = {spec.op: spec for spec in (self._below.all() if self._below is not None else ())}
         own = [spec for stem in self._index() if (spec := self._load(stem)) is not None]
         specs.update((spec.op, spec) for spec in own)

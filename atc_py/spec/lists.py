@@ -62,12 +62,10 @@ def _file() -> _File:
 
 
 def editions() -> tuple[Edition, ...]:
-    """The editions, oldest first."""
     return _file().editions
 
 
 def generations() -> tuple[Generation, ...]:
-    """The generations, oldest first."""
     return _file().generations
 
 
@@ -103,7 +101,6 @@ class OperatorList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def folder(self) -> Path:
-        """The folder of its files."""
         return op_specs_dir() / self.name
 
 
@@ -112,7 +109,6 @@ ready_for_threads(OperatorList)
 
 @cache
 def operator_lists() -> tuple[OperatorList, ...]:
-    """Every list, the earliest first."""
     path = op_specs_dir() / "lists.yaml"
     return msgspec.convert(kept_document(path)["lists"], tuple[OperatorList, ...])
 

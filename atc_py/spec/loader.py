@@ -223,7 +223,6 @@ def _remember_lines(document: Document) -> None:
 
 
 def problem_at(document: Document, problem: Problem, code: Code = BAD_SPEC) -> Diagnostic:
-    """A problem with its place."""
     mark = document.mark(problem.path, key=problem.key)
     place = Place(mark.file or document.file, line=mark.line, column=mark.column)
     return code.diagnostic(problem.message, place=place, help=problem.help)

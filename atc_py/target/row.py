@@ -210,7 +210,6 @@ class TargetOp(msgspec.Struct, frozen=True):
         return _as_columns(published)
 
     def exists_on(self, soc: Soc) -> bool:
-        """True if `soc` has an AI Core kernel for it, or it needs none."""
         return not self.launches_kernel or bool(self.columns_on(soc))
 
     def takes_on(self, soc: Soc, dtype: DType) -> bool:
@@ -228,12 +227,10 @@ class TargetOp(msgspec.Struct, frozen=True):
         return self.kernels.published(soc.family)
 
     def attribute(self, name: str) -> Attribute | None:
-        """The attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
 
     @property
     def reads_numbers(self) -> bool:
-        """True if it reads one of its inputs as numbers."""
         return any(operand.value_depend for operand in self.inputs)
 
     def numbers_at(self, count: int) -> tuple[int, ...]:

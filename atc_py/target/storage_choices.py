@@ -54,11 +54,9 @@ class StorageChoice(msgspec.Struct, frozen=True):
     outputs: tuple[Storage | None, ...] = ()
 
     def input(self, position: int) -> Storage | None:
-        """The storage of the input at `position`."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     def output(self, position: int) -> Storage | None:
-        """The storage of the output at `position`."""
         return self.outputs[position] if position < len(self.outputs) else None
 
 

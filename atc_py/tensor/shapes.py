@@ -26,7 +26,6 @@ class OpenShapeError(ValueError):
 
 
 def element_count(shape: Iterable[int]) -> int:
-    """Count elements of a tensor of `shape`; 1 for a scalar, exact whatever the size."""
     return math.prod(shape)
 
 

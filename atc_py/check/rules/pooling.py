@@ -90,7 +90,6 @@ class _Pool(NamedTuple):
         return prod(self.windows) > _MOST_ELEMENTS or max(self.strides) > _MOST_STRIDE
 
     def axes(self, dims: tuple[int | None, ...]) -> list[_Axis | None]:
-        """The axes; None for one whose length is open."""
         spatial = len(self.windows)
         begins, ends = self.pads[:spatial], self.pads[spatial:]
         rows = zip(dims[_OUTER:], self.windows, self.strides, begins, ends, strict=True)

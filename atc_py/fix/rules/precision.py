@@ -62,7 +62,6 @@ class Mean:
 
     @property
     def count(self) -> int:
-        """Number of elements that are averaged."""
         return prod(self.source.shape[axis] for axis in self.axes)
 
 

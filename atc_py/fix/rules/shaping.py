@@ -43,7 +43,6 @@ class Pads:
 
     @property
     def is_zero(self) -> bool:
-        """True if the value is 0."""
         return self.value == 0
 
 

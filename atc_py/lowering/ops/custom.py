@@ -52,7 +52,6 @@ def lower_adaptive_avg_pool(b: Builder) -> Sequence[Value]:
 @lowering("AdaptiveMaxPool2D")
 @lowering("AdaptiveMaxPool2d")
 def lower_adaptive_max_pool(b: Builder) -> Sequence[Value]:
-    """Lower AdaptiveMaxPool2D to AdaptiveMaxPool2d."""
     outputs = list(zip(("y", "argmax"), _results(b), strict=True))
     size = b.integers("output_size", (), 2)
     return b.ops("AdaptiveMaxPool2d", [b.input(0)], outputs, {"output_size": size})
@@ -60,7 +59,6 @@ def lower_adaptive_max_pool(b: Builder) -> Sequence[Value]:
 
 @lowering("Addcmul")
 def lower_addcmul(b: Builder) -> Sequence[Value]:
-    """Lower Addcmul to Addcmul."""
     (result,) = _results(b)
     return [b.op("Addcmul", [b.input(position) for position in range(4)], result)]
 
@@ -149,7 +147,6 @@ def lower_deformable_conv(b: Builder) -> Sequence[Value]:
 
 @lowering("DynSeqOuter")
 def lower_dyn_seq_outer(b: Builder) -> Sequence[Value]:
-    """Lower DynSeqOuter to DynSeqOuter."""
     (result,) = _results(b)
     return [b.op("DynSeqOuter", [b.input(position) for position in range(4)], result)]
 
@@ -264,7 +261,6 @@ class _PoolMatrices:
 
     @property
     def factors(self) -> DeferredConst:
-        """1 / area of each window."""
         return self._const(self.size, self._shares)
 
     def _const(self, shape: Shape, compute: Callable[[], npt.NDArray[np.generic]]) -> DeferredConst:

@@ -35,13 +35,11 @@ def lower_mean(b: Builder) -> Sequence[Value]:
 
 @lowering("Max")
 def lower_max(b: Builder) -> Sequence[Value]:
-    """Lower Max to a chain of Maximum; one input alone is handed on."""
     return [_chain(b, "Maximum", None)]
 
 
 @lowering("Min")
 def lower_min(b: Builder) -> Sequence[Value]:
-    """Lower Min to a chain of Minimum; one input alone is handed on."""
     return [_chain(b, "Minimum", None)]
 
 

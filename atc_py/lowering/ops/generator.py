@@ -16,7 +16,6 @@ from atc_py.text import Text
 @lowering("RandomUniform")
 @lowering("RandomUniformLike")
 def lower_random_uniform(b: Builder) -> Sequence[Value]:
-    """Lower to RandomUniform from 0 to 1, times (high - low), plus low."""
     low, high = b.number("low", 0.0), b.number("high", 1.0)
     return [_drawn(b, "RandomUniform", ("range", high - low), ("low", low))]
 
@@ -24,7 +23,6 @@ def lower_random_uniform(b: Builder) -> Sequence[Value]:
 @lowering("RandomNormal")
 @lowering("RandomNormalLike")
 def lower_random_normal(b: Builder) -> Sequence[Value]:
-    """Lower to RandomStandardNormal, times scale, plus mean."""
     mean, scale = b.number("mean", 0.0), b.number("scale", 1.0)
     return [_drawn(b, "RandomStandardNormal", ("scale", scale), ("mean", mean))]
 
@@ -78,7 +76,6 @@ def lower_eye_like(b: Builder) -> Sequence[Value]:
 
 @lowering("Multinomial")
 def lower_multinomial(b: Builder) -> Sequence[Value]:
-    """Lower Multinomial to Multinomial with the number of samples as constant."""
     result, count = b.output_type(), b.integer("sample_size", 1)
     if count < 1:
         text = Text("needs a positive sample_size, found {found}")

@@ -29,7 +29,6 @@ def lower_gather(b: Builder) -> Sequence[Value]:
 
 @lowering("GatherElements")
 def lower_gather_elements(b: Builder) -> Sequence[Value]:
-    """Lower GatherElements to GatherElements."""
     shape = b.source(0).required_dims
     axis = b.axis(b.integer("axis", 0), len(shape))
     inputs = [b.input(0), _from_front(b, (shape[axis],))]
@@ -58,7 +57,6 @@ def lower_scatter_elements(b: Builder) -> Sequence[Value]:
 
 @lowering("ScatterND")
 def lower_scatter_nd(b: Builder) -> Sequence[Value]:
-    """Lower ScatterND to TensorScatterUpdate."""
     _require_replacing(b)
     indices = _from_front(b, _reached(b, 0))
     inputs = [b.input(0), indices, b.input(2)]

@@ -27,7 +27,6 @@ def lower_softmax_of_rows(b: Builder) -> Sequence[Value]:
 @lowering("Softmax", since=13)
 @lowering("LogSoftmax", since=13)
 def lower_softmax_of_axis(b: Builder) -> Sequence[Value]:
-    """Lower Softmax to SoftmaxV2, LogSoftmax -> LogSoftmaxV2, over one axis."""
     attributes = {"axes": (_axis(b, -1),)}
     return [b.op(_EXPONENTIALS[b.node.op_type], [b.input(0)], b.output_type(), attributes)]
 
@@ -50,7 +49,6 @@ def _product(dims: Dims) -> int | None:
 
 @lowering("Hardmax", since=13)
 def lower_hardmax_of_axis(b: Builder) -> Sequence[Value]:
-    """Lower Hardmax to HardMax."""
     return _hardmax(b, _axis(b, -1))
 
 
@@ -60,7 +58,6 @@ def _hardmax(b: Builder, axis: int) -> Sequence[Value]:
 
 @lowering("LpNormalization")
 def lower_lp_normalization(b: Builder) -> Sequence[Value]:
-    """Lower LpNormalization to LpNormalize."""
     p = b.integer("p", 2)
     if p not in {1, 2}:
         raise b.bad(Text("takes p 1 or 2, found {found}", found=p), "attribute p")
@@ -81,7 +78,6 @@ def lower_instance_normalization(b: Builder) -> Sequence[Value]:
 
 @lowering("MeanVarianceNormalization")
 def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
-    """Lower MeanVarianceNormalization to MVNV2."""
     given = b.optional_integers("axes")
     rank = b.output_type().rank
     given = (0, 2, 3) if given is None else given

@@ -54,7 +54,6 @@ def _roi_align(b: Builder, end_mode: int) -> Sequence[Value]:
 
 @lowering("MaxRoiPool")
 def lower_max_roi_pool(b: Builder) -> Sequence[Value]:
-    """Lower MaxRoiPool to ROIPooling."""
     _check_rois(b, 5)
     height, width = b.integers("pooled_shape", (1, 1), 2)
     scale = b.number("spatial_scale", 1.0)

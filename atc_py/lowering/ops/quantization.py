@@ -22,7 +22,6 @@ _RESULTS = {dtype.ge: dtype for dtype in (DType.FLOAT32, DType.FLOAT16)}
 
 @lowering("AscendQuant")
 def lower_ascend_quant(b: Builder) -> Sequence[Value]:
-    """Lower AscendQuant to AscendQuant, dst_type as a dtype."""
     x, mode = b.input(0), b.string("round_mode", "Round")
     if mode not in _ROUND_MODES:
         known = ", ".join(_ROUND_MODES)
@@ -56,7 +55,6 @@ def lower_ascend_anti_quant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendDequant")
 def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
-    """Lower AscendDequant to AscendDequant."""
     x, scale = b.input(0), _scale(b)
     sqrt_mode, dtype = _flag(b, "sqrt_mode"), _dtype(b)
     if sqrt_mode and scale.type.dtype is DType.UINT64:
@@ -74,7 +72,6 @@ def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendRequant")
 def lower_ascend_requant(b: Builder) -> Sequence[Value]:
-    """Lower AscendRequant to AscendRequant."""
     x, scale = b.input(0), _scale(b)
     result = stated(b, 0, TensorType(DType.INT8, x.type.shape))
     return [b.op("AscendRequant", [x, scale], result, {"relu_flag": _flag(b, "relu_flag")})]
@@ -106,7 +103,6 @@ def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendDequantS16")
 def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
-    """Lower AscendDequantS16 to AscendDequantS16."""
     x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
     if addend is not None and addend.type.shape != x.type.shape:
         _check_channels(b, x, addend, "x1")

@@ -66,7 +66,6 @@ def lower_norm(b: Builder) -> Sequence[Value]:
 
 @lowering("ReduceSumSquare")
 def lower_reduce_sum_square(b: Builder) -> Sequence[Value]:
-    """Lower ReduceSumSquare to SquareSumV1."""
     axes = _axes(b)
     if axes is None:
         return [b.input(0)]
@@ -170,7 +169,6 @@ def lower_top_k_by_attribute(b: Builder) -> Sequence[Value]:
 
 @lowering("TopK", since=10)
 def lower_top_k_by_input(b: Builder) -> Sequence[Value]:
-    """TopK with the number of elements as an input."""
     return _top_k(b, None if b.is_computed(1) else _number(b, 1, "K"))
 
 

@@ -173,7 +173,6 @@ class RecurrentLayer:
         return constant and self.activations.usual and self.clip <= 0 and self.steps > 0
 
     def initial(self, position: int) -> Value | None:
-        """An initial state [directions, batch, hidden], or None."""
         value = self.b.optional_input(position)
         return None if value is None else self._sequence_first(value, (1, 0, 2))
 
@@ -196,7 +195,6 @@ class RecurrentLayer:
         }
 
     def whole(self, op: str, attributes: dict[str, AttrValue]) -> list[Value]:
-        """The layer as one target operator."""
         b, names = self.b, _NAMES[self.b.node.op_type]
         inputs = [self.x, *(b.optional_input(position) for position in (1, 2, 3, 4))]
         inputs += [self.initial(position) for position in range(5, min(len(names), 7))]

@@ -226,7 +226,6 @@ def lower_split_by_attribute(b: Builder) -> Sequence[Value]:
 
 @lowering("Split", since=13)
 def lower_split_by_input(b: Builder) -> Sequence[Value]:
-    """Split -> SplitVD; sizes must be constant."""
     return _split(b, b.numbers(1, "split"))
 
 

@@ -14,7 +14,6 @@ from atc_py.text import Text
 
 @lowering("Identity")
 def lower_identity(b: Builder) -> Sequence[Value]:
-    """Lower Identity to nothing: its output is its input."""
     return [b.input(0)]
 
 
@@ -46,7 +45,6 @@ def lower_constant_of_shape(b: Builder) -> Sequence[Value]:
 
 @lowering("Cast")
 def lower_cast(b: Builder) -> Sequence[Value]:
-    """Cast -> Cast."""
     result = b.output_type()
     return [b.op("Cast", [b.input(0)], result, {"dst_type": result.dtype})]
 

@@ -24,7 +24,6 @@ class AlignBatchNormPass(Pass):
     optional = False
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Reshape; returns how many nodes were wrapped."""
         found = [node for node in graph.nodes if node.op == "BatchNorm" and _is_askew(node)]
         for node in found:
             node.output.replace_by(_on_images(graph, node))

@@ -34,7 +34,6 @@ class AveragePoolsToConvPass(Pass):
     requires = Phase.TYPED
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every pool; returns how many."""
         if not context.soc.cube_average_pools:
             return 0
         record, count = context.fusions.of(self.name), 0

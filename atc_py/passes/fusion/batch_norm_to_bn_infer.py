@@ -12,7 +12,6 @@ class BatchNormToBNInferPass(Pass):
     summary = "Turns BatchNorm with given statistics into BNInfer."
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Retype every BatchNorm; returns how many."""
         norms = [node for node in graph.nodes if node.op == "BatchNorm"]
         for node in norms:
             node.op = "BNInfer"

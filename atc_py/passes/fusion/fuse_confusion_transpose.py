@@ -22,7 +22,6 @@ class FuseConfusionTransposePass(RewritePass):
     anchors = frozenset({"TransposeD"})
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every match; returns how many."""
         return super().run(graph, context) if context.soc.confusion_transpose else 0
 
     def rewrite(self, match: Match) -> None:

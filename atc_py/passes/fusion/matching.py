@@ -70,7 +70,6 @@ class Match:
 
     @property
     def only_atc(self) -> bool:
-        """True if a rule may do no more than the pass of ATC does."""
         return self._context.only_atc_passes
 
     def producer(self, value: Value | None, *ops: str) -> Node:
@@ -125,7 +124,6 @@ class Match:
         return readers[0] if len(readers) == 1 and readers[0].op in ops else None
 
     def keep(self, node: Node) -> Node:
-        """`node`, kept once."""
         if node not in self.nodes:
             self.nodes.append(node)
         return node
@@ -183,7 +181,6 @@ class Match:
     def require(
         self, condition: object, template: str, node: Node | None = None, /, **values: object
     ) -> None:
-        """Raise a miss with a reason unless `condition` holds; the pattern itself is there."""
         if not condition:
             miss = MissError(template, node or self.anchor, **values)
             miss.matched = True
@@ -246,7 +243,6 @@ class Match:
             self.require(not moved, "modify-mixlist moves {op} to another list", node, op=node.op)
 
     def columns_of(self, op: str) -> tuple[Column, ...]:
-        """The dtypes that the AI Core kernel of `op` takes on the SoC compiled for."""
         row = find_operator(op)
         return () if row is None else row.columns_on(self._context.soc)
 
@@ -357,7 +353,6 @@ class Match:
             self.dead.append(node)
 
     def require_known_dims(self, *values: Value) -> None:
-        """Require dims of `values` to be known before the run."""
         for value in values:
             if value.type.is_open:
                 raise MissError("dims must be known, found {x}", self.anchor, x=value.type)
@@ -403,7 +398,6 @@ class RewritePass(Pass):
         """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every match; returns how many."""
         record = context.fusions.of(self.name)
         before, gone = record.effective, set[object]()
         for node in list(graph.nodes):

@@ -23,7 +23,6 @@ class MergeCommonNodesPass(Pass):
     summary = "Merges nodes that do the same to the same operands."
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Merge all in one walk, producers first; returns how many nodes went."""
         first = _FirstNodes(context.controls)
         twins: dict[Node, list[Node]] = {}
         graph.sort()

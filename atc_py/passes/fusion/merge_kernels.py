@@ -186,5 +186,4 @@ def only_reader(node: Node) -> tuple[str, Node | None]:
 
 
 def any_open(types: list[TensorType]) -> bool:
-    """True if a dim of one of the types is known to the run alone."""
     return any(type_.is_open for type_ in types)

@@ -18,7 +18,6 @@ class RewriteDepthwiseConvPass(Pass):
     summary = "Turns Conv2D with one group per input channel into DepthwiseConv2D."
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every match; returns how many."""
         matches = [node for node in graph.nodes if _is_depthwise(node)]
         for node in matches:
             node.op = "DepthwiseConv2D"

@@ -35,7 +35,6 @@ class SplitGroupedConvPass(Pass):
     optional = False
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Split every grouped convolution; returns how many."""
         if context.soc.storage.grouped_conv:
             return 0
         grouped = [

@@ -18,7 +18,6 @@ class MergeTransDataPass(Pass):
     requires = Phase.LAID_OUT
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Merge; returns how many nodes went."""
         graph.sort()
         first: dict[tuple[Value, object], Value] = {}
         for node in graph.nodes:

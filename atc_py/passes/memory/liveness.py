@@ -32,7 +32,6 @@ class Block(msgspec.Struct, eq=False):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its elements in their storage."""
         return self.value.type.stored_nbytes
 
 

@@ -29,7 +29,6 @@ class CancelCastsPass(Pass):
     requires = Phase.TYPED
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Remove all of them; returns how many casts went."""
         for node in _producers_first(graph):
             source = _same_as(node)
             if source is not None:

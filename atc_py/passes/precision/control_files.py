@@ -179,7 +179,6 @@ class _Reader:
         return nodes, types
 
     def inputs(self, text: str) -> frozenset[str]:
-        """The inputs that --input-fp16-nodes names."""
         found = frozenset(part.strip() for part in text.split(";") if part.strip())
         for name in sorted(found - set(self._names.inputs)):
             place = Place(field="--input-fp16-nodes")
@@ -189,7 +188,6 @@ class _Reader:
         return found
 
     def outputs(self, text: str) -> dict[str, DType]:
-        """The dtypes that --output-type gives outputs; "" stands for all of them."""
         if not text:
             return {}
         if ":" not in text:

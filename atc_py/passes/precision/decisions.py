@@ -44,7 +44,6 @@ class Refusal(msgspec.Struct, frozen=True):
     rule: str
 
     def diagnostic(self) -> Diagnostic:
-        """NO_KERNEL at the node's place."""
         message = self.lack
         if self.soc:
             message += Text(" on {soc}", soc=self.soc)
@@ -139,7 +138,6 @@ class Decisions(msgspec.Struct):
     rolled_back: dict[Origin, str] = msgspec.field(default_factory=dict)
 
     def remark(self, name: str, text: str) -> None:
-        """Add to the rule of the node called `name`."""
         made = self.nodes[name]
         self.nodes[name] = replace(made, rule=f"{made.rule}; {text}")
 

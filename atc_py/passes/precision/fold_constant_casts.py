@@ -20,7 +20,6 @@ class FoldConstantCastsPass(Pass):
     requires = Phase.TYPED
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Fold every match; returns how many."""
         if context.controls.clip_weights:
             for each in clipped_infinities(graph):
                 message = each.observed + COLON + each.lack

@@ -51,13 +51,11 @@ class NodeTensors(msgspec.Struct, frozen=True):
 
     @property
     def floats_alone(self) -> bool:
-        """True if all tensors that a mode may change are floats."""
         data = [each for position, each in enumerate(self.inputs) if position not in self.fixed]
         return all(each is None or each.is_float for each in (*data, *self.outputs))
 
     @property
     def has_floats(self) -> bool:
-        """True if there is a float that a mode may change."""
         data = [each for position, each in enumerate(self.inputs) if position not in self.fixed]
         return any(each in _CHANGED for each in (*data, *self.outputs))
 
@@ -105,7 +103,6 @@ def requests(mode: PrecisionMode, node: NodeTensors) -> Iterator[DtypeRequest]:
 def kept(
     node: NodeTensors, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
 ) -> DtypeRequest:
-    """The dtypes of the model."""
     return _request(node, lambda dtype: dtype, rule, falls)
 
 

@@ -11,7 +11,6 @@ from atc_py.text import Text
 
 
 def verifier_rules(soc: Soc) -> Rules:
-    """The rules that graphs for `soc` must satisfy."""
     return Rules(
         rows=find_operator,
         dtypes_ok=partial(_dtypes_ok, soc=soc),

@@ -33,7 +33,6 @@ class ClippedInfinities(msgspec.Struct, frozen=True):
 
     @property
     def lack(self) -> Text:
-        """The change that the clip makes."""
         there = f"{CLIP_LIMITS[self.dtype]:.5g}"
         return Text(
             "the weight clip makes infinities of constant {name} ±{there} in {dtype}",
@@ -44,7 +43,6 @@ class ClippedInfinities(msgspec.Struct, frozen=True):
 
     @property
     def observed(self) -> Text:
-        """The number of elements that change."""
         return plural(self.count, "{n} infinity", "{n} infinities")
 
 

@@ -24,7 +24,6 @@ class CancelQuantPairsPass(Pass):
     summary = "Removes AscendQuant after AscendAntiQuant where the two give back what was there."
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Cancel every match; returns how many."""
         single = context.soc.quant_float32
         matches = [node for node in graph.nodes if _gives_back(node, single=single)]
         gone = list(matches)

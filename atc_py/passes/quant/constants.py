@@ -69,6 +69,5 @@ def constant_codes(value: Value | None) -> npt.NDArray[Any] | None:
 
 
 def constant_like(graph: Graph, old: Value | None, suffix: str, array: npt.NDArray[Any]) -> Value:
-    """A constant of `array` that is named after `old`."""
     name = suffix if old is None else f"{old.name}.{suffix}"
     return graph.constant(name, DenseConst(array))

@@ -38,7 +38,6 @@ class Float16QuantScalesPass(Pass):
     optional = False
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every node that needs it; returns how many."""
         soc, changes, sink = context.soc, 0, Sink()
         for node in graph.nodes:
             if node.op == "AscendDequant" and not soc.deq_words:

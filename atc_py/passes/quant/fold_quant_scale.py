@@ -22,7 +22,6 @@ class FoldQuantScalePass(Pass):
     summary = "Moves the scale of AscendQuant into AscendDequant where the SoC cannot requantize."
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Fold the scale of every group; returns how many."""
         rules = context.soc.quant_rules
         if rules.requant is not Requant.FOLDED:
             return 0

@@ -19,7 +19,6 @@ class FoldReluIntoDequantPass(Pass):
     summary = "Turns Relu after AscendDequant into its relu_flag."
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Fold every match; returns how many."""
         folded, flat = [], context.soc.quant_rules.flat_slope
         for relu in graph.nodes:
             dequant = _dequant_before(relu) if counts_as_relu(relu, flat) else None

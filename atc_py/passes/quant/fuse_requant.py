@@ -42,7 +42,6 @@ class FuseRequantPass(Pass):
     summary = "Turns AscendDequant, Relu and AscendQuant into AscendRequant where the SoC has it."
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Fuse every chain; returns how many."""
         rules = context.soc.quant_rules
         if rules.requant is Requant.FUSED:
             groups = Finder(rules.flat_slope, joins=True).groups(graph)
@@ -76,13 +75,11 @@ class _Chain(msgspec.Struct, frozen=True):
 
     @property
     def relu(self) -> bool:
-        """True if negative values are cleared on the way."""
         flag = self.dequant.attributes.get("relu_flag", False) is True
         return flag or any(node.op == "Relu" for node in self.between)
 
     @property
     def moves(self) -> tuple[Node, ...]:
-        """The data movement, in order."""
         return tuple(node for node in self.between if node.op != "Relu")
 
 

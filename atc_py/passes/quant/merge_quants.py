@@ -14,7 +14,6 @@ class MergeQuantsPass(Pass):
     summary = "Merges AscendQuant nodes that quantize one value alike."
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Merge all that are equal; returns how many went."""
         first: dict[Key, Node] = {}
         merged: dict[Node, list[Node]] = {}
         for node in graph.nodes:

@@ -47,7 +47,6 @@ class RollBackQuantPass(Pass):
     optional = False
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Take every such layer back; returns how many."""
         limit = context.soc.quant_rules.roll_back
         layers = [_quantized(node, limit) for node in graph.nodes if limit and node.op in _LAYERS]
         found = [each for each in layers if each is not None]
