@@ -111,6 +111,13 @@ class Graph:
                     value.producer = None
         self.nodes = [node for node in self.nodes if node not in gone]
 
+    def remove_unread(self, op: str) -> int:
+        """Take out the nodes of `op` with a result that nothing uses, and what then is one; how many."""
+        count = len(self.nodes)
+        while idle := [node for node in self.nodes if node.op == op and not node.output.is_used]:
+            self.remove_nodes(idle)
+        return count - len(self.nodes)
+
     def dissolve(self) -> None:
         """Drop all nodes; their memory is free if nobody else holds one, though they refer in circles.
 

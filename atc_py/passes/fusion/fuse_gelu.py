@@ -25,7 +25,8 @@ class FuseGeluPass(RewritePass):
     def rewrite(self, match: Match) -> None:
         """Match from Erf or Tanh: back to x, and on to the product with x and 1 / 2."""
         is_erf = match.anchor.op == "Erf"
-        x = _erf_of(match) if is_erf else _tanh_of(match)
+        node = match.producer(match.anchor.input(0), *_SCALES)
+        x = _scaled_by(match, node, 1 / sqrt(2)) if is_erf else _tanh_of(match)
         sum_ = match.consumer(match.anchor, "Add")
         if not is_close(scalar(match.other(sum_, match.anchor.output)), 1.0):
             raise MissError(
@@ -34,12 +35,6 @@ class FuseGeluPass(RewritePass):
         last = _halved_product(match, sum_, x)
         match.require_type_of(x, last)
         match.become(last, "GeluV2", [x], {"approximate": "none" if is_erf else "tanh"})
-
-
-def _erf_of(match: Match) -> Value:
-    """X, of which the anchor takes x / sqrt(2)."""
-    node = match.producer(match.anchor.input(0), *_SCALES)
-    return _scaled_by(match, node, 1 / sqrt(2))
 
 
 def _scaled_by(match: Match, node: Node, wanted: float) -> Value:

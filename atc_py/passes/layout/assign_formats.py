@@ -46,7 +46,11 @@ def _seeds(node: Node) -> list[Value]:
     if named is None:
         return []
     values = (*node.present_inputs, *node.outputs)
-    return [each for each in values if _has_format(each) and _format(each).value == named.default]
+    return [
+        each
+        for each in values
+        if each.type.rank in _FORMATS and _FORMATS[each.type.rank].value == named.default
+    ]
 
 
 def _neighbors(value: Value) -> Iterator[Value]:
@@ -62,13 +66,3 @@ def _keeps_axes(node: Node) -> bool:
     if row is None or row.unit is Unit.LOCAL or row.unit is Unit.CUBE:
         return False
     return node.op not in {"Aipp", "TransposeD"}
-
-
-def _has_format(value: Value) -> bool:
-    """True if the value has the rank of an image or a volume."""
-    return value.type.rank in _FORMATS
-
-
-def _format(value: Value) -> Format:
-    """The format that a value has if it is an image or a volume."""
-    return _FORMATS[value.type.rank]

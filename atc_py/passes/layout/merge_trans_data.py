@@ -1,7 +1,5 @@
 """TransData are removed that do nothing, undo one another, or do the same."""
 
-from collections.abc import Iterator
-
 from atc_py.ir import Graph, Node, Phase, Value
 from atc_py.passes.base import Pass, PassContext
 
@@ -26,11 +24,7 @@ class MergeTransDataPass(Pass):
                 same = source or first.setdefault((node.present_inputs[0], _to(node)), node.output)
                 if same is not node.output:
                     node.output.replace_by(same)
-        count = 0
-        while idle := list(_idle(graph)):
-            graph.remove_nodes(idle)
-            count += len(idle)
-        return count
+        return graph.remove_unread("TransData")
 
 
 def _to(node: Node) -> object:
@@ -46,10 +40,3 @@ def _stored_before(node: Node) -> Value | None:
         return None
     first = before.present_inputs[0]
     return first if first.type.storage == _to(node) else None
-
-
-def _idle(graph: Graph) -> Iterator[Node]:
-    """Yield the TransData whose results nothing uses."""
-    for node in graph.nodes:
-        if node.op == "TransData" and not node.output.is_used:
-            yield node

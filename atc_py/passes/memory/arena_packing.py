@@ -196,7 +196,7 @@ def pack(spans: Sequence[Span]) -> Packing:
     bound = widest(spans)
     best: Packing | None = None
     for offsets in _attempts(spans, bound):
-        peak = _peak([span.size for span in spans], offsets)
+        peak = max((at + span.size for at, span in zip(offsets, spans, strict=True)), default=0)
         if best is None or peak < best.peak:
             best = Packing(tuple(offsets), peak)
         if best.peak == bound:
@@ -206,9 +206,9 @@ def pack(spans: Sequence[Span]) -> Packing:
 
 def _attempts(spans: Sequence[Span], bound: int) -> Iterator[Sequence[int]]:
     flipped = [Span(span.size, -span.last, -span.first) for span in spans]
-    for sweep in (_sweep_best, _sweep_first):
-        yield sweep(spans)
-        yield sweep(flipped)
+    for take in (Gaps.take_best, Gaps.take_first):
+        yield _sweep(spans, take)
+        yield _sweep(flipped, take)
     conflicts = Conflicts.of(
         [(span.first, span.last) for span in spans], _PAIRS_PER_BLOCK * len(spans)
     )
@@ -240,22 +240,8 @@ def _repaired(
         order = sorted(order, key=lambda block: (-urgency[block], ranks[block]))
 
 
-def _peak(sizes: Sequence[int], offsets: Sequence[int]) -> int:
-    return max((at + size for at, size in zip(offsets, sizes, strict=True)), default=0)
-
-
 def _length(span: Span) -> int:
     return span.last - span.first + 1
-
-
-def _sweep_first(spans: Sequence[Span]) -> list[int]:
-    """First-fit in order of time."""
-    return _sweep(spans, Gaps.take_first)
-
-
-def _sweep_best(spans: Sequence[Span]) -> list[int]:
-    """Best-fit in order of time."""
-    return _sweep(spans, Gaps.take_best)
 
 
 def _sweep(spans: Sequence[Span], take: Callable[[Gaps, int], int]) -> list[int]:

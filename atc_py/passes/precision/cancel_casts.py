@@ -1,7 +1,5 @@
 """Casts that change nothing, alone or in pairs, leave the graph."""
 
-from collections.abc import Iterator
-
 from atc_py.ir import Graph, Node, Phase, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.tensor.dtypes import DType
@@ -29,22 +27,12 @@ class CancelCastsPass(Pass):
     requires = Phase.TYPED
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        for node in _producers_first(graph):
-            source = _same_as(node)
+        graph.sort()
+        for node in graph.nodes:
+            source = _same_as(node) if node.op == "Cast" else None
             if source is not None:
                 node.output.replace_by(source)
-        idle = list(_idle_casts(graph))
-        count = 0
-        while idle:
-            graph.remove_nodes(idle)
-            count += len(idle)
-            idle = list(_idle_casts(graph))
-        return count
-
-
-def _producers_first(graph: Graph) -> list[Node]:
-    graph.sort()
-    return [node for node in graph.nodes if node.op == "Cast"]
+        return graph.remove_unread("Cast")
 
 
 def _same_as(node: Node) -> Value | None:
@@ -76,9 +64,3 @@ def _holds(wide: DType, narrow: DType) -> bool:
 
 def _is_signed(dtype: DType) -> bool:
     return str(dtype.value).startswith("int")
-
-
-def _idle_casts(graph: Graph) -> Iterator[Node]:
-    for node in graph.nodes:
-        if node.op == "Cast" and not node.output.is_used:
-            yield node

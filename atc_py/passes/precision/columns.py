@@ -85,7 +85,9 @@ def choose_column(
     """
     best: tuple[int, int, Choice] | None = None
     for choice in offered_columns(node, row, soc):
-        if returns_sums(row, choice) and not _wants_sums(wanted):
+        if returns_sums(row, choice) and not (
+            wanted[0][0] in _SHORT and wanted[1][0] is DType.FLOAT32
+        ):
             continue
         if not (_begins(choice.inputs, must[0]) and _begins(choice.outputs, must[1])):
             continue
@@ -189,10 +191,6 @@ def returns_sums(row: TargetOp, choice: Choice) -> bool:
     return (
         row.unit is Unit.CUBE and choice.inputs[0] in _SHORT and choice.outputs[0] is DType.FLOAT32
     )
-
-
-def _wants_sums(wanted: tuple[Sequence[DType], Sequence[DType]]) -> bool:
-    return wanted[0][0] in _SHORT and wanted[1][0] is DType.FLOAT32
 
 
 def _changes(

@@ -157,16 +157,12 @@ def _allow_fp16(node: NodeTensors, mode: str) -> DtypeRequest:
 def _force_fp32(node: NodeTensors, mode: str) -> Iterator[DtypeRequest]:
     """Yield float32 for vectors; for the cube 16 bits in and float32 out, else float32, else 16."""
     if node.op in CUBE_LIST and node.floats_alone:
-        inputs = [F32 if each is None else _sixteen(each) for each in node.inputs]
+        inputs = [F32 if each is None else (F16 if each is F32 else each) for each in node.inputs]
         inputs[_BIAS:] = [F32] * len(inputs[_BIAS:])
         rule = Text("{mode}: 16 bits into the cube, float32 out", mode=mode)
         yield DtypeRequest(tuple(inputs), (F32,) * len(node.outputs), rule)
     falls = frozenset[tuple[DType, DType]]() if node.place is MixList.BLACK else _TO_EITHER
     yield _all(node, F32, Text("{mode}: floats become float32", mode=mode), falls)
-
-
-def _sixteen(dtype: DType) -> DType:
-    return F16 if dtype is F32 else dtype
 
 
 def _mixed(node: NodeTensors, mode: PrecisionMode) -> Iterator[DtypeRequest]:

@@ -54,7 +54,8 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
     if words is None:
         return False
     scale = decode_graph(words).scale
-    rooted = _needs_root(scale)
+    beyond = ((scale < LEAST) & (scale != 0)) | (scale > LARGEST)
+    rooted = bool(beyond.any() and (scale >= 0).all() and np.isfinite(scale).all())
     with np.errstate(over="ignore"):
         factors = (np.sqrt(scale) if rooted else scale).astype(np.float16)
     if not np.isfinite(factors).all():
@@ -71,11 +72,6 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
     dequant.set_input(1, constant_like(graph, old, "float16", factors))
     dequant.attributes["sqrt_mode"] = rooted
     return True
-
-
-def _needs_root(scale: Floats) -> bool:
-    beyond = ((scale < LEAST) & (scale != 0)) | (scale > LARGEST)
-    return bool(beyond.any() and (scale >= 0).all() and np.isfinite(scale).all())
 
 
 def _take_root(quant: Node) -> bool:

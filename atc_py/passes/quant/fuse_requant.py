@@ -142,7 +142,10 @@ def _fuse_group(graph: Graph, group: RequantGroup) -> bool:
     if not group.relu:
         return fold_scale(graph, group)
     offset = math.trunc(float(group.quants[0].attributes["offset"]))  # type: ignore[arg-type]
-    clears = {node: _clears(node, group) for node in group.dequants}
+    clears = {
+        node: node in group.cleared or node.attributes.get("relu_flag", False) is True
+        for node in group.dequants
+    }
     words = [_words(node, group.scale, offset, relu=clears[node]) for node in group.dequants]
     if any(each is None for each in words):
         return False
@@ -164,10 +167,6 @@ def _fuse_group(graph: Graph, group: RequantGroup) -> bool:
     graph.remove_nodes((*group.quants, *group.activations, *joined, *group.dequants))
     value.name = name
     return True
-
-
-def _clears(dequant: Node, group: RequantGroup) -> bool:
-    return dequant in group.cleared or dequant.attributes.get("relu_flag", False) is True
 
 
 def _requantized(
