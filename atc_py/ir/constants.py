@@ -187,11 +187,7 @@ class OpaqueConst:
         self.label = label
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """Raise: the values are not known.
-
-        Raises:
-            ValueError: always; the values were not printed.
-        """
+        """Raise ValueError: the values were not printed."""
         raise ValueError(f"the values of this constant were not printed: {self.label}")
 
     def release(self) -> None:

@@ -35,11 +35,7 @@ class TensorType(msgspec.Struct, frozen=True):
 
     @property
     def shape(self) -> Shape:
-        """The dims, all of them known.
-
-        Raises:
-            OpenShapeError: one of them is open.
-        """
+        """The dims, all of them known; OpenShapeError where one is open."""
         return closed_shape(self.dims)
 
     @property

@@ -61,11 +61,7 @@ class Builder:
     # Inputs and outputs of the source node ----------------------------------------------------
 
     def source(self, position: int) -> SourceTensor:
-        """The source input at `position`.
-
-        Raises:
-            AtcError: BAD_NODE when it is absent.
-        """
+        """The source input at `position`; BAD_NODE when it is absent."""
         value = self.optional_source(position)
         if value is None:
             raise self.bad(
@@ -210,11 +206,7 @@ class Builder:
         return self.bad(text.with_values(**values), f"attribute {name}")
 
     def axis(self, axis: int, rank: int, field: str = "attribute axis") -> int:
-        """`axis` from the front.
-
-        Raises:
-            AtcError: BAD_NODE at `field` when it is outside the rank.
-        """
+        """`axis` from the front; BAD_NODE at `field` when it is outside the rank."""
         try:
             return normalize_axis(axis, rank)
         except ValueError as error:

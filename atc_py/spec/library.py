@@ -234,9 +234,5 @@ def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
 
 
 def all_specs() -> tuple[OpSpec, ...]:
-    """Every specification of the first list, by operator.
-
-    Raises:
-        AtcError: BAD_SPEC where a file has a fault.
-    """
+    """Every specification of the first list, by operator; BAD_SPEC where a file has a fault."""
     return library().all()

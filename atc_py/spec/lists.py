@@ -71,11 +71,7 @@ def generations() -> tuple[Generation, ...]:
 
 @cache
 def find_generation(major: int) -> Generation:
-    """A generation by its number.
-
-    Raises:
-        AtcError: BAD_OPTION where its sources are not known.
-    """
+    """A generation by its number; BAD_OPTION where its sources are not known."""
     for generation in generations():
         if generation.major == major:
             return generation
@@ -119,11 +115,7 @@ def list_names() -> tuple[str, ...]:
 
 
 def find_list(name: str) -> OperatorList:
-    """The list called `name`.
-
-    Raises:
-        AtcError: BAD_OPTION where there is none.
-    """
+    """The list called `name`; BAD_OPTION where there is none."""
     lists = {entry.name: entry for entry in operator_lists()}
     if name not in lists:
         close = nearest(name, dict.fromkeys(list_names()), 1)

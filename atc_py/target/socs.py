@@ -342,11 +342,7 @@ def socs() -> tuple[Soc, ...]:
 
 
 def find_soc(name: str) -> Soc:
-    """The row called `name`, in any case of letters.
-
-    Raises:
-        AtcError: UNKNOWN_SOC where there is none.
-    """
+    """The row called `name`, in any case of letters; UNKNOWN_SOC where there is none."""
     row = _BY_NAME.get(name.lower())
     if row is None:
         names = [soc.name for soc in _ROWS]

@@ -151,11 +151,7 @@ def _off_and_on(b: Builder) -> tuple[Value, Value]:
 
 
 def _require_replacing(b: Builder) -> None:
-    """Refuse a node that combines updates with the elements that are there.
-
-    Raises:
-        AtcError: UNSUPPORTED_FORM.
-    """
+    """Refuse a node that combines updates with the elements that are there; UNSUPPORTED_FORM."""
     reduction = b.string("reduction", "none")
     if reduction != "none":
         raise b.unsupported(

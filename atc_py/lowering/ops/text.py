@@ -45,11 +45,7 @@ def lower_tf_idf_vectorizer(b: Builder) -> Sequence[Value]:
 def _check_pool(
     b: Builder, starts: tuple[int, ...], places: tuple[int, ...], pool: tuple[int, ...]
 ) -> None:
-    """Check that the pool holds whole n-grams of each length, each with its place.
-
-    Raises:
-        AtcError: BAD_NODE.
-    """
+    """Check that the pool holds whole n-grams of each length, each with its place; BAD_NODE."""
     bounds = (*starts, len(pool))
     lengths = [after - before for before, after in pairwise(bounds)]
     whole = all(length >= 0 and length % n == 0 for n, length in enumerate(lengths, 1))
