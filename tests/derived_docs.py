@@ -219,7 +219,7 @@ def _operator_row(row: TargetOp) -> str:
     outputs = [f"{o.name}{'*' * o.variadic}" for o in row.outputs]
     aicore, aicpu = (
         ", ".join(dict.fromkeys(column.inputs[0].value for column in columns))
-        for columns in (row.columns, row.aicpu_columns)
+        for columns in (row.columns, row.aicpu)
     )
     cells = (
         row.name,

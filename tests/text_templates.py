@@ -17,6 +17,7 @@ SOURCES = Path(__file__).resolve().parent.parent / "atc_py"
 _TEMPLATES = {
     "Text": slice(1),
     "UnfitError": slice(1),
+    "MissError": slice(1),
     "plural": slice(1, 3),
     "require": slice(1, 2),
     "UsageError": slice(1),

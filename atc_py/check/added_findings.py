@@ -67,7 +67,6 @@ def _key(finding: Finding) -> _Key:
 
 
 def _with_rows(check: ModelCheck, view: SourceModel, rows: Sequence[NodeRow]) -> ModelCheck:
-    """The check with other standings of nodes, the operators counted anew."""
     counts: dict[str, Counter[Standing]] = {}
     for node, row in zip(view.all_nodes, rows, strict=True):
         label = labelled(node.op_type, node.domain)

@@ -105,7 +105,6 @@ def _tensor_key(tensor: SourceTensor | None) -> NodeSignature:
 
 
 def _attribute(name: str, value: SourceAttr) -> NodeSignature:
-    """The key of an attribute; 1 and 1.0 are two values."""
     if isinstance(value, tuple):
         return name, tuple(map(type, value[:1])), value
     if isinstance(value, int | float | str):

@@ -68,7 +68,6 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
     def _by_row(
         self, rows: Sequence[OperandSpec], tensors: Sequence[SourceTensor | None]
     ) -> dict[str, list[SourceTensor]]:
-        """The tensors that are there by the rows of the node's opset that they belong to."""
         by_row: dict[str, list[SourceTensor]] = {}
         formal = [row for row in rows if row.exists_at(self.opset)]
         for position, tensor in enumerate(tensors):
@@ -79,7 +78,6 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def surplus_inputs(self) -> int:
-        """Inputs after the last one that the specification has."""
         formal = [row for row in self.spec.inputs if row.exists_at(self.opset)]
         return sum(
             tensor is not None and _row_at(formal, position, len(self.view.inputs)) is None
@@ -96,7 +94,6 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
         return tensors[0] if tensors else None
 
     def operand(self, name: str) -> OperandSpec:
-        """The row of the specification for operand `name`."""
         row = self.spec.operand(name)
         if row is None:
             raise KeyError(f"{self.spec.op} has no operand {name!r}")
@@ -114,7 +111,6 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.spec.is_unlisted(row) and row.exists_at(self.written)
 
     def is_set(self, attribute: str) -> bool:
-        """True if the node sets the attribute."""
         return attribute in self.view.attributes
 
     def value(self, attribute: str) -> Any:

@@ -51,7 +51,6 @@ def mode_words(*modes: PrecisionMode) -> Text:
 
 
 def soc_words(name: str) -> Text:
-    """Name a SoC: `the SoC is Ascend310P3`."""
     return Text("the SoC is {name}", name=name)
 
 

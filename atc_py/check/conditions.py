@@ -45,7 +45,6 @@ def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
 
 
 def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
-    """True if each condition is met; None where that is not known."""
     here = node.conditions
     if when.modes:
         yield here.mode in when.modes
@@ -77,14 +76,12 @@ def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]
 
 
 def _has_dtype(tensor: SourceTensor | None, dtypes: tuple[DType, ...]) -> bool | None:
-    """True if a tensor has one of the dtypes; None where its dtype is not known."""
     if tensor is None:
         return False
     return tensor.dtype in dtypes if tensor.element else None
 
 
 def _has_rank(tensor: SourceTensor | None, rank: int) -> bool | None:
-    """True if a tensor has that rank; None where its rank is open."""
     if tensor is None:
         return False
     own = rank_of(tensor)

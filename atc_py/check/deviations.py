@@ -153,7 +153,6 @@ def _misspelled(node: BoundNode, written: SourceNode, place: Place) -> Finding |
 def _refused(
     node: BoundNode, place: Place, rule: str, observed: object, words: tuple[Text, Text]
 ) -> Finding:
-    """A finding about how the parser has an operator; `words` are demand and help."""
     return Finding(
         code=REFUSED_BY_PARSER,
         standing=Standing.PARSER,

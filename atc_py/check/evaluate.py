@@ -77,7 +77,6 @@ class _Judged(NamedTuple):
 def check_view(
     model: SourceModel, conditions: Conditions, library: Library, history: SchemaHistory
 ) -> Checked:
-    """Check every node of `model` against its specification."""
     return _Checker(model, conditions, library, history).run()
 
 
@@ -163,7 +162,6 @@ class _Checker:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def _with_others(self, view: SourceNode, findings: list[Finding]) -> list[Finding]:
-        """The findings of one node with those that no rule of its operator makes."""
         findings += self._quantized.findings(view, listed=self._is_listed(view))
         findings += attribute_findings(view, self._conditions.soc, str(self._model.path))
         if view.vanishes and self._may_change(view):
@@ -177,7 +175,6 @@ class _Checker:
         return findings
 
     def _row(self, view: SourceNode, findings: list[Finding]) -> NodeRow:
-        """The row for one node; one that breaks ONNX's own rules is an error."""
         broken = view.index in self._faulty
         standing = Standing.ERROR if broken else worst(finding.standing for finding in findings)
         key = view.domain, view.opset, view.op_type
@@ -216,7 +213,6 @@ class _Checker:
         return findings, placement
 
     def _speaks_of_kinds(self, view: SourceNode) -> bool:
-        """True if no rule on a node's operator makes findings that name values."""
         key = view.domain, view.op_type
         if key not in self._naming:
             specs = self._library.candidates(view.op_type, view.domain)
@@ -305,7 +301,6 @@ class _Checker:
         return self._spec(view) is not None
 
     def _unlisted_parts(self, node: BoundNode) -> Iterator[Finding]:
-        """The operands and attributes of the node for which the specification has no row."""
         schema = None if node.spec.custom else self._history.at(node.spec.op, node.written)
         for name, value in node.view.attributes.items():
             if name.startswith(INTERNAL_PREFIX) or node.has_attribute(name):
@@ -330,7 +325,6 @@ class _Checker:
         return self._rules[key]
 
     def _common_opsets(self) -> tuple[int, ...]:
-        """The opsets that every listed ONNX operator of the model has."""
         last = {view.op_type: view for view in self._nodes}
         specs = map(self._spec, last.values())
         sets = [set(spec.opsets) for spec in specs if spec and not spec.custom]

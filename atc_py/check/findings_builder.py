@@ -73,7 +73,6 @@ class Conclusions:
         )
 
     def not_listed(self, view: SourceNode, history: SchemaHistory, library: Library) -> Finding:
-        """The finding for an operator that is not on the list."""
         from atc_py.check.unlisted import hint_for_unlisted  # most models have none
 
         name = labelled(view.op_type, view.domain)
@@ -90,7 +89,6 @@ class Conclusions:
         )
 
     def not_placed(self, view: SourceNode, spec: OpSpec, refusal: OpsetRefusal) -> Finding:
-        """The finding for an operator at a version that the list does not have."""
         newest = max(self._common, default=max(spec.opsets))
         if newest in self._common:
             help_ = Text(
@@ -117,7 +115,6 @@ class Conclusions:
         return replace(finding, effect=effect)
 
     def unlisted_attribute(self, node: BoundNode, name: str, value: object) -> Finding:
-        """The finding for an attribute that the specification has no row for."""
         names = [row.name for row in node.spec.attributes if node.has_attribute(row.name)]
         near = nearest(name, names, 2)
         known = ", ".join(names)
@@ -141,7 +138,6 @@ class Conclusions:
         )
 
     def surplus_inputs(self, node: BoundNode) -> Finding:
-        """The finding for inputs after the last one that the specification has."""
         count = sum(tensor is not None for tensor in node.view.inputs)
         most = sum(row.exists_at(node.opset) for row in node.spec.inputs)
         return Finding(
@@ -204,7 +200,6 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
 
 
 def _rule_name(spec: OpSpec, rule: Rule) -> str:
-    """The rule's name across versions of the file: `Conv/dim_in_range/W.H`."""
     arguments = rule.arguments
     subject = arguments.get("attribute") or arguments.get("tensor") or arguments.get("axes")
     dim = arguments.get("dim")

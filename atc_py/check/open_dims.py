@@ -121,7 +121,6 @@ class Consequences:
 
 
 def _uncertain_tensors(tensors: Iterable[SourceTensor | None]) -> set[str]:
-    """The tensors whose types are not fully known, or that might be constants."""
     return {
         tensor.name
         for tensor in tensors

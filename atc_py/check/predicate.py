@@ -6,14 +6,14 @@ after it.
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.reading import Answer, all_of
+from atc_py.check.reading import Answer, all_of, asked
 from atc_py.diag import Code
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import Rule
@@ -60,7 +60,7 @@ def predicate(kind: type[Rule], code: Code, *, demand: str, help_: Text) -> Call
     """
 
     def register(function: _T) -> _T:
-        row = Predicate(kind, function, code, Text(demand), help_)
+        row = Predicate(kind, partial(asked, function), code, Text(demand), help_)
         PREDICATES.add(kind.__name__, row, place_of(getattr(function, "__wrapped__", function)))
         return function
 
@@ -72,7 +72,7 @@ def each_tensor(test: Callable[[Any, SourceTensor], Answer]) -> Test:
 
     @wraps(test)
     def test_node(rule: Any, node: BoundNode) -> Answer:
-        return all_of(test(rule, tensor) for tensor in node.tensors(rule.tensor))
+        return all_of(asked(test, rule, tensor) for tensor in node.tensors(rule.tensor))
 
     return test_node
 
@@ -83,6 +83,6 @@ def each_pair(test: Callable[[Any, SourceTensor, SourceTensor], Answer]) -> Test
     @wraps(test)
     def test_node(rule: Any, node: BoundNode) -> Answer:
         pairs = product(node.tensors(rule.tensor), node.tensors(rule.other))
-        return all_of(test(rule, tensor, other) for tensor, other in pairs)
+        return all_of(asked(test, rule, tensor, other) for tensor, other in pairs)
 
     return test_node

@@ -72,7 +72,6 @@ def _channels(layer: SourceNode, producers: Mapping[SourceTensor, SourceNode]) -
 
 
 def _has_constants(node: SourceNode) -> bool:
-    """True if all inputs but the first are constants."""
     return all(tensor is None or tensor.const is not None for tensor in node.inputs[_CONSTANTS])
 
 
@@ -143,7 +142,6 @@ class QuantizedModel:
         self._known = frozenset(self._unreported)
 
     def _on_this_soc(self, model: SourceModel) -> list[QuantizedNode]:
-        """The outcomes of nodes of the file, with layers that the SoC takes back."""
         taken = {(view.scope, view.index): view for view in self._channels}
         nodes = []
         for layer in model.quantized:

@@ -2,11 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
 import msgspec
+import numpy as np
 import numpy.typing as npt
 
 from atc_py.check.bound_node import BoundNode
@@ -67,6 +68,22 @@ def all_of(answers: Iterable[Answer]) -> Answer:
     return open_one or HOLDS
 
 
+class SettledError(Exception):
+    """Ends a predicate where it stands, as its answer is settled."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self.answer = answer
+
+
+def asked(test: Callable[..., Answer], *arguments: object) -> Answer:
+    """The answer of a test, which may settle it by what it reads."""
+    try:
+        return test(*arguments)
+    except SettledError as settled:
+        return settled.answer
+
+
 READ_LIMIT = 2**20
 """Elements of a constant that rules on values look at; a larger one is not a list of axes."""
 
@@ -82,17 +99,37 @@ def attribute(node: BoundNode, name: str) -> Any:
     return node.value(name) if node.has_attribute(name) else None
 
 
-def elements(node: BoundNode, name: str, value: Any) -> tuple[Any, ...] | None:
+def elements(node: BoundNode, name: str) -> tuple[Any, ...]:
     """The elements of a list, or the one value of another attribute.
 
-    None where the value is not of the attribute's type.
+    An absent attribute settles that a rule holds, one that is not of its type that it fails.
     """
-    row = node.spec.attribute(name)
+    row, value = node.spec.attribute(name), attribute(node, name)
+    if value is None:
+        raise SettledError(HOLDS)
     is_list = isinstance(value, tuple)
-    if row is None or is_list != row.type.is_list:
-        return None
     items: tuple[Any, ...] = value if is_list else (value,)
-    return items if all(_has_type(item, row.type.element) for item in items) else None
+    fits = row is not None and is_list == row.type.is_list
+    if row is None or not fits or not all(_has_type(item, row.type.element) for item in items):
+        raise SettledError(fails(shown(value)))
+    return items
+
+
+def list_of(node: BoundNode, name: str) -> tuple[Any, ...]:
+    """The elements of a list; absent, it settles that a rule holds, no list, that it fails."""
+    value = attribute(node, name)
+    if isinstance(value, tuple):
+        return value
+    raise SettledError(HOLDS if value is None else fails(shown(value)))
+
+
+def integer_list(node: BoundNode, name: str) -> tuple[int, ...]:
+    """A list of integers; absent, it settles that a rule holds, anything else, that it fails."""
+    value = list_of(node, name)
+    items = integers(value)
+    if items is None:
+        raise SettledError(fails(shown(value)))
+    return items
 
 
 def integers(value: Any) -> tuple[int, ...] | None:
@@ -102,7 +139,6 @@ def integers(value: Any) -> tuple[int, ...] | None:
 
 
 def _has_type(value: Any, kind: AttributeType) -> bool:
-    """True if a value can be one of an attribute of type `kind`; a boolean is not an integer."""
     if kind is AttributeType.BOOL or isinstance(value, bool):
         return kind is AttributeType.BOOL and isinstance(value, bool)
     if kind is AttributeType.INT:
@@ -120,8 +156,35 @@ def dims_of(tensor: SourceTensor) -> tuple[int | None, ...] | None:
     return tensor.dims if tensor.const is None else tensor.const.shape
 
 
+def known_dims(name: str, tensor: SourceTensor) -> tuple[int | None, ...]:
+    """The dims of a tensor of operand `name`; without a rank a rule is undecided."""
+    dims = dims_of(tensor)
+    if dims is None:
+        raise SettledError(unknown(described(name, tensor)))
+    return dims
+
+
+def known_rank(name: str, tensor: SourceTensor) -> int:
+    """The number of axes of a tensor of operand `name`; while it is open a rule is undecided."""
+    return len(known_dims(name, tensor))
+
+
+def known_count(name: str, tensor: SourceTensor) -> int:
+    """The elements of a tensor of operand `name`; while it is open a rule is undecided."""
+    count = count_of(dims_of(tensor))
+    if count is None:
+        raise SettledError(unknown(described(name, tensor)))
+    return count
+
+
+def known_length(name: str, tensor: SourceTensor, length: int | None) -> int:
+    """A dim of a tensor of operand `name`; while it is open a rule is undecided."""
+    if length is None:
+        raise SettledError(unknown(described(name, tensor)))
+    return length
+
+
 def rank_of(tensor: SourceTensor) -> int | None:
-    """Its number of axes where that is known."""
     dims = dims_of(tensor)
     return None if dims is None else len(dims)
 
@@ -170,13 +233,28 @@ def may_be_known(node: BoundNode, tensor: SourceTensor) -> bool:
     return node.waits and (tensor.settles or tensor.dims is None or None in tensor.dims)
 
 
+def data_of(name: str, tensor: SourceTensor) -> npt.NDArray[Any]:
+    """The data of a tensor of the operand `name`; where it is not looked at a rule is undecided."""
+    data = constant(name, tensor)
+    if isinstance(data, Text):
+        raise SettledError(unknown(data))
+    return data
+
+
+def integers_in(name: str, tensor: SourceTensor) -> tuple[int, ...]:
+    """The integers of a tensor of the operand `name`, row by row; of others a rule fails."""
+    data = data_of(name, tensor)
+    values = numbers(data)
+    if values is None or (values.size and values.dtype.kind == "f"):
+        raise SettledError(fails(array_at_fault(data)))
+    return tuple(values.tolist())
+
+
 def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Text:
     """The data of a tensor of the operand `name`, or why it is not looked at."""
     if not is_known(tensor):
         return Text("{name} is not constant", name=name)
     if tensor.const is None:
-        import numpy as np
-
         return np.empty(0, np.int64)
     if (count_of(tensor.const.shape) or 0) > READ_LIMIT:
         return Text(
@@ -194,19 +272,9 @@ def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
     except UnknownDTypeError:
         return None
     if dtype.is_float:
-        import numpy as np
-
         with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other here
             return data.ravel().astype(np.float64)
     return data.ravel() if dtype.is_integer else None
-
-
-def whole_numbers(data: npt.NDArray[Any]) -> tuple[int, ...] | None:
-    """The data as a tuple of integers, row by row; None where it is not integers."""
-    values = numbers(data)
-    if values is None or (values.size and values.dtype.kind == "f"):
-        return None
-    return tuple(values.tolist())
 
 
 _ELEMENTS = 8

@@ -114,7 +114,6 @@ def restated_at(
 
 
 def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Text:
-    """The definition of the node's operator, or why it cannot be restated."""
     newest, opset = history.newest_opset, view.opset
     if opset > newest:
         return Text("the newest opset that is known here is {newest}", newest=newest)
@@ -181,7 +180,6 @@ class _Restating:
         )
 
     def _attributes(self) -> dict[str, SourceAttr] | Text:
-        """The node's attributes that the listed version has or the specification judges."""
         kept: dict[str, SourceAttr] = {}
         changed = self._changed_default()
         if changed is not None:
@@ -201,7 +199,6 @@ class _Restating:
         return self._unset_attributes(kept) or kept
 
     def _unset_attributes(self, kept: Mapping[str, SourceAttr]) -> Text | None:
-        """The refusal of an attribute that is not set and means another thing by default."""
         for name, schema in self._own.attributes.items():
             # The listed version computes what the specification allows, not what is the default now.
             row = self._spec.attribute(name)
@@ -265,7 +262,6 @@ class _Restating:
         return tuple(placed.get(position) for position in range(count))
 
     def _accepts_dtype(self, tensor: SourceTensor, target: int) -> bool:
-        """True if the listed version, or the list itself, takes the element type."""
         formal = _formal_at(self._listed.inputs, target)
         if formal is None or not tensor.element or tensor.element in formal.elements:
             return True
@@ -287,7 +283,6 @@ class _Restating:
     def _missing_parts(
         self, attributes: dict[str, SourceAttr], inputs: tuple[SourceTensor | None, ...]
     ) -> Text | None:
-        """The operands and attributes that the listed version requires and the node lacks."""
         for name, schema in self._listed.attributes.items():
             if schema.required and name not in attributes:
                 return self._requires_more(Text("attribute {name}", name=name))
@@ -301,7 +296,6 @@ class _Restating:
         return None
 
     def _outputs(self) -> Text | None:
-        """An output that the listed version does not have."""
         for position, tensor in enumerate(self._view.outputs):
             if tensor is not None and _formal_at(self._listed.outputs, position) is None:
                 formal = _formal_at(self._own.outputs, position)
@@ -319,14 +313,12 @@ class _Restating:
         )
 
     def _requires_more(self, part: Text) -> Text:
-        """The refusal for a part that the listed version needs and the node lacks."""
         return self._refusal(
             "version {listed} of {op}, which is listed, requires {part}, version {own} does not",
             part,
         )
 
     def _means_otherwise(self, part: Text) -> Text:
-        """The refusal for a part whose meaning differs between the two versions."""
         return self._refusal(
             "{part} changed between version {listed} of {op}, which is listed, and version {own}",
             part,

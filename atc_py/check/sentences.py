@@ -13,7 +13,6 @@ _CHOICES = ("dtypes", "one_of")
 
 
 def predicates() -> tuple[Predicate, ...]:
-    """All of them, by the rule's name."""
     return tuple(row for _, row in sorted(PREDICATES.all().items()))
 
 
@@ -30,12 +29,10 @@ def predicate_of(kind: type[Rule]) -> Predicate:
 
 
 def sentence(spec: OpSpec, rule: Rule) -> Text:
-    """The rule's demand, in words without a full stop."""
     return filled(predicate_of(type(rule)).sentence, spec, rule)
 
 
 def filled(words: Text, spec: OpSpec, rule: Rule) -> Text:
-    """`words` with the rule's arguments in their holes."""
     arguments = {"op": spec.op, **rule.arguments}
     values = {name: _argument(value) for name, value in arguments.items()}
     values |= {name: _choice(arguments[name]) for name in _CHOICES if name in arguments}
@@ -53,7 +50,6 @@ def _argument(value: object) -> str:
 
 
 def _choice(values: Any) -> str:
-    """`a`, `a or b`, `a, b or c`."""
     *others, last = map(_argument, values)
     return Text(" or ").join([", ".join(others), last]) if others else last
 

@@ -321,7 +321,6 @@ def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library)
 
 
 def _body(body: Sequence[str], library: Library) -> Text | None:
-    """The text of the function that defines an operator; None where ONNX has none."""
     if not body:
         return None
     missing = [name for name in body if library.find(name) is None]

@@ -81,7 +81,7 @@ def has_float32_kernel(op: str, soc: str) -> bool:
     row = find_operator(op)
     if row is None:
         return False
-    on_aicpu = any(DType.FLOAT32 in column.inputs[:1] for column in row.aicpu_columns)
+    on_aicpu = any(DType.FLOAT32 in column.inputs[:1] for column in row.aicpu)
     return on_aicpu or row.takes_on(find_soc(soc), DType.FLOAT32)
 
 

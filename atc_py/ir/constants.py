@@ -5,19 +5,16 @@ arrays: in memory, in a file, one repeated value, or the result of arithmetic on
 The package writer asks for one array at a time and releases it before the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.tensor.const_data import ConstData
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 class DenseConst:
@@ -50,8 +47,6 @@ class SplatConst:
 
     def numpy(self) -> npt.NDArray[np.generic]:
         """A read-only array of `shape` whose elements share one place in memory."""
-        import numpy as np
-
         with np.errstate(over="ignore"):
             element = np.array(self.value, dtype=self.dtype.numpy)
         return np.broadcast_to(element, self.shape)
@@ -92,7 +87,6 @@ class DeferredConst:
         return [source.numpy() for source in self.sources]
 
     def _checked(self, result: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray[np.generic]:
-        """A result, which must have this constant's dtype and the shape."""
         if tuple(result.shape) != shape or DType.from_numpy(result.dtype) is not self.dtype:
             raise ValueError(
                 f"{self.label} gave {result.dtype.name}{list(result.shape)}, "
@@ -155,8 +149,6 @@ class CastConst:
 
     def numpy(self) -> npt.NDArray[np.generic]:
         """The cast array; one repeated value stays one value in memory."""
-        import numpy as np
-
         if isinstance(self.source, SplatConst):
             scalar = SplatConst(self.source.value, self.source.dtype, ())
             return np.broadcast_to(self.cast(scalar.numpy()), self.shape)
@@ -171,8 +163,6 @@ class CastConst:
             array: the data.
             into: takes the result, of this constant's dtype and that shape; None for a new array.
         """
-        import numpy as np
-
         if self.clip and array.size and narrows(self.source.dtype, self.dtype):
             array = _clamped(array, CLIP_LIMITS[self.dtype])
         with np.errstate(over="ignore", invalid="ignore"):
@@ -197,11 +187,7 @@ class OpaqueConst:
         self.label = label
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """Raise: the values are not known.
-
-        Raises:
-            ValueError: always; the values were not printed.
-        """
+        """Raise ValueError: the values were not printed."""
         raise ValueError(f"the values of this constant were not printed: {self.label}")
 
     def release(self) -> None:
@@ -223,8 +209,6 @@ CLIP_LIMITS = {
 
 def _clamped(array: npt.NDArray[Any], limit: float) -> npt.NDArray[Any]:
     """`array` held between -`limit` and `limit`; NaN stays NaN."""
-    import numpy as np
-
     if -limit <= array.min() and array.max() <= limit:
         return array
     bound = array.dtype.type(limit)

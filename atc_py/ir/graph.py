@@ -54,7 +54,6 @@ class Graph:
         self.result.set_inputs(values)
 
     def fresh_name(self, wanted: str) -> str:
-        """Take and return `wanted`, or `wanted.1`, `wanted.2` ... where it is taken."""
         name, count = wanted, self._taken.get(wanted, 0)
         while name in self._taken:
             count += 1
@@ -68,7 +67,6 @@ class Graph:
         self._taken.setdefault(name, 0)
 
     def add_input(self, name: str, type: TensorType) -> Value:  # noqa: A002
-        """Append a new graph input."""
         value = Value(self.fresh_name(name), type)
         self.inputs.append(value)
         return value
@@ -79,7 +77,6 @@ class Graph:
         self.output_names.append(value.name if name is None else name)
 
     def constant(self, name: str, data: ConstData, like: TensorType | None = None) -> Value:
-        """Make a constant; its format is that of `like`, or ND."""
         type_ = TensorType(data.dtype, data.shape)
         if like is not None:
             type_ = type_.with_format(like.format)
@@ -113,6 +110,13 @@ class Graph:
                 if value.producer is node:  # another node may compute it now
                     value.producer = None
         self.nodes = [node for node in self.nodes if node not in gone]
+
+    def remove_unread(self, op: str) -> int:
+        """Take out the nodes of `op` with a result that nothing uses, and what then is one; how many."""
+        count = len(self.nodes)
+        while idle := [node for node in self.nodes if node.op == op and not node.output.is_used]:
+            self.remove_nodes(idle)
+        return count - len(self.nodes)
 
     def dissolve(self) -> None:
         """Drop all nodes; their memory is free if nobody else holds one, though they refer in circles.
@@ -151,7 +155,6 @@ class Graph:
             self.nodes = producers_first(self.nodes, _producers)
 
     def _is_sorted(self) -> bool:
-        """True if every node is there once, and after the nodes whose results it uses."""
         before: set[Node | None] = {None}
         for node in self.nodes:
             for value in node.present_inputs:
@@ -162,5 +165,4 @@ class Graph:
 
 
 def _producers(node: Node) -> list[Node]:
-    """The nodes whose results `node` uses."""
     return [value.producer for value in node.present_inputs if value.producer is not None]

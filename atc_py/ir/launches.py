@@ -13,9 +13,7 @@ class Scoped(Protocol):
     """A node with the number of its launch; 0 is a launch of its own."""
 
     @property
-    def scope(self) -> int:
-        """Number of the launch."""
-        ...
+    def scope(self) -> int: ...
 
 
 def launch_positions(nodes: Sequence[Scoped]) -> dict[int, list[int]]:

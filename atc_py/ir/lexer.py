@@ -64,7 +64,6 @@ class Cursor:
         self.token = self._scan()
 
     def _scan(self) -> Token:
-        """The token after the current one."""
         match = _TOKEN.match(self._text, self._next)
         if match is None or match.lastgroup is None:
             return Token("end", "", len(self._text))
@@ -73,7 +72,6 @@ class Cursor:
         return Token(kind, match.group(kind), match.start(kind))
 
     def take(self) -> Token:
-        """The current token; the cursor moves to the next."""
         token = self.token
         self.token = self._scan()
         return token
@@ -86,7 +84,6 @@ class Cursor:
         return found
 
     def expect(self, text: str) -> Token:
-        """Take the mark or keyword `text`, which must be there."""
         if self.token.text != text:
             raise self.expected(f"`{text}`")
         return self.take()

@@ -26,7 +26,6 @@ _VALUE = "an attribute's value (a number, true, false, a string, a dtype or a li
 
 
 def read_dtype(at: Cursor) -> DType:
-    """The dtype that the next word names."""
     token = at.expect_kind("word", "a dtype")
     return _dtype(at, token)
 
@@ -67,7 +66,6 @@ def read_attribute(at: Cursor) -> AttrValue:
 
 
 def read_data(at: Cursor, type_: TensorType) -> ConstData:
-    """The data of a constant of that type."""
     if at.accept("splat"):
         return SplatConst(_element(at, type_.dtype), type_.dtype, type_.shape)
     if at.accept("opaque"):
@@ -80,7 +78,6 @@ def read_data(at: Cursor, type_: TensorType) -> ConstData:
 
 
 def _dense_elements(at: Cursor, type_: TensorType) -> DenseConst:
-    """The elements of a tensor, last axis fastest."""
     opening = at.expect("[")
     elements: list[float | bool] = []
     while at.token.text != "]":
@@ -107,7 +104,6 @@ def _dense_elements(at: Cursor, type_: TensorType) -> DenseConst:
 
 
 def _element(at: Cursor, dtype: DType) -> float | bool:
-    """One element of a tensor of `dtype`."""
     if dtype.is_integer:
         return read_integer(
             at, Text("an element of {dtype}", dtype=dtype.value), integer_range(dtype)
@@ -174,7 +170,6 @@ def _not_a_float(at: Cursor, token: Token) -> AtcError:
 
 
 def _dtype(at: Cursor, token: Token) -> DType:
-    """The dtype that `token` names."""
     try:
         return DType.parse(token.text)
     except UnknownDTypeError as error:

@@ -70,8 +70,6 @@ def _shortest_decimal(number: float, dtype: DType) -> str | None:
 
 def array_of(values: Sequence[float | bool], dtype: DType) -> npt.NDArray[np.generic]:
     """`values` rounded to `dtype`; a float beyond its range becomes an infinity."""
-    import numpy as np
-
     if not dtype.is_float:
         return np.array(values, dtype=dtype.numpy)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

@@ -16,11 +16,8 @@ from typing import TypeAlias
 import msgspec
 
 from atc_py.ir.types import TensorType
+from atc_py.target.row import AttributeValue as AttrValue
 from atc_py.tensor.const_data import ConstData
-from atc_py.tensor.dtypes import DType
-
-AttrValue: TypeAlias = bool | int | float | str | DType | tuple[int, ...] | tuple[float, ...]
-"""Value of an attribute; sequences are tuples so that attributes compare and hash."""
 
 _Use: TypeAlias = "tuple[Node, int]"
 """A node and the position among its inputs."""
@@ -83,7 +80,6 @@ class Value:
 
     @property
     def use_count(self) -> int:
-        """Number of uses (constant time)."""
         held = self._uses
         if held is None:
             return 0
@@ -98,7 +94,6 @@ class Value:
 
     @property
     def is_used(self) -> bool:
-        """True if a node reads this value or the graph returns it (constant time)."""
         return self._uses is not None
 
     @property
@@ -202,7 +197,6 @@ class Node:
 
     @property
     def on_aicpu(self) -> bool:
-        """True if an AI CPU kernel executes it."""
         return self.engine is Engine.AICPU
 
     @property
@@ -232,12 +226,10 @@ class Node:
             value._add_use(self, position)  # noqa: SLF001
 
     def set_inputs(self, inputs: Sequence[Value | None]) -> None:
-        """Replace all inputs."""
         self.drop_inputs()
         self._take(inputs)
 
     def append_input(self, value: Value) -> None:
-        """Add `value` after the last input."""
         self._inputs.append(None)
         self.set_input(len(self._inputs) - 1, value)
 
@@ -249,7 +241,6 @@ class Node:
         self._inputs = []
 
     def _take(self, inputs: Sequence[Value | None]) -> None:
-        """Take inputs where there are none."""
         self._inputs = list(inputs)
         for position, value in enumerate(self._inputs):
             if value is not None:

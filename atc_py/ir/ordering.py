@@ -40,7 +40,6 @@ def producers_first(items: Iterable[T], needs: Callable[[T], Iterable[T]]) -> li
 
 
 def _place(root: T, needs: Callable[[T], Iterable[T]], done: set[T], ordered: list[T]) -> None:
-    """Append `root` after what it needs."""
     begun: set[T] = set()
     stack = [root]
     while stack:

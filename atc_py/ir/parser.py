@@ -63,7 +63,6 @@ class _Parser:
         return self._graph
 
     def _statement(self) -> None:
-        """Parse an input, a constant, a node or an output."""
         at = self._at
         if at.token.kind == "value":
             self._node()
@@ -130,7 +129,6 @@ class _Parser:
         return inputs
 
     def _input(self) -> Value | None:
-        """A value, or `_` for an optional input that is absent."""
         if self._at.accept("_"):
             return None
         if self._at.token.kind != "value":
@@ -138,7 +136,6 @@ class _Parser:
         return self._defined_value()
 
     def _attributes(self) -> dict[str, AttrValue]:
-        """The attributes in braces, where there are any."""
         at = self._at
         attributes: dict[str, AttrValue] = {}
         if not at.accept("{"):
@@ -206,14 +203,12 @@ class _Parser:
         return Storage(form, groups, depth)
 
     def _engine(self) -> Engine | None:
-        """`engine=aicore` or nothing."""
         if not self._at.accept("engine"):
             return None
         self._at.expect("=")
         return self._one_of(_ENGINES, "engine")
 
     def _scope(self) -> int:
-        """`scope=2`, or 0."""
         if not self._at.accept("scope"):
             return 0
         self._at.expect("=")
@@ -258,7 +253,6 @@ class _Parser:
         return token, self._at.decode(token, token.text[1:])
 
     def _define(self, token: Token, value: Value) -> None:
-        """Make `value` known to the statements that follow."""
         if value.name in self._values:
             raise self._at.error(
                 Text("value {token} is defined twice", token=token),
@@ -291,7 +285,6 @@ class _Parser:
         return self._at.decode(token, token.text)
 
     def _one_of(self, table: dict[str, _Row], what: str) -> _Row:
-        """The row of `table` that the next word names."""
         token = self._at.expect_kind("word", Text("a word for the {what}", what=what))
         return self._row(table, token.text, what, token)
 

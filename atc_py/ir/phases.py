@@ -19,5 +19,4 @@ class Phase(IntEnum):
 
     @property
     def label(self) -> str:
-        """The phase's name in the text form, `laid_out` for instance."""
         return self.name.lower()

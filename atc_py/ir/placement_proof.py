@@ -43,7 +43,6 @@ def peak(placement: Placement) -> tuple[Moment, dict[int, int]]:
 
 
 def _is_power_of_two(number: int) -> bool:
-    """True if `number` is 1, 2, 4 ..."""
     return number > 0 and number & (number - 1) == 0
 
 
@@ -64,7 +63,6 @@ class _Life(msgspec.Struct):
 
     @property
     def end(self) -> int:
-        """The offset after it."""
         return self.start + self.nbytes
 
 
@@ -96,7 +94,6 @@ class _Sweep:
         self._in_arena = {life.tensor for life in self._arena}
 
     def _begin_life(self, position: int, moment: int) -> None:
-        """Begin the life of a tensor at `moment`."""
         tensor, unit = self._placement.tensors[position], self._placement.alignment
         nbytes = prod(dim or 0 for dim in tensor.dims) * tensor.itemsize
         padding = self._placement.padding
@@ -179,7 +176,6 @@ class _Sweep:
             heapq.heappush(deaths, (life.last, life.tensor))
 
     def _clash(self, other: _Life, life: _Life) -> Text:
-        """Two tensors on the same bytes."""
         first, second = (self._placement.tensors[each.tensor].name for each in (other, life))
         node = self._placement.nodes[life.first].name
         text = Text("%{v} at {at} overlaps %{other} at {its}, which is still needed at {node}")
@@ -213,7 +209,6 @@ class _Sweep:
         return frozenset(follows)
 
     def _reading(self, moment: int) -> list[tuple[PlacedNode, dict[int, list[int]]]]:
-        """The launch's nodes other than views, each with the roots that it reads."""
         if moment not in self._readers:
             found: list[tuple[PlacedNode, dict[int, list[int]]]] = []
             for node in self._launches[moment]:
@@ -225,7 +220,6 @@ class _Sweep:
         return self._readers[moment]
 
     def _is_stored_alike(self, first: int, second: int) -> bool:
-        """True if two tensors have the same dims, storage and size of elements."""
         one, other = self._placement.tensors[first], self._placement.tensors[second]
         facts = ((each.dims, each.storage, each.itemsize) for each in (one, other))
         return len(set(facts)) == 1
@@ -281,7 +275,6 @@ class _Sweep:
         return taken
 
     def _candidates(self, moment: int) -> dict[int, list[int]]:
-        """Return, for each result of a launch, the operands it may overwrite, in read order."""
         found: dict[int, list[int]] = defaultdict(list)
         reads = (tensor for node in self._launches[moment] for tensor in node.reads)
         for old in dict.fromkeys(self._root[tensor] for tensor in reads):
@@ -292,7 +285,6 @@ class _Sweep:
         return found
 
     def nbytes(self) -> dict[int, int]:
-        """Bytes of each tensor in the arena."""
         return {life.tensor: life.nbytes for life in self._arena}
 
 

@@ -52,7 +52,6 @@ def _typed_value(value: Value) -> str:
 
 
 def _node_text(node: Node) -> str:
-    """A node; engine, name and origins only where there is something to say."""
     outputs = ", ".join(_name(value) for value in node.outputs)
     inputs = ", ".join(_name(value) for value in node.inputs)
     types = ", ".join(str(value.type) for value in node.outputs)
@@ -82,7 +81,6 @@ def _origin_text(origin: Origin) -> str:
 
 
 def _attributes_text(node: Node) -> str:
-    """The attributes in braces, or nothing."""
     if not node.attributes:
         return ""
     pairs = sorted(node.attributes.items())
@@ -114,7 +112,6 @@ def _data_text(data: ConstData) -> str:
 
 
 def _as_scalar(data: ConstData) -> ConstData | None:
-    """The one value that `data` repeats as a scalar constant; None for an array."""
     if isinstance(data, SplatConst):
         return SplatConst(data.value, data.dtype, ())
     if isinstance(data, CastConst):

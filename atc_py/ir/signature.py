@@ -1,80 +1,11 @@
-"""Signatures: a node against the row of its operator.
-
-The verifier does not know the table of target operators; the protocols here say what it asks of
-a row. `atc_py.target` has rows that answer.
-"""
+"""Signatures: a node against the row of its operator."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
-from atc_py.ir.nodes import AttrValue, Node, Value
+from atc_py.ir.nodes import Node, Value
+from atc_py.target.row import Operand, TargetOp
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-
-class OperandRow(Protocol):
-    """An input or output of an operator."""
-
-    @property
-    def name(self) -> str:
-        """The operator's name for it."""
-        ...
-
-    @property
-    def optional(self) -> bool:
-        """True if it may be absent."""
-        ...
-
-    @property
-    def variadic(self) -> bool:
-        """True if it stands for one or more; only the last one can."""
-        ...
-
-
-class AttributeRow(Protocol):
-    """An attribute of an operator."""
-
-    @property
-    def name(self) -> str:
-        """The operator's name for it."""
-        ...
-
-    @property
-    def type(self) -> str:
-        """One of int, float, bool, string, ints, floats and dtype."""
-        ...
-
-    @property
-    def default(self) -> AttrValue | None:
-        """The value that its absence stands for; None where it must be given."""
-        ...
-
-
-class OperatorRow(Protocol):
-    """An operator."""
-
-    @property
-    def inputs(self) -> Sequence[OperandRow]:
-        """Its inputs by position."""
-        ...
-
-    @property
-    def outputs(self) -> Sequence[OperandRow]:
-        """Its outputs by position."""
-        ...
-
-    @property
-    def attributes(self) -> Sequence[AttributeRow]:
-        """Its attributes."""
-        ...
-
-    def input_at(self, position: int) -> OperandRow | None:
-        """The input that `position` belongs to, or None when there are fewer."""
-        ...
-
-    def output_at(self, position: int) -> OperandRow | None:
-        """The output that `position` belongs to, or None when there are fewer."""
-        ...
 
 
 class Signature:
@@ -84,14 +15,15 @@ class Signature:
         row: the row.
     """
 
-    def __init__(self, row: OperatorRow) -> None:
+    def __init__(self, row: TargetOp) -> None:
         self.row = row
         self._attributes = {attribute.name: attribute for attribute in row.attributes}
-        self._required = [each.name for each in row.attributes if each.default is None]
+        self._required = [
+            attribute.name for attribute in row.attributes if attribute.default is None
+        ]
         self._counts: dict[tuple[int, int], bool] = {}
 
     def faults(self, node: Node) -> list[Text]:
-        """The faults of a node of this operator."""
         operands = [] if self.has_operands(node) else list(self._operand_faults(node))
         return operands + self._attribute_faults(node)
 
@@ -110,13 +42,11 @@ class Signature:
         return known
 
     def _operand_faults(self, node: Node) -> Iterator[Text]:
-        """Yield the faults in the number of operands of `node` and in absent inputs."""
         row = self.row
         yield from _check_side(Text("input"), node.inputs, row.inputs, row.input_at)
         yield from _check_side(Text("output"), node.outputs, row.outputs, row.output_at)
 
     def _attribute_faults(self, node: Node) -> list[Text]:
-        """The faults in the attributes of `node`."""
         found, given = [], node.attributes
         for name, value in given.items():
             attribute = self._attributes.get(name)
@@ -134,8 +64,8 @@ class Signature:
 def _check_side(
     side: Text,
     values: Sequence[Value | None],
-    operands: Sequence[OperandRow],
-    operand_at: Callable[[int], OperandRow | None],
+    operands: Sequence[Operand],
+    operand_at: Callable[[int], Operand | None],
 ) -> Iterator[Text]:
     if values and operand_at(len(values) - 1) is None:
         text = Text("at most {n} {side}s are allowed, found {found}")
@@ -152,7 +82,6 @@ def _check_side(
 
 
 def _is_int(value: object) -> bool:
-    """True for an int that is not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

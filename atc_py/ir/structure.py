@@ -47,7 +47,6 @@ def is_sound(graph: Graph) -> bool:
 
 
 def _has_own_names(graph: Graph, values: Collection[Value]) -> bool:
-    """True if no two values and no two nodes share a name, and all outputs have one."""
     return (
         len(values) == len({value.name for value in values})
         and len(graph.nodes) == len({node.name for node in graph.nodes})
@@ -133,7 +132,6 @@ def check_order(graph: Graph) -> Iterator[Finding]:
 
 
 def check_cycles(graph: Graph) -> Iterator[Finding]:
-    """Yield nodes that need their own result."""
     stuck = _stuck_nodes(graph)
     walked: set[Node] = set()
     for start in stuck:
@@ -168,12 +166,10 @@ def _stuck_nodes(graph: Graph) -> dict[Node, None]:
 
 
 def _producers(node: Node) -> Iterator[Node]:
-    """Yield the nodes that compute what `node` uses."""
     return (value.producer for value in node.present_inputs if value.producer is not None)
 
 
 def check_interface(graph: Graph) -> Iterator[Finding]:
-    """Yield outputs of the graph without a name or without a value."""
     if len(graph.outputs) != len(graph.output_names):
         text = Text(
             "every output of the graph must have a name, found {n} outputs and {names} names"
@@ -186,7 +182,6 @@ def check_interface(graph: Graph) -> Iterator[Finding]:
 
 
 def _repeated_items(items: Iterable[_Item]) -> list[_Item]:
-    """The items that occur more than once, in the order of their second occurrence."""
     seen: set[_Item] = set()
     twice: dict[_Item, None] = {}
     for item in items:

@@ -27,21 +27,15 @@ class TensorType(msgspec.Struct, frozen=True):
 
     @property
     def rank(self) -> int:
-        """Number of axes."""
         return len(self.dims)
 
     @property
     def is_open(self) -> bool:
-        """True if only the run knows all dims."""
         return None in self.dims
 
     @property
     def shape(self) -> Shape:
-        """The dims, all of them known.
-
-        Raises:
-            OpenShapeError: one of them is open.
-        """
+        """The dims, all of them known; OpenShapeError where one is open."""
         return closed_shape(self.dims)
 
     @property
@@ -73,11 +67,9 @@ class TensorType(msgspec.Struct, frozen=True):
         return element_count(closed_shape(self.stored_dims)) * self.dtype.itemsize
 
     def with_dtype(self, dtype: DType) -> TensorType:
-        """The same shape, format and storage with another dtype."""
         return TensorType(dtype, self.dims, self.format, self.storage)
 
     def with_format(self, fmt: Format) -> TensorType:
-        """The same dtype, shape and storage in another format."""
         return TensorType(self.dtype, self.dims, fmt, self.storage)
 
     def with_storage(self, storage: Storage | None) -> TensorType:

@@ -13,10 +13,7 @@ from atc_py.diag import BROKEN_INVARIANT, AtcError, Diagnostic, Place
 from atc_py.ir.graph import Graph
 from atc_py.ir.nodes import Node, Return, Value
 from atc_py.ir.phases import Phase
-from atc_py.ir.signature import (
-    OperatorRow,
-    Signature,
-)
+from atc_py.ir.signature import Signature
 from atc_py.ir.structure import (
     Finding,
     check_cycles,
@@ -28,24 +25,10 @@ from atc_py.ir.structure import (
     is_sound,
 )
 from atc_py.ir.types import TensorType
+from atc_py.target.row import TargetOp
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import why_impossible
 from atc_py.text import Text, verbatim
-
-
-def _any_dtypes(_node: Node) -> Text | None:
-    """Accept every node."""
-    return None
-
-
-def _any_storage(_node: Node) -> Text | None:
-    """Accept every node."""
-    return None
-
-
-def _any_places(_graph: Graph) -> tuple[Finding, ...]:
-    """Accept every plan, and a missing one."""
-    return ()
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -61,10 +44,10 @@ class Rules(msgspec.Struct, frozen=True):
             where nothing else is wrong.
     """
 
-    rows: Callable[[str], OperatorRow | None]
-    dtypes_ok: Callable[[Node], Text | None] = _any_dtypes
-    storage_ok: Callable[[Node], Text | None] = _any_storage
-    unsound_places: Callable[[Graph], Iterable[Finding]] = _any_places
+    rows: Callable[[str], TargetOp | None]
+    dtypes_ok: Callable[[Node], Text | None] = lambda _node: None
+    storage_ok: Callable[[Node], Text | None] = lambda _node: None
+    unsound_places: Callable[[Graph], Iterable[Finding]] = lambda _graph: ()
 
 
 def verify_graph(graph: Graph, rules: Rules) -> None:
@@ -123,7 +106,6 @@ class _Subject:
         self.unfit: set[Node] = set()
 
     def values_of(self, types: Collection[TensorType]) -> Iterable[Value]:
-        """The values that have one of `types`."""
         return [value for value in self.values if value.type in types] if types else ()
 
 
@@ -135,7 +117,6 @@ def _check_structure(subject: _Subject) -> Iterator[Finding]:
 
 
 def _check_signatures(subject: _Subject) -> Iterator[Finding]:
-    """Yield faults of nodes whose operator, operands or attributes the target lacks."""
     for node in subject.graph.nodes:
         signature = subject.signatures[node.op]
         if signature is None:
@@ -168,7 +149,6 @@ def _check_types(subject: _Subject) -> Iterator[Finding]:
 
 
 def _check_engines(subject: _Subject) -> Iterator[Finding]:
-    """Yield nodes without an engine, or with dtypes that their engine does not take."""
     for node in subject.graph.nodes:
         if node.engine is None:
             text = Text("a node of phase {phase} must have an engine, found none")
@@ -189,7 +169,6 @@ def _check_formats(subject: _Subject) -> Iterator[Finding]:
 
 
 def _check_storage(subject: _Subject) -> Iterator[Finding]:
-    """Yield values whose storage does not accept their type."""
     reasons = {
         kind: why_impossible(kind.dims, kind.format, kind.storage)
         for kind in subject.types
@@ -203,7 +182,6 @@ def _check_storage(subject: _Subject) -> Iterator[Finding]:
 
 
 def _check_conversions(subject: _Subject) -> Iterator[Finding]:
-    """Yield faults of operands not stored as taken, and of outputs not stored in rows."""
     for node in subject.graph.nodes:
         message = subject.rules.storage_ok(node)
         if message is not None:

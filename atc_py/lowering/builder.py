@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.diag import BAD_NODE, UNSUPPORTED_FORM, AtcError, Place
 from atc_py.ir import AttrValue, ConstData, DenseConst, Graph, Origin, TensorType, Value
 from atc_py.lowering.scope import Scope
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims, Shape, broadcast_dims, element_count
+from atc_py.tensor.shapes import Dims, Shape, broadcast_dims, element_count, normalize_axis
 from atc_py.text import Text, verbatim
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 
 class LoweringWork(Protocol):
@@ -50,11 +49,9 @@ class Builder:
         self._origins = (Origin(node.index, node.name, node.replaces or node.op_type),)
 
     def with_node(self, node: SourceNode) -> Builder:
-        """A builder for `node` that adds to the same graph."""
         return Builder(self._work, self.scope, node)
 
     def with_scope(self, scope: Scope) -> Builder:
-        """A builder for the same node that finds values in another scope."""
         return Builder(self._work, scope, self.node)
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
@@ -64,11 +61,7 @@ class Builder:
     # Inputs and outputs of the source node ----------------------------------------------------
 
     def source(self, position: int) -> SourceTensor:
-        """The source input at `position`.
-
-        Raises:
-            AtcError: BAD_NODE when it is absent.
-        """
+        """The source input at `position`; BAD_NODE when it is absent."""
         value = self.optional_source(position)
         if value is None:
             raise self.bad(
@@ -78,15 +71,12 @@ class Builder:
         return value
 
     def optional_source(self, position: int) -> SourceTensor | None:
-        """The source input at `position`, or None when it is absent."""
         return self.node.inputs[position] if position < len(self.node.inputs) else None
 
     def input(self, position: int) -> Value:
-        """The target value of a required input."""
         return self.value(self.source(position))
 
     def optional_input(self, position: int) -> Value | None:
-        """The target value of an optional input, or None when it is absent."""
         source = self.optional_source(position)
         return None if source is None else self.value(source)
 
@@ -122,7 +112,6 @@ class Builder:
         return TensorType(output.required_dtype, output.required_dims)
 
     def wants_output(self, position: int) -> bool:
-        """True if the node has an output at `position`."""
         return position < len(self.node.outputs) and self.node.outputs[position] is not None
 
     def is_computed(self, position: int) -> bool:
@@ -153,6 +142,76 @@ class Builder:
             )
         return source.const.numpy()
 
+    def numbers(self, position: int, name: str) -> tuple[int, ...] | None:
+        """A constant input as integers, or None when it is absent.
+
+        Raises:
+            AtcError: UNSUPPORTED_FORM when it is computed at run time.
+        """
+        array = self.constant_input(position, name)
+        return None if array is None else tuple(int(number) for number in array.reshape(-1))
+
+    # Attributes of the source node -------------------------------------------------------------
+
+    def integer(self, name: str, default: int) -> int:
+        """The integer attribute `name`, or `default` when it is not set.
+
+        Raises:
+            AtcError: BAD_NODE where it is of another type, as for the other attributes.
+        """
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, int):
+            raise self._of_wrong_type(name, Text("an integer"))
+        return value
+
+    def flag(self, name: str) -> bool:
+        return self.integer(name, 0) != 0
+
+    def number(self, name: str, default: float) -> float:
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, int | float):
+            raise self._of_wrong_type(name, Text("a number"))
+        return float(value)
+
+    def string(self, name: str, default: str) -> str:
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, str):
+            raise self._of_wrong_type(name, Text("a string"))
+        return value
+
+    def optional_integers(self, name: str) -> tuple[int, ...] | None:
+        value = self.node.attributes.get(name)
+        if value is None:
+            return None
+        numbers = value if isinstance(value, tuple) else (None,)
+        integers = tuple(item for item in numbers if isinstance(item, int))
+        if len(integers) != len(numbers):
+            raise self._of_wrong_type(name, Text("a list of integers"))
+        return integers
+
+    def integers(self, name: str, default: tuple[int, ...], count: int) -> tuple[int, ...]:
+        value = self.optional_integers(name)
+        if value is None:
+            return default
+        if len(value) != count:
+            text = Text("takes {count} numbers in {name}, found {n}: {found}")
+            values = {"count": count, "n": len(value), "found": list(value)}
+            raise self.bad(text.with_values(name=name, **values), f"attribute {name}")
+        return value
+
+    def _of_wrong_type(self, name: str, wanted: Text) -> AtcError:
+        kind = type(self.node.attributes[name]).__name__
+        text = Text("takes {wanted} as {name}, found {found}")
+        values = {"wanted": wanted, "name": name, "found": kind}
+        return self.bad(text.with_values(**values), f"attribute {name}")
+
+    def axis(self, axis: int, rank: int, field: str = "attribute axis") -> int:
+        """`axis` from the front; BAD_NODE at `field` when it is outside the rank."""
+        try:
+            return normalize_axis(axis, rank)
+        except ValueError as error:
+            raise self.bad(Text("{error}", error=error), field) from None
+
     # Nodes and constants ----------------------------------------------------------------------
 
     def op(
@@ -173,28 +232,21 @@ class Builder:
         outputs: Sequence[tuple[str, TensorType]],
         attributes: Mapping[str, AttrValue] | None = None,
     ) -> tuple[Value, ...]:
-        """A new target node with several outputs."""
         node = self.graph.add_node(name, inputs, outputs, attributes, self._origins)
         return node.outputs
 
     def const(self, label: str, data: ConstData | npt.NDArray[np.generic]) -> Value:
         """A new constant called after the source output and `label`."""
-        import numpy as np
-
         held = DenseConst(data) if isinstance(data, np.ndarray) else data
         return self.graph.constant(f"{self.output_name(0)}.{label}", held)
 
     def cast(self, x: Value, dtype: DType, label: str | None = None) -> Value:
-        """`x` in another dtype; `x` itself where it has it."""
         if x.type.dtype is dtype:
             return x
         label = label or f"{x.name}.{dtype.value}"
         return self.op("Cast", [x], x.type.with_dtype(dtype), {"dst_type": dtype}, label)
 
     def reshape(self, x: Value, shape: Shape, label: str | None = None) -> Value:
-        """`x` under another shape."""
-        import numpy as np
-
         target = self.const("shape", np.array(shape, dtype=np.int64))
         # A dim of 0 is meant: nothing is left of the forms in which it is not.
         attributes: dict[str, AttrValue] = {"allowzero": 1} if 0 in shape else {}
@@ -202,9 +254,6 @@ class Builder:
         return self.op("Reshape", [x, target], type_, attributes, label)
 
     def flat(self, x: Value) -> Value:
-        """`x` as a vector."""
-        import numpy as np
-
         if not x.type.is_open:
             return self.reshape(x, (element_count(x.type.shape),), "flat")
         all_that_is_there = self.const("vector", np.array([-1], dtype=np.int64))
@@ -220,8 +269,6 @@ class Builder:
 
     def shape_of(self, x: Value) -> Value:
         """The dims of `x`, an int64 vector; a constant where they are known."""
-        import numpy as np
-
         if not x.type.is_open:
             return self.const(f"{x.name}.shape", np.array(x.type.shape, dtype=np.int64))
         type_ = TensorType(DType.INT64, (x.type.rank,))
@@ -249,7 +296,6 @@ class Builder:
     # Refusals ---------------------------------------------------------------------------------
 
     def place(self, field: str | None = None) -> Place:
-        """The location of the source node."""
         node = self.node
         return Place(self._work.file, node.index, node.name, node.op_type, field)
 

@@ -1,21 +1,16 @@
 """Nodes that cut, split or pad by numbers that only the run knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_string
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.operands import numbers_of
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 _PAD_MODES = ("constant", "reflect", "edge")
 
@@ -23,11 +18,7 @@ _STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
 
 
 def check_pad_mode(b: Builder, mode: str) -> None:
-    """Refuse a mode of Pad that the target does not have.
-
-    Raises:
-        AtcError: UNSUPPORTED_FORM.
-    """
+    """Refuse a mode of Pad that the target does not have; UNSUPPORTED_FORM."""
     if mode not in _PAD_MODES:
         text = Text("mode must be one of {known}, found {found}")
         raise b.unsupported(
@@ -39,7 +30,7 @@ def check_pad_mode(b: Builder, mode: str) -> None:
 
 def pad_computed(b: Builder) -> Value:
     """PadV3 with the node's own pads: all begins first, then all ends."""
-    mode = get_string(b, "mode", "constant")
+    mode = b.string("mode", "constant")
     check_pad_mode(b, mode)
     fill = b.constant_input(2, "constant_value")
     if b.optional_source(3) is not None or (fill is not None and fill.any()):
@@ -53,13 +44,10 @@ def pad_computed(b: Builder) -> Value:
 
 def crop(b: Builder, x: Value, pads: Sequence[int]) -> Value:
     """PadV3 of `x`, dims of which are open, with pads all of which take elements away."""
-    import numpy as np
-
     return _padded(b, x, b.const("crop", np.array(pads, dtype=np.int64)), "constant", "cropped")
 
 
 def _padded(b: Builder, x: Value, pads: Value, mode: str, label: str | None = None) -> Value:
-    """PadV3 with pads in ONNX's order."""
     result = b.output_type() if label is None else TensorType(x.type.dtype, (None,) * x.type.rank)
     attributes: dict[str, AttrValue] = {"mode": mode, "paddings_contiguous": False}
     return b.op("PadV3", [x, pads], result, attributes, label)
@@ -67,8 +55,6 @@ def _padded(b: Builder, x: Value, pads: Value, mode: str, label: str | None = No
 
 def slice_computed(b: Builder) -> Value:
     """StridedSliceV2 with the node's own bounds."""
-    import numpy as np
-
     axes, steps = b.optional_input(_AXES), b.optional_input(_STEPS)
     if axes is None:
         (count,) = b.source(_STARTS).shape
@@ -87,10 +73,8 @@ def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
 
     With a negative step ONNX begins at the front then, and numpy's slicing has nothing.
     """
-    import numpy as np
-
     given = b.optional_source(_STEPS)
-    known = None if given is not None and given.const is None else numbers_of(b, _STEPS, "steps")
+    known = None if given is not None and given.const is None else b.numbers(_STEPS, "steps")
     if given is None or (known is not None and min(known, default=1) > 0):
         return starts
     first = b.optional_source(_STARTS)
@@ -115,8 +99,6 @@ def split_computed(b: Builder, x: Value, axis: int) -> list[Value]:
 
     That dim is the axis' divided by the number of parts, rounded up.
     """
-    import numpy as np
-
     count = len(b.node.outputs)
     axes = b.const("axis", np.array([axis], dtype=np.int64))
     number = b.const("parts", np.array([count], dtype=np.int64))

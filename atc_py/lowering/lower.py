@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from atc_py.diag import BAD_SPEC, INTERNAL, AtcError, Place, Sink
 from atc_py.ir import AttrValue, ConstData, Graph, Node, Phase, Signature, TensorType, Value
@@ -71,7 +72,6 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
 
 @cache
 def _signature(op: str) -> Signature | None:
-    """The signature of a target operator, or None where there is none of this name."""
     row = find_operator(op)
     return None if row is None else Signature(row)
 
@@ -93,8 +93,6 @@ def _renamed(spec: OpSpec, target: Target, b: Builder) -> dict[str, AttrValue]:
 
 def _default(spec: OpSpec, name: str, opset: int) -> DefaultValue | None:
     """The default of an attribute; a float is rounded as a file would hold it."""
-    import numpy as np
-
     declared = spec.attribute(name)
     value = None if declared is None else declared.default_at(opset)
     return float(np.float32(value)) if isinstance(value, float) else value
@@ -177,7 +175,6 @@ def _with_typed_outputs(node: SourceNode) -> SourceNode:
 
 
 def _needs_dims(builder: Builder, error: OpenShapeError) -> AtcError:
-    """The node cannot be lowered where only the run knows its shapes."""
     text = Text("{why}, which only the run would know; on the device the node needs them fixed")
     return builder.unsupported(
         text.with_values(why=error),

@@ -74,7 +74,6 @@ def pooled(b: Builder, pool: PoolForm, x: Value | None = None, label: str | None
 
 @performs("pool-as-images")
 def _as_images(b: Builder, x: Value, pool: PoolForm, label: str | None) -> Value:
-    """A pool of a signal or a volume."""
     shape = closed_shape(b.source(0).required_dims)
     batch, channels, *dims = shape
     sizes = pool.outputs(tuple(dims))

@@ -6,6 +6,8 @@ results are cast back. A dtype `beyond` the list is taken by the rewrite that is
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from atc_py.ir import Value
 from atc_py.lowering.builder import Builder
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
@@ -65,7 +67,6 @@ def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceTensor, SourceTe
 
 
 def _carried(value: SourceTensor, carrier: DType) -> SourceTensor:
-    """A tensor like `value` in the dtype that carries it."""
     return SourceTensor(f"{value.name}.{carrier.value}", carrier.value, value.dims)
 
 
@@ -90,8 +91,6 @@ def _reshape_instead(b: Builder) -> Sequence[Value]:
     result = b.output_type()
     if result.dims.count(None) != 1 or 0 in result.dims:
         return [b.reshape(b.input(0), result.shape)]
-    import numpy as np
-
     wanted = [-1 if dim is None else dim for dim in result.dims]
     shape = b.const("shape", np.array(wanted, dtype=np.int64))
     return [b.op("Reshape", [b.input(0), shape], result)]

@@ -19,7 +19,6 @@ _PYTHON: dict[AttributeType, tuple[type, ...]] = {
 
 
 def find_problems(spec: OpSpec) -> Iterator[Problem]:
-    """The problems of a `spec` whose types are right."""
     yield from _opsets(spec)
     yield from _operands(spec)
     yield from _attributes(spec)
@@ -29,7 +28,6 @@ def find_problems(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _opsets(spec: OpSpec) -> Iterator[Problem]:
-    """Yield problems unless there are opsets in ascending order, or `custom: true`."""
     if spec.custom and spec.opsets:
         yield Problem(
             ("opsets",), Text("a custom operator has no opsets"), Text("delete one"), key=True
@@ -77,7 +75,6 @@ def _operands(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _variadic(path: DataPath, row: OperandSpec, rows: Sequence[OperandSpec]) -> Iterator[Problem]:
-    """Yield problems of a variadic operand: it takes all other inputs, so these must be certain."""
     if not row.variadic:
         return
     later = rows[rows.index(row) + 1 :]
@@ -164,7 +161,6 @@ def _attributes(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _values(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
-    """Yield defaults and allowed values of another type than the attribute."""
     given: list[tuple[DataPath, Value | None, AttributeType]] = [
         ((*path, "default"), row.default, row.type),
         ((*path, "listed_default"), row.listed_default, row.type),
@@ -236,7 +232,6 @@ def _deviations(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _repeated_names(path: DataPath, names: Sequence[str]) -> Iterator[Problem]:
-    """Yield names that occur twice; each is an item of the list at `path`, or the item's `name`."""
     for position, name in enumerate(names):
         if name in names[:position]:
             message = Text("{name} occurs twice in {path}", name=name, path=path[-1])

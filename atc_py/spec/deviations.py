@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, Union
 
 import msgspec
 
-import atc_py.spec.rules  # noqa: F401  (its rules are those of deviations, too)
-from atc_py.spec.rule import Bilingual, Number, Rule, SpecStruct, Text
+from atc_py.spec.rule import (
+    Bilingual,
+    Number,
+    OfAttribute,
+    OfPair,
+    OfTensor,
+    Rule,
+    SpecStruct,
+    Text,
+    kinds_in,
+)
+from atc_py.spec.rules import Constraint
 
 
 class AnyAttrGiven(Rule, frozen=True, kw_only=True):
@@ -18,122 +28,98 @@ class AnyAttrGiven(Rule, frozen=True, kw_only=True):
     attributes: tuple[Text, ...]
 
 
-class AnyOperandGiven(Rule, frozen=True, kw_only=True):
+class AnyOperandGiven(OfPair, frozen=True, kw_only=True):
     """The node uses one of the two operands, or both."""
 
-    tensor: Text
-    other: Text
 
-
-class AttrAbsent(Rule, frozen=True, kw_only=True):
+class AttrAbsent(OfAttribute, frozen=True, kw_only=True):
     """The attribute is not set."""
 
-    attribute: Text
 
-
-class AttrRepeats(Rule, frozen=True, kw_only=True):
+class AttrRepeats(OfAttribute, frozen=True, kw_only=True):
     """The attribute is not set, or lists these texts in turn, in any case of letters."""
 
-    attribute: Text
     values: tuple[Text, ...]
 
 
-class AttrTruncatesToNonzero(Rule, frozen=True, kw_only=True):
+class AttrTruncatesToNonzero(OfAttribute, frozen=True, kw_only=True):
     """The attribute is not set, or another number than 0 without its fraction."""
 
-    attribute: Text
 
-
-class IndicesWithinDepth(Rule, frozen=True, kw_only=True):
+class IndicesWithinDepth(OfPair, frozen=True, kw_only=True):
     """Every value of the tensor is in [-depth, depth - 1], the depth being the value of `other`."""
 
-    tensor: Text
-    other: Text
 
-
-class LargeWindowUnpadded(Rule, frozen=True, kw_only=True):
+class LargeWindowUnpadded(OfAttribute, frozen=True, kw_only=True):
     """A window of more than 255 elements, or with a stride above 63, has no explicit pads."""
 
-    attribute: Text
 
-
-class LargeWindowValid(Rule, frozen=True, kw_only=True):
+class LargeWindowValid(OfAttribute, frozen=True, kw_only=True):
     """A window of more than 255 elements, or with a stride above 63, has no other pads and overhang.
 
     Neither an auto_pad of SAME pads the tensor, nor does ceil_mode add a window.
     """
 
-    attribute: Text
     tensor: Text
 
 
-class NoneBeforeSets(Rule, frozen=True, kw_only=True):
+class NoneBeforeSets(OfAttribute, frozen=True, kw_only=True):
     """No node of the operator before this one in the model sets `attribute`.
 
     It may where this one sets it, too, or where one of them, or this one, sets `along`.
     """
 
-    attribute: Text
     along: Text
 
 
-class NormsNotZero(Rule, frozen=True, kw_only=True):
+class NormsNotZero(OfAttribute, frozen=True, kw_only=True):
     """No run of the tensor's elements along the attribute's axis has zeros alone."""
 
-    attribute: Text
     tensor: Text
 
 
-class OneAxisFrom(Rule, frozen=True, kw_only=True):
+class OneAxisFrom(OfAttribute, frozen=True, kw_only=True):
     """Of the axes from the attribute's on, none but one has another length than 1.
 
     That one is the axis that the attribute names, and `default` where it is not set.
     """
 
-    attribute: Text
     tensor: Text
     default: int
 
 
-class OperandNotGiven(Rule, frozen=True, kw_only=True):
+class OperandNotGiven(OfTensor, frozen=True, kw_only=True):
     """The node does not use the input or output."""
 
-    tensor: Text
 
-
-class OuterDimsKept(Rule, frozen=True, kw_only=True):
+class OuterDimsKept(OfTensor, frozen=True, kw_only=True):
     """A Resize keeps the first two dims of the tensor."""
 
-    tensor: Text
 
-
-class OutputShapeFromPads(Rule, frozen=True, kw_only=True):
+class OutputShapeFromPads(OfAttribute, frozen=True, kw_only=True):
     """The attribute is what windows cover, less the pads, where auto_pad is written as NOTSET."""
 
-    attribute: Text
     tensor: Text
     other: Text
 
 
-class OutputShapePadsEvenly(Rule, frozen=True, kw_only=True):
+class OutputShapePadsEvenly(OfAttribute, frozen=True, kw_only=True):
     """The attribute, if it is set, is less than what all windows cover by even numbers.
 
     Nodes that write auto_pad as NOTSET are another rule's.
     """
 
-    attribute: Text
     tensor: Text
     other: Text
 
 
-class PartsEven(Rule, frozen=True, kw_only=True):
+class PartsEven(OfTensor, frozen=True, kw_only=True):
     """The outputs, which are parts of the tensor along the axis `along`, have one length."""
 
-    tensor: Text
     along: Text
 
 
-class ResizedByKernel(Rule, frozen=True, kw_only=True):
+class ResizedByKernel(OfTensor, frozen=True, kw_only=True):
     """Each element of a Resize of images is taken from where the kernel of CANN takes it.
 
     Attributes:
@@ -143,57 +129,50 @@ class ResizedByKernel(Rule, frozen=True, kw_only=True):
         ties: which of two elements the kernel takes with align_corners, midway between them.
     """
 
-    tensor: Text
     halves: tuple[Text, ...]
     ties: Literal["even", "upper"]
 
 
-class RowsWithinColumns(Rule, frozen=True, kw_only=True):
+class RowsWithinColumns(OfTensor, frozen=True, kw_only=True):
     """The tensor, a matrix, has as many columns as rows, or more."""
 
-    tensor: Text
 
-
-class SamePaddingNone(Rule, frozen=True, kw_only=True):
+class SamePaddingNone(OfAttribute, frozen=True, kw_only=True):
     """An auto_pad of SAME adds nothing for windows of `attribute` on the tensor."""
 
-    attribute: Text
     tensor: Text
 
 
-class SetsAsBefore(Rule, frozen=True, kw_only=True):
+class SetsAsBefore(OfAttribute, frozen=True, kw_only=True):
     """A node that sets `along` sets `attribute` if one of the operator before it does."""
 
-    attribute: Text
     along: Text
 
 
-class SmallWindowsBeginInside(Rule, frozen=True, kw_only=True):
+class SmallWindowsBeginInside(OfAttribute, frozen=True, kw_only=True):
     """The same of windows of at most 255 elements, with strides of at most 63."""
 
-    attribute: Text
     tensor: Text
 
 
-class ValuesWithin(Rule, frozen=True, kw_only=True):
+class ValuesWithin(OfTensor, frozen=True, kw_only=True):
     """Every value of the tensor is between two bounds, both included; NaN counts as one that is."""
 
-    tensor: Text
     range: tuple[Number, Number]
 
 
-class WindowsBeginInside(Rule, frozen=True, kw_only=True):
+class WindowsBeginInside(OfAttribute, frozen=True, kw_only=True):
     """With ceil_mode, no window of `attribute` on signals or images begins after the tensor."""
 
-    attribute: Text
     tensor: Text
 
 
 if TYPE_CHECKING:
     DeviationRule: TypeAlias = Rule
 else:
-    DeviationRule = Union[tuple(Rule.__subclasses__())]  # noqa: UP007  (no form with | takes them all)
-"""Any rule that a deviation may ask: those of the list, all loaded by now, and those above."""
+    _KINDS = (Constraint, *kinds_in(globals()))
+    DeviationRule = Union[_KINDS]  # noqa: UP007  (no form with | takes them all)
+"""Any rule that a deviation may ask: those of the list, and those above."""
 
 
 _Slug: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*\Z")]
@@ -250,7 +229,6 @@ class Deviation(SpecStruct, frozen=True, kw_only=True):
     line: int = msgspec.field(default=0, name="@line")
 
     def certainty(self, edition: int) -> Certainty | None:
-        """The certainty that an edition has it; None if it does not."""
         if edition in self.proven:
             return Certainty.PROVEN
         return Certainty.INFERRED if edition in self.inferred else None

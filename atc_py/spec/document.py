@@ -144,7 +144,6 @@ class _Merger:
         return items
 
     def _constraints(self) -> list[dict[str, Any]]:
-        """The rules inherited that are not dropped, then the own ones."""
         dropped = self._own.data.get("dropped_rules", [])
         unused = set(range(len(dropped)))
         rules: list[dict[str, Any]] = []
@@ -160,7 +159,6 @@ class _Merger:
         return rules
 
     def _without(self, other: dict[str, Any], own: dict[str, Any], at: DataPath) -> dict[str, Any]:
-        """`other` without the keys that `own` leaves out."""
         left_out = own.get("without", [])
         for key in left_out:
             if key not in other:

@@ -7,72 +7,58 @@ both become rules, so that later code only reads rules.
 from collections.abc import Iterator
 
 from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec, Value
-from atc_py.spec.rule import Level, Number, Rule, Scalar
+from atc_py.spec.rule import Level, Number, OfAttribute, OfPair, OfTensor, Rule, Scalar
 from atc_py.spec.rules import AttrEachInRange, AttrOneOf, DtypeExcluded, RankInRange
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
 
-class DtypeListed(Rule, frozen=True, kw_only=True):
+class DtypeListed(OfTensor, frozen=True, kw_only=True):
     """The tensor has one of these dtypes, or the precision mode may give it one of them."""
 
-    tensor: str
     dtypes: tuple[DType, ...]
 
 
-class DtypeSame(Rule, frozen=True, kw_only=True):
+class DtypeSame(OfPair, frozen=True, kw_only=True):
     """The tensor has the dtype of `other`, or the precision mode gives both the same.
 
     Operands of an integer layer have dtypes of their own.
     """
 
-    tensor: str
-    other: str
 
-
-class DtypeQuantized(Rule, frozen=True, kw_only=True):
+class DtypeQuantized(OfTensor, frozen=True, kw_only=True):
     """The tensor has this dtype where the node is an integer layer."""
 
-    tensor: str
     dtype: DType
 
 
-class RankIs(Rule, frozen=True, kw_only=True):
+class RankIs(OfTensor, frozen=True, kw_only=True):
     """The tensor has this rank."""
 
-    tensor: str
     rank: int
 
 
-class OperandAbsent(Rule, frozen=True, kw_only=True):
+class OperandAbsent(OfTensor, frozen=True, kw_only=True):
     """The input or output, which is not supported yet, is not used."""
 
-    tensor: str
 
-
-class OperandPresent(Rule, frozen=True, kw_only=True):
+class OperandPresent(OfTensor, frozen=True, kw_only=True):
     """The input or output, which is not optional, is present."""
 
-    tensor: str
 
-
-class AttrInRange(Rule, frozen=True, kw_only=True):
+class AttrInRange(OfAttribute, frozen=True, kw_only=True):
     """The attribute is between two bounds, both included."""
 
-    attribute: str
     range: tuple[Number, Number]
 
 
-class AttrPresent(Rule, frozen=True, kw_only=True):
+class AttrPresent(OfAttribute, frozen=True, kw_only=True):
     """The attribute, which is required, is set."""
 
-    attribute: str
 
-
-class AttrAtDefault(Rule, frozen=True, kw_only=True):
+class AttrAtDefault(OfAttribute, frozen=True, kw_only=True):
     """The attribute, which is not supported yet, is not set to anything but its default."""
 
-    attribute: str
     default: Value | None
 
 

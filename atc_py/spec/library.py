@@ -135,14 +135,12 @@ class Library:
         return tuple(spec.op for spec in specs if spec is not None)
 
     def all(self) -> tuple[OpSpec, ...]:
-        """Every specification, by operator."""
         specs = {spec.op: spec for spec in (self._below.all() if self._below is not None else ())}
         own = [spec for stem in self._index() if (spec := self._load(stem)) is not None]
         specs.update((spec.op, spec) for spec in own)
         return tuple(sorted(specs.values(), key=lambda spec: (folded(spec.op), spec.op)))
 
     def _add_files(self, contents: FolderContents, below: Library) -> None:
-        """Fill the library with files that are read already."""
         self._entries = {}
         for path, spec in ((file.path, file.spec) for file in contents.files):
             group = path.parent.name
@@ -154,7 +152,6 @@ class Library:
             self._loaded[path.stem] = mine
 
     def _replaces(self, entry: IndexEntry) -> bool:
-        """True if an own specification overrides one of a lower library."""
         own = self._load(entry.stem)
         if own is None or self._below is None:
             return False
@@ -237,9 +234,5 @@ def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
 
 
 def all_specs() -> tuple[OpSpec, ...]:
-    """Every specification of the first list, by operator.
-
-    Raises:
-        AtcError: BAD_SPEC where a file has a fault.
-    """
+    """Every specification of the first list, by operator; BAD_SPEC where a file has a fault."""
     return library().all()

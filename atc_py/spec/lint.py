@@ -244,7 +244,6 @@ def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
 
 
 def _example(spec: OpSpec) -> Iterator[Problem]:
-    """Yield names of the example that the operator does not have."""
     inputs = [row.name for row in spec.inputs]
     attributes = [row.name for row in spec.attributes]
     for key, given, known in (
@@ -261,7 +260,6 @@ def _example(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
-    """Yield listed opsets at which ONNX does not have the operator."""
     early: list[int] = []
     late: list[int] = []
     for position, opset in enumerate(spec.opsets if versions else ()):
@@ -284,7 +282,6 @@ def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
 
 
 def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
-    """Yield rows whose names ONNX's operator does not have at the opsets stated."""
     sections: dict[str, Sequence[OperandSpec | AttributeSpec]] = {
         "inputs": spec.inputs,
         "outputs": spec.outputs,

@@ -62,22 +62,16 @@ def _file() -> _File:
 
 
 def editions() -> tuple[Edition, ...]:
-    """The editions, oldest first."""
     return _file().editions
 
 
 def generations() -> tuple[Generation, ...]:
-    """The generations, oldest first."""
     return _file().generations
 
 
 @cache
 def find_generation(major: int) -> Generation:
-    """A generation by its number.
-
-    Raises:
-        AtcError: BAD_OPTION where its sources are not known.
-    """
+    """A generation by its number; BAD_OPTION where its sources are not known."""
     for generation in generations():
         if generation.major == major:
             return generation
@@ -103,7 +97,6 @@ class OperatorList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def folder(self) -> Path:
-        """The folder of its files."""
         return op_specs_dir() / self.name
 
 
@@ -112,7 +105,6 @@ ready_for_threads(OperatorList)
 
 @cache
 def operator_lists() -> tuple[OperatorList, ...]:
-    """Every list, the earliest first."""
     path = op_specs_dir() / "lists.yaml"
     return msgspec.convert(kept_document(path)["lists"], tuple[OperatorList, ...])
 
@@ -123,11 +115,7 @@ def list_names() -> tuple[str, ...]:
 
 
 def find_list(name: str) -> OperatorList:
-    """The list called `name`.
-
-    Raises:
-        AtcError: BAD_OPTION where there is none.
-    """
+    """The list called `name`; BAD_OPTION where there is none."""
     lists = {entry.name: entry for entry in operator_lists()}
     if name not in lists:
         close = nearest(name, dict.fromkeys(list_names()), 1)

@@ -89,7 +89,6 @@ def kept_document(path: Path) -> Any:
 
 
 def _entry(place: Path, path: Path) -> _Entry | None:
-    """The entry at `place` if there is one, of the file at `path`, that counts."""
     try:
         entry = msgspec.msgpack.decode(place.read_bytes(), type=_Entry)
         current = all(Path(file).read_bytes() == text for file, text in entry.texts.items())
@@ -224,7 +223,6 @@ def _remember_lines(document: Document) -> None:
 
 
 def problem_at(document: Document, problem: Problem, code: Code = BAD_SPEC) -> Diagnostic:
-    """A problem with its place."""
     mark = document.mark(problem.path, key=problem.key)
     place = Place(mark.file or document.file, line=mark.line, column=mark.column)
     return code.diagnostic(problem.message, place=place, help=problem.help)

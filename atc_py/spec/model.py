@@ -375,5 +375,4 @@ def compressed(numbers: tuple[int, ...]) -> str:
 
 
 def _is_within(since: int | None, opset: int, until: int | None) -> bool:
-    """True if `opset` is between two bounds, either of which may be open."""
     return (since is None or since <= opset) and (until is None or opset <= until)

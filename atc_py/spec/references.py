@@ -198,7 +198,6 @@ def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
 
 
 def _typed(spec: OpSpec, path: DataPath, rule: Rule, name: str) -> Iterator[Problem]:
-    """Yield a problem unless attribute `name` has a type that the rule is for."""
     row = spec.attribute(name)
     if row is None or isinstance(rule, _OF_ANY_TYPE):
         return
@@ -218,7 +217,6 @@ def _typed(spec: OpSpec, path: DataPath, rule: Rule, name: str) -> Iterator[Prob
 
 
 def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator[Problem]:
-    """Yield a problem unless the layouts of `tensors` have the letter `dim`."""
     for tensor in tensors:
         operand = spec.operand(tensor)
         if operand is None:

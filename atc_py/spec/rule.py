@@ -1,6 +1,7 @@
 """Facts of every rule beside its arguments: level, conditions, place."""
 
 import re
+from collections.abc import Mapping
 from enum import Enum
 from typing import Annotated, TypeAlias
 
@@ -179,3 +180,27 @@ class Rule(SpecStruct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of)
             for name in self.__struct_fields__
             if name not in Rule.__struct_fields__
         }
+
+
+class OfAttribute(Rule, frozen=True, kw_only=True):
+    """A rule on an attribute."""
+
+    attribute: Text
+
+
+class OfTensor(Rule, frozen=True, kw_only=True):
+    """A rule on the tensors of an input or output."""
+
+    tensor: Text
+
+
+class OfPair(OfTensor, frozen=True, kw_only=True):
+    """A rule on the tensors of two operands."""
+
+    other: Text
+
+
+def kinds_in(names: Mapping[str, object]) -> tuple[type[Rule], ...]:
+    """The rules that a module with these names defines, in order."""
+    kinds = (kind for kind in names.values() if isinstance(kind, type) and issubclass(kind, Rule))
+    return tuple(kind for kind in kinds if kind.__module__ == names["__name__"])

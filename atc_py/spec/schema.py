@@ -81,7 +81,6 @@ def _faults(document: Document) -> Iterator[Diagnostic]:
 
 
 def _faults_of_part(document: Document, path: str, value: Any, type_: Any) -> Iterator[Diagnostic]:
-    """Yield the faults of the value at `path`, one by one where it is a list."""
     kind = inspect.type_info(type_)
     if isinstance(kind, inspect.VarTupleType) and isinstance(value, list):
         (item_type, _) = get_args(type_)
@@ -112,7 +111,6 @@ def _faults_of_row(document: Document, path: str, value: Any, type_: Any) -> Ite
 
 
 def _refusal(value: Any, type_: Any) -> _Message | None:
-    """Msgspec's complaint if it cannot convert the value to the type."""
     try:
         msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
@@ -203,7 +201,6 @@ def _allowed_values(path: DataPath, data: Any) -> Text:
 
 
 def _types_at_step(kinds: list[inspect.Type], step: str | int, data: Any) -> list[inspect.Type]:
-    """The types that are allowed at `step` of a value with one of the types `kinds`."""
     inner: list[inspect.Type] = []
     for kind in _tagged_kinds(kinds, data):
         if isinstance(kind, inspect.StructType):

@@ -117,7 +117,6 @@ class _Reader:
         return mapping
 
     def _scalar(self, event: Any) -> bool | int | float | str:
-        """Text, a number or a boolean; only plain text can be other than text."""
         text = str(event.value)
         if _UNPRINTABLE.search(text):
             help_ = Text("write the text without escapes of control characters")

@@ -94,11 +94,12 @@ def _read(text: str, form: str) -> Mapping[SocFamily, tuple[Pair, ...]]:
                 raise ValueError(f"{text!r} names {word!r}, which is unknown or there twice")
             seen.add(family)
             if dtypes.strip() != _DECIDED_LATER:
-                found[family] = tuple(dict.fromkeys(_pairs(dtypes, form)))
+                found[family] = tuple(dict.fromkeys(pairs(dtypes, form)))
     return found
 
 
-def _pairs(dtypes: str, form: str) -> Iterator[Pair]:
+def pairs(dtypes: str, form: str) -> Iterator[Pair]:
+    """Yield the columns that a text describes, in columns of `form`."""
     if dtypes.strip() == _NO_KERNEL:
         return
     for piece in dtypes.replace("(", ")").split(")"):
@@ -118,7 +119,6 @@ def _columns(text: str) -> Iterator[Pair]:
 
 
 def _alternatives(word: str) -> tuple[DType, ...]:
-    """The dtypes that a word such as `i32|i64` stands for."""
     try:
         return tuple(_DTYPE_WORDS[part] for part in word.split("|"))
     except KeyError as fault:

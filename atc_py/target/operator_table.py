@@ -41,7 +41,6 @@ def _twins(columns: tuple[Column, ...]) -> Iterator[Column]:
 
 
 def _become(column: Column, dtype: DType) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
-    """The dtypes of `column` with `dtype` in place of float16."""
     inputs, outputs = (
         tuple(dtype if own is DType.FLOAT16 else own for own in side)
         for side in (column.inputs, column.outputs)
@@ -56,14 +55,12 @@ ROWS: Register[str, TargetOp] = Register(
 
 
 def operators() -> tuple[TargetOp, ...]:
-    """Every row, by name."""
     rows = map(find_operator, sorted(ROWS.all()))
     return tuple(row for row in rows if row is not None)
 
 
 @lru_cache(maxsize=1024)
 def find_operator(name: str) -> TargetOp | None:
-    """The row of the operator called `name`, or None; of listed modules it imports one."""
     row = ROWS.get(name)
     return None if row is None else with_bfloat16(row)
 

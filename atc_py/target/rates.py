@@ -48,5 +48,4 @@ _BY_ARCH = {
 
 
 def rates_of(soc: Soc) -> Rates:
-    """The rates of a SoC's cores."""
     return _BY_ARCH[soc.arch]

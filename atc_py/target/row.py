@@ -125,8 +125,7 @@ class TargetOp(msgspec.Struct, frozen=True):
             device, and of SoCs whose columns are not published.
         kernels: dtype combinations of the AI Core kernels by SoC family, as published; None where
             CANN's operator information has no entry of this name.
-        aicpu: what the AI CPU kernel takes: a dtype that all operands have, or a column where
-            they differ.
+        aicpu: dtype combinations of the AI CPU kernel.
         limits: bounds on attributes, or their values, outside which the AI Core kernel refuses the
             node.
         family: template family of its kernel stub; empty for LOCAL operators.
@@ -155,7 +154,7 @@ class TargetOp(msgspec.Struct, frozen=True):
     attributes: tuple[Attribute, ...] = ()
     columns: tuple[Column, ...] = ()
     kernels: Kernels | None = None
-    aicpu: tuple[DType | Column, ...] = ()
+    aicpu: tuple[Column, ...] = ()
     limits: tuple[Limit | Values, ...] = ()
     family: str = ""
     selects: bool = False
@@ -199,14 +198,6 @@ class TargetOp(msgspec.Struct, frozen=True):
         """
         return self.family in _ELEMENT_BY_ELEMENT
 
-    @property
-    def aicpu_columns(self) -> tuple[Column, ...]:
-        """Dtypes that the AI CPU kernel takes, as columns."""
-        return tuple(
-            taken if isinstance(taken, Column) else Column((taken,), (taken,))
-            for taken in self.aicpu
-        )
-
     def columns_on(self, soc: Soc) -> tuple[Column, ...]:
         """The dtype combinations of the AI Core kernel on `soc`, preferred ones first.
 
@@ -219,7 +210,6 @@ class TargetOp(msgspec.Struct, frozen=True):
         return _as_columns(published)
 
     def exists_on(self, soc: Soc) -> bool:
-        """True if `soc` has an AI Core kernel for it, or it needs none."""
         return not self.launches_kernel or bool(self.columns_on(soc))
 
     def takes_on(self, soc: Soc, dtype: DType) -> bool:
@@ -237,12 +227,10 @@ class TargetOp(msgspec.Struct, frozen=True):
         return self.kernels.published(soc.family)
 
     def attribute(self, name: str) -> Attribute | None:
-        """The attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
 
     @property
     def reads_numbers(self) -> bool:
-        """True if it reads one of its inputs as numbers."""
         return any(operand.value_depend for operand in self.inputs)
 
     def numbers_at(self, count: int) -> tuple[int, ...]:

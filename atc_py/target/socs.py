@@ -17,6 +17,8 @@ BS9SX2A, MC61AM21A, Hi3796CV300ES, SD3403, Ascend910_5591 and the SoCs without a
 (Ascend031, Ascend035).
 """
 
+from functools import partial
+
 from atc_py.diag import UNKNOWN_SOC, nearest
 from atc_py.system.structs import replace
 from atc_py.target.quant_rules import QuantRules, Requant
@@ -76,6 +78,28 @@ _V200 = replace(_V100, requant=Requant.FUSED)
 _LATER = replace(_V100, roll_back=0, requant=Requant.NONE, flat_slope=0.0)
 
 
+_published = partial(
+    Soc,
+    l0a_kib=64,
+    gm_padding=_PADDING,
+    conversion_fusion=True,
+    confusion_transpose=True,
+    cube_average_pools=True,
+)
+"""Make a row of a SoC of CANN; what differs is stated."""
+
+_later = partial(
+    _published,
+    cube_float32=True,
+    cube_hf32=True,
+    bfloat16=True,
+    fix_pipe=True,
+    quant_rules=_LATER,
+    fractal_copies=True,
+)
+"""Make a row of a SoC whose results leave the cube by a fix pipe."""
+
+
 def _a2(
     name: str, *, aicores: int, mhz: int, l2_kib: int = 196608, memory_gib: int | None = 64
 ) -> Soc:
@@ -84,7 +108,7 @@ def _a2(
     Cube and vector are cores of their own that meet in L2, so neither joins the other's launch.
     """
     family = SocFamily.ASCEND910_93 if "_93" in name else SocFamily.ASCEND910B
-    return Soc(
+    return _later(
         name=name,
         family=family,
         isa=Isa.V220,
@@ -94,39 +118,26 @@ def _a2(
         aicpus=4,
         mhz=mhz,
         l2_kib=l2_kib,
-        l0a_kib=64,
         l0c_kib=128,
         l1_kib=512,
         ub_kib=192,
         gm_read=32,
         gm_write=32,
         memory=None if memory_gib is None else memory_gib * _GIB,
-        cube_float32=True,
-        cube_hf32=True,
-        bfloat16=True,
-        fix_pipe=True,
         fix_pipe_functions=_RELUS,
         ub_fusion=False,
         requant=True,
         quant_int4=True,
-        quant_rules=_LATER,
-        fractal_copies=True,
         storage=_A2_STORAGE,
-        gm_padding=_PADDING,
-        conversion_fusion=True,
-        confusion_transpose=True,
-        cube_average_pools=True,
     )
 
 
-def _m200(
-    name: str, *, family: SocFamily, aicores: int, vector_cores: int, aicpus: int, mhz: int
-) -> Soc:
+def _m200(name: str, *, aicores: int, vector_cores: int, aicpus: int, mhz: int) -> Soc:
     """Make a row of the inference generation around Ascend310P; Ascend610 gives no int4."""
-    is_310p = family is SocFamily.ASCEND310P
-    return Soc(
+    is_310p = name != "Ascend610"
+    return _published(
         name=name,
-        family=family,
+        family=SocFamily.ASCEND310P if is_310p else SocFamily.ASCEND610,
         isa=Isa.V200,
         arch="dav-m200",
         aicores=aicores,
@@ -134,7 +145,6 @@ def _m200(
         aicpus=aicpus,
         mhz=mhz,
         l2_kib=16384,
-        l0a_kib=64,
         l0c_kib=256,
         l1_kib=1024,
         ub_kib=256,
@@ -145,27 +155,14 @@ def _m200(
         requant_s16=True,
         quant_int4=is_310p,
         storage=replace(_STORAGE, row_quants=_ROW_QUANTS) if is_310p else _STORAGE,
-        gm_padding=_PADDING,
         quant_rules=_V200,
         vector_mhz=1000,
         mixed_cores=is_310p,
-        conversion_fusion=True,
-        confusion_transpose=True,
-        cube_average_pools=True,
-    )
-
-
-def _310p(name: str, *, aicores: int, vector_cores: int, aicpus: int, mhz: int) -> Soc:
-    """Make a row of Ascend310P."""
-    family = SocFamily.ASCEND310P
-    return _m200(
-        name, family=family, aicores=aicores, vector_cores=vector_cores, aicpus=aicpus, mhz=mhz
     )
 
 
 def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> Soc:
-    """Make a row of the small inference generation around Ascend310B."""
-    return Soc(
+    return _later(
         name=name,
         family=SocFamily.ASCEND310B,
         isa=Isa.V300,
@@ -175,33 +172,21 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         aicpus=4,
         mhz=mhz,
         l2_kib=4096,
-        l0a_kib=64,
         l0c_kib=128,
         l1_kib=1024,
         ub_kib=248,
         gm_read=rate,
         gm_write=rate,
         memory=None if memory_gib is None else memory_gib * _GIB,
-        cube_float32=True,
-        cube_hf32=True,
-        bfloat16=True,
-        fix_pipe=True,
         fix_pipe_functions=_CLIPPED_RELUS,
         requant=True,
         quant_int4=True,
-        quant_rules=_LATER,
-        fractal_copies=True,
         storage=_FLOAT32_STORAGE,
-        gm_padding=_PADDING,
-        conversion_fusion=True,
-        confusion_transpose=True,
-        cube_average_pools=True,
     )
 
 
 def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
-    """Make a row of the first training generation."""
-    return Soc(
+    return _published(
         name=name,
         family=SocFamily.ASCEND910,
         isa=Isa.V100,
@@ -211,7 +196,6 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         aicpus=4,
         mhz=mhz,
         l2_kib=32768,
-        l0a_kib=64,
         l0c_kib=256,
         l1_kib=1024,
         ub_kib=256,
@@ -219,11 +203,7 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_write=32,
         deq_words=False,
         storage=_C04_STORAGE,
-        gm_padding=_PADDING,
         quant_rules=_V100,
-        conversion_fusion=True,
-        confusion_transpose=True,
-        cube_average_pools=True,
     )
 
 
@@ -251,7 +231,7 @@ _SIM = Soc(
     fractal_copies=True,
 )
 
-_M100 = Soc(
+_M100 = _published(
     name="Ascend310",
     family=SocFamily.ASCEND310,
     isa=Isa.V100,
@@ -261,7 +241,6 @@ _M100 = Soc(
     aicpus=4,
     mhz=680,
     l2_kib=8192,
-    l0a_kib=64,
     l0c_kib=256,
     l1_kib=1024,
     ub_kib=248,
@@ -269,14 +248,10 @@ _M100 = Soc(
     gm_write=64,
     deq_words=False,
     storage=_C04_STORAGE,
-    gm_padding=_PADDING,
     quant_rules=replace(_V100, obeys_round_mode=frozenset()),
-    conversion_fusion=True,
-    confusion_transpose=True,
-    cube_average_pools=True,
 )
 
-_C310 = Soc(
+_C310 = _later(
     name="Ascend910_95",
     family=SocFamily.ASCEND910_95,
     isa=Isa.V310,
@@ -286,30 +261,23 @@ _C310 = Soc(
     aicpus=6,
     mhz=1650,
     l2_kib=131072,
-    l0a_kib=64,
     l0c_kib=256,
     l1_kib=512,
     ub_kib=248,
     gm_read=31,
     gm_write=31,
     memory=137_438_953_472,
-    cube_float32=True,
-    cube_hf32=True,
-    bfloat16=True,
-    fix_pipe=True,
     fix_pipe_functions=_CLIPPED_RELUS,
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
     vector_fusion=False,
     quant_float32=True,
     assumed_kernels=True,
-    quant_rules=_LATER,
-    fractal_copies=True,
     storage=_A2_STORAGE,
-    gm_padding=_PADDING,
-    conversion_fusion=True,
+    confusion_transpose=False,
+    cube_average_pools=False,
 )
 
-_S200 = Soc(
+_S200 = _published(
     name="Hi3796CV300CS",
     family=SocFamily.HI3796CV300CS,
     isa=Isa.V200,
@@ -329,11 +297,7 @@ _S200 = Soc(
     requant_s16=True,
     quant_int4=True,
     storage=_STORAGE,
-    gm_padding=_PADDING,
     quant_rules=_V200,
-    conversion_fusion=True,
-    confusion_transpose=True,
-    cube_average_pools=True,
 )
 
 _ROWS = (
@@ -343,11 +307,11 @@ _ROWS = (
     _m300("Ascend310B2", mhz=1224, rate=17),
     _m300("Ascend310B3", mhz=1224, rate=17),
     _m300("Ascend310B4", mhz=500, rate=8),
-    _310p("Ascend310P1", aicores=10, vector_cores=8, aicpus=8, mhz=1060),
-    _310p("Ascend310P3", aicores=8, vector_cores=7, aicpus=16, mhz=1060),
-    _310p("Ascend310P5", aicores=8, vector_cores=7, aicpus=8, mhz=800),
-    _310p("Ascend310P7", aicores=8, vector_cores=7, aicpus=8, mhz=550),
-    _m200("Ascend610", family=SocFamily.ASCEND610, aicores=10, vector_cores=8, aicpus=2, mhz=960),
+    _m200("Ascend310P1", aicores=10, vector_cores=8, aicpus=8, mhz=1060),
+    _m200("Ascend310P3", aicores=8, vector_cores=7, aicpus=16, mhz=1060),
+    _m200("Ascend310P5", aicores=8, vector_cores=7, aicpus=8, mhz=800),
+    _m200("Ascend310P7", aicores=8, vector_cores=7, aicpus=8, mhz=550),
+    _m200("Ascend610", aicores=10, vector_cores=8, aicpus=2, mhz=960),
     _c100("Ascend910A", aicores=32, mhz=1000),
     _c100("Ascend910B", aicores=30, mhz=900),
     _c100("Ascend910ProA", aicores=32, mhz=1100),
@@ -378,11 +342,7 @@ def socs() -> tuple[Soc, ...]:
 
 
 def find_soc(name: str) -> Soc:
-    """The row called `name`, in any case of letters.
-
-    Raises:
-        AtcError: UNKNOWN_SOC where there is none.
-    """
+    """The row called `name`, in any case of letters; UNKNOWN_SOC where there is none."""
     row = _BY_NAME.get(name.lower())
     if row is None:
         names = [soc.name for soc in _ROWS]

@@ -54,11 +54,9 @@ class StorageChoice(msgspec.Struct, frozen=True):
     outputs: tuple[Storage | None, ...] = ()
 
     def input(self, position: int) -> Storage | None:
-        """The storage of the input at `position`."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     def output(self, position: int) -> Storage | None:
-        """The storage of the output at `position`."""
         return self.outputs[position] if position < len(self.outputs) else None
 
 
@@ -98,7 +96,6 @@ def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
 
 
 def _facts(value: StoredValue) -> tuple[object, ...]:
-    """The facts of an operand or result that rules read."""
     kind = value.type
     return kind.dtype, kind.dims, kind.format, value.const is None
 
@@ -164,7 +161,6 @@ def _images(node: StoredNode) -> StorageChoice | None:
 
 
 def _where(node: StoredNode, storage: Storage, fits: Callable[[StoredType], bool]) -> StorageChoice:
-    """Store what fits in `storage`, and all else row by row."""
     return StorageChoice(
         storage,
         tuple(storage if value is not None and fits(value.type) else None for value in node.inputs),
@@ -173,7 +169,6 @@ def _where(node: StoredNode, storage: Storage, fits: Callable[[StoredType], bool
 
 
 def _image_choices(node: StoredNode, _soc: Soc) -> _Choices:
-    """Store images in NC1HWC0."""
     return (_images(node) or ROWS,)
 
 
@@ -274,7 +269,6 @@ def _quant_choices(node: StoredNode, soc: Soc) -> _Choices:
 
 
 def _alike_choices(node: StoredNode, _soc: Soc) -> _Choices:
-    """Store row by row, or all alike."""
     result = node.outputs[0].type
     choices = [ROWS]
     if is_image(result):

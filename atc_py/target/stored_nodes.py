@@ -104,17 +104,14 @@ def filter_groups(node: StoredNode) -> int:
 
 
 def is_image(kind: StoredType) -> bool:
-    """True if a tensor can be stored as an image."""
     return kind.format is Format.NCHW and kind.rank == IMAGE_RANK
 
 
 def is_volume(kind: StoredType) -> bool:
-    """True if a tensor can be stored as a volume."""
     return kind.format is Format.NCDHW and kind.rank == VOLUME_RANK
 
 
 def is_matrix(kind: StoredType) -> bool:
-    """True if a tensor can be stored as stacked matrices."""
     return kind.rank >= MATRIX_RANK
 
 
@@ -126,7 +123,6 @@ def is_stored_as(kind: StoredType, wanted: Storage | None) -> bool:
 
 
 def in_blocks(node: StoredNode) -> bool:
-    """True if an operand or a result of `node` is stored in blocks."""
     values = (*node.present_inputs, *node.outputs)
     return any(value.type.storage is not None for value in values)
 
@@ -144,5 +140,4 @@ def axes_along(node: StoredNode) -> set[int]:
 
 
 def numbers_of(value: AttributeValue | None) -> tuple[int, ...]:
-    """An attribute of type ints."""
     return tuple(int(item) for item in value) if isinstance(value, tuple) else ()

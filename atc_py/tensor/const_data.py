@@ -17,14 +17,10 @@ class ConstData(Protocol):
     """Data of a constant."""
 
     @property
-    def dtype(self) -> DType:
-        """Element type of the array that `numpy` returns."""
-        ...
+    def dtype(self) -> DType: ...
 
     @property
-    def shape(self) -> Shape:
-        """Shape of that array."""
-        ...
+    def shape(self) -> Shape: ...
 
     def numpy(self) -> npt.NDArray[np.generic]:
         """The data; callers must not write to it and should not keep it for long."""

@@ -106,7 +106,6 @@ def _zero_padded(array: Array, shape: Shape) -> Array:
 
 
 def _cropped(array: Array, shape: Shape) -> Array:
-    """The first elements of `array` along each axis."""
     return array[tuple(slice(dim) for dim in shape)]
 
 
@@ -120,7 +119,6 @@ def _pack_map(x: Array, _storage: Storage, c0: int) -> Array:
 
 
 def _unpack_map(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """The inverse of `_pack_map`."""
     batch, c1, height, width, c0 = packed.shape
     return _cropped(packed.transpose(0, 1, 4, 2, 3).reshape(batch, c1 * c0, height, width), shape)
 
@@ -133,7 +131,6 @@ def _pack_volume(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _unpack_volume(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """The inverse of `_pack_volume`."""
     batch, channels, depth, height, width = shape
     maps = packed.reshape(batch * depth, *packed.shape[2:])
     slices = _unpack_map(maps, (batch * depth, channels, height, width), storage)
@@ -150,7 +147,6 @@ def _pack_matrix(x: Array, _storage: Storage, c0: int) -> Array:
 
 
 def _unpack_matrix(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """The inverse of `_pack_matrix`."""
     k1, n1, rows, c0 = packed.shape
     return _cropped(packed.transpose(0, 3, 1, 2).reshape(k1 * c0, n1 * rows), shape)
 
@@ -166,7 +162,6 @@ def _pack_diagonals(x: Array, c0: int) -> Array:
 
 
 def _unpack_diagonals(packed: Array, shape: Shape) -> Array:
-    """The inverse of `_pack_diagonals`, from any shape with the same elements."""
     blocks, _, inputs, height, width = shape
     n1, rows, c0 = packed.shape[-3:]
     c1 = blocks_of(inputs, c0)
@@ -181,7 +176,6 @@ def _pack_filter(x: Array, _storage: Storage, c0: int) -> Array:
 
 
 def _unpack_filter(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """The inverse of `_pack_filter`."""
     (array,) = _unpack_diagonals(packed, (1, *shape))
     return np.asarray(array)
 
@@ -192,7 +186,6 @@ def _pack_grouped(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _unpack_grouped(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """The inverse of `_pack_grouped`."""
     sides = _sides(shape, storage, packed.shape[-1])
     return _groups_of(_unpack_diagonals(packed, sides), shape, storage, packed.shape[-1])
 
@@ -204,7 +197,6 @@ def _pack_deep_filter(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _unpack_deep_filter(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """The inverse of `_pack_deep_filter`."""
     c0 = packed.shape[-1]
     blocks, outputs, inputs, depth, *window = _sides(shape, storage, c0)
     square = _unpack_diagonals(packed, (blocks * depth, outputs, inputs, *window))
@@ -234,7 +226,6 @@ def _diagonals(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _groups_of(square: Array, shape: Shape, storage: Storage, c0: int) -> Array:
-    """The inverse of `_diagonals`."""
     groups, (outputs, channels, *window) = storage.groups, shape
     filters = outputs // groups
     merged, blocks, _, _ = group_blocks(groups, channels, filters, c0)
@@ -255,7 +246,6 @@ def _pack_nz(x: Array, _storage: Storage, c0: int) -> Array:
 
 
 def _unpack_nz(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """The inverse of `_pack_nz`."""
     *outer, w1, h1, rows, c0 = packed.shape
     return _cropped(np.moveaxis(packed, -4, -2).reshape(*outer, h1 * rows, w1 * c0), shape)
 
@@ -274,7 +264,6 @@ def _pack_depthwise(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _unpack_depthwise(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """The inverse of `_pack_depthwise`."""
     c1, height, width, multiplier, c0, _ = packed.shape
     each = np.arange(c0)
     blocked = packed[..., each, each].transpose(0, 4, 3, 1, 2)
@@ -291,7 +280,6 @@ def _pack_small(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _unpack_small(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """The inverse of `_pack_small`."""
     outputs, channels, height, width = shape
     rows = _unpack_matrix(packed, (SMALL_CHANNELS * height * width, outputs), storage)
     taps = rows.reshape(height, width, SMALL_CHANNELS, outputs)

@@ -143,7 +143,6 @@ def channel_axis(shape: Dims, count: int) -> int | None:
 
 
 def _factor(bits: Words) -> NDArray[np.float32]:
-    """The low halves of words as float32."""
     return bits.astype(np.uint32).view(np.float32)
 
 
@@ -179,7 +178,6 @@ def _unsigned(words: Words, first: int, bits: int) -> Integers:
 
 
 def _twos_complement(values: Integers, bits: int) -> Integers:
-    """Numbers of `bits` bits as two's complement."""
     sign = 1 << (bits - 1)
     numbers: Integers = (values ^ sign) - sign
     return numbers

@@ -26,7 +26,6 @@ class OpenShapeError(ValueError):
 
 
 def element_count(shape: Iterable[int]) -> int:
-    """Count elements of a tensor of `shape`; 1 for a scalar, exact whatever the size."""
     return math.prod(shape)
 
 
@@ -41,22 +40,14 @@ def format_shape(shape: Iterable[int | None]) -> str:
 
 
 def closed_shape(dims: Dims) -> Shape:
-    """`dims` as a shape, all of whose dims are known.
-
-    Raises:
-        OpenShapeError: one of them is open.
-    """
+    """`dims` as a shape, all of whose dims are known; OpenShapeError where one is open."""
     if None in dims:
         raise OpenShapeError(Text("the shape {dims} has open dims", dims=format_shape(dims)))
     return tuple(dims)  # type: ignore[arg-type]  # no None among them
 
 
 def normalize_axis(axis: int, rank: int) -> int:
-    """`axis` counted from the front.
-
-    Raises:
-        ValueError: `axis` is outside [-rank, rank - 1].
-    """
+    """`axis` counted from the front; ValueError where it is outside [-rank, rank - 1]."""
     if not -rank <= axis < rank:
         text = Text("axis must be in [{low}, {high}], found {found}")
         raise ValueError(text.with_values(low=-rank, high=rank - 1, found=axis))

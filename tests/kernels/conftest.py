@@ -112,7 +112,7 @@ def _add_node(
 def _dtypes(row: TargetOp, engine: Engine | None) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
     """Return the first column of the engine that is asked for; Cast has none."""
     if engine is Engine.AICPU and row.aicpu:
-        return row.aicpu_columns[0].inputs, row.aicpu_columns[0].outputs
+        return row.aicpu[0].inputs, row.aicpu[0].outputs
     if row.columns:
         return row.columns[0].inputs, row.columns[0].outputs
     return (F16,), (DType.FLOAT32,)

@@ -2,11 +2,23 @@
 
 import math
 from collections.abc import Callable
+from itertools import accumulate
+from operator import mul
 from typing import Any
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import predicate
-from atc_py.check.reading import HOLDS, Answer, at_fault, attribute, elements, fails, noted, shown
+from atc_py.check.reading import (
+    HOLDS,
+    Answer,
+    at_fault,
+    attribute,
+    elements,
+    fails,
+    list_of,
+    noted,
+    shown,
+)
 from atc_py.diag import ATTR_MISSING, ATTR_NOT_SUPPORTED, ATTR_OUT_OF_RANGE
 from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
 from atc_py.spec.rules import (
@@ -173,12 +185,7 @@ def _attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
     help_=Text("name each element of {attribute} once where the model is built"),
 )
 def _attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
-    value = attribute(node, rule.attribute)
-    if value is None:
-        return HOLDS
-    items = elements(node, rule.attribute, value)
-    if items is None:
-        return fails(shown(value))
+    items = elements(node, rule.attribute)
     seen: set[Any] = set()
     for index, item in enumerate(items):
         if item in seen:
@@ -194,11 +201,7 @@ def _attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
     help_=Text("write {attribute} with {length} elements where the model is built"),
 )
 def _attr_length(rule: AttrLength, node: BoundNode) -> Answer:
-    value = attribute(node, rule.attribute)
-    if value is None:
-        return HOLDS
-    if not isinstance(value, tuple):
-        return fails(shown(value))
+    value = list_of(node, rule.attribute)
     if len(value) == rule.length:
         return HOLDS
     return fails(noted(len(value), f"{rule.attribute} = {shown(value)}"))
@@ -211,11 +214,10 @@ def _attr_length(rule: AttrLength, node: BoundNode) -> Answer:
     help_=Text("write {attribute} and {along} with as many elements where the model is built"),
 )
 def _attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
-    value, other = attribute(node, rule.attribute), attribute(node, rule.along)
-    if value is None or not isinstance(other, tuple):
+    other = attribute(node, rule.along)
+    if not isinstance(other, tuple):
         return HOLDS
-    if not isinstance(value, tuple):
-        return fails(shown(value))
+    value = list_of(node, rule.attribute)
     if len(value) == len(other):
         return HOLDS
     return fails(noted(len(value), f"{rule.along} = {shown(other)}"))
@@ -229,12 +231,7 @@ def _attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
 )
 def _attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
     """Too short a list is another rule's matter."""
-    value = attribute(node, rule.attribute)
-    if value is None:
-        return HOLDS
-    items = elements(node, rule.attribute, value)
-    if items is None:
-        return fails(shown(value))
+    items = elements(node, rule.attribute)
     wrong = [at for at in rule.positions if at < len(items) and items[at] != rule.value]
     return fails(at_fault(items, wrong[0])) if wrong else HOLDS
 
@@ -249,20 +246,12 @@ def _attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
     ),
 )
 def _product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
-    value = attribute(node, rule.attribute)
-    if value is None:
-        return HOLDS
-    items = elements(node, rule.attribute, value)
+    items = elements(node, rule.attribute)
     if not items or any(math.isnan(item) for item in items):
-        return fails(shown(value))
+        return fails(shown(attribute(node, rule.attribute)))
     if any(item < 1 for item in items):
         return HOLDS  # the range of the elements, which each such attribute has, reports it
-    product = 1
-    for item in items:
-        product *= item
-        if product > rule.limit:
-            break
-    else:
+    if not any(product > rule.limit for product in accumulate(items, mul)):
         return HOLDS
     text = shown(items)
     return fails(text if len(items) > _FACTORS else noted(shown(math.prod(items)), text))
@@ -306,10 +295,7 @@ def _each_element(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> A
 
     An empty list fails: none of these attributes has a meaning without elements.
     """
-    value = attribute(node, name)
-    if value is None:
-        return HOLDS
-    items = elements(node, name, value)
+    items, value = elements(node, name), attribute(node, name)
     if not items:
         return fails(shown(value))
     fault = next((index for index, item in enumerate(items) if not keeps(item)), None)

@@ -1,6 +1,6 @@
 """Predicates on attributes and inputs that name axes of a tensor."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -9,20 +9,24 @@ from atc_py.check.predicate import predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
+    SettledError,
     all_of,
     array_at_fault,
+    asked,
     at_fault,
     attribute,
-    constant,
+    data_of,
     described,
-    dims_of,
     fails,
+    integer_list,
     integers,
+    integers_in,
+    known_dims,
+    known_rank,
     rank_of,
     shape_text,
     shown,
     unknown,
-    whole_numbers,
     with_rank,
 )
 from atc_py.diag import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
@@ -58,19 +62,16 @@ class _Axes(NamedTuple):
     help_=Text("write {attribute} as a permutation of 0 to r - 1, r being the rank of {tensor}"),
 )
 def _attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
-    value = attribute(node, rule.attribute)
-    if value is None:
-        return HOLDS
-    items = integers(value)
-    if items is None or not isinstance(value, tuple) or sorted(items) != [*range(len(items))]:
-        return fails(shown(value))
-    return all_of(_has_rank(rule.tensor, tensor, items) for tensor in node.tensors(rule.tensor))
+    items = integer_list(node, rule.attribute)
+    if sorted(items) != [*range(len(items))]:
+        return fails(shown(items))
+    return all_of(
+        asked(_has_rank, rule.tensor, tensor, items) for tensor in node.tensors(rule.tensor)
+    )
 
 
 def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer:
-    rank = rank_of(tensor)
-    if rank is None:
-        return unknown(described(name, tensor))
+    rank = known_rank(name, tensor)
     return HOLDS if rank == len(items) else fails(with_rank(shown(items), name, rank))
 
 
@@ -94,15 +95,11 @@ def _axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
     help_=Text("export {axes} as constant axes that {tensor} has"),
 )
 def _axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
-    return all_of(
-        _each_tensor(node, rule.tensor, axes, _has_axes) for axes in _of_input(rule.axes, node)
-    )
+    return _by_values(node, rule, _has_axes)
 
 
 def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
-    rank = rank_of(tensor)
-    if rank is None:
-        return unknown(described(name, tensor)) if axes.numbers else HOLDS
+    rank = known_rank(name, tensor) if axes.numbers else 0
     for index, axis in enumerate(axes.numbers):
         if not -rank <= axis < rank:
             return fails(with_rank(axes.text(index), name, rank))
@@ -131,10 +128,7 @@ def _axis_length_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
     help_=_RESHAPE,
 )
 def _axes_length_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
-    return all_of(
-        _each_tensor(node, rule.tensor, axes, _has_length_one)
-        for axes in _of_input(rule.axes, node)
-    )
+    return _by_values(node, rule, _has_length_one)
 
 
 def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
@@ -142,9 +136,7 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
 
     An axis that it does not have is reported by another rule.
     """
-    dims = dims_of(tensor)
-    if dims is None:
-        return unknown(described(name, tensor)) if axes.numbers else HOLDS
+    dims = known_dims(name, tensor) if axes.numbers else ()
     measured = [(axis, dims[axis]) for axis in axes.numbers if -len(dims) <= axis < len(dims)]
     for axis, length in measured:
         if length is not None and length != 1:
@@ -174,12 +166,10 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
 
     An axis that the tensor does not have is reported by another rule.
     """
-    dims = dims_of(tensor)
     for index, axis in enumerate(axes.numbers):
         if axis == wanted:
             continue
-        if dims is None:
-            return unknown(described(name, tensor))
+        dims = known_dims(name, tensor)
         if not -len(dims) <= axis < len(dims):
             continue
         first, last = axis % len(dims), wanted % len(dims) if wanted < 0 else wanted
@@ -205,23 +195,20 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
     ),
 )
 def _last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
-    for steps in _of_input(rule.steps, node):
-        if isinstance(steps, Answer):
-            return steps
+    for steps in map(partial(_of_values, rule.steps), node.tensors(rule.steps)):
         if any(step != 1 for step in steps.numbers):
             return all_of(
-                _last_step(rule, node, steps, tensor) for tensor in node.tensors(rule.tensor)
+                asked(_last_step, rule, node, steps, tensor) for tensor in node.tensors(rule.tensor)
             )
     return HOLDS
 
 
 def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: SourceTensor) -> Answer:
-    """The answer for steps of which some are not 1."""
     rank = rank_of(tensor)
-    named = next(_of_input(rule.axes, node), None)
-    if isinstance(named, Answer):
-        return named
-    axes = range(len(steps.numbers)) if named is None else named.numbers
+    named = node.tensor(rule.axes)
+    axes: Sequence[int] = range(len(steps.numbers))
+    if named is not None:
+        axes = _of_values(rule.axes, named).numbers
     if len(axes) != len(steps.numbers):
         return fails(f"{rule.steps} = {shown(steps.numbers)}, {rule.axes} = {shown(tuple(axes))}")
     for index, axis in enumerate(axes):
@@ -236,36 +223,32 @@ def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: Sourc
 
 
 def _each_tensor(
-    node: BoundNode,
-    name: str,
-    axes: _Axes | Answer,
-    ask: Callable[[str, SourceTensor, _Axes], Answer],
+    node: BoundNode, name: str, axes: _Axes, test: Callable[[str, SourceTensor, _Axes], Answer]
 ) -> Answer:
-    """One answer for all tensors of operand `name`, or why there are no axes."""
-    if isinstance(axes, Answer):
-        return axes
-    return all_of(ask(name, tensor, axes) for tensor in node.tensors(name))
+    return all_of(asked(test, name, tensor, axes) for tensor in node.tensors(name))
 
 
-def _of_attribute(name: str, node: BoundNode) -> _Axes | Answer:
-    """The axes in an attribute, none if it is absent, or why they are not axes."""
+def _by_values(
+    node: BoundNode,
+    rule: AxesInRank | AxesExtentIsOne,
+    test: Callable[[str, SourceTensor, _Axes], Answer],
+) -> Answer:
+    def named_by(named: SourceTensor) -> Answer:
+        return _each_tensor(node, rule.tensor, _of_values(rule.axes, named), test)
+
+    return all_of(asked(named_by, named) for named in node.tensors(rule.axes))
+
+
+def _of_attribute(name: str, node: BoundNode) -> _Axes:
+    """The axes in an attribute, none if it is absent; where they are no integers a rule fails."""
     value = attribute(node, name)
     axes = () if value is None else integers(value)
     if axes is None:
-        return fails(shown(value))
+        raise SettledError(fails(shown(value)))
     is_list = isinstance(value, tuple)
     return _Axes(axes, lambda index: at_fault(axes, index) if is_list else shown(value))
 
 
-def _of_input(name: str, node: BoundNode) -> Iterator[_Axes | Answer]:
-    """Yield the axes in each tensor of an operand, or why they are not known or not axes."""
-    for tensor in node.tensors(name):
-        data = constant(name, tensor)
-        if isinstance(data, Text):
-            yield unknown(data)
-            continue
-        axes = whole_numbers(data)
-        if axes is None:
-            yield fails(array_at_fault(data))
-        else:
-            yield _Axes(axes, partial(array_at_fault, data))
+def _of_values(name: str, tensor: SourceTensor) -> _Axes:
+    numbers = integers_in(name, tensor)
+    return _Axes(numbers, partial(array_at_fault, data_of(name, tensor)))

@@ -1,7 +1,5 @@
 """Predicates on numbers of elements and sums of values that must fit the shape of a tensor."""
 
-from typing import Any
-
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.open_dims import NOT_YET
 from atc_py.check.predicate import each_pair, predicate
@@ -9,21 +7,24 @@ from atc_py.check.reading import (
     HOLDS,
     Answer,
     all_of,
-    array_at_fault,
+    asked,
     attribute,
-    constant,
     count_of,
-    described,
     dims_of,
     fails,
+    integer_list,
     integers,
+    integers_in,
     is_known,
+    known_count,
+    known_dims,
+    known_length,
+    known_rank,
     lengths,
     noted,
     rank_of,
     shown,
     unknown,
-    whole_numbers,
     with_rank,
 )
 from atc_py.diag import SHAPES_DISAGREE
@@ -69,13 +70,10 @@ def _count_per_axis(rule: CountPerAxis, tensor: SourceTensor, other: SourceTenso
 def _count_fits(
     rule: CountIsRank | CountPerAxis, tensor: SourceTensor, other: SourceTensor, per_axis: int
 ) -> Answer:
-    """True if a tensor has `per_axis` elements for each dimension of another."""
-    count, rank = count_of(dims_of(tensor)), rank_of(other)
-    if count is None:
-        return unknown(described(rule.tensor, tensor))
-    if rank is None:
-        whole = count % per_axis == 0
-        return unknown(described(rule.other, other)) if whole else fails(shown(count))
+    count = known_count(rule.tensor, tensor)
+    if rank_of(other) is None and count % per_axis:
+        return fails(shown(count))
+    rank = known_rank(rule.other, other)
     return HOLDS if count == per_axis * rank else fails(with_rank(shown(count), rule.other, rank))
 
 
@@ -91,13 +89,10 @@ def _count_fits(
 def _count_is_one_or_length(
     rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor
 ) -> Answer:
-    count, dims = count_of(dims_of(tensor)), dims_of(other)
+    count = known_count(rule.tensor, tensor)
     if count == 1:
         return HOLDS
-    if count is None:
-        return unknown(described(rule.tensor, tensor))
-    if dims is None:
-        return unknown(described(rule.other, other))
+    dims = known_dims(rule.other, other)
     if not -len(dims) <= rule.axis < len(dims):
         return fails(with_rank(shown(count), rule.other, len(dims)))
     return _is_length(count, rule, other, dims[rule.axis])
@@ -106,9 +101,8 @@ def _count_is_one_or_length(
 def _is_length(
     count: int, rule: CountIsOneOrExtent | CountIsLength, other: SourceTensor, length: int | None
 ) -> Answer:
-    if length is None:
-        return unknown(described(rule.other, other))
-    return HOLDS if count == length else fails(_with_length(count, rule.other, rule.axis, length))
+    known = known_length(rule.other, other, length)
+    return HOLDS if count == known else fails(_with_length(count, rule.other, rule.axis, known))
 
 
 @predicate(
@@ -119,14 +113,9 @@ def _is_length(
 )
 @each_pair
 def _count_is_length(rule: CountIsLength, tensor: SourceTensor, other: SourceTensor) -> Answer:
-    """The answer for two tensors; without the axis another rule says so."""
-    count, dims = count_of(dims_of(tensor)), dims_of(other)
-    if count is None:
-        return unknown(described(rule.tensor, tensor))
-    if dims is None:
-        return unknown(described(rule.other, other))
+    count, dims = known_count(rule.tensor, tensor), known_dims(rule.other, other)
     if not -len(dims) <= rule.axis < len(dims):
-        return HOLDS
+        return HOLDS  # the rule on the rank reports it
     return _is_length(count, rule, other, dims[rule.axis])
 
 
@@ -141,7 +130,7 @@ def _count_is_product(rule: CountIsProduct, node: BoundNode) -> Answer:
     if factor is None or len(factor) != 1:
         return HOLDS  # the rule on the attribute reports it
     return all_of(
-        _is_product(rule, tensor, other, length, factor[0])
+        asked(_is_product, rule, tensor, other, length, factor[0])
         for tensor in node.tensors(rule.tensor)
         for other, length in lengths(node, rule.other, rule.dim)
     )
@@ -154,13 +143,9 @@ def _is_product(
     length: int | None,
     factor: int,
 ) -> Answer:
-    count = count_of(dims_of(tensor))
-    if count is None:
-        return unknown(described(rule.tensor, tensor))
-    if length is None:
-        return unknown(described(rule.other, other))
-    product = length * factor
-    return HOLDS if count == product else fails(noted(count, f"{length} * {factor} = {product}"))
+    count, known = known_count(rule.tensor, tensor), known_length(rule.other, other, length)
+    product = known * factor
+    return HOLDS if count == product else fails(noted(count, f"{known} * {factor} = {product}"))
 
 
 # Sums -------------------------------------------------------------------------------------------
@@ -177,13 +162,8 @@ _PARTS = Text(
     help_=_PARTS,
 )
 def _attr_sum_is_length(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
-    value = attribute(node, rule.attribute)
-    if value is None:
-        return HOLDS
-    parts = integers(value)
-    if parts is None or not isinstance(value, tuple):
-        return fails(shown(value))
-    return _sum_is_length(sum(parts), node, rule.tensor, attribute(node, rule.along))
+    total = sum(integer_list(node, rule.attribute))
+    return _sum_is_length(total, node, rule.tensor, rule.along)
 
 
 @predicate(
@@ -195,18 +175,12 @@ def _attr_sum_is_length(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
 def _values_sum_is_length(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
     if not node.tensors(rule.other):
         return HOLDS
-    answers = []
-    for tensor in node.tensors(rule.tensor):
-        data = constant(rule.tensor, tensor)
-        if isinstance(data, Text):
-            answers.append(unknown(data))
-            continue
-        parts = whole_numbers(data)
-        if parts is None:
-            return fails(array_at_fault(data))
-        along = attribute(node, rule.along)
-        answers.append(_sum_is_length(sum(parts), node, rule.other, along))
-    return all_of(answers)
+    return all_of(asked(_values_sum, rule, node, tensor) for tensor in node.tensors(rule.tensor))
+
+
+def _values_sum(rule: ValuesSumIsExtent, node: BoundNode, tensor: SourceTensor) -> Answer:
+    total = sum(integers_in(rule.tensor, tensor))
+    return _sum_is_length(total, node, rule.other, rule.along)
 
 
 @predicate(
@@ -220,7 +194,7 @@ def _known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
     if node.waits and len(known) < len(node.tensors(rule.tensor)):
         return unknown(NOT_YET)
     return all_of(
-        _adds_up_to(rule, tensor, other, length)
+        asked(_adds_up_to, rule, tensor, other, length)
         for tensor in known
         for other, length in lengths(node, rule.other, rule.dim)
     )
@@ -229,40 +203,30 @@ def _known_sum_is_dim(rule: KnownSumIsDim, node: BoundNode) -> Answer:
 def _adds_up_to(
     rule: KnownSumIsDim, tensor: SourceTensor, other: SourceTensor, length: int | None
 ) -> Answer:
-    data = constant(rule.tensor, tensor)
-    if isinstance(data, Text):
-        return unknown(data)
-    parts = whole_numbers(data)
-    if parts is None:
-        return fails(array_at_fault(data))
-    if length is None:
-        return unknown(described(rule.other, other))
-    if sum(parts) == length:
+    total = sum(integers_in(rule.tensor, tensor))
+    known = known_length(rule.other, other, length)
+    if total == known:
         return HOLDS
-    note = Text("{dim} of {tensor} is {length}", dim=rule.dim, tensor=rule.other, length=length)
-    return fails(noted(shown(sum(parts)), note))
+    note = Text("{dim} of {tensor} is {length}", dim=rule.dim, tensor=rule.other, length=known)
+    return fails(noted(shown(total), note))
 
 
-def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer:
-    """True if a sum is the length of operand `name` on axis `along`.
+def _sum_is_length(total: int, node: BoundNode, name: str, along: str) -> Answer:
+    """True if a sum is the length of operand `name` on the axis in attribute `along`.
 
     An invalid axis, or one that the tensor does not have, is reported by another rule.
     """
-    axes = integers(along)
+    axes = integers(attribute(node, along))
     if axes is None or len(axes) != 1:
         return HOLDS
-    return all_of(_sum_fits(total, name, tensor, axes[0]) for tensor in node.tensors(name))
+    return all_of(asked(_sum_fits, total, name, tensor, axes[0]) for tensor in node.tensors(name))
 
 
 def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
-    dims = dims_of(tensor)
-    if dims is None:
-        return unknown(described(name, tensor))
+    dims = known_dims(name, tensor)
     if not -len(dims) <= axis < len(dims):
         return HOLDS
-    length = dims[axis]
-    if length is None:
-        return unknown(described(name, tensor))
+    length = known_length(name, tensor, dims[axis])
     return HOLDS if total == length else fails(_with_length(total, name, axis, length))
 
 

@@ -14,10 +14,12 @@ from atc_py.check.reading import (
     Answer,
     all_of,
     array_at_fault,
-    constant,
+    asked,
+    data_of,
     described,
-    dims_of,
     fails,
+    known_dims,
+    known_length,
     numbers,
     shape_text,
     shown,
@@ -149,7 +151,6 @@ def _sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
 
 
 def _none_before(attribute: str, node: BoundNode) -> Answer:
-    """True if no node before sets an attribute; undecided where the order is not known."""
     setter = _some(node.before, attribute)
     if setter is None:
         return HOLDS
@@ -175,15 +176,12 @@ def _order_is_open(node: BoundNode) -> bool:
     help_=Text("put the axis last by Transpose nodes"),
 )
 def _one_axis_from(rule: OneAxisFrom, node: BoundNode) -> Answer:
-    return all_of(_one_axis(rule, node, tensor) for tensor in node.tensors(rule.tensor))
+    return all_of(asked(_one_axis, rule, node, tensor) for tensor in node.tensors(rule.tensor))
 
 
 def _one_axis(rule: OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answer:
     """The answer for one tensor; an axis that it does not have is reported elsewhere."""
-    dims = dims_of(tensor)
-    first = node.value(rule.attribute)
-    if dims is None:
-        return unknown(described(rule.tensor, tensor))
+    dims, first = known_dims(rule.tensor, tensor), node.value(rule.attribute)
     taken = first if node.is_set(rule.attribute) else rule.default
     rank = len(dims)
     if not (isinstance(first, int) and isinstance(taken, int)) or not -rank <= taken < rank:
@@ -210,15 +208,12 @@ def _one_axis(rule: OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answe
     help_=Text("give the dims of the parts"),
 )
 def _parts_even(rule: PartsEven, node: BoundNode) -> Answer:
-    return all_of(_even(rule, node, tensor) for tensor in node.tensors(rule.tensor))
+    return all_of(asked(_even, rule, node, tensor) for tensor in node.tensors(rule.tensor))
 
 
 def _even(rule: PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
     """The answer for one tensor; an axis that it does not have is reported elsewhere."""
-    dims = dims_of(tensor)
-    if dims is None:
-        return unknown(described(rule.tensor, tensor))
-    axis = node.value(rule.along)
+    dims, axis = known_dims(rule.tensor, tensor), node.value(rule.along)
     if not isinstance(axis, int) or not -len(dims) <= axis < len(dims):
         return HOLDS
     length, parts = dims[axis], len(node.view.outputs)
@@ -238,14 +233,10 @@ def _even(rule: PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
 @each_tensor
 def _rows_within_columns(rule: RowsWithinColumns, tensor: SourceTensor) -> Answer:
     """The answer for one tensor; another rank than 2 is reported elsewhere."""
-    dims = dims_of(tensor)
-    if dims is None:
-        return unknown(described(rule.tensor, tensor))
+    dims = known_dims(rule.tensor, tensor)
     if len(dims) != _MATRIX:
         return HOLDS
-    rows, columns = dims
-    if rows is None or columns is None:
-        return unknown(described(rule.tensor, tensor))
+    rows, columns = (known_length(rule.tensor, tensor, dim) for dim in dims)
     return HOLDS if rows <= columns else fails(shape_text(tensor))
 
 
@@ -256,7 +247,9 @@ def _rows_within_columns(rule: RowsWithinColumns, tensor: SourceTensor) -> Answe
     help_=Text("limit the values with Clip"),
 )
 def _values_within(rule: ValuesWithin, node: BoundNode) -> Answer:
-    return all_of(_within(rule.tensor, tensor, *rule.range) for tensor in node.tensors(rule.tensor))
+    return all_of(
+        asked(_within, rule.tensor, tensor, *rule.range) for tensor in node.tensors(rule.tensor)
+    )
 
 
 @predicate(
@@ -269,15 +262,12 @@ def _indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
     depth = node.tensor(rule.other)
     if depth is None:
         return HOLDS
-    data = constant(rule.other, depth)
-    if isinstance(data, Text):
-        return unknown(data)
-    values = numbers(data)
+    values = numbers(data_of(rule.other, depth))
     if values is None or values.size != 1 or not isfinite(values[0]):
         return unknown(Text("{other} is no number", other=rule.other))
     size = int(values[0])
     return all_of(
-        _within(rule.tensor, tensor, -size, size - 1) for tensor in node.tensors(rule.tensor)
+        asked(_within, rule.tensor, tensor, -size, size - 1) for tensor in node.tensors(rule.tensor)
     )
 
 
@@ -288,9 +278,7 @@ def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answe
         limits = ml_dtypes.iinfo(tensor.dtype.numpy)  # type: ignore[no-untyped-call]
         if least <= limits.min and limits.max <= most:
             return HOLDS
-    data = constant(name, tensor)
-    if isinstance(data, Text):
-        return unknown(data)
+    data = data_of(name, tensor)
     values = numbers(data)
     if values is None:
         return HOLDS
@@ -306,14 +294,14 @@ def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answe
 )
 def _norms_not_zero(rule: NormsNotZero, node: BoundNode) -> Answer:
     axis = node.value(rule.attribute)
-    return all_of(_no_zeros(rule.tensor, tensor, axis) for tensor in node.tensors(rule.tensor))
+    return all_of(
+        asked(_no_zeros, rule.tensor, tensor, axis) for tensor in node.tensors(rule.tensor)
+    )
 
 
 def _no_zeros(name: str, tensor: SourceTensor, axis: Any) -> Answer:
     """The answer for one tensor; an axis that it does not have is reported elsewhere."""
-    data = constant(name, tensor)
-    if isinstance(data, Text):
-        return unknown(data)
+    data = data_of(name, tensor)
     if not isinstance(axis, int) or not -data.ndim <= axis < data.ndim:
         return HOLDS
     zeros = ~data.any(axis=axis)

@@ -8,6 +8,7 @@ never chosen for another float, integers are never changed.
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from atc_py.check.bound_node import BoundNode
@@ -17,12 +18,14 @@ from atc_py.check.reading import (
     HOLDS,
     Answer,
     all_of,
-    constant,
-    count_of,
+    asked,
+    data_of,
     described,
     dims_of,
     fails,
     is_known,
+    known_count,
+    known_dims,
     shape_text,
     shown,
     unknown,
@@ -177,13 +180,10 @@ def is_integer_layer(node: BoundNode) -> bool:
 def _scales_per_channel(
     rule: ScalesPerChannel, tensor: SourceTensor, other: SourceTensor
 ) -> Answer:
-    count, dims = count_of(dims_of(tensor)), dims_of(other)
+    count, dims = known_count(rule.tensor, tensor), dims_of(other)
     if count == 1:
         return HOLDS
-    if count is None:
-        return unknown(described(rule.tensor, tensor))
-    own = dims_of(tensor) or ()
-    if not is_a_list(own):
+    if not is_a_list(known_dims(rule.tensor, tensor)):
         shape = shape_text(tensor)
         return fails(Text("{shown} in shape {shape}", shown=shown(count), shape=shape))
     if dims is not None and channel_axis(dims, count) is not None:
@@ -209,18 +209,14 @@ def _scales_per_channel(
 )
 def _scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
     return all_of(
-        _positive(rule.tensor, tensor)
+        asked(_positive, rule.tensor, tensor)
         for tensor in node.tensors(rule.tensor)
         if is_known(tensor) or (node.waits and tensor.settles)
     )
 
 
 def _positive(name: str, tensor: SourceTensor) -> Answer:
-    import numpy as np
-
-    data = constant(name, tensor)
-    if isinstance(data, Text):
-        return unknown(data)
+    data = data_of(name, tensor)
     if data.dtype.kind not in "uf":
         return HOLDS  # the rule on its dtypes says what is wrong with it
     factors: npt.NDArray[Any] = data

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from atc_py.check.bound_node import BoundNode
@@ -13,16 +14,18 @@ from atc_py.check.reading import (
     Answer,
     all_of,
     array_at_fault,
-    constant,
+    asked,
+    data_of,
     described,
-    dims_of,
     fails,
     is_known,
+    known_dims,
+    known_length,
+    known_rank,
     may_be_known,
     noted,
     numbers,
     quoted,
-    rank_of,
     shape_text,
     shown,
     unknown,
@@ -145,9 +148,7 @@ def _ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
     other = node.tensor(rule.other)
     if other is None:
         return HOLDS
-    wanted = rank_of(other)
-    if wanted is None:
-        return unknown(described(rule.other, other))
+    wanted = known_rank(rule.other, other)
     return _rank(node, rule.tensor, lambda rank: rank == wanted)
 
 
@@ -161,13 +162,11 @@ def _last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
     tensor, other = node.tensor(rule.tensor), node.tensor(rule.other)
     if tensor is None or other is None:
         return HOLDS
-    dims, rank = dims_of(tensor), rank_of(other)
-    if dims is None or (dims and dims[-1] is None):
-        return unknown(described(rule.tensor, tensor))
-    if rank is None:
-        return unknown(described(rule.other, other))
-    last = dims[-1] if dims else None  # a scalar has none; the rule on its rank reports it
-    return HOLDS if last is None or last <= rank else fails(noted(last, shape_text(tensor)))
+    dims = known_dims(rule.tensor, tensor)
+    # A scalar has no last dim; the rule on its rank reports it.
+    last = known_length(rule.tensor, tensor, dims[-1]) if dims else 0
+    fits = last <= known_rank(rule.other, other)
+    return HOLDS if fits else fails(noted(last, shape_text(tensor)))
 
 
 @predicate(
@@ -183,17 +182,13 @@ def _rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
     data, indices = node.tensor(rule.other), node.tensor(rule.indices)
     if data is None or indices is None:
         return HOLDS
-    rank, dims = rank_of(data), dims_of(indices)
-    if rank is None:
-        return unknown(described(rule.other, data))
-    if dims is None:
-        return unknown(described(rule.indices, indices))
+    rank, dims = known_rank(rule.other, data), known_dims(rule.indices, indices)
     if not dims:
         return HOLDS  # a scalar has no last dim; the rule on its rank reports it
     most = len(dims) + rank - 1
     wanted = None if dims[-1] is None else most - dims[-1]
     return all_of(
-        _updates(rule, tensor, (most - rank, most), wanted, described(rule.indices, indices))
+        asked(_updates, rule, tensor, (most - rank, most), wanted, described(rule.indices, indices))
         for tensor in node.tensors(rule.tensor)
     )
 
@@ -206,9 +201,7 @@ def _updates(
     indices: Text,
 ) -> Answer:
     """The answer for updates: `wanted`, or a rank in `bounds` if the last dim is open."""
-    rank = rank_of(tensor)
-    if rank is None:
-        return unknown(described(rule.tensor, tensor))
+    rank = known_rank(rule.tensor, tensor)
     if wanted is None:
         if bounds[0] <= rank <= bounds[1]:
             return unknown(indices)
@@ -219,13 +212,11 @@ def _updates(
 
 
 def _rank(node: BoundNode, name: str, keeps: Callable[[int], bool]) -> Answer:
-    return all_of(_rank_of(tensor, name, keeps) for tensor in node.tensors(name))
+    return all_of(asked(_rank_of, tensor, name, keeps) for tensor in node.tensors(name))
 
 
 def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> Answer:
-    rank = rank_of(tensor)
-    if rank is None:
-        return unknown(described(name, tensor))
+    rank = known_rank(name, tensor)
     return HOLDS if keeps(rank) else fails(noted(rank, shape_text(tensor)) if rank else 0)
 
 
@@ -324,8 +315,6 @@ def _the_same_as(values: tuple[Number, ...]) -> _Keeps:
     """A mask of the values that are those; all are off where there are more or fewer."""
 
     def keeps(data: npt.NDArray[Any], _: Any) -> npt.NDArray[Any]:
-        import numpy as np
-
         kept: npt.NDArray[Any] = np.zeros(data.shape, np.bool_)
         return np.equal(data, values, out=kept) if data.size == len(values) else kept
 
@@ -338,7 +327,7 @@ def _other_than(value: Number) -> _Keeps:
 
 def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool = False) -> Answer:
     return all_of(
-        _values(name, tensor, keeps, flags=flags) if is_known(tensor) else _not_known(node, tensor)
+        asked(_values, name, tensor, keeps, flags) if is_known(tensor) else _not_known(node, tensor)
         for tensor in node.tensors(name)
     )
 
@@ -354,7 +343,7 @@ def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answ
     """
     waits = node.waits and rule.level is Level.ERROR
     return all_of(
-        _values(name, tensor, keeps)
+        asked(_values, name, tensor, keeps)
         if is_known(tensor)
         else unknown(NOT_YET)
         if waits and tensor.settles
@@ -363,14 +352,12 @@ def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answ
     )
 
 
-def _values(name: str, tensor: SourceTensor, keeps: _Keeps, *, flags: bool = False) -> Answer:
+def _values(name: str, tensor: SourceTensor, keeps: _Keeps, flags: bool = False) -> Answer:
     """True if all values of a constant keep a rule; what is not a number keeps none.
 
     With `flags`, false and true count as 0 and 1.
     """
-    data = constant(name, tensor)
-    if isinstance(data, Text):
-        return unknown(data)
+    data = data_of(name, tensor)
     flat = data.ravel().astype("int8") if flags and data.dtype.kind == "b" else numbers(data)
     if flat is None:
         return fails(array_at_fault(data)) if data.size else HOLDS

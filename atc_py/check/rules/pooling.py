@@ -1,5 +1,7 @@
 """Predicates on the windows of pools that only deviations of CANN ask."""
 
+from collections.abc import Callable
+from math import prod
 from typing import NamedTuple
 
 from atc_py.check.bound_node import BoundNode
@@ -7,11 +9,12 @@ from atc_py.check.predicate import predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
+    SettledError,
     attribute,
     described,
-    dims_of,
     fails,
     integers,
+    known_dims,
     shown,
     unknown,
 )
@@ -52,10 +55,11 @@ class _Axis(NamedTuple):
         count = -(-self.size // self.stride)
         return max(0, (count - 1) * self.stride + self.window - self.size)
 
-    def windows(self, *, ceil: bool) -> int:
-        """The number of windows; with `ceil` none begins in the padding after the axis."""
-        pads = (self.begin, self.end)
-        return window_count(self.size, pads, self.window, self.stride, ceil=ceil)
+    @property
+    def overhangs(self) -> bool:
+        """True if ceil_mode adds a window; none begins in the padding after the axis."""
+        sizes = self.size, (self.begin, self.end), self.window, self.stride
+        return window_count(*sizes, ceil=True) != window_count(*sizes)
 
     @property
     def begins_after(self) -> bool:
@@ -83,59 +87,43 @@ class _Pool(NamedTuple):
         """True if the parser takes the operators without limits for it."""
         if self.is_volume:
             return False
-        elements = 1
-        for window in self.windows:
-            elements *= window
-        return elements > _MOST_ELEMENTS or max(self.strides) > _MOST_STRIDE
+        return prod(self.windows) > _MOST_ELEMENTS or max(self.strides) > _MOST_STRIDE
 
     def axes(self, dims: tuple[int | None, ...]) -> list[_Axis | None]:
-        """The axes; None for one whose length is open."""
         spatial = len(self.windows)
         begins, ends = self.pads[:spatial], self.pads[spatial:]
         rows = zip(dims[_OUTER:], self.windows, self.strides, begins, ends, strict=True)
         return [None if size is None else _Axis(size, *rest) for size, *rest in rows]
 
 
-def _pool(node: BoundNode, name: str) -> _Pool | None:
-    """A pool; None where an attribute is not well formed, which other rules report."""
+def _pool(node: BoundNode, name: str) -> _Pool:
+    """A pool; of an attribute that is not well formed other rules report it."""
     windows = integers(attribute(node, name))
     if not windows or min(windows) < 1:
-        return None
+        raise SettledError(HOLDS)
     count = len(windows)
     strides = _listed(node, "strides", (1,) * count)
     auto_pad = str(node.value("auto_pad"))
     explicit = auto_pad == "NOTSET"
     pads = _listed(node, "pads", (0,) * (2 * count)) if explicit else (0,) * (2 * count)
     if len(strides) != count or min(strides) < 1 or len(pads) != 2 * count:
-        return None
+        raise SettledError(HOLDS)
     return _Pool(windows, strides, pads, auto_pad)
 
 
 def _listed(node: BoundNode, name: str, unset: tuple[int, ...]) -> tuple[int, ...]:
-    """A list of integers, or what it is where the node does not set it."""
     numbers = integers(attribute(node, name)) if node.is_set(name) else unset
     return () if numbers is None else numbers
 
 
-def _axes(
-    pool: _Pool, node: BoundNode, name: str
-) -> tuple[list[_Axis | None], Text] | Answer | None:
-    """The axes of a pool on a tensor and the tensor's words; None where other rules report it."""
+def _no_axis(pool: _Pool, node: BoundNode, name: str, meets: Callable[[_Axis], bool]) -> Answer:
     tensor = node.tensor(name)
-    if tensor is None:
-        return None
-    dims = dims_of(tensor)
-    if dims is None:
-        return unknown(described(name, tensor))
-    if len(dims) != len(pool.windows) + _OUTER:
-        return None
+    dims = None if tensor is None else known_dims(name, tensor)
+    if tensor is None or dims is None or len(dims) != len(pool.windows) + _OUTER:
+        return HOLDS  # other rules report it
+    axes = pool.axes(dims)
     seen = COMMA.join([described(name, tensor), verbatim(shown(pool.windows))])
-    return pool.axes(dims), seen
-
-
-def _none_of(axes: list[_Axis | None], seen: Text, meets: list[bool | None]) -> Answer:
-    """The answer that no axis meets a condition; None for one that is not known."""
-    if any(meets):
+    if any(axis is not None and meets(axis) for axis in axes):
         return fails(seen)
     return unknown(seen) if None in axes else HOLDS
 
@@ -159,18 +147,14 @@ def _windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
 )
 def _small_windows_begin_inside(rule: SmallWindowsBeginInside, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
-    return HOLDS if pool is None or pool.is_large else _begin_inside(pool, node, rule.tensor)
+    return HOLDS if pool.is_large else _begin_inside(pool, node, rule.tensor)
 
 
-def _begin_inside(pool: _Pool | None, node: BoundNode, name: str) -> Answer:
+def _begin_inside(pool: _Pool, node: BoundNode, name: str) -> Answer:
     """True if no window that ceil_mode adds begins after the tensor."""
-    if pool is None or pool.is_volume or pool.auto_pad in _SAME or node.value("ceil_mode") != 1:
+    if pool.is_volume or pool.auto_pad in _SAME or node.value("ceil_mode") != 1:
         return HOLDS
-    answer = _axes(pool, node, name)
-    if not isinstance(answer, tuple):
-        return answer or HOLDS
-    axes, seen = answer
-    return _none_of(axes, seen, [axis and axis.begins_after for axis in axes])
+    return _no_axis(pool, node, name, lambda axis: axis.begins_after)
 
 
 @predicate(
@@ -181,13 +165,9 @@ def _begin_inside(pool: _Pool | None, node: BoundNode, name: str) -> Answer:
 )
 def _same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
-    if pool is None or pool.auto_pad not in _SAME:
+    if pool.auto_pad not in _SAME:
         return HOLDS
-    answer = _axes(pool, node, rule.tensor)
-    if not isinstance(answer, tuple):
-        return answer or HOLDS
-    axes, seen = answer
-    return _none_of(axes, seen, [axis and axis.same_padding > 0 for axis in axes])
+    return _no_axis(pool, node, rule.tensor, lambda axis: axis.same_padding > 0)
 
 
 @predicate(
@@ -198,7 +178,7 @@ def _same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
 )
 def _large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
-    if pool is None or not pool.is_large or not any(pool.pads):
+    if not pool.is_large or not any(pool.pads):
         return HOLDS
     return fails(f"{shown(pool.windows)}, pads {shown(pool.pads)}")
 
@@ -212,15 +192,10 @@ def _large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer
 )
 def _large_window_valid(rule: LargeWindowValid, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
-    if pool is None or not pool.is_large:
+    if not pool.is_large:
         return HOLDS
-    answer = _axes(pool, node, rule.tensor)
-    if not isinstance(answer, tuple):
-        return answer or HOLDS
-    axes, seen = answer
     if pool.auto_pad in _SAME:
-        return _none_of(axes, seen, [axis and axis.same_padding > 0 for axis in axes])
+        return _no_axis(pool, node, rule.tensor, lambda axis: axis.same_padding > 0)
     if node.value("ceil_mode") != 1:
         return HOLDS
-    overhangs = [axis and axis.windows(ceil=True) != axis.windows(ceil=False) for axis in axes]
-    return _none_of(axes, seen, overhangs)
+    return _no_axis(pool, node, rule.tensor, lambda axis: axis.overhangs)

@@ -1,8 +1,6 @@
 """Predicates on the axes of Resize that only deviations of CANN ask."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +12,18 @@ from atc_py.check.reading import (
     Answer,
     all_of,
     constant,
-    described,
+    data_of,
     dims_of,
     fails,
     is_known,
+    known_dims,
     unknown,
 )
 from atc_py.diag import DEVIATES_ON_CANN
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.deviations import OuterDimsKept, ResizedByKernel
+from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    from atc_py.tensor.resampling import KernelAxis, ResizedAxis
 
 _IMAGE = 4
 _OUTER = 2
@@ -66,11 +63,8 @@ def _outer_dims_kept(rule: OuterDimsKept, node: BoundNode) -> Answer:
     tensor = node.tensor(rule.tensor)
     if tensor is None:
         return HOLDS
-    changes = _changes(node, tensor)
-    if isinstance(changes, Text):
-        return unknown(changes)
-    answers = (_kept(axis, change) for axis, change in enumerate(changes[:_OUTER]))
-    return all_of(answers)
+    changes = _changes(node, tensor)[:_OUTER]
+    return all_of(_kept(axis, change) for axis, change in enumerate(changes))
 
 
 def _kept(axis: int, change: _Change) -> Answer:
@@ -100,8 +94,6 @@ def _resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
     if dims is not None and len(dims) != _IMAGE:
         return HOLDS  # the rule on the rank reports it
     changes = _changes(node, tensor)
-    if isinstance(changes, Text):
-        return unknown(changes)
     roi = node.tensor("roi")
     if _coordinates(node) == _CROP and (roi is None or not is_known(roi)):
         return unknown(Text("roi is not constant"))
@@ -109,9 +101,6 @@ def _resized_by_kernel(rule: ResizedByKernel, node: BoundNode) -> Answer:
 
 
 def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -> Answer:
-    """True if ONNX and the kernel take elements from the same places along an axis."""
-    from atc_py.tensor.resampling import MOST_PLACES, KernelAxis, ResizedAxis
-
     mode = _coordinates(node)
     region = _region(node, axis) if mode == _CROP else _WHOLE
     if region == _WHOLE and (change.is_kept or axis < _OUTER):
@@ -134,8 +123,6 @@ def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -
 
 
 def _compared(node: BoundNode, defined: ResizedAxis, kernel: KernelAxis) -> Answer:
-    import numpy as np
-
     mode = _coordinates(node)
     outside = defined.outside(mode)
     meant: NDArray[Any]
@@ -184,19 +171,13 @@ def _region(node: BoundNode, axis: int) -> tuple[float, float]:
     return float(flat[axis]), float(flat[axis + _IMAGE])
 
 
-def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change] | Text:
-    """Every axis, or what is not known of them."""
-    dims = dims_of(tensor)
-    if dims is None:
-        return described("X", tensor)
+def _changes(node: BoundNode, tensor: SourceTensor) -> list[_Change]:
+    dims = known_dims("X", tensor)
     for name in ("sizes", "scales"):
         given = node.tensor(name)
         if given is None or given.dims == (0,):
             continue
-        data = constant(name, given)
-        if isinstance(data, Text):
-            return data
-        flat = data.reshape(-1)
+        flat = data_of(name, given).reshape(-1)
         if len(flat) != len(dims):
             return []  # the rule on the count reports it
         make = _by_size if name == "sizes" else _by_scale

@@ -8,12 +8,14 @@ from atc_py.check.reading import (
     HOLDS,
     Answer,
     all_of,
+    asked,
     attribute,
     count_of,
     described,
     dims_of,
     fails,
     integers,
+    known_length,
     lengths,
     noted,
     shape_text,
@@ -60,17 +62,15 @@ def _dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
 )
 def _dim_product_in_range(rule: DimProductInRange, node: BoundNode) -> Answer:
     return all_of(
-        _product_fits(rule, node, other, length)
+        asked(_product_fits, rule, node, other, length)
         for other, length in lengths(node, rule.other, rule.dim)
     )
 
 
 def _product_fits(
-    rule: DimProductInRange, node: BoundNode, other: SourceTensor, factor: int | None
+    rule: DimProductInRange, node: BoundNode, other: SourceTensor, length: int | None
 ) -> Answer:
-    """True if each dim of the first tensor times `factor`, a dim of `other`, is in range."""
-    if factor is None:
-        return unknown(described(rule.other, other))
+    factor = known_length(rule.other, other, length)
     least, most = rule.range
     note = f"{rule.dim} of {rule.other} = {shown(factor)}"
     return _dim(node, rule.tensor, rule.dim, lambda length: least <= length * factor <= most, note)
@@ -186,7 +186,7 @@ def _element_count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> 
 )
 def _dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
     return all_of(
-        _lengths_agree(rule, dim, one, two)
+        asked(_lengths_agree, rule, dim, one, two)
         for dim in rule.dims
         for one in lengths(node, rule.tensor, dim)
         for two in lengths(node, rule.other, dim)
@@ -199,11 +199,7 @@ def _lengths_agree(
     one: tuple[SourceTensor, int | None],
     two: tuple[SourceTensor, int | None],
 ) -> Answer:
-    (tensor, first), (other, second) = one, two
-    if first is None:
-        return unknown(described(rule.tensor, tensor))
-    if second is None:
-        return unknown(described(rule.other, other))
+    first, second = known_length(rule.tensor, *one), known_length(rule.other, *two)
     if first == second:
         return HOLDS
     a, b = shown(first), shown(second)
@@ -237,7 +233,6 @@ def _shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
 
 
 def _shapes_agree(rule: ShapesEqual, one: SourceTensor, two: SourceTensor) -> Answer:
-    """True if two tensors have one shape; known dims that differ decide."""
     first, second = dims_of(one), dims_of(two)
     seen = COMMA.join([described(rule.tensor, one), described(rule.other, two)])
     if first is not None and second is not None:

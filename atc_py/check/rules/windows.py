@@ -8,12 +8,16 @@ from atc_py.check.predicate import predicate
 from atc_py.check.reading import (
     HOLDS,
     Answer,
+    SettledError,
     all_of,
+    asked,
     attribute,
     described,
     dims_of,
     fails,
+    integer_list,
     integers,
+    known_dims,
     noted,
     shown,
     unknown,
@@ -47,14 +51,9 @@ _UNSET = _Steps((1,), (1,), (0,))
     ),
 )
 def _output_shape_within_full(rule: OutputShapeWithinFull, node: BoundNode) -> Answer:
-    value = attribute(node, rule.attribute)
-    if value is None:
-        return HOLDS
-    wanted = integers(value)
-    if wanted is None or not isinstance(value, tuple):
-        return fails(shown(value))
+    wanted = integer_list(node, rule.attribute)
     return all_of(
-        _within_full(rule, node, wanted, (tensor, window))
+        asked(_within_full, rule, node, wanted, (tensor, window))
         for tensor in node.tensors(rule.tensor)
         for window in node.tensors(rule.other)
     )
@@ -68,17 +67,13 @@ def _within_full(
 ) -> Answer:
     shapes = []
     for name, tensor in zip((rule.tensor, rule.other), pair, strict=True):
-        dims = dims_of(tensor)
-        if dims is None:
-            return unknown(described(name, tensor))
+        dims = known_dims(name, tensor)
         if not node.operand(name).has_rank(len(dims)):
             return HOLDS
         shapes.append(dims[2:])
     if any(len(shape) != len(wanted) for shape in shapes):
         return fails(shown(wanted))
     steps = _steps(node, len(wanted))
-    if isinstance(steps, Answer):
-        return steps
     seen = COMMA.join([described(rule.tensor, pair[0]), described(rule.other, pair[1])])
     return _none_exceeds(wanted, _full_cover(shapes[0], shapes[1], steps), seen)
 
@@ -143,12 +138,15 @@ def _each_axis(
         return HOLDS
     shapes = [dims_of(tensor) for tensor in tensors if tensor is not None]
     seen = COMMA.join([described(rule.tensor, tensors[0]), described(rule.other, tensors[1])])
-    steps = _steps(node, len(wanted))
     if None in shapes:
         return unknown(seen)
     lengths, windows = ((shape or ())[2:] for shape in shapes)
-    if isinstance(steps, Answer) or {len(lengths), len(windows)} != {len(wanted)}:
+    if {len(lengths), len(windows)} != {len(wanted)}:
         return HOLDS  # other rules report it
+    try:
+        steps = _steps(node, len(wanted))
+    except SettledError:
+        return HOLDS  # as above
     full = _full_cover(lengths, windows, steps)
     answers = [
         None if most is None else alike(node, axis, most, asked, steps)
@@ -170,7 +168,6 @@ def _halved_alike(node: BoundNode, axis: int, most: int, asked: int, steps: _Ste
 
 
 def _padded_as_written(node: BoundNode, axis: int, most: int, asked: int, steps: _Steps) -> bool:
-    """True if the pads that are written give the shape that is asked for, and halve alike."""
     pads = integers(attribute(node, "pads")) or ()
     axes = len(steps.strides)
     begin, end = (pads[axis], pads[axis + axes]) if len(pads) == 2 * axes else (0, 0)
@@ -189,10 +186,9 @@ def _same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
     if windows is None:
         return HOLDS
     steps = _steps(node, len(windows))
-    if isinstance(steps, Answer):
-        return steps
     return all_of(
-        _pads_evenly(rule.tensor, tensor, windows, steps) for tensor in node.tensors(rule.tensor)
+        asked(_pads_evenly, rule.tensor, tensor, windows, steps)
+        for tensor in node.tensors(rule.tensor)
     )
 
 
@@ -204,9 +200,7 @@ def _pads_evenly(
     Formula: the padding is (ceil(length / stride) - 1) * stride + window - length, or nothing where
     that is negative, as ONNX has it for SAME_UPPER and SAME_LOWER.
     """
-    dims = dims_of(tensor)
-    if dims is None:
-        return unknown(described(name, tensor))
+    dims = known_dims(name, tensor)
     if len(dims) != len(windows) + 2:
         return HOLDS  # the rule on the rank reports it
     undecided = False
@@ -220,13 +214,13 @@ def _pads_evenly(
     return unknown(described(name, tensor)) if undecided else HOLDS
 
 
-def _steps(node: BoundNode, axes: int) -> _Steps | Answer:
-    """The attributes that place the windows, or the one that is not a list of an integer for each axis."""
+def _steps(node: BoundNode, axes: int) -> _Steps:
+    """The attributes that place the windows; where one has no integer for each axis a rule fails."""
     lists = []
     for name, unset in zip(_Steps._fields, _UNSET, strict=True):
         value = attribute(node, name)
         items = unset * axes if value is None else integers(value)
         if items is None or len(items) != axes:
-            return fails(f"{name} = {shown(value)}")
+            raise SettledError(fails(f"{name} = {shown(value)}"))
         lists.append(items)
     return _Steps(*lists)

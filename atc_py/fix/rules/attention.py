@@ -144,7 +144,6 @@ def _window(ctx: RuleContext, dims: HeadDims, past: int) -> NDArray[Any]:
 
 
 def _pad_mask(mask: NDArray[Any], keys: int) -> NDArray[Any]:
-    """A mask with all keys; those that it does not have take no part."""
     missing = keys - mask.shape[-1]
     if missing <= 0:
         return mask

@@ -328,7 +328,6 @@ def _row(ctx: RuleContext) -> int:
 
 
 def _scatter_rows(ctx: RuleContext, reduction: str) -> str:
-    """Write the reduction over whole positions: rows are what the positions do not reach into."""
     dims, shape = ctx.shape(0), ctx.shape(1)
     depth = shape[-1]
     require(0 < depth <= len(dims), "positions have 1 to rank parts")

@@ -35,7 +35,6 @@ def _case(
     opset: int = 13,
     **inputs: float | Fed | NDArray[Any],
 ) -> RuleCase:
-    """A case of a node after others; x0 is fed, numbers are float32 constants."""
     known = {
         name: np.array(value, np.float32) if isinstance(value, float) else value
         for name, value in inputs.items()
@@ -63,7 +62,6 @@ class Mean:
 
     @property
     def count(self) -> int:
-        """Number of elements that are averaged."""
         return prod(self.source.shape[axis] for axis in self.axes)
 
 

@@ -262,7 +262,6 @@ def _scaling(ctx: RuleContext) -> tuple[ValueReader, ValueReader] | None:
 
 
 def _scale_up(ctx: RuleContext, scale: str) -> str:
-    """Write a scale times 2^15; the two factors of a product get their shares before it is formed."""
     maker = None if ctx.around is None else ctx.around.makers.get(scale)
     if maker is None or maker.node.op_type != "Mul":
         return scaled(ctx, scale, 1 / (DATA_SHARE * WEIGHT_SHARE))

@@ -63,7 +63,6 @@ def dynamic_lstm_as_lstm(ctx: RuleContext) -> Sequence[str]:
 
 
 def _dequantized(ctx: RuleContext, position: int, scale: int) -> str:
-    """Weights as numbers, with gates before inputs."""
     codes = ctx.constant(position).astype(np.float32)
     step, zero = (
         _each(ctx.constant(at).astype(np.float32), codes.ndim) for at in (scale, scale + 1)
@@ -87,7 +86,6 @@ _BOUND = 1e-3
 def _layer(
     op_type: str, gates: int, steps: int = 3, size: int = 5, *, bias: bool = True, **attributes: Any
 ) -> RuleCase:
-    """A case of a layer with `size` units, over two sequences of 4 numbers; a unit has one of 1."""
     batch, width = (2, 4) if size > 1 else (1, 1)
     weights = [data(1, gates * size, width), data(1, gates * size, size)]
     weights += [data(1, 2 * gates * size)] * bias

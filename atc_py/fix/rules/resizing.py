@@ -31,7 +31,6 @@ def _cubic(away: NDArray[np.float64], a: float) -> NDArray[np.float64]:
 
 
 def matrix(axis: ResizedAxis, ctx: RuleContext, mode: str) -> NDArray[np.float64]:
-    """The weight in each element of the result of each element of X, along one axis."""
     cubic = ctx.text("mode", "nearest") == "cubic"
     a = ctx.number("cubic_coeff_a", -0.75)
     fine = min(float(axis.scale), 1.0) if ctx.integer("antialias", 0) else 1.0
@@ -53,7 +52,6 @@ def matrix(axis: ResizedAxis, ctx: RuleContext, mode: str) -> NDArray[np.float64
 
 
 def resized_axes(ctx: RuleContext) -> tuple[ResizedAxis, ...]:
-    """Every axis of a Resize or an Upsample."""
     x = ctx.shape(0)
     regions = ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_REGION
     axes = [integer % len(x) for integer in ctx.integers("axes") or range(len(x))]

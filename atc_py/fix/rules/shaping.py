@@ -43,7 +43,6 @@ class Pads:
 
     @property
     def is_zero(self) -> bool:
-        """True if the value is 0."""
         return self.value == 0
 
 
@@ -311,7 +310,6 @@ def trilu_as_where(ctx: RuleContext) -> str:
 
 
 def _computed_mask(ctx: RuleContext, rows: int, columns: int) -> str:
-    """Write column - row >= k, or <= k, for a diagonal that is known at run time."""
     require_range(ctx, 1, INT32)
     steps = ctx.const(tables.arange(columns) - tables.arange(rows)[:, None], DType.INT32, "steps")
     k = ctx.cast(ctx.name(1), DType.INT32)

@@ -40,7 +40,6 @@ class TransposedAxis(ImageAxis):
 
     @property
     def count(self) -> int:
-        """Elements of Y."""
         return self.full - self.begin - self.end
 
 

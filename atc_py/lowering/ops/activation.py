@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from atc_py.ir import SplatConst, Value
-from atc_py.lowering.attributes import get_float
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
@@ -22,8 +21,8 @@ def lower_selu(b: Builder) -> Sequence[Value]:
     Integers, which the list has and ONNX has not, go through float32; fractions are dropped. CANN's
     kernel takes them itself; how it rounds them is not published.
     """
-    alpha = get_float(b, "alpha", _SELU_ALPHA)
-    gamma = get_float(b, "gamma", _SELU_GAMMA)
+    alpha = b.number("alpha", _SELU_ALPHA)
+    gamma = b.number("gamma", _SELU_GAMMA)
     usual = (alpha, gamma) == (_SELU_ALPHA, _SELU_GAMMA)
     op, attributes = ("Selu", {}) if usual else ("Elu", {"alpha": alpha, "scale": gamma})
     x, result = b.input(0), b.output_type()
@@ -51,7 +50,7 @@ def lower_thresholded_relu(b: Builder) -> Sequence[Value]:
     CANN multiplies by what Threshold gives, which makes NaN of -infinity; ONNX has 0 there.
     """
     x, result = b.input(0), b.output_type()
-    attributes = {"threshold": get_float(b, "alpha", 1.0)}
+    attributes = {"threshold": b.number("alpha", 1.0)}
     above = b.op("Threshold", [x], result, attributes, "above")
     zero = b.const("zero", SplatConst(0.0, result.dtype, ()))
     return [b.op("SelectV2", [b.cast(above, DType.BOOL), x, zero], result)]

@@ -1,13 +1,13 @@
 """Lowering of operators that ONNX does not define; `source.custom_results` has their types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.ir import AttrValue, DeferredConst, DenseConst, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import stated
@@ -21,11 +21,6 @@ from atc_py.onnx_graph.source.custom_results import (
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, closed_shape, format_shape
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
 
 _MOST_NUMBERS = 4096
 """Numbers that are read as dims or lengths of sequences; a longer list is data."""
@@ -45,7 +40,7 @@ def lower_adaptive_avg_pool(b: Builder) -> Sequence[Value]:
     """
     x, (result,) = b.input(0), _results(b)
     height, width = closed_shape(x.type.dims[2:])
-    rows, columns = get_ints(b, "output_size", (), 2)
+    rows, columns = b.integers("output_size", (), 2)
     made = _PoolMatrices((height, width), (rows, columns), result.dtype)
     plain = (False, False)
     added = TensorType(result.dtype, (*result.dims[:2], rows, width))
@@ -57,15 +52,13 @@ def lower_adaptive_avg_pool(b: Builder) -> Sequence[Value]:
 @lowering("AdaptiveMaxPool2D")
 @lowering("AdaptiveMaxPool2d")
 def lower_adaptive_max_pool(b: Builder) -> Sequence[Value]:
-    """Lower AdaptiveMaxPool2D to AdaptiveMaxPool2d."""
     outputs = list(zip(("y", "argmax"), _results(b), strict=True))
-    size = get_ints(b, "output_size", (), 2)
+    size = b.integers("output_size", (), 2)
     return b.ops("AdaptiveMaxPool2d", [b.input(0)], outputs, {"output_size": size})
 
 
 @lowering("Addcmul")
 def lower_addcmul(b: Builder) -> Sequence[Value]:
-    """Lower Addcmul to Addcmul."""
     (result,) = _results(b)
     return [b.op("Addcmul", [b.input(position) for position in range(4)], result)]
 
@@ -74,7 +67,7 @@ def lower_addcmul(b: Builder) -> Sequence[Value]:
 def lower_batch_mat_mul(b: Builder) -> Sequence[Value]:
     """Lower BatchMatMul to BatchMatMul, its attributes obeyed."""
     (result,) = _results(b)
-    turned = get_int(b, "adj_x1", 0) != 0, get_int(b, "adj_x2", 0) != 0
+    turned = b.flag("adj_x1"), b.flag("adj_x2")
     return [_product(b, (b.input(0), b.input(1)), result, turned)]
 
 
@@ -88,7 +81,7 @@ def lower_affine_grid(b: Builder) -> Sequence[Value]:
     theta, (result,) = b.input(0), _results(b)
     batch, *sizes, rank = result.shape
     dtype = theta.type.dtype
-    aligned = get_int(b, "align_corners", 0) != 0
+    aligned = b.flag("align_corners")
     grid = b.const("grid", _grid(tuple(sizes), dtype, aligned=aligned))
     flat = TensorType(dtype, (batch, grid.type.shape[1], rank))
     product = _product(b, (grid, theta), flat, (False, True), "positions")
@@ -100,12 +93,12 @@ def lower_batch_multi_class_nms(b: Builder) -> Sequence[Value]:
     """Lower BatchMultiClassNMS to BatchMultiClassNonMaxSuppression, its count cast."""
     *results, count_type = _results(b)
     attributes: dict[str, AttrValue] = {
-        "score_threshold": get_float(b, "score_threshold", 0.0),
-        "iou_threshold": get_float(b, "iou_threshold", 0.0),
-        "max_size_per_class": get_int(b, "max_size_per_class", 0),
-        "max_total_size": get_int(b, "max_total_size", 0),
-        "change_coordinate_frame": get_int(b, "change_coordinate_frame", 0) != 0,
-        "transpose_box": get_int(b, "transpose_box", 0) != 0,
+        "score_threshold": b.number("score_threshold", 0.0),
+        "iou_threshold": b.number("iou_threshold", 0.0),
+        "max_size_per_class": b.integer("max_size_per_class", 0),
+        "max_total_size": b.integer("max_total_size", 0),
+        "change_coordinate_frame": b.flag("change_coordinate_frame"),
+        "transpose_box": b.flag("transpose_box"),
     }
     names = ("nmsed_boxes", "nmsed_scores", "nmsed_classes")
     outputs = list(zip(names, results, strict=True))
@@ -132,7 +125,7 @@ def lower_deformable_conv(b: Builder) -> Sequence[Value]:
         "ksize": (height, width),
         "dilations": (1, 1, *window.dilations),
         "data_format": "NCHW",
-        "deformable_groups": get_int(b, "deformable_groups", 1),
+        "deformable_groups": b.integer("deformable_groups", 1),
         "modulated": True,
     }
     apart = tuple(
@@ -145,7 +138,7 @@ def lower_deformable_conv(b: Builder) -> Sequence[Value]:
         "strides": (1, 1, height, width),
         "pads": (0, 0, 0, 0),
         "dilations": (1, 1, 1, 1),
-        "groups": get_int(b, "groups", 1),
+        "groups": b.integer("groups", 1),
         "data_format": "NCHW",
     }
     inputs = [points, filter_, *([] if bias is None else [bias])]
@@ -154,7 +147,6 @@ def lower_deformable_conv(b: Builder) -> Sequence[Value]:
 
 @lowering("DynSeqOuter")
 def lower_dyn_seq_outer(b: Builder) -> Sequence[Value]:
-    """Lower DynSeqOuter to DynSeqOuter."""
     (result,) = _results(b)
     return [b.op("DynSeqOuter", [b.input(position) for position in range(4)], result)]
 
@@ -164,7 +156,7 @@ def lower_moving_sum(b: Builder) -> Sequence[Value]:
     """Lower MovingSumWithSigmoid to MovingSumWithSigmoid, which has no dec_data and reads none."""
     (result,) = _results(b)
     inputs = [b.input(position) for position in range(3)]
-    return [b.op("MovingSumWithSigmoid", inputs, result, {"ksize": get_int(b, "ksize", 0)})]
+    return [b.op("MovingSumWithSigmoid", inputs, result, {"ksize": b.integer("ksize", 0)})]
 
 
 @lowering("EmbeddingBag")
@@ -178,8 +170,8 @@ def lower_embedding_bag(b: Builder) -> Sequence[Value]:
     narrow = [None if each is None else b.cast(each, DType.INT32) for each in counts]
     inputs = [b.input(0), *narrow, b.optional_input(3)]
     attributes: dict[str, AttrValue] = {
-        "mode": get_string(b, "mode", "mean"),
-        "include_last_offset": get_int(b, "include_last_offset", 0) != 0,
+        "mode": b.string("mode", "mean"),
+        "include_last_offset": b.flag("include_last_offset"),
     }
     return [b.op("EmbeddingBag", inputs, result, attributes)]
 
@@ -191,14 +183,14 @@ def lower_roi_extractor(b: Builder) -> Sequence[Value]:
     *maps, rois = (b.input(position) for position in range(len(b.node.inputs)))
     scales = cast("tuple[float, ...]", b.node.attributes.get("spatial_scale", ROI_SCALES))
     attributes: dict[str, AttrValue] = {
-        "finest_scale": get_int(b, "finest_scale", 56),
-        "roi_scale_factor": get_float(b, "roi_scale_factor", 0.0),
+        "finest_scale": b.integer("finest_scale", 56),
+        "roi_scale_factor": b.number("roi_scale_factor", 0.0),
         "spatial_scale": tuple(float(scale) for scale in scales),
-        "pooled_height": get_int(b, "pooled_height", 7),
-        "pooled_width": get_int(b, "pooled_width", 7),
-        "sample_num": get_int(b, "sample_num", 0),
-        "pool_mode": get_string(b, "pool_mode", "avg"),
-        "aligned": get_int(b, "aligned", 1) != 0,
+        "pooled_height": b.integer("pooled_height", 7),
+        "pooled_width": b.integer("pooled_width", 7),
+        "sample_num": b.integer("sample_num", 0),
+        "pool_mode": b.string("pool_mode", "avg"),
+        "aligned": b.integer("aligned", 1) != 0,
     }
     return [b.op("RoiExtractor", [rois, *maps], result, attributes)]
 
@@ -236,7 +228,6 @@ def _product(
     turned: tuple[bool, bool],
     label: str | None = None,
 ) -> Value:
-    """BatchMatMul of two operands, each turned or not."""
     attributes: dict[str, AttrValue] = {"adj_x1": turned[0], "adj_x2": turned[1]}
     return b.op("BatchMatMul", list(operands), result, attributes, label)
 
@@ -270,7 +261,6 @@ class _PoolMatrices:
 
     @property
     def factors(self) -> DeferredConst:
-        """1 / area of each window."""
         return self._const(self.size, self._shares)
 
     def _const(self, shape: Shape, compute: Callable[[], npt.NDArray[np.generic]]) -> DeferredConst:
@@ -279,25 +269,17 @@ class _PoolMatrices:
         return DeferredConst(self.dtype, whole, [], lambda: compute().reshape(whole), label)
 
     def _bounds(self, side: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """First and last places of windows along one side."""
-        import numpy as np
-
         length, places = self.image[side], np.arange(self.size[side], dtype=np.int64)
         return places * length // self.size[side], -(-(places + 1) * length // self.size[side])
 
     def _ones(self, side: int) -> npt.NDArray[np.generic]:
         """Ones [windows, length] where windows have an axis."""
-        import numpy as np
-
         starts, ends = self._bounds(side)
         places = np.arange(self.image[side])
         inside = (places >= starts[:, None]) & (places < ends[:, None])
         return inside.astype(self.dtype.numpy)
 
     def _shares(self) -> npt.NDArray[np.generic]:
-        """1 / area of each window."""
-        import numpy as np
-
         down, across = (np.subtract(*self._bounds(side)[::-1]) for side in (0, 1))
         found: npt.NDArray[np.generic] = (1 / np.outer(down, across)).astype(self.dtype.numpy)
         return found
@@ -305,8 +287,6 @@ class _PoolMatrices:
 
 def _grid(sizes: Shape, dtype: DType, *, aligned: bool) -> DenseConst:
     """Positions of pixels [1, pixels, rank + 1] in [-1, 1]; the last coordinate is 1."""
-    import numpy as np
-
     axes = []
     for dim in reversed(sizes):
         steps = (dim - 1) if aligned else dim

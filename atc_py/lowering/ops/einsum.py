@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.onnx_graph.source.equation import Equation, read_equation
@@ -84,8 +85,7 @@ class _Side:
 
 
 def _equation(b: Builder) -> Equation:
-    """The equation, of two operands, of which each has free letters and contracted ones."""
-    text = get_string(b, "equation", "")
+    text = b.string("equation", "")
     equation = read_equation(text)
     if equation is not None and len(equation.operands) == len(b.node.inputs) == _PAIR:
         sides = [_Side.of(equation, position) for position in range(_PAIR)]
@@ -112,7 +112,6 @@ def _equation(b: Builder) -> Equation:
 
 
 def _sizes(b: Builder, equation: Equation) -> Sizes:
-    """The size of each letter, None where it is open."""
     sizes: dict[str, int | None] = {}
     for position, letters in enumerate(equation.operands):
         dims = b.source(position).required_dims
@@ -129,7 +128,6 @@ def _sizes(b: Builder, equation: Equation) -> Sizes:
 
 
 def _product(b: Builder, first: _Side, second: _Side, sizes: Sizes, label: str | None) -> Value:
-    """The product of two operands, of which the free and the contracted axes are one each."""
     values = [_matrix(b, side, sizes) for side in (first, second)]
     dims = (*values[0].type.dims[:-2], _size(first.free, sizes), _size(second.free, sizes))
     flags = first.contracted_first, not second.contracted_first
@@ -142,7 +140,6 @@ def _product(b: Builder, first: _Side, second: _Side, sizes: Sizes, label: str |
 
 
 def _matrix(b: Builder, side: _Side, sizes: Sizes) -> Value:
-    """An operand as a matrix, or as a stack of them where there is a batch."""
     axes = (side.contracted, side.free) if side.contracted_first else (side.free, side.contracted)
     letters = side.batch + "".join(axes)
     turned = _turned(b, b.input(side.position), side.letters, letters, f"x{side.position}.turned")
@@ -150,7 +147,6 @@ def _matrix(b: Builder, side: _Side, sizes: Sizes) -> Value:
 
 
 def _turned(b: Builder, x: Value, letters: str, wanted: str, label: str | None = None) -> Value:
-    """`x`, whose axes are `letters`, with its axes in another order."""
     if letters == wanted:
         return x
     perm = tuple(letters.index(letter) for letter in wanted)
@@ -162,8 +158,6 @@ def _shaped(
     b: Builder, x: Value, axes: Sequence[str], sizes: Sizes, label: str | None = None
 ) -> Value:
     """`x` with axes of these letters; only one of them may have an open size."""
-    import numpy as np
-
     dims = tuple(_size(letters, sizes) for letters in axes)
     if len(dims) == x.type.rank:
         return x
@@ -177,6 +171,5 @@ def _shaped(
 
 
 def _size(letters: str, sizes: Sizes) -> int | None:
-    """The number of elements along some axes; None if one of them is open."""
     found = [sizes[letter] for letter in letters]
     return None if None in found else prod(size for size in found if size is not None)

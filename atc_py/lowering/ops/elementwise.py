@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from functools import reduce
 
+import numpy as np
+
 from atc_py.ir import SplatConst, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.operands import numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.spec.rewrites import performs
@@ -35,13 +35,11 @@ def lower_mean(b: Builder) -> Sequence[Value]:
 
 @lowering("Max")
 def lower_max(b: Builder) -> Sequence[Value]:
-    """Lower Max to a chain of Maximum; one input alone is handed on."""
     return [_chain(b, "Maximum", None)]
 
 
 @lowering("Min")
 def lower_min(b: Builder) -> Sequence[Value]:
-    """Lower Min to a chain of Minimum; one input alone is handed on."""
     return [_chain(b, "Minimum", None)]
 
 
@@ -49,7 +47,7 @@ def lower_min(b: Builder) -> Sequence[Value]:
 def lower_mod(b: Builder) -> Sequence[Value]:
     """Lower Mod to Mod, of the dividend's sign, with fmod; FloorMod, of the divisor's, without."""
     result = b.output_type()
-    fmod = get_int(b, "fmod", 0)
+    fmod = b.integer("fmod", 0)
     if fmod == 0 and result.dtype.is_float:
         text = Text("needs fmod 1 for {dtype}, found 0")
         raise b.bad(text.with_values(dtype=result.dtype.value), "attribute fmod")
@@ -81,7 +79,7 @@ def lower_expand(b: Builder) -> Sequence[Value]:
     result = b.output_type()
     if not result.is_open:
         return [_expanded(b, b.input(0), result.shape, None)]
-    shape = numbers_of(b, 1, "shape") or ()
+    shape = b.numbers(1, "shape") or ()
     size = element_count(shape) * result.dtype.itemsize
     if size > FOLD_LIMIT:
         text = Text(
@@ -106,8 +104,8 @@ def lower_clip_by_attributes(b: Builder) -> Sequence[Value]:
     dtype = b.output_type().dtype
     low, high = _limits(b, DType.FLOAT32)
     bounds = [
-        b.const("min", SplatConst(get_float(b, "min", low), dtype, ())),
-        b.const("max", SplatConst(get_float(b, "max", high), dtype, ())),
+        b.const("min", SplatConst(b.number("min", low), dtype, ())),
+        b.const("max", SplatConst(b.number("max", high), dtype, ())),
     ]
     return [b.op("ClipByValue", [b.input(0), *bounds], b.output_type())]
 
@@ -134,7 +132,6 @@ def _clip_by_inputs(b: Builder, limited: DType) -> Sequence[Value]:
 
 
 def _sum(b: Builder, label: str | None) -> Value:
-    """The sum of all inputs; called after the node's output where there is no label."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     result = b.output_type()
     alike = not result.is_open and all(value.type.dims == result.dims for value in values)
@@ -155,7 +152,6 @@ def _accumulates(dtype: DType) -> bool:
 
 
 def _chain(b: Builder, op: str, label: str | None) -> Value:
-    """All inputs put together from the left by a binary operator that broadcasts."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     dtype = b.output_type().dtype
 
@@ -171,7 +167,6 @@ def _chain(b: Builder, op: str, label: str | None) -> Value:
 
 
 def _expanded(b: Builder, x: Value, shape: Shape, label: str | None) -> Value:
-    """`x` broadcast to `shape`."""
     if x.type.dims == shape:
         return x
     name = None if label is None else _part(b, label)
@@ -183,9 +178,7 @@ def _part(b: Builder, label: str) -> str:
 
 
 def _limits(b: Builder, dtype: DType) -> tuple[float, float]:
-    """Lowest and highest finite value of a float dtype, or those of an integer node."""
     import ml_dtypes
-    import numpy as np
 
     own = b.output_type().dtype
     if not (own.is_float or own.is_integer):
@@ -195,3 +188,50 @@ def _limits(b: Builder, dtype: DType) -> tuple[float, float]:
         return int(limits.min), int(limits.max)
     info = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
     return float(info.min), float(info.max)
+
+
+# Logic and bits -----------------------------------------------------------------------------------
+
+
+_SHIFTS = {"LEFT": "LeftShift", "RIGHT": "RightShift"}
+
+
+@lowering("BitShift")
+def lower_bit_shift(b: Builder) -> Sequence[Value]:
+    """Lower BitShift to LeftShift or RightShift, as CANN's parser does."""
+    direction = b.string("direction", "")
+    if direction not in _SHIFTS:
+        expected = " or ".join(_SHIFTS)
+        text = Text("needs direction {expected}, found {found}")
+        raise b.bad(
+            text.with_values(expected=expected, found=repr(direction)), "attribute direction"
+        )
+    return [b.op(_SHIFTS[direction], [b.input(0), b.input(1)], b.output_type())]
+
+
+@lowering("IsInf")
+def lower_is_inf(b: Builder) -> Sequence[Value]:
+    """Lower IsInf to IsInf; where one sign counts alone, and to a comparison with 0 as well.
+
+    CANN's parser refuses the nodes that need the comparison. Where no sign counts, x < x is false
+    of every element.
+    """
+    x, result = b.input(0), b.output_type()
+    negative, positive = b.integer("detect_negative", 1), b.integer("detect_positive", 1)
+    if not (negative or positive):
+        return [b.op("Less", [x, x], result)]
+    if negative and positive:
+        return [b.op("IsInf", [x], result)]
+    infinite = b.op("IsInf", [x], result, label="infinite")
+    zero = b.const("zero", SplatConst(0.0, x.type.dtype, ()))
+    side = b.op("Less" if negative else "Greater", [x, zero], result, label="side")
+    return [b.op("LogicalAnd", [infinite, side], result)]
+
+
+@lowering("Xor")
+def lower_xor(b: Builder) -> Sequence[Value]:
+    """Lower Xor to BitwiseXor of int32 and casts around it, as CANN's parser does."""
+    result = b.output_type()
+    operands = [b.cast(b.input(position), DType.INT32) for position in range(2)]
+    bits = b.op("BitwiseXor", operands, result.with_dtype(DType.INT32), label="bits")
+    return [b.cast(bits, DType.BOOL, b.output_name(0))]

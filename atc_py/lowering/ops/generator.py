@@ -4,8 +4,9 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from atc_py.ir import AttrValue, SplatConst, Value
-from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
@@ -15,16 +16,14 @@ from atc_py.text import Text
 @lowering("RandomUniform")
 @lowering("RandomUniformLike")
 def lower_random_uniform(b: Builder) -> Sequence[Value]:
-    """Lower to RandomUniform from 0 to 1, times (high - low), plus low."""
-    low, high = get_float(b, "low", 0.0), get_float(b, "high", 1.0)
+    low, high = b.number("low", 0.0), b.number("high", 1.0)
     return [_drawn(b, "RandomUniform", ("range", high - low), ("low", low))]
 
 
 @lowering("RandomNormal")
 @lowering("RandomNormalLike")
 def lower_random_normal(b: Builder) -> Sequence[Value]:
-    """Lower to RandomStandardNormal, times scale, plus mean."""
-    mean, scale = get_float(b, "mean", 0.0), get_float(b, "scale", 1.0)
+    mean, scale = b.number("mean", 0.0), b.number("scale", 1.0)
     return [_drawn(b, "RandomStandardNormal", ("scale", scale), ("mean", mean))]
 
 
@@ -49,9 +48,6 @@ def _drawn(b: Builder, op: str, factor: tuple[str, float], summand: tuple[str, f
 
 
 def _shape(b: Builder) -> Value:
-    """The dims of the result; the run alone knows those of an open input."""
-    import numpy as np
-
     if b.node.inputs:
         return b.shape_of(b.input(0))
     return b.const("shape", np.array(b.output_type().shape, np.int64))
@@ -64,9 +60,7 @@ def lower_eye_like(b: Builder) -> Sequence[Value]:
     The parser makes the diagonal as long as the matrix has rows, which fits matrices that have no
     more rows than columns alone; here it has the length that it should have.
     """
-    import numpy as np
-
-    result, k = b.output_type(), get_int(b, "k", 0)
+    result, k = b.output_type(), b.integer("k", 0)
     rows, columns = result.shape
     length = max(0, min(rows + min(k, 0), columns - max(k, 0)))
     operands: dict[str, Any] = {
@@ -82,10 +76,7 @@ def lower_eye_like(b: Builder) -> Sequence[Value]:
 
 @lowering("Multinomial")
 def lower_multinomial(b: Builder) -> Sequence[Value]:
-    """Lower Multinomial to Multinomial with the number of samples as constant."""
-    import numpy as np
-
-    result, count = b.output_type(), get_int(b, "sample_size", 1)
+    result, count = b.output_type(), b.integer("sample_size", 1)
     if count < 1:
         text = Text("needs a positive sample_size, found {found}")
         raise b.bad(text.with_values(found=count), "attribute sample_size")
@@ -98,5 +89,5 @@ def _seeds(b: Builder) -> dict[str, AttrValue]:
     """ONNX's float seed as two integers: its bits, and 1 so that seed 0 is one as well."""
     if "seed" not in b.node.attributes:
         return {"seed": 0, "seed2": 0}
-    (bits,) = struct.unpack(">I", struct.pack(">f", get_float(b, "seed", 0.0)))
+    (bits,) = struct.unpack(">I", struct.pack(">f", b.number("seed", 0.0)))
     return {"seed": bits, "seed2": 1}

@@ -1,22 +1,17 @@
 """Lowering of operators on feature maps: blocks of channels and space, resizing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
 
 _MODES = ("nearest", "linear")
 _CROP = "tf_crop_and_resize"
@@ -27,9 +22,9 @@ def lower_grid_sample(b: Builder) -> Sequence[Value]:
     """Lower GridSample to GridSampler2D; x and grid of two dtypes meet in float32."""
     x, grid, result = b.input(0), b.input(1), b.output_type()
     attributes: dict[str, AttrValue] = {
-        "interpolation_mode": get_string(b, "mode", "bilinear"),
-        "padding_mode": get_string(b, "padding_mode", "zeros"),
-        "align_corners": get_int(b, "align_corners", 0) != 0,
+        "interpolation_mode": b.string("mode", "bilinear"),
+        "padding_mode": b.string("padding_mode", "zeros"),
+        "align_corners": b.flag("align_corners"),
     }
     if x.type.dtype is grid.type.dtype:
         return [b.op("GridSampler2D", [x, grid], result, attributes)]
@@ -72,13 +67,13 @@ def lower_resize(b: Builder) -> Sequence[Value]:
     result, scales, sizes = b.output_type(), _numbers(b, 2, "scales"), _numbers(b, 3, "sizes")
     if (scales is None) is (sizes is None):
         raise b.bad(Text("needs either scales or sizes"), "input scales")
-    coordinates = get_string(b, "coordinate_transformation_mode", "half_pixel")
+    coordinates = b.string("coordinate_transformation_mode", "half_pixel")
     attributes: dict[str, AttrValue] = {
         "mode": _mode(b),
         "coordinate_transformation_mode": coordinates,
-        "nearest_mode": get_string(b, "nearest_mode", "round_prefer_floor"),
-        "exclude_outside": get_int(b, "exclude_outside", 0),
-        "extrapolation_value": get_float(b, "extrapolation_value", 0.0),
+        "nearest_mode": b.string("nearest_mode", "round_prefer_floor"),
+        "exclude_outside": b.integer("exclude_outside", 0),
+        "extrapolation_value": b.number("extrapolation_value", 0.0),
     }
     roi = _roi(b) if coordinates == _CROP else None
     inputs = [
@@ -97,13 +92,12 @@ def _resize(
     scales: npt.NDArray[Any],
     attributes: dict[str, AttrValue],
 ) -> Value:
-    """A node Resize with scales alone."""
     inputs = [x, None, b.const("scales", scales)]
     return b.op("Resize", inputs, TensorType(x.type.dtype, shape), attributes)
 
 
 def _mode(b: Builder) -> str:
-    mode = get_string(b, "mode", "nearest")
+    mode = b.string("mode", "nearest")
     if mode not in _MODES:
         raise b.unsupported(
             Text(
@@ -116,7 +110,6 @@ def _mode(b: Builder) -> str:
 
 
 def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
-    """A constant list of numbers; None where it is absent or empty."""
     if b.optional_source(position) is None or b.source(position).shape == (0,):
         return None
     numbers = b.constant_input(position, name)
@@ -130,7 +123,6 @@ def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
 
 
 def _roi(b: Builder) -> Value:
-    """The part of the input to take, in float32."""
     count = 2 * b.source(0).rank
     roi = b.optional_source(1)
     if roi is None or roi.shape != (count,):
@@ -141,14 +133,10 @@ def _roi(b: Builder) -> Value:
 
 
 def _chosen(chosen: npt.NDArray[np.bool_], shape: Shape, other: Shape) -> Shape:
-    """The dims of `shape` on the chosen axes, those of `other` on the rest."""
     return tuple(
         new if taken else old for taken, new, old in zip(chosen, shape, other, strict=True)
     )
 
 
 def _ones(chosen: npt.NDArray[np.bool_], scales: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """`scales` on the chosen axes, 1 on the rest."""
-    import numpy as np
-
     return np.where(chosen, scales, np.ones_like(scales))

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_int, get_string
+import numpy as np
+
+from atc_py.ir import AttrValue, SplatConst, TensorType, Value
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims, closed_shape
+from atc_py.tensor.shapes import Dims, closed_shape, element_count, format_shape
 from atc_py.text import Text
 
 _NARROW = {DType.INT8, DType.INT16, DType.UINT8, DType.UINT16}
@@ -21,7 +21,7 @@ _NARROW = {DType.INT8, DType.INT16, DType.UINT8, DType.UINT16}
 def lower_gather(b: Builder) -> Sequence[Value]:
     """Gather -> GatherV2D; constant negative indices are counted from the front."""
     shape = b.source(0).required_dims
-    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    axis = b.axis(b.integer("axis", 0), len(shape))
     indices = _from_front(b, (shape[axis],))
     attributes = {"axis": axis, "negative_index_support": _may_be_negative(b, indices)}
     return [b.op("GatherV2D", [b.input(0), indices], b.output_type(), attributes)]
@@ -29,9 +29,8 @@ def lower_gather(b: Builder) -> Sequence[Value]:
 
 @lowering("GatherElements")
 def lower_gather_elements(b: Builder) -> Sequence[Value]:
-    """Lower GatherElements to GatherElements."""
     shape = b.source(0).required_dims
-    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    axis = b.axis(b.integer("axis", 0), len(shape))
     inputs = [b.input(0), _from_front(b, (shape[axis],))]
     return [b.op("GatherElements", inputs, b.output_type(), {"dim": axis})]
 
@@ -39,7 +38,7 @@ def lower_gather_elements(b: Builder) -> Sequence[Value]:
 @lowering("GatherND")
 def lower_gather_nd(b: Builder) -> Sequence[Value]:
     """Lower GatherND to GatherNd; constant negative indices are counted from the front."""
-    batch = get_int(b, "batch_dims", 0)
+    batch = b.integer("batch_dims", 0)
     indices = _from_front(b, _reached(b, batch))
     attributes = {"batch_dims": batch, "negative_index_support": _may_be_negative(b, indices)}
     return [b.op("GatherNd", [b.input(0), indices], b.output_type(), attributes)]
@@ -50,7 +49,7 @@ def lower_gather_nd(b: Builder) -> Sequence[Value]:
 def lower_scatter_elements(b: Builder) -> Sequence[Value]:
     """Lower ScatterElements, which was called Scatter before, to ScatterElements."""
     shape = b.source(0).required_dims
-    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    axis = b.axis(b.integer("axis", 0), len(shape))
     _require_replacing(b)
     inputs = [b.input(0), _from_front(b, (shape[axis],)), b.input(2)]
     return [b.op("ScatterElements", inputs, b.output_type(), {"axis": axis})]
@@ -58,7 +57,6 @@ def lower_scatter_elements(b: Builder) -> Sequence[Value]:
 
 @lowering("ScatterND")
 def lower_scatter_nd(b: Builder) -> Sequence[Value]:
-    """Lower ScatterND to TensorScatterUpdate."""
     _require_replacing(b)
     indices = _from_front(b, _reached(b, 0))
     inputs = [b.input(0), indices, b.input(2)]
@@ -73,7 +71,7 @@ def lower_one_hot(b: Builder) -> Sequence[Value]:
     OneHot where only the run knows the depth.
     """
     result, indices = b.output_type(), b.input(0)
-    axis = axis_of(b, get_int(b, "axis", -1), result.rank)
+    axis = b.axis(b.integer("axis", -1), result.rank)
     depth = result.dims[axis]
     dtype = indices.type.dtype
     if dtype in _NARROW:
@@ -104,7 +102,7 @@ def lower_compress(b: Builder) -> Sequence[Value]:
     x, result = b.source(0), b.output_type()
     axis = b.node.attributes.get("axis")
     data = b.flat(b.input(0)) if axis is None else b.input(0)
-    at = 0 if axis is None else axis_of(b, get_int(b, "axis", 0), x.rank)
+    at = 0 if axis is None else b.axis(b.integer("axis", 0), x.rank)
     indices = _chosen(b, data.type.dims[at])
     return [b.op("GatherV2D", [data, indices], result, {"axis": at})]
 
@@ -115,8 +113,6 @@ def _chosen(b: Builder, dim: int | None) -> Value:
     Raises:
         AtcError: BAD_NODE when a constant condition holds after the end of the axis.
     """
-    import numpy as np
-
     condition = b.source(1)
     if condition.const is None:
         count = TensorType(DType.INT64, (None, 1))
@@ -133,8 +129,8 @@ def _chosen(b: Builder, dim: int | None) -> Value:
 def lower_reverse_sequence(b: Builder) -> Sequence[Value]:
     """Lower ReverseSequence with ONNX's default axes, which are not the target's."""
     rank = b.source(0).rank
-    batch = axis_of(b, get_int(b, "batch_axis", 1), rank, "attribute batch_axis")
-    time = axis_of(b, get_int(b, "time_axis", 0), rank, "attribute time_axis")
+    batch = b.axis(b.integer("batch_axis", 1), rank, "attribute batch_axis")
+    time = b.axis(b.integer("time_axis", 0), rank, "attribute time_axis")
     inputs = [b.input(0), b.input(1)]
     attributes = {"seq_dim": time, "batch_dim": batch}
     return [b.op("ReverseSequence", inputs, b.output_type(), attributes)]
@@ -155,12 +151,8 @@ def _off_and_on(b: Builder) -> tuple[Value, Value]:
 
 
 def _require_replacing(b: Builder) -> None:
-    """Refuse a node that combines updates with the elements that are there.
-
-    Raises:
-        AtcError: UNSUPPORTED_FORM.
-    """
-    reduction = get_string(b, "reduction", "none")
+    """Refuse a node that combines updates with the elements that are there; UNSUPPORTED_FORM."""
+    reduction = b.string("reduction", "none")
     if reduction != "none":
         raise b.unsupported(
             Text("reduction must be none, found {found}", found=repr(reduction)),
@@ -170,7 +162,6 @@ def _require_replacing(b: Builder) -> None:
 
 
 def _reached(b: Builder, batch: int) -> Dims:
-    """The sizes of the axes of data that a tuple of indices reaches into."""
     data, indices = b.source(0), b.source(1)
     (length,) = closed_shape(indices.required_dims[-1:]) or (0,)
     if not indices.required_dims or batch < 0 or batch + length > data.rank:
@@ -194,8 +185,6 @@ def _from_front(b: Builder, dims: Dims) -> Value:
     source = b.source(1)
     if source.const is None or None in dims:
         return b.input(1)
-    import numpy as np
-
     indices: Any = source.const.numpy()
     reached = np.array(dims, dtype=np.int64).squeeze()  # one size also meets a scalar index
     limits = np.broadcast_to(reached, indices.shape)
@@ -208,3 +197,35 @@ def _from_front(b: Builder, dims: Dims) -> Value:
         return b.input(1)
     counted = np.where(indices < 0, indices + limits, indices).astype(indices.dtype)
     return b.const("indices", counted)
+
+
+_OUTPUT_SHAPE = 2
+
+
+@lowering("MaxUnpool", since=9)
+def lower_max_unpool(b: Builder) -> Sequence[Value]:
+    """Lower MaxUnpool to ScatterElements of a vector of zeros, in the shape of the result.
+
+    CANN's parser makes the same of it, the zeros by ZerosLike and BroadcastTo. Positions count in
+    the shape that is asked for, as in CANN and onnxruntime; kernel_shape, strides and pads only
+    give the shape where none is asked for.
+    """
+    x, indices, result = b.source(0), b.source(1), b.output_type()
+    if x.required_dims != indices.required_dims:
+        found = format_shape(indices.required_dims)
+        wanted = format_shape(x.required_dims)
+        text = Text("takes one position for each of {wanted} values, found {found}")
+        raise b.bad(text.with_values(wanted=wanted, found=found), "input I")
+    zeros = _zeros(b, result)
+    values = [zeros, b.flat(b.input(1)), b.flat(b.input(0))]
+    placed = b.op("ScatterElements", values, zeros.type, {"axis": 0}, "placed")
+    if b.is_computed(_OUTPUT_SHAPE):
+        return [b.op("Reshape", [placed, b.input(_OUTPUT_SHAPE)], result, {"allowzero": 1})]
+    return [b.reshape(placed, result.shape)]
+
+
+def _zeros(b: Builder, result: TensorType) -> Value:
+    if b.is_computed(_OUTPUT_SHAPE):
+        zero = b.const("zero", SplatConst(0.0, result.dtype, (1,) * result.rank))
+        return b.flat(b.op("Tile", [zero, b.input(_OUTPUT_SHAPE)], result, label="zeros"))
+    return b.const("zeros", SplatConst(0.0, result.dtype, (element_count(result.shape),)))

@@ -1,22 +1,18 @@
 """Lowering of matrix products."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.ir import AttrValue, ConstData, DeferredConst, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 
 _MATRIX = 2
 
@@ -34,11 +30,11 @@ def lower_gemm(b: Builder) -> Sequence[Value]:
     _check_matrices(b)
     _check_factors(b)
     attributes: dict[str, AttrValue] = {
-        "transpose_x1": get_int(b, "transA", 0) != 0,
-        "transpose_x2": get_int(b, "transB", 0) != 0,
+        "transpose_x1": b.flag("transA"),
+        "transpose_x2": b.flag("transB"),
     }
     operands, alpha = _with_alpha(b)
-    beta = get_float(b, "beta", 1.0)
+    beta = b.number("beta", 1.0)
     c = _scaled(b, b.optional_input(2), beta, "C.scaled") if beta != 0 else None
     bias = _as_row(b, c, result.dims) if c is not None and alpha == 1 else None
     if bias is not None or (c is None and alpha == 1):
@@ -95,7 +91,6 @@ def _open_product(b: Builder, left: Value, right: Value) -> Value:
 
 
 def _with_axis(b: Builder, vector: Value, axis: int, label: str) -> Value:
-    """A vector as a matrix that has the size 1 along `axis`."""
     (dim,) = vector.type.dims
     dims = (1, dim) if axis == 0 else (dim, 1)
     return b.op(
@@ -114,12 +109,10 @@ def _single(b: Builder, left: Value, right: Value) -> Value:
 
 
 def _as(b: Builder, value: Value, shape: Shape, label: str | None = None) -> Value:
-    """`value` under `shape`, itself where it has that."""
     return value if value.type.shape == shape else b.reshape(value, shape, label)
 
 
 def _check_matrices(b: Builder) -> None:
-    """Refuse operands of Gemm that are not matrices."""
     for position, name in enumerate(("A", "B")):
         rank = b.source(position).rank
         if rank != _MATRIX:
@@ -132,9 +125,9 @@ def _check_matrices(b: Builder) -> None:
 def _check_factors(b: Builder) -> None:
     """Refuse factors of a product of integers, which has no place for them."""
     for name in ("alpha", "beta"):
-        if b.source(0).required_dtype.is_integer and get_float(b, name, 1.0) != 1:
+        if b.source(0).required_dtype.is_integer and b.number(name, 1.0) != 1:
             text = Text("{name} of a layer on {dtype} must be 1, found {found}")
-            dtype, found = b.source(0).required_dtype.value, get_float(b, name, 1.0)
+            dtype, found = b.source(0).required_dtype.value, b.number(name, 1.0)
             raise b.unsupported(
                 text.with_values(name=name, dtype=dtype, found=found),
                 f"attribute {name}",
@@ -147,7 +140,7 @@ def _check_factors(b: Builder) -> None:
 @performs("scale-operands")
 def _with_alpha(b: Builder) -> tuple[list[Value], float]:
     """The operands of Gemm, one of them times alpha, and the factor that is left."""
-    operands, alpha = [b.input(0), b.input(1)], get_float(b, "alpha", 1.0)
+    operands, alpha = [b.input(0), b.input(1)], b.number("alpha", 1.0)
     constant = next((n for n in (1, 0) if operands[n].const is not None), None)
     if alpha == 1 or (constant is None and abs(alpha) > 1):
         return operands, alpha
@@ -158,7 +151,6 @@ def _with_alpha(b: Builder) -> tuple[list[Value], float]:
 
 
 def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -> Value | None:
-    """`value` times `factor`; of a constant without a node."""
     if value is None or factor == 1:
         return value
     if value.const is not None and label is not None:
@@ -167,9 +159,6 @@ def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -
 
 
 def _times(const: ConstData, factor: float) -> ConstData:
-    """A constant times `factor`, worked out when it is written."""
-    import numpy as np
-
     def compute(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         with np.errstate(over="ignore", invalid="ignore"):
             scaled: npt.NDArray[Any] = array * array.dtype.type(factor)

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 
 from atc_py.diag import ATTR_OUT_OF_RANGE
 from atc_py.ir import AttrValue, SplatConst, Value
-from atc_py.lowering.attributes import get_float, get_int, get_ints, get_optional_ints, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.pools import POOLED_RANKS, PoolForm, pooled
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import (
-    AUTO_PADS,
     SAME_PADS,
     AxisWindow,
+    auto_pad_of,
     cann_pads,
-    forward_pads,
+    check_room,
+    explicit_pads,
+    pads_of,
     transposed_pads,
+    windows_of,
 )
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rewrites import performs
@@ -43,12 +45,12 @@ def lower_conv(b: Builder) -> Sequence[Value]:
     x, w = b.source(0), b.source(1)
     _need_spatial_rank(b, x, "X")
     _need_rank(b, w, "W", x.rank)
-    group = get_int(b, "group", 1)
+    group = b.integer("group", 1)
     wanted = w.shape[1] * group
     _check_channels(b, _channels(x, wanted, group), wanted, w.shape[0], group)
-    windows = _windows(b, _kernel_shape(b, w))
-    pads = _pads(b, x, windows)
-    _check_room(b, pads, windows)
+    windows = windows_of(b, _kernel_shape(b, w))
+    pads = pads_of(b, windows)
+    check_room(b, pads, windows)
     attributes: dict[str, AttrValue] = {
         "strides": (1, 1, *(window.stride for window in windows)),
         "pads": cann_pads(pads),
@@ -70,10 +72,10 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
     _need_spatial_rank(b, x, "X")
     _need_rank(b, w, "W", x.rank)
     axes = x.rank - 2
-    group = get_int(b, "group", 1)
+    group = b.integer("group", 1)
     _check_channels(b, _channels(x, w.shape[0], group), w.shape[0], w.shape[0], group)
-    windows = _windows(b, _kernel_shape(b, w))
-    output_padding = get_ints(b, "output_padding", (0,) * axes, axes)
+    windows = windows_of(b, _kernel_shape(b, w))
+    output_padding = b.integers("output_padding", (0,) * axes, axes)
     pads = _transposed_pads(b, x, windows, output_padding)
     if 0 in b.output_type().dims[-axes:]:
         found = format_shape(b.output_type().dims)
@@ -118,8 +120,39 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
             "attribute dilations",
             Text("export the model at opset 13, where AveragePool has no dilations"),
         )
-    exclusive: dict[str, AttrValue] = {"exclusive": get_int(b, "count_include_pad", 0) == 0}
+    exclusive: dict[str, AttrValue] = {"exclusive": b.integer("count_include_pad", 0) == 0}
     return [pooled(b, _pool(b, "AvgPoolV2", windows, exclusive))]
+
+
+@lowering("LpPool")
+def lower_lp_pool(b: Builder) -> Sequence[Value]:
+    """Lower LpPool to Abs, Power, AvgPoolV2, Muls and Power, as CANN's parser does.
+
+    Padding counts as 0, so the mean times the window's size is the sum. Where p is 1 there is no
+    power. For volumes CANN has AvgPool3D; here the means are those of pools of images.
+    """
+    p = b.integer("p", 2)
+    if p < 1:
+        raise b.bad(Text("takes a p of 1 or more, found {found}", found=p), "attribute p")
+    x, result = b.input(0), b.output_type()
+    windows = _lp_windows(b, x.type.rank - 2)
+    pads = pads_of(b, windows)
+    _check_lp_room(b, pads, windows)
+    powers = b.op("Abs", [x], x.type, label="magnitudes")
+    if p != 1:
+        powers = b.op("Power", [powers], x.type, {"power": float(p)}, "powers")
+    form = PoolForm(
+        "AvgPoolV2",
+        list(zip(windows, pads, strict=True)),
+        ceil=False,
+        attributes={"exclusive": False},
+    )
+    means = pooled(b, form, powers, "means")
+    area: dict[str, AttrValue] = {"value": float(element_count([each.kernel for each in windows]))}
+    if p == 1:
+        return [b.op("Muls", [means], result, area)]
+    sums = b.op("Muls", [means], result, area, "sums")
+    return [b.op("Power", [sums], result, {"power": 1.0 / p})]
 
 
 @lowering("GlobalAveragePool")
@@ -138,21 +171,21 @@ def lower_global_average_pool(b: Builder) -> Sequence[Value]:
 @performs("drop-training-only")
 def lower_batch_normalization(b: Builder) -> Sequence[Value]:
     """Lower BatchNormalization to BatchNorm with given statistics; training forms are refused."""
-    training = get_int(b, "training_mode", 0) != 0
+    training = b.flag("training_mode")
     if training or any(b.wants_output(position) for position in range(1, 5)):
         raise b.unsupported(
             Text("computes statistics, as in training"),
             "attribute training_mode" if training else "output mean",
             Text("export the model in evaluation mode (model.eval() in PyTorch)"),
         )
-    if get_int(b, "spatial", 1) != 1:
+    if b.integer("spatial", 1) != 1:
         raise b.unsupported(
             Text("spatial = 0 (statistics per position) has no counterpart"),
             "attribute spatial",
             Text("export the model at opset 9 or later, where the form is gone"),
         )
     attributes: dict[str, AttrValue] = {
-        "epsilon": get_float(b, "epsilon", 1e-5),
+        "epsilon": b.number("epsilon", 1e-5),
         "is_training": False,
     }
     inputs = [b.input(position) for position in range(5)]
@@ -162,7 +195,7 @@ def lower_batch_normalization(b: Builder) -> Sequence[Value]:
 @lowering("LRN")
 def lower_lrn(b: Builder) -> Sequence[Value]:
     """Lower LRN to LRN; CANN counts a radius, and its alpha applies to the sum, not to the mean."""
-    size = get_int(b, "size", 0)
+    size = b.integer("size", 0)
     if size < 1 or size % 2 == 0:
         raise ATTR_OUT_OF_RANGE.error(
             Text("size of LRN must be odd and positive, found {size}", size=size),
@@ -171,9 +204,9 @@ def lower_lrn(b: Builder) -> Sequence[Value]:
         )
     attributes: dict[str, AttrValue] = {
         "depth_radius": (size - 1) // 2,
-        "bias": get_float(b, "bias", 1.0),
-        "alpha": get_float(b, "alpha", 1e-4) / size,
-        "beta": get_float(b, "beta", 0.75),
+        "bias": b.number("bias", 1.0),
+        "alpha": b.number("alpha", 1e-4) / size,
+        "beta": b.number("beta", 0.75),
     }
     return [b.op("LRN", [b.input(0)], b.output_type(), attributes)]
 
@@ -199,13 +232,11 @@ def lower_dropout(b: Builder) -> Sequence[Value]:
 
 
 def _need_spatial_rank(b: Builder, value: SourceTensor, name: str) -> None:
-    """Refuse a tensor that is neither an image nor a volume."""
     if value.rank != _VOLUME:
         _need_rank(b, value, name, _IMAGE)
 
 
 def _need_rank(b: Builder, value: SourceTensor, name: str, rank: int) -> None:
-    """Refuse a tensor that is not of `rank`, that of an image or of a volume."""
     if value.rank != rank:
         axes, words = ("NCHW", Text("two")) if rank == _IMAGE else ("NCDHW", Text("three"))
         found = format_shape(value.required_dims)
@@ -230,7 +261,6 @@ def _channels(x: SourceTensor, wanted: int, group: int) -> int:
 
 
 def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: int) -> None:
-    """Refuse channel counts that do not fit the filter or the groups."""
     if group < 1 or outputs % group or found % group:
         text = Text(
             "needs group to divide {inputs} input and {outputs} output channels, found {found}"
@@ -242,9 +272,8 @@ def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: in
 
 
 def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
-    """Spatial dims of the filter; the attribute must agree when it is set."""
     kernel = tuple(w.shape[2:])
-    stated = get_optional_ints(b, "kernel_shape")
+    stated = b.optional_integers("kernel_shape")
     if stated is not None and stated != kernel:
         text = Text("states kernel_shape {stated}, its filter has {found}")
         raise b.bad(
@@ -253,25 +282,45 @@ def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
     return kernel
 
 
-def _windows(b: Builder, kernel: tuple[int, ...]) -> list[AxisWindow]:
-    axes = len(kernel)
-    strides = get_ints(b, "strides", (1,) * axes, axes)
-    dilations = get_ints(b, "dilations", (1,) * axes, axes)
-    for name, numbers in (("kernel_shape", kernel), ("strides", strides), ("dilations", dilations)):
-        if min(numbers) < 1:
-            text = Text("needs positive {name}, found {found}")
-            raise b.bad(text.with_values(name=name, found=list(numbers)), f"attribute {name}")
-    return [AxisWindow(*axis) for axis in zip(kernel, strides, dilations, strict=True)]
-
-
 def _pool_windows(b: Builder) -> list[AxisWindow]:
     x = b.source(0)
     if x.rank not in POOLED_RANKS:
         _need_rank(b, x, "X", _IMAGE)
-    kernel = get_ints(b, "kernel_shape", (), x.rank - 2)
+    kernel = b.integers("kernel_shape", (), x.rank - 2)
     if not kernel:
         raise b.bad(Text("needs kernel_shape, found none"), "attribute kernel_shape")
-    return _windows(b, kernel)
+    return windows_of(b, kernel)
+
+
+def _lp_windows(b: Builder, axes: int) -> list[AxisWindow]:
+    if axes + 2 not in POOLED_RANKS:
+        raise b.unsupported(
+            Text("has {n} spatial axes, the device pools over one to three", n=axes),
+            "input X",
+            Text("reshape the input so that windows run over one to three axes"),
+        )
+    kernel = b.integers("kernel_shape", (), axes)
+    if not kernel:
+        raise b.bad(Text("needs kernel_shape, found none"), "attribute kernel_shape")
+    windows = windows_of(b, kernel)
+    if b.flag("ceil_mode") or any(window.dilation != 1 for window in windows):
+        raise b.unsupported(
+            Text("ceil_mode and dilations have no counterpart"),
+            "attribute ceil_mode" if b.flag("ceil_mode") else "attribute dilations",
+            Text("export the model at opset 17, where LpPool has neither"),
+        )
+    return windows
+
+
+def _check_lp_room(b: Builder, pads: list[tuple[int, int]], windows: list[AxisWindow]) -> None:
+    """Refuse windows of which none fits into its axis, where the dim is known."""
+    dims = b.source(0).required_dims[2:]
+    for axis, (dim, pair, window) in enumerate(zip(dims, pads, windows, strict=True), 2):
+        if dim is not None and window_count(dim, pair, window.reach, window.stride) < 1:
+            text = Text("has a window of {reach} elements, axis {axis} has {dim} with its padding")
+            raise b.bad(
+                text.with_values(reach=window.reach, axis=axis, dim=dim + sum(pair)), "input X"
+            )
 
 
 def _pool(
@@ -282,79 +331,10 @@ def _pool(
     *,
     dilated: bool = False,
 ) -> PoolForm:
-    """The pool that the node asks for; SAME fixes the output, so ceil_mode is moot."""
-    ceil = _auto_pad(b) not in SAME_PADS and get_int(b, "ceil_mode", 0) != 0
-    pads = _pads(b, b.source(0), windows)
-    _check_room(b, pads, windows, ceil=ceil)
+    ceil = auto_pad_of(b) not in SAME_PADS and b.flag("ceil_mode")
+    pads = pads_of(b, windows)
+    check_room(b, pads, windows, ceil=ceil)
     return PoolForm(op, list(zip(windows, pads, strict=True)), ceil, more, dilated)
-
-
-def _check_room(
-    b: Builder, pads: list[tuple[int, int]], windows: list[AxisWindow], *, ceil: bool = False
-) -> None:
-    """Refuse windows of which none fits into its axis, where the dim is known."""
-    dims = b.source(0).required_dims[2:]
-    for name, dim, pair, window in zip("DHW"[-len(dims) :], dims, pads, windows, strict=True):
-        if dim is None:
-            continue
-        if window_count(dim, pair, window.reach, window.stride, ceil=ceil) < 1:
-            padded = Text(", {n} with its padding", n=dim + sum(pair)) if any(pair) else ""
-            text = Text(
-                "has a window that reaches over {reach} elements, its axis {axis} has {dim}{pads}"
-            )
-            values = {"reach": window.reach, "axis": name, "dim": dim}
-            raise b.bad(text.with_values(pads=padded, **values), "input X")
-
-
-def _auto_pad(b: Builder) -> str:
-    """The attribute auto_pad; refuse one that ONNX does not define."""
-    auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
-    if auto_pad not in AUTO_PADS:
-        raise b.bad(
-            Text("takes {known}, found {found}", known=", ".join(AUTO_PADS), found=repr(auto_pad)),
-            "attribute auto_pad",
-        )
-    return auto_pad
-
-
-@performs("explicit-pads")
-def _pads(b: Builder, x: SourceTensor, windows: list[AxisWindow]) -> list[tuple[int, int]]:
-    """(begin, end) padding per spatial axis in whatever form the node gives it."""
-    auto_pad = _auto_pad(b)
-    if auto_pad == "NOTSET":
-        return _explicit_pads(b)
-    return [
-        forward_pads(_padded_dim(x, axis, window, auto_pad), window, auto_pad)
-        for axis, window in enumerate(windows, 2)
-    ]
-
-
-def _padded_dim(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -> int:
-    """A dim to pad; any if only the run knows it and the pads are the same for all."""
-    dim = x.required_dims[axis]
-    if dim is not None:
-        return dim
-    if auto_pad == "VALID" or window.stride == 1:
-        return 1
-    text = Text("{auto_pad} pads by the open dims of {shape}")
-    raise OpenShapeError(text.with_values(auto_pad=auto_pad, shape=format_shape(x.required_dims)))
-
-
-def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
-    """The attribute pads, ONNX's [begins..., ends...], per axis."""
-    axes = b.source(0).rank - 2
-    pads = get_ints(b, "pads", (0,) * 2 * axes, 2 * axes)
-    if min(pads) < 0:
-        raise ATTR_OUT_OF_RANGE.error(
-            Text(
-                "pads of {op_type} must be at least 0, found {pads}",
-                op_type=b.node.op_type,
-                pads=list(pads),
-            ),
-            place=b.place("attribute pads"),
-            help=Text("crop with a Slice before the node instead"),
-        )
-    return list(zip(pads[:axes], pads[axes:], strict=True))
 
 
 @performs("explicit-pads")
@@ -362,10 +342,10 @@ def _transposed_pads(
     b: Builder, x: SourceTensor, windows: list[AxisWindow], output_padding: tuple[int, ...]
 ) -> list[tuple[int, int]]:
     """(begin, end) padding per spatial axis of a transposed convolution."""
-    auto_pad = _auto_pad(b)
+    auto_pad = auto_pad_of(b)
     wanted = _output_shape(b)
     if wanted is None and auto_pad == "NOTSET":
-        return _explicit_pads(b)
+        return explicit_pads(b)
     pads = [
         transposed_pads(dim, window, extra, auto_pad, wanted[axis] if wanted else None)
         for axis, (dim, window, extra) in enumerate(
@@ -384,12 +364,11 @@ def _transposed_pads(
 
 def _output_shape(b: Builder) -> tuple[int, ...] | None:
     """The spatial part of the attribute output_shape; exporters also write all axes."""
-    shape, axes = get_optional_ints(b, "output_shape"), b.source(0).rank - 2
+    shape, axes = b.optional_integers("output_shape"), b.source(0).rank - 2
     return shape[-axes:] if shape and element_count(shape[-axes:]) > 0 else None
 
 
 def _without_absent_tail(inputs: list[Value | None]) -> list[Value | None]:
-    """`inputs` without absent ones at the end."""
     while inputs and inputs[-1] is None:
         inputs.pop()
     return inputs

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from atc_py.ir import AttrValue, DenseConst, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
@@ -24,7 +25,7 @@ def lower_roi_align_by_coordinates(b: Builder) -> Sequence[Value]:
 
     CANN's parser writes roi_end_mode 2 for half_pixel, and 0 for output_half_pixel.
     """
-    mode = get_string(b, "coordinate_transformation_mode", "half_pixel")
+    mode = b.string("coordinate_transformation_mode", "half_pixel")
     return _roi_align(b, _HALF_PIXEL if mode == "half_pixel" else _AS_GIVEN)
 
 
@@ -36,28 +37,26 @@ def lower_roi_align(b: Builder) -> Sequence[Value]:
 
 
 def _roi_align(b: Builder, end_mode: int) -> Sequence[Value]:
-    """ROIAlign whose regions are where `end_mode` says."""
     _check_rois(b, 4)
     regions, images = b.source(1).required_dims[:1], b.source(2).required_dims
     if images != regions and None not in {*regions, *images}:
         raise b.bad(Text("needs one of batch_indices for each of rois"), "input batch_indices")
     attributes: dict[str, AttrValue] = {
-        "spatial_scale": get_float(b, "spatial_scale", 1.0),
-        "pooled_height": get_int(b, "output_height", 1),
-        "pooled_width": get_int(b, "output_width", 1),
-        "sample_num": get_int(b, "sampling_ratio", 0),
+        "spatial_scale": b.number("spatial_scale", 1.0),
+        "pooled_height": b.integer("output_height", 1),
+        "pooled_width": b.integer("output_width", 1),
+        "sample_num": b.integer("sampling_ratio", 0),
         "roi_end_mode": end_mode,
-        "pool_mode": get_string(b, "mode", "avg"),
+        "pool_mode": b.string("mode", "avg"),
     }
     return [b.op("ROIAlign", [b.input(0), _five_columns(b)], b.output_type(), attributes)]
 
 
 @lowering("MaxRoiPool")
 def lower_max_roi_pool(b: Builder) -> Sequence[Value]:
-    """Lower MaxRoiPool to ROIPooling."""
     _check_rois(b, 5)
-    height, width = get_ints(b, "pooled_shape", (1, 1), 2)
-    scale = get_float(b, "spatial_scale", 1.0)
+    height, width = b.integers("pooled_shape", (1, 1), 2)
+    scale = b.number("spatial_scale", 1.0)
     attributes: dict[str, AttrValue] = {
         "pooled_h": height,
         "pooled_w": width,
@@ -79,7 +78,7 @@ def lower_non_max_suppression(b: Builder) -> Sequence[Value]:
     while inputs[-1] is None:
         inputs.pop()
     attributes: dict[str, AttrValue] = {
-        "center_point_box": get_int(b, "center_point_box", 0),
+        "center_point_box": b.integer("center_point_box", 0),
         "max_boxes_size": result.dims[0] or 0,
     }
     chosen = TensorType(DType.INT32, result.dims)
@@ -89,8 +88,6 @@ def lower_non_max_suppression(b: Builder) -> Sequence[Value]:
 
 def _most_boxes(b: Builder) -> Value | None:
     """The bound on boxes of a class, as int32 if constant; larger ones mean no less."""
-    import numpy as np
-
     source = b.optional_source(2)
     if source is None or source.const is None:
         return b.optional_input(2)
@@ -119,7 +116,6 @@ def _five_columns(b: Builder) -> Value:
 
 
 def _check_rois(b: Builder, columns: int) -> None:
-    """Refuse images that are not maps, and rois of another width."""
     x, rois = b.source(0), b.source(1)
     if x.rank != 4:  # noqa: PLR2004  (N, C, H, W)
         text = Text("needs X of rank 4, found {found}")

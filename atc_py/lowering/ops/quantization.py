@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from math import prod
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import said, stated
@@ -23,8 +22,7 @@ _RESULTS = {dtype.ge: dtype for dtype in (DType.FLOAT32, DType.FLOAT16)}
 
 @lowering("AscendQuant")
 def lower_ascend_quant(b: Builder) -> Sequence[Value]:
-    """Lower AscendQuant to AscendQuant, dst_type as a dtype."""
-    x, mode = b.input(0), get_string(b, "round_mode", "Round")
+    x, mode = b.input(0), b.string("round_mode", "Round")
     if mode not in _ROUND_MODES:
         known = ", ".join(_ROUND_MODES)
         text = Text("takes one of {known} as round_mode, found {found}")
@@ -57,7 +55,6 @@ def lower_ascend_anti_quant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendDequant")
 def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
-    """Lower AscendDequant to AscendDequant."""
     x, scale = b.input(0), _scale(b)
     sqrt_mode, dtype = _flag(b, "sqrt_mode"), _dtype(b)
     if sqrt_mode and scale.type.dtype is DType.UINT64:
@@ -75,7 +72,6 @@ def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendRequant")
 def lower_ascend_requant(b: Builder) -> Sequence[Value]:
-    """Lower AscendRequant to AscendRequant."""
     x, scale = b.input(0), _scale(b)
     result = stated(b, 0, TensorType(DType.INT8, x.type.shape))
     return [b.op("AscendRequant", [x, scale], result, {"relu_flag": _flag(b, "relu_flag")})]
@@ -107,7 +103,6 @@ def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendDequantS16")
 def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
-    """Lower AscendDequantS16 to AscendDequantS16."""
     x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
     if addend is not None and addend.type.shape != x.type.shape:
         _check_channels(b, x, addend, "x1")
@@ -120,24 +115,22 @@ def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
 
 
 def _present(inputs: list[Value | None]) -> list[Value | None]:
-    """`inputs` without an absent last one."""
     return inputs if inputs[-1] is not None else inputs[:-1]
 
 
 def _flag(b: Builder, name: str) -> bool:
-    return get_int(b, name, 0) != 0
+    return b.integer(name, 0) != 0
 
 
 def _scale_and_offset(b: Builder) -> dict[str, float]:
-    """The two numbers that a node must carry."""
     for name in ("scale", "offset"):
         if name not in b.node.attributes:
             raise b.bad(Text("needs the attribute {name}", name=name), f"attribute {name}")
-    return {name: get_float(b, name, 0.0) for name in ("scale", "offset")}
+    return {name: b.number(name, 0.0) for name in ("scale", "offset")}
 
 
 def _target(b: Builder) -> DType:
-    name = get_string(b, "dst_type", "INT8")
+    name = b.string("dst_type", "INT8")
     if name in _TARGETS:
         return _TARGETS[name]
     known = ", ".join(_TARGETS)
@@ -147,7 +140,7 @@ def _target(b: Builder) -> DType:
 
 def _dtype(b: Builder) -> DType:
     """The dtype whose number in CANN's graph the attribute `dtype` is."""
-    number = get_int(b, "dtype", DType.FLOAT32.ge)
+    number = b.integer("dtype", DType.FLOAT32.ge)
     if number not in _RESULTS:
         known = " or ".join(f"{ge} ({dtype.value})" for ge, dtype in _RESULTS.items())
         text = Text("takes {known} as dtype, found {found}")
@@ -156,14 +149,12 @@ def _dtype(b: Builder) -> DType:
 
 
 def _scale(b: Builder) -> Value:
-    """The factors or words: one, or one for each channel of the first input."""
     scale = b.input(1)
     _check_channels(b, b.input(0), scale, "1")
     return scale
 
 
 def _check_channels(b: Builder, x: Value, value: Value, name: str) -> None:
-    """Refuse an input that has neither one element nor one for each channel of `x`."""
     from atc_py.tensor.scale_words import channel_axis, is_a_list
 
     count = prod(value.type.shape)

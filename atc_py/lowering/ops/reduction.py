@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from math import prod
 
+import numpy as np
+
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
@@ -38,7 +38,7 @@ def lower_reduction(b: Builder) -> Sequence[Value]:
     ReduceSum with axes that only the run knows takes them as an input.
     """
     if b.node.op_type == "ReduceSum" and b.is_computed(1):
-        noop = get_int(b, "noop_with_empty_axes", 0) != 0
+        noop = b.flag("noop_with_empty_axes")
         given: dict[str, AttrValue] = {"keep_dims": _keeps(b), "noop_with_empty_axes": noop}
         return [b.op("ReduceSum", [b.input(0), b.input(1)], b.output_type(), given)]
     axes = _axes(b)
@@ -66,7 +66,6 @@ def lower_norm(b: Builder) -> Sequence[Value]:
 
 @lowering("ReduceSumSquare")
 def lower_reduce_sum_square(b: Builder) -> Sequence[Value]:
-    """Lower ReduceSumSquare to SquareSumV1."""
     axes = _axes(b)
     if axes is None:
         return [b.input(0)]
@@ -88,8 +87,6 @@ def lower_reduce_log_sum(b: Builder) -> Sequence[Value]:
 @lowering("ReduceLogSumExp")
 def lower_reduce_log_sum_exp(b: Builder) -> Sequence[Value]:
     """Lower ReduceLogSumExp to the operator of that name, whose axes are an input."""
-    import numpy as np
-
     axes = _axes(b)
     if axes is None:
         return [b.input(0)]
@@ -104,7 +101,7 @@ def lower_global_lp_pool(b: Builder) -> Sequence[Value]:
 
     Other numbers of them become one, and one of size 1.
     """
-    p = get_int(b, "p", 2)
+    p = b.integer("p", 2)
     if p < 1:
         raise b.bad(Text("takes a p of 1 or more, found {found}", found=p), "attribute p")
     x, result = b.input(0), b.output_type()
@@ -130,14 +127,14 @@ def lower_global_max_pool(b: Builder) -> Sequence[Value]:
 @lowering("ArgMin")
 def lower_position(b: Builder) -> Sequence[Value]:
     """Lower ArgMax to ArgMaxD, ArgMin -> ArgMinD, in int32; then the axis again, and int64."""
-    if get_int(b, "select_last_index", 0):
+    if b.integer("select_last_index", 0):
         raise b.unsupported(
             Text("the last of equal values is asked for, the device finds the first"),
             "attribute select_last_index",
             Text("export the model with select_last_index 0, or reverse the axis before the node"),
         )
     x = b.input(0)
-    axis = axis_of(b, get_int(b, "axis", 0), x.type.rank)
+    axis = b.axis(b.integer("axis", 0), x.type.rank)
     if x.type.dims[axis] == 0:
         raise b.bad(Text("needs elements along axis {axis}, found none", axis=axis), "input data")
     shape = x.type.dims[:axis] + x.type.dims[axis + 1 :]
@@ -154,12 +151,12 @@ def lower_position(b: Builder) -> Sequence[Value]:
 def lower_cum_sum(b: Builder) -> Sequence[Value]:
     """Lower CumSum to CumsumD; Cumsum where only the run knows the axis."""
     attributes: dict[str, AttrValue] = {
-        "exclusive": get_int(b, "exclusive", 0) != 0,
-        "reverse": get_int(b, "reverse", 0) != 0,
+        "exclusive": b.flag("exclusive"),
+        "reverse": b.flag("reverse"),
     }
     if b.source(1).const is None:
         return [b.op("Cumsum", [b.input(0), b.input(1)], b.output_type(), attributes)]
-    axis = axis_of(b, _number(b, 1, "axis"), b.source(0).rank, "input axis")
+    axis = b.axis(_number(b, 1, "axis"), b.source(0).rank, "input axis")
     attributes["axis"] = axis
     return [b.op("CumsumD", [b.input(0)], b.output_type(), attributes)]
 
@@ -167,28 +164,25 @@ def lower_cum_sum(b: Builder) -> Sequence[Value]:
 @lowering("TopK")
 def lower_top_k_by_attribute(b: Builder) -> Sequence[Value]:
     """TopK before opset 10: k is an attribute."""
-    return _top_k(b, get_int(b, "k", -1))
+    return _top_k(b, b.integer("k", -1))
 
 
 @lowering("TopK", since=10)
 def lower_top_k_by_input(b: Builder) -> Sequence[Value]:
-    """TopK with the number of elements as an input."""
     return _top_k(b, None if b.is_computed(1) else _number(b, 1, "K"))
 
 
 def _top_k(b: Builder, k: int | None) -> Sequence[Value]:
     """TopK with int32 positions, which then become int64; k None is the second input."""
-    import numpy as np
-
     x = b.input(0)
-    axis = axis_of(b, get_int(b, "axis", -1), x.type.rank)
+    axis = b.axis(b.integer("axis", -1), x.type.rank)
     dim = x.type.dims[axis]
     if k is not None and (k < 0 or (dim is not None and k > dim)):
         raise b.bad(Text("takes k from 0 to {dim}, found {found}", dim=dim, found=k), "K")
     shape = (*x.type.dims[:axis], k, *x.type.dims[axis + 1 :])
     attributes: dict[str, AttrValue] = {
         "sorted": True,
-        "largest": get_int(b, "largest", 1) != 0,
+        "largest": b.integer("largest", 1) != 0,
         "dim": axis,
     }
     inputs = [x, b.input(1) if k is None else b.const("k", np.array([k], np.int64))]
@@ -199,7 +193,6 @@ def _top_k(b: Builder, k: int | None) -> Sequence[Value]:
 
 
 def _name(b: Builder, position: int) -> str | None:
-    """Name of a source output, None where nobody asks for it."""
     output = b.node.outputs[position] if b.wants_output(position) else None
     return output.name if output else None
 
@@ -209,22 +202,21 @@ def _axes(b: Builder) -> tuple[int, ...] | None:
 
     They are an input from some opset on, before that an attribute.
     """
-    axes = get_optional_ints(b, "axes")
+    axes = b.optional_integers("axes")
     if b.optional_source(1) is not None:
-        axes = numbers_of(b, 1, "axes")
+        axes = b.numbers(1, "axes")
     rank = b.source(0).rank
     if not axes:
-        return None if get_int(b, "noop_with_empty_axes", 0) else tuple(range(rank))
-    return tuple(sorted({axis_of(b, axis, rank, "axes") for axis in axes}))
+        return None if b.integer("noop_with_empty_axes", 0) else tuple(range(rank))
+    return tuple(sorted({b.axis(axis, rank, "axes") for axis in axes}))
 
 
 def _keeps(b: Builder) -> bool:
-    """True if reduced axes stay, with size 1."""
-    return get_int(b, "keepdims", 1) != 0
+    return b.integer("keepdims", 1) != 0
 
 
 def _number(b: Builder, position: int, name: str) -> int:
-    numbers = numbers_of(b, position, name)
+    numbers = b.numbers(position, name)
     if numbers is None or len(numbers) != 1:
         found = Text("none") if numbers is None else len(numbers)
         raise b.bad(

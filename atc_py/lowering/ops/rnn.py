@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from atc_py.ir import AttrValue, ConstData, DeferredConst, SplatConst, TensorType, Value
-from atc_py.lowering.attributes import get_int
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.ops.rnn_layer import DIRECTIONS, RecurrentLayer
 from atc_py.lowering.registry import lowering
 from atc_py.text import Text
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 _IOFC_TO_IJFO = (0, 3, 2, 1)
@@ -33,7 +31,7 @@ def lower_lstm(b: Builder) -> Sequence[Value]:
     gates. Y of several directions is joined, states are slices of the outputs.
     """
     layer = RecurrentLayer(b, gates=4, usual=("sigmoid", "tanh", "tanh"))
-    coupled = get_int(b, "input_forget", 0)
+    coupled = b.integer("input_forget", 0)
     if layer.is_usual and not coupled and b.optional_source(7) is None:
         return layer.results([_dynamic_rnn(layer, at) for at in range(layer.directions)])
     attributes = {**layer.attributes(), "input_forget": coupled}
@@ -47,7 +45,7 @@ def lower_gru(b: Builder) -> Sequence[Value]:
     DynamicGRUV2 takes constant weights, the usual activations and no clip.
     """
     layer = RecurrentLayer(b, gates=3, usual=("sigmoid", "tanh"))
-    after = get_int(b, "linear_before_reset", 0)
+    after = b.integer("linear_before_reset", 0)
     if layer.is_usual:
         return layer.results(
             [_dynamic_gru(layer, at, after != 0) for at in range(layer.directions)]
@@ -74,7 +72,6 @@ class _Weights(msgspec.Struct, frozen=True):
 
 
 def _dynamic_rnn(layer: RecurrentLayer, direction: int) -> tuple[Value, ...]:
-    """`y`, `output_h` and `output_c` of one direction."""
     b, weights, wide = layer.b, _Weights.of(layer), 4 * layer.hidden
     rows = layer.x.type.shape[2] + layer.hidden
     both = DeferredConst(
@@ -100,7 +97,6 @@ def _dynamic_rnn(layer: RecurrentLayer, direction: int) -> tuple[Value, ...]:
 
 
 def _dynamic_gru(layer: RecurrentLayer, direction: int, reset_after: bool) -> tuple[Value, ...]:
-    """`y` and `output_h` of one direction."""
     b, weights, wide = layer.b, _Weights.of(layer), 3 * layer.hidden
     sources = ((weights.w, layer.x.type.shape[2]), (weights.r, layer.hidden))
     matrices = [
@@ -147,22 +143,16 @@ def _one_direction(
 
 def _stacked(direction: int, w: Array, r: Array) -> Array:
     """W and R [4 hidden, n] turned and on top of each other, gates reordered."""
-    import numpy as np
-
     parts = [_reordered(array[direction].T) for array in (w, r)]
     return np.concatenate(parts)
 
 
 def _reordered(columns: Array) -> Array:
-    """The last axis in the order of DynamicRNN's gates."""
-    import numpy as np
-
     gates = np.split(columns, 4, axis=-1)
     return np.concatenate([gates[gate] for gate in _IOFC_TO_IJFO], axis=-1)
 
 
 def _summed(direction: int, bias: Array) -> Array:
-    """The biases of input and state together, gates reordered."""
     total: Array = bias[direction].reshape(2, -1).sum(axis=0, dtype=bias.dtype)
     return _reordered(total)
 
@@ -173,6 +163,5 @@ def _turned(direction: int, weights: Array) -> Array:
 
 
 def _half(direction: int, half: int, bias: Array) -> Array:
-    """The bias of the input (0) or of the state (1)."""
     found: Array = bias[direction].reshape(2, -1)[half]
     return found

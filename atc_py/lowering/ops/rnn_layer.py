@@ -2,12 +2,99 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.ops.rnn_activations import Activations, read_activations
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
+
+_DEFAULTS: dict[str, tuple[float | None, float | None]] = {
+    "affine": (1.0, 0.0),
+    "elu": (1.0, None),
+    "hardsigmoid": (0.2, 0.5),
+    "leakyrelu": (0.01, None),
+    "relu": (None, None),
+    "scaledtanh": (1.0, 1.0),
+    "sigmoid": (None, None),
+    "softplus": (None, None),
+    "softsign": (None, None),
+    "tanh": (None, None),
+    "thresholdedrelu": (1.0, None),
+}
+"""Alpha and beta where a node does not give them, None where an activation has none.
+
+Those of ONNX's operators of these names, of which Affine is gone since; ScaledTanh never had any, so
+it is Tanh without them. onnxruntime takes 0 for Affine, ScaledTanh and ThresholdedRelu.
+"""
+
+
+class Activations(msgspec.Struct, frozen=True):
+    """The activations of all directions of a layer, one after the other.
+
+    Attributes:
+        names: in lower case.
+        alphas: one for each, 0 where it has none.
+        betas: one for each, 0 where it has none.
+        usual: whether they are the ones that a node has by default.
+    """
+
+    names: tuple[str, ...]
+    alphas: tuple[float, ...]
+    betas: tuple[float, ...]
+    usual: bool
+
+
+def read_activations(b: Builder, usual: tuple[str, ...], directions: int) -> Activations:
+    """Read the activations of the builder's node; `usual` are one direction's defaults.
+
+    Alphas and betas are consumed in the order of the activations that have one.
+
+    Raises:
+        AtcError: BAD_NODE when there are too few or too many, or one is unknown.
+    """
+    default = usual * directions
+    names = tuple(name.lower() for name in _strings(b)) or default
+    if len(names) != len(default):
+        text = Text("needs {n} activations, found {found}")
+        raise b.bad(text.with_values(n=len(default), found=len(names)), "activations")
+    unknown = [name for name in names if name not in _DEFAULTS]
+    if unknown:
+        known = ", ".join(_DEFAULTS)
+        text = Text("knows the activations {known}, found {found}")
+        raise b.bad(text.with_values(known=known, found=repr(unknown[0])), "activations")
+    alphas = _consumed(b, names, "activation_alpha", 0)
+    betas = _consumed(b, names, "activation_beta", 1)
+    return Activations(names, alphas, betas, names == default)
+
+
+def _strings(b: Builder) -> tuple[str, ...]:
+    value = b.node.attributes.get("activations", ())
+    names = value if isinstance(value, tuple) else (value,)
+    found = tuple(name for name in names if isinstance(name, str))
+    if len(found) != len(names):
+        raise b.bad(Text("takes a list of strings as activations"), "attribute activations")
+    return found
+
+
+def _consumed(b: Builder, names: tuple[str, ...], attribute: str, which: int) -> tuple[float, ...]:
+    """The alphas (`which` 0) or betas (1) of the activations: given, else by default."""
+    value = b.node.attributes.get(attribute, ())
+    numbers = (
+        [item for item in value if isinstance(item, int | float)]
+        if isinstance(value, tuple)
+        else []
+    )
+    if not isinstance(value, tuple) or len(numbers) != len(value):
+        text = Text("takes a list of numbers as {attribute}")
+        raise b.bad(text.with_values(attribute=attribute), f"attribute {attribute}")
+    given = iter(numbers)
+    found = []
+    for name in names:
+        default = _DEFAULTS[name][which]
+        found.append(0.0 if default is None else float(next(given, default)))
+    return tuple(found)
+
 
 DIRECTIONS = {
     "forward": ("UNIDIRECTIONAL",),
@@ -28,20 +115,19 @@ class RecurrentLayer:
     def __init__(self, b: Builder, gates: int, usual: tuple[str, ...]) -> None:
         self.b = b
         self.gates = gates
-        self.direction = get_string(b, "direction", "forward")
+        self.direction = b.string("direction", "forward")
         if self.direction not in DIRECTIONS:
             known = ", ".join(DIRECTIONS)
             text = Text("takes {known} as direction, found {found}")
             raise b.bad(text.with_values(known=known, found=repr(self.direction)), "direction")
         self.directions = len(DIRECTIONS[self.direction])
-        self.batch_first = get_int(b, "layout", 0) != 0
-        self.clip = get_float(b, "clip", 0.0)
+        self.batch_first = b.flag("layout")
+        self.clip = b.number("clip", 0.0)
         self._check_shapes()
         self.activations: Activations = read_activations(b, usual, self.directions)
         self.x = self._sequence_first(b.input(0), (1, 0, 2))
 
     def _check_shapes(self) -> None:
-        """Read the sizes and check every operand by them."""
         b = self.b
         for position in range(3):
             if b.source(position).rank != 3:  # noqa: PLR2004  (the definition's rank)
@@ -51,7 +137,7 @@ class RecurrentLayer:
                 )
         steps, batch, width = self._turned(b.source(0).shape)
         self.steps, self.batch = steps, batch
-        self.hidden = get_int(b, "hidden_size", b.source(2).shape[2])
+        self.hidden = b.integer("hidden_size", b.source(2).shape[2])
         count, wide = self.directions, self.gates * self.hidden
         state = self._turned((count, batch, self.hidden))
         wanted: list[Shape] = [
@@ -75,7 +161,6 @@ class RecurrentLayer:
         return (shape[1], shape[0], shape[2]) if self.batch_first else shape
 
     def _sequence_first(self, value: Value, perm: tuple[int, ...]) -> Value:
-        """`value` in layout 0."""
         if not self.batch_first:
             return value
         return _transposed(self.b, value, perm, "sequence_first")
@@ -88,7 +173,6 @@ class RecurrentLayer:
         return constant and self.activations.usual and self.clip <= 0 and self.steps > 0
 
     def initial(self, position: int) -> Value | None:
-        """An initial state [directions, batch, hidden], or None."""
         value = self.b.optional_input(position)
         return None if value is None else self._sequence_first(value, (1, 0, 2))
 
@@ -111,7 +195,6 @@ class RecurrentLayer:
         }
 
     def whole(self, op: str, attributes: dict[str, AttrValue]) -> list[Value]:
-        """The layer as one target operator."""
         b, names = self.b, _NAMES[self.b.node.op_type]
         inputs = [self.x, *(b.optional_input(position) for position in (1, 2, 3, 4))]
         inputs += [self.initial(position) for position in range(5, min(len(names), 7))]
@@ -151,14 +234,12 @@ class RecurrentLayer:
 
 
 def _transposed(b: Builder, value: Value, perm: tuple[int, ...], label: str) -> Value:
-    """`value` with its axes in the order `perm`."""
     shape = tuple(value.type.shape[axis] for axis in perm)
     type_ = TensorType(value.type.dtype, shape)
     return b.op("TransposeD", [value], type_, {"perm": perm}, label)
 
 
 def _rows(b: Builder, value: Value, row: int, label: str) -> Value:
-    """Row `row` of the first axis, which keeps the size 1."""
     rest = value.type.shape[1:]
     attributes: dict[str, AttrValue] = {
         "begin": (row, *(0 for _ in rest)),

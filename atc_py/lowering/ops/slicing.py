@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.attributes import get_float, get_int, get_optional_ints, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.computed import (
     check_pad_mode,
@@ -12,7 +13,6 @@ from atc_py.lowering.computed import (
     slice_computed,
     split_computed,
 )
-from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.text import Text
@@ -21,10 +21,10 @@ from atc_py.text import Text
 @lowering("Slice")
 def lower_slice_by_attributes(b: Builder) -> Sequence[Value]:
     """Slice before opset 10 -> StridedSliceD; all steps are 1."""
-    starts, ends = get_optional_ints(b, "starts"), get_optional_ints(b, "ends")
+    starts, ends = b.optional_integers("starts"), b.optional_integers("ends")
     if starts is None or ends is None:
         raise b.bad(Text("needs starts and ends"), "attribute starts")
-    axes = get_optional_ints(b, "axes") or tuple(range(len(starts)))
+    axes = b.optional_integers("axes") or tuple(range(len(starts)))
     return _sliced(b, starts, ends, axes, (1,) * len(starts))
 
 
@@ -33,21 +33,21 @@ def lower_slice_by_inputs(b: Builder) -> Sequence[Value]:
     """Slice -> StridedSliceD; StridedSliceV2 where only the run knows bounds or dims."""
     if any(map(b.is_computed, (1, 2, 3, 4))) or None in b.source(0).required_dims:
         return [slice_computed(b)]
-    starts, ends = numbers_of(b, 1, "starts"), numbers_of(b, 2, "ends")
+    starts, ends = b.numbers(1, "starts"), b.numbers(2, "ends")
     if starts is None or ends is None:
         raise b.bad(Text("needs starts and ends"), "input starts")
-    axes = numbers_of(b, 3, "axes") or tuple(range(len(starts)))
-    steps = numbers_of(b, 4, "steps") or (1,) * len(starts)
+    axes = b.numbers(3, "axes") or tuple(range(len(starts)))
+    steps = b.numbers(4, "steps") or (1,) * len(starts)
     return _sliced(b, starts, ends, axes, steps)
 
 
 @lowering("Pad")
 def lower_pad_by_attributes(b: Builder) -> Sequence[Value]:
     """Pad before opset 11 -> PadV3D."""
-    pads = get_optional_ints(b, "pads")
+    pads = b.optional_integers("pads")
     if pads is None:
         raise b.bad(Text("needs pads, found none"), "attribute pads")
-    return _pad(b, pads, get_float(b, "value", 0.0))
+    return _pad(b, pads, b.number("value", 0.0))
 
 
 @lowering("Pad", since=11)
@@ -55,7 +55,7 @@ def lower_pad_by_inputs(b: Builder) -> Sequence[Value]:
     """Pad -> PadV3D; PadV3 where only the run knows the pads. The value must be a constant."""
     if b.is_computed(1):
         return [pad_computed(b)]
-    pads = numbers_of(b, 1, "pads")
+    pads = b.numbers(1, "pads")
     if pads is None:
         raise b.bad(Text("needs pads, found none"), "input pads")
     fill = b.constant_input(2, "constant_value")
@@ -68,14 +68,13 @@ def lower_pad_by_inputs(b: Builder) -> Sequence[Value]:
 
 
 def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
-    """`pads` of chosen axes (opset 18) as pads of all axes."""
     rank = b.source(0).rank
-    axes = numbers_of(b, 3, "axes") or ()
+    axes = b.numbers(3, "axes") or ()
     if len(pads) != 2 * len(axes):
         text = Text("needs 2 pads for each of {n} axes, found {found}")
         raise b.bad(text.with_values(n=len(axes), found=len(pads)), "input pads")
     whole = [0] * 2 * rank
-    for position, axis in enumerate(axis_of(b, axis, rank) for axis in axes):
+    for position, axis in enumerate(b.axis(axis, rank) for axis in axes):
         whole[axis] = pads[position]
         whole[rank + axis] = pads[len(axes) + position]
     return tuple(whole)
@@ -83,7 +82,7 @@ def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
 
 def _pad(b: Builder, pads: tuple[int, ...], fill: float) -> Sequence[Value]:
     """Crop what negative pads take away, then add what positive pads ask for."""
-    x, mode = b.input(0), get_string(b, "mode", "constant")
+    x, mode = b.input(0), b.string("mode", "constant")
     rank = x.type.rank
     check_pad_mode(b, mode)
     if len(pads) != 2 * rank:
@@ -143,7 +142,6 @@ def _sliced(
     axes: tuple[int, ...],
     steps: tuple[int, ...],
 ) -> Sequence[Value]:
-    """The slice as a range of every axis, counted from the front."""
     if not len(starts) == len(ends) == len(axes) == len(steps):
         counts = [len(numbers) for numbers in (starts, ends, axes, steps)]
         text = Text("needs starts, ends, axes and steps of one length, found {found}")
@@ -153,7 +151,7 @@ def _sliced(
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step == 0:
             raise b.bad(Text("needs steps other than 0"), "input steps")
-        position = axis_of(b, axis, len(ranges), "input axes")
+        position = b.axis(axis, len(ranges), "input axes")
         ranges[position] = _reached(start, end, step, x.type.shape[position])
     return [_taken(b, x, ranges)]
 
@@ -193,7 +191,6 @@ def _taken(b: Builder, x: Value, ranges: list[range], label: str | None = None) 
 
 
 def _least_step(reached: range) -> range:
-    """`reached` with step 1 where it has no two elements."""
     if not reached:
         return range(0)
     return reached if len(reached) > 1 else range(reached.start, reached.start + 1)
@@ -201,9 +198,6 @@ def _least_step(reached: range) -> range:
 
 @performs("gather-steps")
 def _gathered(b: Builder, x: Value, last: range, label: str | None) -> Value:
-    """`x` at the positions `last` of its last axis."""
-    import numpy as np
-
     shape = (*x.type.shape[:-1], len(last))
     places = b.const("positions", np.array(last, dtype=np.int64))
     type_ = TensorType(x.type.dtype, shape)
@@ -227,20 +221,18 @@ def _strided_slice(b: Builder, x: Value, ranges: list[range], label: str | None)
 @lowering("Split")
 def lower_split_by_attribute(b: Builder) -> Sequence[Value]:
     """Split before opset 13 -> SplitVD; without sizes all parts have the same size."""
-    return _split(b, get_optional_ints(b, "split"))
+    return _split(b, b.optional_integers("split"))
 
 
 @lowering("Split", since=13)
 def lower_split_by_input(b: Builder) -> Sequence[Value]:
-    """Split -> SplitVD; sizes must be constant."""
-    return _split(b, numbers_of(b, 1, "split"))
+    return _split(b, b.numbers(1, "split"))
 
 
 def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
-    """SplitVD with the size of every part; a part alone is the input itself."""
     x, count = b.input(0), len(b.node.outputs)
     shape = x.type.dims
-    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    axis = b.axis(b.integer("axis", 0), len(shape))
     if count == 1:
         return [x]
     if sizes is None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from atc_py.ir import ConstData, SplatConst, Value
-from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.builder import Builder
-from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import element_count
@@ -14,7 +14,6 @@ from atc_py.text import Text
 
 @lowering("Identity")
 def lower_identity(b: Builder) -> Sequence[Value]:
-    """Lower Identity to nothing: its output is its input."""
     return [b.input(0)]
 
 
@@ -46,7 +45,6 @@ def lower_constant_of_shape(b: Builder) -> Sequence[Value]:
 
 @lowering("Cast")
 def lower_cast(b: Builder) -> Sequence[Value]:
-    """Cast -> Cast."""
     result = b.output_type()
     return [b.op("Cast", [b.input(0)], result, {"dst_type": result.dtype})]
 
@@ -57,7 +55,7 @@ def lower_concat(b: Builder) -> Sequence[Value]:
     values = [b.input(position) for position in range(len(b.node.inputs))]
     if len(values) == 1:
         return values
-    axis = axis_of(b, get_int(b, "axis", 1), b.output_type().rank)
+    axis = b.axis(b.integer("axis", 1), b.output_type().rank)
     attributes = {"concat_dim": axis, "N": len(values)}
     return [b.op("ConcatD", values, b.output_type(), attributes)]
 
@@ -67,9 +65,9 @@ def lower_concat(b: Builder) -> Sequence[Value]:
 def lower_flatten(b: Builder) -> Sequence[Value]:
     """Flatten -> Flatten; axis may also be the one after the last."""
     rank = b.source(0).rank
-    axis = get_int(b, "axis", 1)
+    axis = b.integer("axis", 1)
     if axis != rank:
-        axis = axis_of(b, axis, rank)
+        axis = b.axis(axis, rank)
     return [b.op("Flatten", [b.input(0)], b.output_type(), {"axis": axis})]
 
 
@@ -82,7 +80,7 @@ def lower_reshape(b: Builder) -> Sequence[Value]:
     result = b.output_type()
     if not result.is_open:
         return [b.reshape(b.input(0), result.shape)]
-    attributes = {"allowzero": get_int(b, "allowzero", 0)}
+    attributes = {"allowzero": b.integer("allowzero", 0)}
     return [b.op("Reshape", [b.input(0), b.input(1)], result, attributes)]
 
 
@@ -90,7 +88,7 @@ def lower_reshape(b: Builder) -> Sequence[Value]:
 def lower_transpose(b: Builder) -> Sequence[Value]:
     """Transpose -> TransposeD; without perm the axes are reversed."""
     rank = b.source(0).rank
-    perm = get_optional_ints(b, "perm")
+    perm = b.optional_integers("perm")
     if perm is None:
         perm = tuple(reversed(range(rank)))
     if sorted(perm) != list(range(rank)):
@@ -107,7 +105,7 @@ def lower_unsqueeze(b: Builder) -> Sequence[Value]:
     if axes is None:
         raise b.bad(Text("needs axes, found none"), "attribute axes")
     rank = result.rank
-    normal = tuple(sorted(axis_of(b, axis, rank, "attribute axes") for axis in axes))
+    normal = tuple(sorted(b.axis(axis, rank, "attribute axes") for axis in axes))
     return [b.op("Unsqueeze", [b.input(0)], result, {"axes": normal})]
 
 
@@ -125,15 +123,13 @@ def lower_squeeze(b: Builder) -> Sequence[Value]:
         axes = tuple(axis for axis, dim in enumerate(shape) if dim == 1)
     if not axes:
         return [b.input(0)]
-    normal = tuple(sorted({axis_of(b, axis, len(shape), "attribute axes") for axis in axes}))
+    normal = tuple(sorted({b.axis(axis, len(shape), "attribute axes") for axis in axes}))
     return [b.op("Squeeze", [b.input(0)], result, {"axis": normal})]
 
 
 @lowering("Shape")
 def lower_shape(b: Builder) -> Sequence[Value]:
     """Lower Shape to the dims as a constant; Shape where only the run knows them."""
-    import numpy as np
-
     x = b.source(0)
     if x.is_open:
         return [b.op("Shape", [b.input(0)], b.output_type())]
@@ -154,13 +150,12 @@ def lower_tile(b: Builder) -> Sequence[Value]:
     """Lower Tile to TileD; Tile where only the run knows the repeats."""
     if b.is_computed(1):
         return [b.op("Tile", [b.input(0), b.input(1)], b.output_type())]
-    repeats = numbers_of(b, 1, "repeats") or ()
+    repeats = b.numbers(1, "repeats") or ()
     if all(count == 1 for count in repeats):
         return [b.input(0)]
     return [b.op("TileD", [b.input(0)], b.output_type(), {"multiples": repeats})]
 
 
 def _axes(b: Builder) -> tuple[int, ...] | None:
-    """The axes of Squeeze and Unsqueeze in either form, or None when there are none."""
-    axes = get_optional_ints(b, "axes")
-    return numbers_of(b, 1, "axes") if axes is None else axes
+    axes = b.optional_integers("axes")
+    return b.numbers(1, "axes") if axes is None else axes

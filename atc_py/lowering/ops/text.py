@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from atc_py.ir import AttrValue, Value
-from atc_py.lowering.attributes import get_int, get_optional_ints, get_string
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.registry import lowering
 from atc_py.text import Text
@@ -17,11 +16,10 @@ def lower_tf_idf_vectorizer(b: Builder) -> Sequence[Value]:
     A weight is that of an n-gram, as ONNX's text and onnxruntime have it, wherever ngram_indexes
     puts its count; ONNX's reference code reads weights by that place instead.
     """
-    shortest, longest = get_int(b, "min_gram_length", 0), get_int(b, "max_gram_length", 0)
-    skips = get_int(b, "max_skip_count", 0)
+    shortest, longest = b.integer("min_gram_length", 0), b.integer("max_gram_length", 0)
+    skips = b.integer("max_skip_count", 0)
     starts, places, pool = (
-        get_optional_ints(b, name) or ()
-        for name in ("ngram_counts", "ngram_indexes", "pool_int64s")
+        b.optional_integers(name) or () for name in ("ngram_counts", "ngram_indexes", "pool_int64s")
     )
     if not 1 <= shortest <= longest <= len(starts) or skips < 0:
         text = Text(
@@ -35,7 +33,7 @@ def lower_tf_idf_vectorizer(b: Builder) -> Sequence[Value]:
         "max_gram_length": longest,
         "max_skip_count": skips,
         "min_gram_length": shortest,
-        "mode": get_string(b, "mode", ""),
+        "mode": b.string("mode", ""),
         "ngram_counts": starts,
         "ngram_indexes": places,
         "pool_int64s": pool,
@@ -47,11 +45,7 @@ def lower_tf_idf_vectorizer(b: Builder) -> Sequence[Value]:
 def _check_pool(
     b: Builder, starts: tuple[int, ...], places: tuple[int, ...], pool: tuple[int, ...]
 ) -> None:
-    """Check that the pool holds whole n-grams of each length, each with its place.
-
-    Raises:
-        AtcError: BAD_NODE.
-    """
+    """Check that the pool holds whole n-grams of each length, each with its place; BAD_NODE."""
     bounds = (*starts, len(pool))
     lengths = [after - before for before, after in pairwise(bounds)]
     whole = all(length >= 0 and length % n == 0 for n, length in enumerate(lengths, 1))

@@ -20,7 +20,6 @@ class AlignBatchNormPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Reshape; returns how many nodes were wrapped."""
         found = [node for node in graph.nodes if node.op == "BatchNorm" and _is_askew(node)]
         for node in found:
             node.output.replace_by(_on_images(graph, node))
@@ -47,7 +46,6 @@ def _on_images(graph: Graph, node: Node) -> Value:
 
 
 def _reshaped(graph: Graph, node: Node, value: Value, shape: Shape) -> Value:
-    """`value` under another shape."""
     dims = graph.constant(f"{value.name}.shape", DenseConst(np.array(shape, np.int64)))
     attributes = {"allowzero": 1} if 0 in shape else {}
     outputs = [(f"{value.name}.ranked", TensorType(value.type.dtype, shape))]

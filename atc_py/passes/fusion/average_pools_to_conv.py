@@ -29,7 +29,6 @@ class AveragePoolsToConvPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every pool; returns how many."""
         if not context.soc.cube_average_pools:
             return 0
         record, count = context.fusions.of(self.row.name), 0
@@ -100,7 +99,6 @@ def _rewrite(graph: Graph, node: Node) -> list[Node]:
 def _become(
     graph: Graph, node: Node, op: str, inputs: list[Value], attributes: dict[str, AttrValue]
 ) -> None:
-    """Make a node compute its result as `op` of `inputs`."""
     node.op, node.attributes = op, attributes
     node.name = graph.fresh_name(f"{op}:{node.output.name}")
     node.set_inputs(inputs)

@@ -8,7 +8,6 @@ class BatchNormToBNInferPass(Pass):
     """BatchNorm(x, scale, offset, mean, variance) = BNInfer of the same, at inference."""
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Retype every BatchNorm; returns how many."""
         norms = [node for node in graph.nodes if node.op == "BatchNorm"]
         for node in norms:
             node.op = "BNInfer"

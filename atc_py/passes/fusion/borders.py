@@ -21,7 +21,7 @@ def borders(match: Match) -> tuple[int, ...]:
     """
     pad = match.anchor
     mode = pad.attributes.get("mode", "constant")
-    match.require(mode == "constant", Text("the border must be constant, found {mode}", mode=mode))
+    match.require(mode == "constant", "the border must be constant, found {mode}", mode=mode)
     paddings = numbers_of(pad.attributes["paddings"])
     fits = len(paddings) // 2 in _RANKS and paddings[: len(_LEAD)] == _LEAD
     reason = Text(
@@ -35,13 +35,15 @@ def added_pads(match: Match, node: Node, more: tuple[int, ...]) -> dict[str, Att
     """The padding of `node` with `more` added, within what a kernel takes."""
     mode = node.attributes.get("padding_mode", "CALCULATED")
     match.require(
-        mode == "CALCULATED", Text("padding_mode must be CALCULATED, found {mode}", mode=mode), node
+        mode == "CALCULATED", "padding_mode must be CALCULATED, found {mode}", node, mode=mode
     )
     own = numbers_of(node.attributes.get("pads", _LEAD))
     pads = tuple(one + two for one, two in zip(own, more, strict=True))
     match.require(
         max(pads) <= _MOST,
-        Text("padding must be at most {most}, found {pads}", most=_MOST, pads=list(pads)),
+        "padding must be at most {most}, found {pads}",
         node,
+        most=_MOST,
+        pads=list(pads),
     )
     return {"pads": pads}

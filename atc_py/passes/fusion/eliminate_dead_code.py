@@ -8,7 +8,6 @@ class EliminateDeadCodePass(Pass):
     """live = result + producers(inputs of live); all others go."""
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Remove dead nodes; returns how many."""
         live = _live_nodes(graph)
         dead = [node for node in graph.nodes if node not in live]
         graph.remove_nodes(dead)

@@ -3,7 +3,6 @@
 from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
-from atc_py.text import Text
 
 _BLOCK = 16
 _MOST_AXES = 8
@@ -18,7 +17,6 @@ class FuseConfusionTransposePass(RewritePass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every match; returns how many."""
         return super().run(graph, context) if context.soc.confusion_transpose else 0
 
     def rewrite(self, match: Match) -> None:
@@ -29,18 +27,16 @@ class FuseConfusionTransposePass(RewritePass):
         source, last = (turn, view) if after is not None else (view, turn)
         x, y = source.input(0), last.output
         if x is None:
-            raise MissError(Text("a Reshape must have an operand"), view)
+            raise MissError("a Reshape must have an operand", view)
         match.require_known_dims(x, y, view.output)
         for value in (x, y):
             dims = value.type.shape
             fits = dims and all(length and length % _BLOCK == 0 for length in dims[-2:])
             match.require(
-                fits,
-                Text("the last two dims must be multiples of 16, found {type}", type=value.type),
+                fits, "the last two dims must be multiples of 16, found {type}", type=value.type
             )
             match.require(
-                len(dims) <= _MOST_AXES,
-                Text("axes must be at most 8, found {type}", type=value.type),
+                len(dims) <= _MOST_AXES, "axes must be at most 8, found {type}", type=value.type
             )
         attributes = {
             "perm": turn.attributes["perm"],
@@ -51,11 +47,10 @@ class FuseConfusionTransposePass(RewritePass):
 
 
 def _view_before(turn: Node) -> Node:
-    """The Reshape whose result the Transpose alone reads."""
     source: Value | None = turn.input(0)
     node = None if source is None else source.producer
     if source is None or node is None or node.op != "Reshape":
-        raise MissError(Text("a Reshape must stand before or after the Transpose"), turn)
+        raise MissError("a Reshape must stand before or after the Transpose", turn)
     if len(source.consumers) != 1:
-        raise MissError(Text("the Transpose alone must read %{source}", source=source.name), node)
+        raise MissError("the Transpose alone must read %{source}", node, source=source.name)
     return node

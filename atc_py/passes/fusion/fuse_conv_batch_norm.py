@@ -30,9 +30,7 @@ class FuseConvBatchNormPass(RewritePass):
         norm = match.anchor
         conv = match.producer(norm.input(0), *CONVOLUTIONS)
         known = not match.only_atc or conv.op != "Conv3DTransposeD"
-        match.require(
-            known, Text("ATC folds into other convolutions, found {op}", op=conv.op), conv
-        )
+        match.require(known, "ATC folds into other convolutions, found {op}", conv, op=conv.op)
         weights, bias = conv.input(_FILTER), conv.input(_BIAS)
         filter_ = _constant(match, weights)
         axis = channels_axis(match, conv)
@@ -50,8 +48,7 @@ class FuseConvBatchNormPass(RewritePass):
         factor = _factor(statistics[0].numpy(), statistics[-1].numpy(), epsilon)
         infinite = int(np.isinf(factor).sum())
         match.require(
-            not infinite,
-            Text("factors must be finite, found {infinite} that are not", infinite=infinite),
+            not infinite, "factors must be finite, found {infinite} that are not", infinite=infinite
         )
         name = "" if weights is None else weights.name
         inputs = [
@@ -70,8 +67,7 @@ def _constant(match: Match, value: Value | None) -> ConstData:
     if value is None or value.const is None:
         found = Text("an absent input") if value is None else f"%{value.name}"
         raise MissError(
-            Text("weights and statistics must be constant, found {actual}", actual=found),
-            match.anchor,
+            "weights and statistics must be constant, found {actual}", match.anchor, actual=found
         )
     return value.const
 
@@ -79,7 +75,6 @@ def _constant(match: Match, value: Value | None) -> ConstData:
 def _folded_filter(
     filter_: ConstData, statistics: list[ConstData], epsilon: float, axis: int
 ) -> ConstData:
-    """W' as a constant that is worked out when it is written."""
     rank = len(filter_.shape)
 
     def compute(
@@ -96,8 +91,6 @@ def _folded_filter(
 def _folded_bias(
     filter_: ConstData, bias: list[ConstData], statistics: list[ConstData], epsilon: float
 ) -> ConstData:
-    """B' as a constant that is worked out when it is written."""
-
     def compute(scale: Array, offset: Array, mean: Array, var: Array, *old: Array) -> Array:
         before = old[0].astype("float64") if old else 0.0
         shifted = (before - mean.astype("float64")) * _factor(scale, var, epsilon)

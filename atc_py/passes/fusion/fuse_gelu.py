@@ -4,7 +4,6 @@ from math import pi, sqrt
 
 from atc_py.ir import Node, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass, is_close, scalar
-from atc_py.text import Text
 
 _CUBIC = 0.044715
 _SLOPE = sqrt(2 / pi)
@@ -21,40 +20,31 @@ class FuseGeluPass(RewritePass):
     def rewrite(self, match: Match) -> None:
         """Match from Erf or Tanh: back to x, and on to the product with x and 1 / 2."""
         is_erf = match.anchor.op == "Erf"
-        x = _erf_of(match) if is_erf else _tanh_of(match)
+        node = match.producer(match.anchor.input(0), *_SCALES)
+        x = _scaled_by(match, node, 1 / sqrt(2)) if is_erf else _tanh_of(match)
         sum_ = match.consumer(match.anchor, "Add")
         if not is_close(scalar(match.other(sum_, match.anchor.output)), 1.0):
             raise MissError(
-                Text("1 must be added to {op}, found {sum}", op=match.anchor.op, sum=repr(sum_)),
-                sum_,
+                "1 must be added to {op}, found {sum}", sum_, op=match.anchor.op, sum=repr(sum_)
             )
         last = _halved_product(match, sum_, x)
         match.require_type_of(x, last)
         match.become(last, "GeluV2", [x], {"approximate": "none" if is_erf else "tanh"})
 
 
-def _erf_of(match: Match) -> Value:
-    """X, of which the anchor takes x / sqrt(2)."""
-    node = match.producer(match.anchor.input(0), *_SCALES)
-    return _scaled_by(match, node, 1 / sqrt(2))
-
-
 def _scaled_by(match: Match, node: Node, wanted: float) -> Value:
-    """The value that `node` multiplies by the constant wanted."""
     for value in node.present_inputs:
         if value.const is None:
             factor = match.scaled(node, value)
             if is_close(factor, wanted):
                 return value
             raise MissError(
-                Text(
-                    "the factor must be {wanted}, found {factor}",
-                    wanted=f"{wanted:.6g}",
-                    factor=f"{factor:.6g}",
-                ),
+                "the factor must be {wanted}, found {factor}",
                 node,
+                wanted=f"{wanted:.6g}",
+                factor=f"{factor:.6g}",
             )
-    raise MissError(Text("one operand must be computed, found {node}", node=repr(node)), node)
+    raise MissError("one operand must be computed, found {node}", node, node=repr(node))
 
 
 def _tanh_of(match: Match) -> Value:
@@ -70,12 +60,11 @@ def _tanh_of(match: Match) -> Value:
             x = _scaled_by(match, slope, _SLOPE)
             return _quadratic(match, match.producer(right, "Add"), x)
     raise MissError(
-        Text("a factor must be {slope}, found {node}", slope=f"{_SLOPE:.6g}", node=repr(node)), node
+        "a factor must be {slope}, found {node}", node, slope=f"{_SLOPE:.6g}", node=repr(node)
     )
 
 
 def _cubic(match: Match, sum_: Node) -> Value:
-    """X of x + 0.044715 x^3."""
     for x, term in _both_ways(sum_):
         producer = term.producer
         if producer is not None and _is_scaled(producer):
@@ -83,7 +72,7 @@ def _cubic(match: Match, sum_: Node) -> Value:
             if _is_power(match, power, x, 3):
                 return x
     raise MissError(
-        Text("x + {cubic} x^3 must be the operand, found {sum}", cubic=_CUBIC, sum=repr(sum_)), sum_
+        "x + {cubic} x^3 must be the operand, found {sum}", sum_, cubic=_CUBIC, sum=repr(sum_)
     )
 
 
@@ -101,12 +90,11 @@ def _quadratic(match: Match, sum_: Node, x: Value) -> Value:
             if _scaled_by(match, inner, _CUBIC) is x:
                 return x
     raise MissError(
-        Text("1 + {cubic} x^2 must be a factor, found {sum}", cubic=_CUBIC, sum=repr(sum_)), sum_
+        "1 + {cubic} x^2 must be a factor, found {sum}", sum_, cubic=_CUBIC, sum=repr(sum_)
     )
 
 
 def _is_scaled(node: Node) -> bool:
-    """True if a node is a product with a constant of one element."""
     if node.op == "Muls":
         return True
     return node.op == "Mul" and any(scalar(value) is not None for value in node.present_inputs)
@@ -151,12 +139,11 @@ def _halved_product(match: Match, sum_: Node, x: Value) -> Node:
     _scaled_by(match, product, 0.5)
     last = match.consumer(product, "Mul")
     if match.other(last, product.output) is not x:
-        raise MissError(Text("x must be a factor, found {last}", last=repr(last)), last)
+        raise MissError("x must be a factor, found {last}", last, last=repr(last))
     return last
 
 
 def _require_half(match: Match, value: Value, x: Value) -> None:
-    """Require `value` to be half of x."""
     node = match.producer(value, *_SCALES)
     if _scaled_by(match, node, 0.5) is not x:
-        raise MissError(Text("half of x must be the factor, found {node}", node=repr(node)), node)
+        raise MissError("half of x must be the factor, found {node}", node, node=repr(node))

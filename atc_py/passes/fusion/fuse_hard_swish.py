@@ -27,7 +27,7 @@ class FuseHardSwishPass(RewritePass):
             product = match.consumer(gate, "Mul")
             x = match.other(product, gate.output)
             if x is not gate.input(0):
-                raise MissError(Text("x must be a factor, found %{x}", x=x.name), product)
+                raise MissError("x must be a factor, found %{x}", product, x=x.name)
             match.require_type_of(x, product)
             match.become(product, "HardSwish", [x])
             return
@@ -39,11 +39,11 @@ def _rewrite_clipped(match: Match) -> None:
     gate = match.anchor
     bounds = [scalar(gate.input(position)) for position in (1, 2)]
     if bounds != [0.0, _SIX]:
-        raise MissError(Text("the bounds must be 0 and 6, found {bounds}", bounds=bounds), gate)
+        raise MissError("the bounds must be 0 and 6, found {bounds}", gate, bounds=bounds)
     sum_ = match.producer(gate.input(0), "Add")
     shifts = [value for value in sum_.present_inputs if is_close(scalar(value), _THREE)]
     if not shifts:
-        raise MissError(Text("3 must be added to x, found {sum}", sum=repr(sum_)), sum_)
+        raise MissError("3 must be added to x, found {sum}", sum_, sum=repr(sum_))
     x = match.other(sum_, shifts[0])
     first = match.consumer(gate, "Mul", "Muls", "RealDiv")
     is_product = first.op == "Mul" and x in first.inputs
@@ -51,10 +51,8 @@ def _rewrite_clipped(match: Match) -> None:
     scaling, scaled = (last, first.output) if is_product else (first, gate.output)
     factor = match.scaled(scaling, scaled)
     if not is_close(factor, _SIXTH):
-        raise MissError(
-            Text("the factor must be 1 / 6, found {factor}", factor=f"{factor:.6g}"), scaling
-        )
+        raise MissError("the factor must be 1 / 6, found {factor}", scaling, factor=f"{factor:.6g}")
     if not is_product and match.other(last, first.output) is not x:
-        raise MissError(Text("x must be a factor, found {last}", last=repr(last)), last)
+        raise MissError("x must be a factor, found {last}", last, last=repr(last))
     match.require_type_of(x, last)
     match.become(last, "HardSwish", [x])

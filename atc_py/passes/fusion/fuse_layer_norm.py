@@ -10,7 +10,6 @@ from atc_py.passes.fusion.norm_pattern import (
     quotient_of,
     root_of,
 )
-from atc_py.text import Text
 
 
 class FuseLayerNormPass(RewritePass):
@@ -46,12 +45,10 @@ def _require_mean_of(match: Match, mean: Node, x: Value | None, axes: tuple[int,
     read, found = match.source_of(mean.input(0)), mean.attributes["axes"]
     if read is not x or found != axes or not mean.attributes.get("keep_dims", False):
         raise MissError(
-            Text(
-                "the mean of x over {axes} must be kept, found {mean}",
-                axes=list(axes),
-                mean=repr(mean),
-            ),
+            "the mean of x over {axes} must be kept, found {mean}",
             mean,
+            axes=list(axes),
+            mean=repr(mean),
         )
 
 
@@ -63,6 +60,5 @@ def _require_same_difference(match: Match, divided: Value, shifted: Node) -> Non
     pairs = zip(again.present_inputs, shifted.present_inputs, strict=True)
     if any(match.source_of(one) is not match.source_of(two) for one, two in pairs):
         raise MissError(
-            Text("one difference must be squared and divided, found {again}", again=repr(again)),
-            again,
+            "one difference must be squared and divided, found {again}", again, again=repr(again)
         )

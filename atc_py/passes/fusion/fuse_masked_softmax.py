@@ -50,7 +50,7 @@ def mask_of(match: Match, node: Node) -> Mask:
     ]
     if not numbers:
         raise MissError(
-            Text("SelectV2 must have a constant as its fill, found {node}", node=repr(node)), node
+            "SelectV2 must have a constant as its fill, found {node}", node, node=repr(node)
         )
     fill, kept, hides = min(numbers, key=lambda each: each[0])
     condition, hides = _turned(match, condition, hides=hides)
@@ -71,8 +71,10 @@ def require_low_fill(match: Match, mask: Mask, dtype: DType) -> None:
     low = _rounded(_LOW, dtype)
     match.require(
         fill <= low,
-        Text("the fill must be at most {low}, found {fill}", low=f"{low:g}", fill=f"{fill:g}"),
+        "the fill must be at most {low}, found {fill}",
         node,
+        low=f"{low:g}",
+        fill=f"{fill:g}",
     )
     if fill == -np.inf:
         text = Text("a row that is masked as a whole is NaN with a fill of -inf; {needs}")
@@ -106,7 +108,6 @@ def inverted(match: Match, mask: Mask) -> Value:
 
 
 def _number(value: Value) -> float | None:
-    """The one number that a constant holds, once or over a shape."""
     if isinstance(value.const, SplatConst):
         return float(SplatConst(value.const.value, value.const.dtype, ()).numpy())
     return scalar(value)
@@ -123,7 +124,6 @@ def _turned(match: Match, condition: Value, *, hides: bool) -> tuple[Value, bool
 
 
 def _rounded(number: float, dtype: DType) -> float:
-    """`number` as the dtype has it."""
     with np.errstate(over="ignore"):
         return float(np.array(number).astype(dtype.numpy))
 
@@ -182,7 +182,9 @@ def _require_taken(match: Match, scores: Value) -> None:
     found = scores.type.dtype.value
     match.require(
         found in taken,
-        Text("scores must be {taken}, found {actual}", taken=", ".join(taken), actual=found),
+        "scores must be {taken}, found {actual}",
+        taken=", ".join(taken),
+        actual=found,
     )
 
 
@@ -196,17 +198,14 @@ def _require_same_result(match: Match, scores: Value) -> None:
     given = {each.outputs[0] for each in match.columns_of(_FUSED) if each.inputs[0] is dtype}
     match.require(
         match.forces_float16() or given <= {dtype},
-        Text(
-            "{op} of {dtype} gives {found}",
-            op=_FUSED,
-            dtype=dtype.value,
-            found=", ".join(sorted(each.value for each in given)),
-        ),
+        "{op} of {dtype} gives {found}",
+        op=_FUSED,
+        dtype=dtype.value,
+        found=", ".join(sorted(each.value for each in given)),
     )
 
 
 def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
-    """The scores, and what hides some of them: `node` chooses, or adds what is chosen."""
     if node.op == "SelectV2":
         mask = mask_of(match, node)
         return mask.other, mask
@@ -221,9 +220,7 @@ def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
             )
             raise MissError(reason, chosen)
         return scores, mask._replace(adds=True)
-    raise MissError(
-        Text("SelectV2 must compute what is added, found {node}", node=repr(node)), node
-    )
+    raise MissError("SelectV2 must compute what is added, found {node}", node, node=repr(node))
 
 
 def _unscaled(match: Match, scores: Value) -> tuple[Value, float]:

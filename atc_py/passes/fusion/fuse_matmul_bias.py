@@ -2,7 +2,6 @@
 
 from atc_py.ir import Node, Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
-from atc_py.text import Text
 
 _PRODUCTS = ("MatMulV2", "BatchMatMulV2")
 _BIAS = 2
@@ -35,7 +34,7 @@ def _operands(match: Match) -> tuple[Value, Node, Node | None]:
     add = match.anchor
     constants = [value for value in add.present_inputs if value.const is not None]
     if len(constants) != 1:
-        raise MissError(Text("one operand must be constant, found {add}", add=repr(add)), add)
+        raise MissError("one operand must be constant, found {add}", add, add=repr(add))
     node = match.producer(match.other(add, constants[0]), *_PRODUCTS, "Reshape")
     if node.op != "Reshape":
         return constants[0], node, None
@@ -47,7 +46,9 @@ def _require_rows(match: Match, rows: Value) -> None:
     found, wanted = list(match.anchor.output.type.dims), list(rows.type.dims)
     match.require(
         found == wanted,
-        Text("the sum must keep the dims {wanted}, found {actual}", wanted=wanted, actual=found),
+        "the sum must keep the dims {wanted}, found {actual}",
+        wanted=wanted,
+        actual=found,
     )
 
 
@@ -58,21 +59,19 @@ def _check(match: Match, bias: Value, product: Node) -> None:
     last = list(match.anchor.output.type.dims[-1:])
     match.require(
         found == [columns],
-        Text(
-            "the vector must have shape [{columns}], found {actual}", columns=columns, actual=found
-        ),
+        "the vector must have shape [{columns}], found {actual}",
+        columns=columns,
+        actual=found,
     )
     match.require(
         last == [columns],
-        Text("rows must keep {columns} columns, found {last}", columns=columns, last=last),
+        "rows must keep {columns} columns, found {last}",
+        columns=columns,
+        last=last,
     )
-    match.require(
-        product.input(_BIAS) is None, Text("the product must have no bias, found one"), product
-    )
+    match.require(product.input(_BIAS) is None, "the product must have no bias, found one", product)
     dtype = product.output.type.dtype
     same = dtype.is_float and bias.type.dtype is dtype and product.present_inputs[0].type.dtype
     match.require(
-        same is dtype,
-        Text("all must be floats of one dtype, found {dtype}", dtype=dtype.value),
-        product,
+        same is dtype, "all must be floats of one dtype, found {dtype}", product, dtype=dtype.value
     )

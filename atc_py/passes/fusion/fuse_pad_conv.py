@@ -1,10 +1,8 @@
 """Borders that a Pad adds become padding of the convolution after it."""
 
-from atc_py.ir import Node
 from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
 from atc_py.tensor.dtypes import DType
-from atc_py.text import Text
 
 
 class FusePadConvPass(RewritePass):
@@ -19,20 +17,12 @@ class FusePadConvPass(RewritePass):
         pad = match.anchor
         deep = () if match.only_atc else ("Conv3D",)
         conv = match.consumer(pad, "Conv2D", "DepthwiseConv2D", *deep)
-        match.require(
-            conv.input(0) is pad.output, Text("the data must be padded, found weights"), conv
-        )
+        match.require(conv.input(0) is pad.output, "the data must be padded, found weights", conv)
         added = borders(match)
-        zero = conv.attributes.get("offset_x", 0) if _is_int8(pad) else 0
+        zero = conv.attributes.get("offset_x", 0) if pad.output.type.dtype is DType.INT8 else 0
         found = pad.attributes.get("constant_values", 0.0)
         match.require(
-            found == zero,
-            Text("the border must be of {zero}, found {actual}", zero=zero, actual=found),
+            found == zero, "the border must be of {zero}, found {actual}", zero=zero, actual=found
         )
         pads = added_pads(match, conv, added)
         match.become(conv, conv.op, [pad.input(0), *conv.inputs[1:]], {**conv.attributes, **pads})
-
-
-def _is_int8(pad: Node) -> bool:
-    """True if the data are quantized."""
-    return pad.output.type.dtype is DType.INT8

@@ -7,7 +7,6 @@ from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
 from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
-from atc_py.text import Text
 
 
 class FusePadPoolPass(RewritePass):
@@ -23,9 +22,7 @@ class FusePadPoolPass(RewritePass):
         pad = match.anchor
         pool = match.consumer(pad, "MaxPoolV3", "AvgPoolV2")
         known = not match.only_atc or pool.op == "AvgPoolV2"
-        match.require(
-            known, Text("ATC moves borders into AvgPoolV2 alone, found {op}", op=pool.op), pool
-        )
+        match.require(known, "ATC moves borders into AvgPoolV2 alone, found {op}", pool, op=pool.op)
         added = borders(match)
         found = float(pad.attributes.get("constant_values", 0.0))  # type: ignore[arg-type]  # verified: a float
         own = numbers_of(pool.attributes.get("pads", (0, 0, 0, 0)))
@@ -33,21 +30,23 @@ class FusePadPoolPass(RewritePass):
             value = pool.attributes.get(name, False)
             match.require(
                 value == wanted,
-                Text("{name} must be {known}, found {node}", name=name, known=wanted, node=value),
+                "{name} must be {known}, found {node}",
                 pool,
+                name=name,
+                known=wanted,
+                node=value,
             )
         extra: dict[str, AttrValue] = {}
         if pool.op == "MaxPoolV3":
             match.require(
                 _is_lowest(found, pad.output.type.dtype),
-                Text("the border must be below all numbers, found {actual}", actual=found),
+                "the border must be below all numbers, found {actual}",
+                actual=found,
             )
         else:
-            match.require(found == 0, Text("the border must be of 0, found {actual}", actual=found))
+            match.require(found == 0, "the border must be of 0, found {actual}", actual=found)
             counted = not pool.attributes.get("exclusive", True) or not any(own)
-            match.require(
-                counted, Text("the mean leaves out its own padding {own}", own=list(own)), pool
-            )
+            match.require(counted, "the mean leaves out its own padding {own}", pool, own=list(own))
             extra = {"exclusive": False}
         pads = added_pads(match, pool, added)
         size = numbers_of(pool.attributes["ksize"])[2:]
@@ -55,17 +54,14 @@ class FusePadPoolPass(RewritePass):
         fits = max(total[:2]) < size[0] and max(total[2:]) < size[1]
         match.require(
             fits,
-            Text(
-                "padding must be less than {size}, found {total}",
-                size=list(size),
-                total=list(total),
-            ),
+            "padding must be less than {size}, found {total}",
             pool,
+            size=list(size),
+            total=list(total),
         )
         match.become(pool, pool.op, [pad.input(0)], {**pool.attributes, **pads, **extra})
 
 
 def _is_lowest(border: float, dtype: DType) -> bool:
-    """True if no number of a float dtype is less than `border`."""
     facts = ml_dtypes.finfo(dtype.numpy) if dtype.is_float else None  # type: ignore[no-untyped-call]
     return facts is not None and border <= float(facts.min)

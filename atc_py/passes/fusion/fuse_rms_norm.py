@@ -8,7 +8,6 @@ from atc_py.passes.fusion.norm_pattern import (
     quotient_of,
     root_of,
 )
-from atc_py.text import Text
 
 
 class FuseRmsNormPass(RewritePass):
@@ -21,8 +20,7 @@ class FuseRmsNormPass(RewritePass):
         x = match.source_of(divided)
         if x is not match.source_of(root.squared):
             raise MissError(
-                Text("what is squared must be divided, found %{divided}", divided=divided.name),
-                quotient,
+                "what is squared must be divided, found %{divided}", quotient, divided=divided.name
             )
         gamma, last = factor_of(match, match.ahead(quotient))
         axis = first_axis(match, x, last, root.axes)

@@ -35,19 +35,17 @@ class FuseScaleIntoWeightsPass(RewritePass):
         known = not match.only_atc or (scale.op, layer.op) == ("Mul", "Conv2D")
         match.require(
             known,
-            Text(
-                "ATC moves Mul after Conv2D alone, found {op} of {op_2}", op=scale.op, op_2=layer.op
-            ),
+            "ATC moves Mul after Conv2D alone, found {op} of {op_2}",
+            op=scale.op,
+            op_2=layer.op,
         )
         if inverse and scale.input(0) is not computed:
             raise MissError(
-                Text("the layer must be the dividend, found {scale}", scale=repr(scale)), scale
+                "the layer must be the dividend, found {scale}", scale, scale=repr(scale)
             )
         weights, bias = layer.input(1), layer.input(_BIAS)
         if weights is None or weights.const is None:
-            raise MissError(
-                Text("weights must be constant, found {layer}", layer=repr(layer)), layer
-            )
+            raise MissError("weights must be constant, found {layer}", layer, layer=repr(layer))
         factor = channel_constant(match, scale, layer)
         sizes = np.abs(factor.numpy().astype(np.float64))
         low, high = float(sizes.min(initial=1)), float(sizes.max(initial=1))

@@ -24,12 +24,10 @@ class FuseSoftmaxPass(RewritePass):
         found = {name: power.attributes.get(name, value) for name, value in _NATURAL.items()}
         if found != _NATURAL:
             raise MissError(
-                Text(
-                    "Exp must be to the base e, found {power} {actual}",
-                    power=repr(power),
-                    actual=found,
-                ),
+                "Exp must be to the base e, found {power} {actual}",
                 power,
+                power=repr(power),
+                actual=found,
             )
         shifted = match.producer(match.source_of(power.input(0)), "Sub")
         x = match.source_of(shifted.input(0))
@@ -39,8 +37,9 @@ class FuseSoftmaxPass(RewritePass):
         quotient, divided = quotient_of(match)
         if match.source_of(divided) is not power.output:
             raise MissError(
-                Text("the exponentials must be divided, found {quotient}", quotient=repr(quotient)),
+                "the exponentials must be divided, found {quotient}",
                 quotient,
+                quotient=repr(quotient),
             )
         last = match.ahead(quotient)
         match.require_type_of(x, last)
@@ -53,18 +52,15 @@ def _one_kept_axis(node: Node) -> tuple[int, ...]:
     axes = numbers_of(node.attributes["axes"])
     if x is None or len(axes) != 1 or not node.attributes.get("keep_dims", False):
         raise MissError(
-            Text(
-                "one axis must be summed over and kept, found {node} {axes}",
-                node=repr(node),
-                axes=axes,
-            ),
+            "one axis must be summed over and kept, found {node} {axes}",
             node,
+            node=repr(node),
+            axes=axes,
         )
     return (axes[0] % x.type.rank,)
 
 
 def _require_largest_of(match: Match, largest: Node, x: Value | None) -> None:
-    """Require the subtracted maximum to be that of x over the sum's axis."""
     read, wanted = match.source_of(largest.input(0)), _one_kept_axis(match.anchor)
     if read is not x or _one_kept_axis(largest) != wanted:
         reason = Text(

@@ -33,7 +33,6 @@ class FuseTransposeMatmulPass(RewritePass):
 
 
 def _is_turned(product: Node, place: int) -> bool:
-    """True if an operand is a Transpose of the last two axes."""
     value = product.input(place)
     turn = None if value is None else value.producer
     if turn is None or turn.op != "TransposeD":

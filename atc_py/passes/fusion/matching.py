@@ -20,7 +20,7 @@ from atc_py.passes.base import Miss, Pass, PassContext, PassFusions
 from atc_py.target import Column, find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
-from atc_py.text import Text
+from atc_py.text import Text, made_text
 
 _TOLERANCE = 1e-3
 """Relative; float16 holds constants of formulas to 5e-4."""
@@ -35,11 +35,12 @@ class MissError(Exception):
         matched: the pattern is there, but a condition is not met.
     """
 
-    def __init__(self, reason: Text, node: Node, *, matched: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    matched = False
+
+    def __init__(self, template: str, node: Node, /, **values: object) -> None:
+        self.reason = made_text(template, "", values)
         self.node = node
-        self.matched = matched
+        super().__init__(self.reason)
 
 
 def is_close(found: float | None, wanted: float) -> bool:
@@ -68,7 +69,6 @@ class Match:
 
     @property
     def only_atc(self) -> bool:
-        """True if a rule may do no more than the pass of ATC does."""
         return self._context.only_atc_passes
 
     def producer(self, value: Value | None, *ops: str) -> Node:
@@ -84,13 +84,11 @@ class Match:
             raise MissError(message, self.nodes[-1])
         if node.op not in ops:
             raise MissError(
-                Text(
-                    "{either} must compute %{value}, found {op}",
-                    either=_either(ops),
-                    value=value.name,
-                    op=node.op,
-                ),
+                "{either} must compute %{value}, found {op}",
                 node,
+                either=_either(ops),
+                value=value.name,
+                op=node.op,
             )
         return self.keep(node)
 
@@ -125,7 +123,6 @@ class Match:
         return readers[0] if len(readers) == 1 and readers[0].op in ops else None
 
     def keep(self, node: Node) -> Node:
-        """`node`, kept once."""
         if node not in self.nodes:
             self.nodes.append(node)
         return node
@@ -142,13 +139,11 @@ class Match:
         found = second if first is value else first if second is value else None
         if found is None:
             raise MissError(
-                Text(
-                    "{op} must read %{value} and one more, found {node}",
-                    op=node.op,
-                    value=value.name,
-                    node=repr(node),
-                ),
+                "{op} must read %{value} and one more, found {node}",
                 node,
+                op=node.op,
+                value=value.name,
+                node=repr(node),
             )
         return found
 
@@ -171,23 +166,24 @@ class Match:
         number = scalar(self.other(node, value))
         if number is None:
             raise MissError(
-                Text(
-                    "{op} must have a constant of one element, found {node}",
-                    op=node.op,
-                    node=repr(node),
-                ),
+                "{op} must have a constant of one element, found {node}",
                 node,
+                op=node.op,
+                node=repr(node),
             )
         if node.op == "RealDiv" and (number == 0 or node.input(0) is not value):
             raise MissError(
-                Text("RealDiv must divide by a constant, found {node}", node=repr(node)), node
+                "RealDiv must divide by a constant, found {node}", node, node=repr(node)
             )
         return 1 / number if node.op == "RealDiv" else number
 
-    def require(self, condition: object, reason: Text, node: Node | None = None) -> None:
-        """Raise a miss with `reason` unless `condition` holds; the pattern itself is there."""
+    def require(
+        self, condition: object, template: str, node: Node | None = None, /, **values: object
+    ) -> None:
         if not condition:
-            raise MissError(reason, node or self.anchor, matched=True)
+            miss = MissError(template, node or self.anchor, **values)
+            miss.matched = True
+            raise miss
 
     def require_type_of(self, x: Value | None, last: Node) -> None:
         """Require the result of `last` to be floats with the dtype and dims of `x`.
@@ -199,17 +195,13 @@ class Match:
         same = wanted is not None and (found.dtype, found.dims) == (wanted.dtype, wanted.dims)
         self.require(
             same,
-            Text(
-                "the result must be {wanted}, found {actual}",
-                wanted=wanted or Text("there"),
-                actual=found,
-            ),
+            "the result must be {wanted}, found {actual}",
             last,
+            wanted=wanted or Text("there"),
+            actual=found,
         )
         self.require(
-            found.dtype.is_float,
-            Text("floats must be computed, found {actual}", actual=found),
-            last,
+            found.dtype.is_float, "floats must be computed, found {actual}", last, actual=found
         )
 
     def require_closed(self, last: Node) -> None:
@@ -221,12 +213,13 @@ class Match:
             for value in node.outputs:
                 readers = [reader for reader in value.consumers if reader not in inside]
                 if readers:
-                    reason = Text(
+                    self.require(
+                        not readers,
                         "nothing else may read %{value}, found {listed_readers}",
+                        node,
                         value=value.name,
                         listed_readers=listed_readers(readers),
                     )
-                    raise MissError(reason, node, matched=True)
 
     def require_one_precision(self) -> None:
         """Require controls of precision to treat all nodes of the match alike."""
@@ -235,24 +228,20 @@ class Match:
         kept = [node for node in nodes if controls.keeps(node)]
         if kept and len(kept) < len(nodes):
             others = next(node for node in nodes if node not in kept)
-            reason = Text(
+            self.require(
+                not others,
                 "{op} keeps its dtype (keep-dtype), but {op_2} does not",
+                kept[0],
                 op=kept[0].op,
                 op_2=others.op,
             )
-            self.require(condition=False, reason=reason, node=kept[0])
         for node in nodes:
             given = controls.custom_of(node) is not None
-            self.require(
-                not given, Text("customize-dtypes gives the dtypes of {op}", op=node.op), node
-            )
+            self.require(not given, "customize-dtypes gives the dtypes of {op}", node, op=node.op)
             moved = node.op in controls.lists
-            self.require(
-                not moved, Text("modify-mixlist moves {op} to another list", op=node.op), node
-            )
+            self.require(not moved, "modify-mixlist moves {op} to another list", node, op=node.op)
 
     def columns_of(self, op: str) -> tuple[Column, ...]:
-        """The dtypes that the AI Core kernel of `op` takes on the SoC compiled for."""
         row = find_operator(op)
         return () if row is None else row.columns_on(self._context.soc)
 
@@ -262,19 +251,17 @@ class Match:
         Where the mode keeps all dtypes the kernel must have the result's, or a wider one.
         """
         soc, columns = self._context.soc.name, self.columns_of(op)
-        self.require(columns, Text("{op} has no AI Core kernel on {soc}", op=op, soc=soc), last)
+        self.require(columns, "{op} has no AI Core kernel on {soc}", last, op=op, soc=soc)
         if self._context.precision_mode is PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
             dtype = last.output.type.dtype
             kept = any(column.outputs[0] in {dtype, DType.FLOAT32} for column in columns)
             self.require(
                 kept,
-                Text(
-                    "{op} gives no {dtype} on {soc}, which the mode keeps",
-                    op=op,
-                    dtype=dtype.value,
-                    soc=soc,
-                ),
+                "{op} gives no {dtype} on {soc}, which the mode keeps",
                 last,
+                op=op,
+                dtype=dtype.value,
+                soc=soc,
             )
 
     def forces_float16(self) -> bool:
@@ -340,7 +327,7 @@ class Match:
         """
         node = self.anchor
         kept = node.output.is_output
-        self.require(not kept, Text("%{output} is an output of the model", output=node.output.name))
+        self.require(not kept, "%{output} is an output of the model", output=node.output.name)
         self.require_one_precision()
         node.output.replace_by(source)
         node.drop_inputs()
@@ -357,7 +344,6 @@ class Match:
         return self.graph.constant(f"{node.output.name}.shape", data)
 
     def _bury_idle(self, nodes: Sequence[Node], heir: Node) -> None:
-        """Remove those of `nodes` that nothing reads; they are origins of `heir`, too."""
         for node in nodes:
             if any(value.is_used for value in node.outputs):
                 continue
@@ -366,10 +352,9 @@ class Match:
             self.dead.append(node)
 
     def require_known_dims(self, *values: Value) -> None:
-        """Require dims of `values` to be known before the run."""
         for value in values:
             if value.type.is_open:
-                raise MissError(Text("dims must be known, found {x}", x=value.type), self.anchor)
+                raise MissError("dims must be known, found {x}", self.anchor, x=value.type)
 
 
 def listed_readers(readers: Sequence[Node]) -> str:
@@ -406,7 +391,6 @@ class RewritePass(Pass):
         """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every match; returns how many."""
         record = context.fusions.of(self.row.name)
         anchors = self.row.anchors or ()
         before, gone = record.effective, set[object]()
@@ -420,7 +404,6 @@ class RewritePass(Pass):
         return record.effective - before
 
     def _applied(self, match: Match, record: PassFusions) -> bool:
-        """True if the rule applied, which the record learns."""
         try:
             self.rewrite(match)
         except MissError as miss:
@@ -443,6 +426,5 @@ def _only_dresses(node: Node) -> bool:
 
 
 def _either(ops: Sequence[str]) -> str:
-    """`a, b or c`."""
     *rest, last = ops
     return Text(" or ").join([", ".join(rest), last]) if rest else last

@@ -19,7 +19,6 @@ class MergeCommonNodesPass(Pass):
     """f(x; a) and f(x; a) are one node; so are two constants of a few elements that are equal."""
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Merge all in one walk, producers first; returns how many nodes went."""
         first = _FirstNodes(context.controls)
         twins: dict[Node, list[Node]] = {}
         graph.sort()
@@ -79,7 +78,6 @@ class _FirstNodes:
 
 
 def _is_random(node: Node) -> bool:
-    """True if results may differ from run to run: the operator has a seed."""
     row = find_operator(node.op)
     return row is not None and row.attribute("seed") is not None
 
@@ -110,5 +108,4 @@ def _contents(node: Node) -> list[bytes]:
 
 
 def _is_small(value: Value) -> bool:
-    """True for a constant whose contents are compared."""
     return value.const is not None and element_count(value.const.shape) <= _SMALL

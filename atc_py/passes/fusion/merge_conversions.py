@@ -35,7 +35,6 @@ class ConversionPass(MergePass):
         return super().run(graph, context) if context.soc.conversion_fusion else 0
 
     def _is_head(self, node: Node) -> bool:
-        """True if `node` is a cube operator whose sums come out as they are."""
         row = find_operator(node.op)
         if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
             return False
@@ -60,7 +59,6 @@ class ConversionPass(MergePass):
         return members, reason, at
 
     def _refused(self, head: Node, node: Node, soc: Soc) -> str:
-        """The reason why `node` does not convert the sums of `head` in its launch."""
         if node.op not in self.conversions or node.input(0) is not head.output:
             return Text(
                 "{conversions} must read the sums, found {op}",

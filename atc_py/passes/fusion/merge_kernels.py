@@ -60,7 +60,6 @@ class MergePass(Pass):
         return scope - first
 
     def _is_head(self, node: Node) -> bool:
-        """True if `node` computes one tensor of floats of known dims on the AI Core."""
         row = find_operator(node.op)
         if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
             return False
@@ -150,13 +149,11 @@ class MergeElemwisePass(MergePass):
 
 
 def _is_function(node: Node) -> bool:
-    """True if a node is a function of each element on the vector unit."""
     row = find_operator(node.op)
     return row is not None and row.family in ELEMENTWISE and row.unit is Unit.VECTOR
 
 
 def _unreached(head: Node, count: int, node: Node, soc: Soc) -> str:
-    """The reason why a SoC does not apply `node` after `count` nodes in the launch of the head."""
     row = find_operator(head.op)
     if row is None or row.unit is not Unit.CUBE:
         return (
@@ -206,5 +203,4 @@ def only_reader(node: Node) -> tuple[str, Node | None]:
 
 
 def any_open(types: list[TensorType]) -> bool:
-    """True if a dim of one of the types is known to the run alone."""
     return any(type_.is_open for type_ in types)

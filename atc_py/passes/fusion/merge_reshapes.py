@@ -20,7 +20,7 @@ class MergeReshapesPass(RewritePass):
             match.keep(before)
             source, depth = before.input(0), depth + 1
         if source is None:
-            raise MissError(Text("a view must have an operand"), view)
+            raise MissError("a view must have an operand", view)
         target = view.output.type
         match.require_known_dims(view.output, source)
         if source.type.dims == target.dims and not view.output.is_output:
@@ -28,5 +28,5 @@ class MergeReshapesPass(RewritePass):
             return
         if not depth:
             found = source.producer.op if source.producer else Text("a value from outside")
-            raise MissError(Text("a view must come before, found {actual}", actual=found), view)
+            raise MissError("a view must come before, found {actual}", view, actual=found)
         match.redirect("Reshape", [source, match.dims()], {})

@@ -3,7 +3,6 @@
 from atc_py.ir import Value
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 from atc_py.target.stored_nodes import numbers_of
-from atc_py.text import Text
 
 
 class MergeTransposesPass(RewritePass):
@@ -23,7 +22,7 @@ class MergeTransposesPass(RewritePass):
             earlier = numbers_of(first.attributes["perm"])
             source, perm = first.input(0), tuple(earlier[axis] for axis in perm)
         if source is None:
-            raise MissError(Text("a Transpose must have an operand"), last)
+            raise MissError("a Transpose must have an operand", last)
         match.require_known_dims(last.output, source)
         if perm == tuple(range(len(perm))) and not last.output.is_output:
             match.pass_through(source)
@@ -32,10 +31,9 @@ class MergeTransposesPass(RewritePass):
         elif depth:
             match.redirect("TransposeD", [source], {"perm": perm})
         else:
-            raise MissError(Text("axes longer than 1 change places: {perm}", perm=list(perm)), last)
+            raise MissError("axes longer than 1 change places: {perm}", last, perm=list(perm))
 
 
 def _moves_nothing(source: Value, perm: tuple[int, ...]) -> bool:
-    """True if axes that are longer than 1 keep their order."""
     longer = [axis for axis in perm if source.type.dims[axis] != 1]
     return longer == sorted(longer)

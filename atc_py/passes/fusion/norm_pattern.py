@@ -25,12 +25,12 @@ def root_of(match: Match) -> Root:
     epsilon = _constant_of(added)
     if epsilon is None:
         raise MissError(
-            Text("Add must have a constant of one element, found {added}", added=repr(added)), added
+            "Add must have a constant of one element, found {added}", added, added=repr(added)
         )
     number, constant = epsilon
     mean = match.producer(match.source_of(match.other(added, constant)), "ReduceMeanD")
     if not mean.attributes.get("keep_dims", False):
-        raise MissError(Text("the mean must keep its axes, found {mean}", mean=repr(mean)), mean)
+        raise MissError("the mean must keep its axes, found {mean}", mean, mean=repr(mean))
     squared = _squared(match, match.producer(match.source_of(mean.input(0)), "Pow", "Mul"))
     return Root(squared, numbers_of(mean.attributes["axes"]), number)
 
@@ -44,13 +44,12 @@ def _constant_of(node: Node) -> tuple[float, Value] | None:
 
 
 def _squared(match: Match, node: Node) -> Value | None:
-    """The value that `node` squares."""
     value, second = node.input(0), node.input(1)
     if node.op == "Mul" and match.source_of(value) is match.source_of(second):
         return value
     if node.op == "Pow" and scalar(second) == _SQUARE:
         return value
-    raise MissError(Text("the mean must be of a square, found {node}", node=repr(node)), node)
+    raise MissError("the mean must be of a square, found {node}", node, node=repr(node))
 
 
 def quotient_of(match: Match) -> tuple[Node, Value]:
@@ -61,12 +60,10 @@ def quotient_of(match: Match) -> tuple[Node, Value]:
         divided = reader.input(0)
         if divided is None or divided is root.output:
             raise MissError(
-                Text(
-                    "the result of {op} must be the divisor, found {reader}",
-                    op=match.anchor.op,
-                    reader=repr(reader),
-                ),
+                "the result of {op} must be the divisor, found {reader}",
                 reader,
+                op=match.anchor.op,
+                reader=repr(reader),
             )
         return reader, divided
     inverse = match.ahead(reader)
@@ -103,10 +100,12 @@ def first_axis(match: Match, x: Value | None, last: Node, axes: tuple[int, ...])
     wanted = list(range(rank - len(found), rank))
     match.require(
         found == wanted and found,
-        Text("axes must be the last of {rank}, found {actual}", rank=rank, actual=found),
+        "axes must be the last of {rank}, found {actual}",
+        rank=rank,
+        actual=found,
     )
     dims = last.output.type.dims[wanted[0] :]
-    match.require(None not in dims, Text("dims must be known, found {x}", x=list(dims)))
+    match.require(None not in dims, "dims must be known, found {x}", x=list(dims))
     return wanted[0]
 
 
@@ -115,7 +114,7 @@ def parameter(
 ) -> Value:
     """Gamma or beta: what is given, or a constant that changes nothing."""
     if x is None:
-        raise MissError(Text("x must be there"), match.anchor)
+        raise MissError("x must be there", match.anchor)
     shape = closed_shape(x.type.dims[axis:])
     if given is None:
         data = SplatConst(missing, x.type.dtype, shape)

@@ -14,7 +14,6 @@ class RewriteDepthwiseConvPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every match; returns how many."""
         matches = [node for node in graph.nodes if _is_depthwise(node)]
         for node in matches:
             node.op = "DepthwiseConv2D"
@@ -23,7 +22,6 @@ class RewriteDepthwiseConvPass(Pass):
 
 
 def _is_depthwise(node: Node) -> bool:
-    """True if each group of `node` has exactly one input channel, and there are several."""
     if node.op != "Conv2D":
         return False
     groups, x = node.attributes.get("groups", 1), node.input(0)

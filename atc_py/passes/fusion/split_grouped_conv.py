@@ -31,7 +31,6 @@ class SplitGroupedConvPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Split every grouped convolution; returns how many."""
         if context.soc.storage.grouped_conv:
             return 0
         grouped = [
@@ -46,7 +45,6 @@ class SplitGroupedConvPass(Pass):
 
 
 def _split(graph: Graph, conv: Node) -> Value:
-    """The same result from `groups` plain convolutions."""
     groups = int(conv.attributes["groups"])  # type: ignore[arg-type]  # verified: an int
     x, filter_, bias = conv.input(0), conv.input(1), conv.input(2)
     if x is None or filter_ is None:
@@ -100,7 +98,6 @@ class _Cutter(msgspec.Struct, frozen=True):
         return [*self.cut(offset, axis=0)]
 
     def _cut_constant(self, value: Value, axis: int, group: int) -> Value:
-        """Part `group` of a constant, cut when it is written."""
         if value.const is None:
             raise ValueError(Text("{value} is not a constant", value=repr(value)))
         part = _divided(value.type, axis, self.groups)
@@ -117,7 +114,6 @@ def _slice(array: Array, *, axis: int, start: int, dim: int) -> Array:
 
 
 def _divided(type_: TensorType, axis: int, parts: int) -> TensorType:
-    """`type_` with its dim along `axis` divided by `parts`."""
     (dim,) = closed_shape(type_.dims[axis : axis + 1])
     dims = (*type_.dims[:axis], dim // parts, *type_.dims[axis + 1 :])
     return TensorType(type_.dtype, dims, type_.format)

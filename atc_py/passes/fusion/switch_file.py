@@ -107,7 +107,6 @@ def _object(value: object, name: str, place: Place) -> dict[str, Any]:
 
 
 def _entry(name: str, word: object, section: str, place: Place, sink: Sink) -> Iterator[_Entry]:
-    """Yield an entry, or a finding."""
     found = _WORDS.get(word.lower()) if isinstance(word, str) else None
     if found is None:
         message = Text("{name} must be on or off, found {word}", name=name, word=repr(word))
@@ -145,7 +144,6 @@ def _is_reached(row: PassRow, entry: _Entry) -> bool:
 
 
 def _problem(entry: _Entry, rows: Sequence[PassRow]) -> Text:
-    """The reason why an entry switches nothing, or nothing."""
     if not rows:
         known = entry.name == _ALL or entry.name in KNOWN
         return (

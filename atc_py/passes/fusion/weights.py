@@ -27,8 +27,9 @@ def channels_axis(match: Match, layer: Node) -> int:
         groups = layer.attributes.get("groups", 1)
         match.require(
             groups == 1,
-            Text("a transposed filter must have 1 group, found {groups}", groups=groups),
+            "a transposed filter must have 1 group, found {groups}",
             layer,
+            groups=groups,
         )
         return 1
     return 0
@@ -43,14 +44,13 @@ def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
     constants = [value for value in node.present_inputs if value.const is not None]
     if len(constants) != 1 or constants[0].const is None:
         raise MissError(
-            Text("one operand of {op} must be constant, found {node}", op=node.op, node=repr(node)),
-            node,
+            "one operand of {op} must be constant, found {node}", node, op=node.op, node=repr(node)
         )
     data, result = constants[0].const, layer.output.type
     axis = result.rank - 1 if layer.op in PRODUCTS else _CHANNELS
     channels = result.dims[axis]
     if channels is None:
-        raise MissError(Text("output channels must be known, found {result}", result=result), layer)
+        raise MissError("output channels must be known, found {result}", layer, result=result)
     wanted = [1] * result.rank
     wanted[axis] = channels
     shape = [1] * (result.rank - len(data.shape)) + list(data.shape)
@@ -62,7 +62,7 @@ def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
     match.require(fits and result.dims == node.output.type.dims, reason, node)
     same = result.dtype.is_float and data.dtype is result.dtype
     match.require(
-        same, Text("all must be floats of one dtype, found {dtype}", dtype=data.dtype.value), node
+        same, "all must be floats of one dtype, found {dtype}", node, dtype=data.dtype.value
     )
     return data
 
@@ -72,7 +72,7 @@ def weighted(match: Match, weights: Value, factor: ConstData, axis: int, *, inve
     data = weights.const
     if data is None:
         raise MissError(
-            Text("weights must be constant, found %{weights}", weights=weights.name), match.anchor
+            "weights must be constant, found %{weights}", match.anchor, weights=weights.name
         )
 
     def compute(rows: slice, array: Array, factors: Array) -> Array:
@@ -97,7 +97,7 @@ def summed(match: Match, bias: Value | None, added: ConstData, channels: int) ->
     if bias is not None:
         if bias.const is None:
             raise MissError(
-                Text("the bias must be constant, found %{bias}", bias=bias.name), match.anchor
+                "the bias must be constant, found %{bias}", match.anchor, bias=bias.name
             )
         sources.append(bias.const)
 

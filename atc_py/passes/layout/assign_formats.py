@@ -35,17 +35,19 @@ class AssignFormatsPass(Pass):
 
 
 def _seeds(node: Node) -> list[Value]:
-    """The values of a node whose operator says that values of their rank are images."""
     row = find_operator(node.op)
     named = None if row is None else row.attribute("data_format")
     if named is None:
         return []
     values = (*node.present_inputs, *node.outputs)
-    return [each for each in values if _has_format(each) and _format(each).value == named.default]
+    return [
+        each
+        for each in values
+        if each.type.rank in _FORMATS and _FORMATS[each.type.rank].value == named.default
+    ]
 
 
 def _neighbors(value: Value) -> Iterator[Value]:
-    """Yield values of its rank that share axes with `value` through a node that keeps them."""
     nodes = [*value.consumers, *([value.producer] if value.producer is not None else [])]
     for node in nodes:
         if _keeps_axes(node):
@@ -54,18 +56,7 @@ def _neighbors(value: Value) -> Iterator[Value]:
 
 
 def _keeps_axes(node: Node) -> bool:
-    """True if axis i of each operand of one rank means the same for all of them."""
     row = find_operator(node.op)
     if row is None or row.unit is Unit.LOCAL or row.unit is Unit.CUBE:
         return False
     return node.op not in {"Aipp", "TransposeD"}
-
-
-def _has_format(value: Value) -> bool:
-    """True if the value has the rank of an image or a volume."""
-    return value.type.rank in _FORMATS
-
-
-def _format(value: Value) -> Format:
-    """The format that a value has if it is an image or a volume."""
-    return _FORMATS[value.type.rank]

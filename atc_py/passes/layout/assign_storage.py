@@ -55,7 +55,6 @@ class AssignStoragePass(Pass):
 
 
 def _asks_for_blocks(node: Node) -> bool:
-    """True if the operator of `node` takes blocks without being asked."""
     row = find_operator(node.op)
     return row is not None and row.layout in _SEEDS and node.engine is Engine.AICORE
 
@@ -145,7 +144,6 @@ class StorageAssignment:
         free: dict[Node, StorageChoice],
         storage: Storage,
     ) -> Iterator[Edge]:
-        """The costs of converting `value` and of its padding."""
         maker = value.producer
         source = SINK
         if maker is not None:

@@ -58,7 +58,7 @@ class _Flow:
 
     def join(self, weight: int, points: Collection[int]) -> None:
         """Add an edge of at least two points."""
-        ends = [self._numbered(point) for point in points]
+        ends = [{SOURCE: self._source, SINK: self._sink}.get(point, point) for point in points]
         if len(ends) == 2:  # noqa: PLR2004  (an arc needs no points of its own)
             self._add(ends[0], ends[1], weight, weight)
             return
@@ -69,9 +69,6 @@ class _Flow:
             if end not in {self._source, self._sink}:
                 self._add(end, entry, float("inf"), 0)
                 self._add(leave, end, float("inf"), 0)
-
-    def _numbered(self, point: int) -> int:
-        return {SOURCE: self._source, SINK: self._sink}.get(point, point)
 
     def _fresh(self) -> int:
         self._arcs.append([])
@@ -131,7 +128,6 @@ class _Flow:
         return path
 
     def _next_arc(self, point: int, at: list[int]) -> int | None:
-        """The next arc from `point` that leads on, or None."""
         arcs = self._arcs[point]
         while at[point] < len(arcs):
             arc = arcs[at[point]]

@@ -18,7 +18,6 @@ class InsertTransDataPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Insert; returns how many nodes were made."""
         made = _Conversions(graph, context.soc)
         for node in list(graph.nodes):
             if not in_blocks(node):
@@ -46,7 +45,6 @@ class _Conversions:
         return len(self._made)
 
     def stored(self, value: Value, storage: Storage | None) -> Value:
-        """`value` in `storage`."""
         held = value.type.storage
         if held == storage or value.const is not None:
             return value

@@ -1,7 +1,5 @@
 """TransData are removed that do nothing, undo one another, or do the same."""
 
-from collections.abc import Iterator
-
 from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 
@@ -13,7 +11,6 @@ class MergeTransDataPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Merge; returns how many nodes went."""
         graph.sort()
         first: dict[tuple[Value, object], Value] = {}
         for node in graph.nodes:
@@ -22,11 +19,7 @@ class MergeTransDataPass(Pass):
                 same = source or first.setdefault((node.present_inputs[0], _to(node)), node.output)
                 if same is not node.output:
                     node.output.replace_by(same)
-        count = 0
-        while idle := list(_idle(graph)):
-            graph.remove_nodes(idle)
-            count += len(idle)
-        return count
+        return graph.remove_unread("TransData")
 
 
 def _to(node: Node) -> object:
@@ -34,7 +27,6 @@ def _to(node: Node) -> object:
 
 
 def _stored_before(node: Node) -> Value | None:
-    """The value that a TransData gives again, or None."""
     source = node.present_inputs[0]
     if source.type.storage == _to(node):
         return source
@@ -43,10 +35,3 @@ def _stored_before(node: Node) -> Value | None:
         return None
     first = before.present_inputs[0]
     return first if first.type.storage == _to(node) else None
-
-
-def _idle(graph: Graph) -> Iterator[Node]:
-    """Yield the TransData whose results nothing uses."""
-    for node in graph.nodes:
-        if node.op == "TransData" and not node.output.is_used:
-            yield node

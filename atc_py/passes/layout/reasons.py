@@ -28,7 +28,6 @@ def layout_record(graph: Graph) -> dict[str, object]:
 def _entry(
     node: Node, inputs: Collection[Value], outputs: Mapping[Value, str]
 ) -> dict[str, object]:
-    """A TransData: what it converts and who wants it so."""
     source, result = node.present_inputs[0], node.output
     before, after = _stored(source.type), _stored(result.type)
     return {

@@ -70,7 +70,6 @@ class Gaps:
         return start
 
     def _first(self, size: int) -> int:
-        """The first gap that is large enough, or -1."""
         sizes = self._sizes
         if len(sizes) <= _FEW:
             return next((at for at, room in enumerate(sizes) if room >= size), -1)
@@ -79,7 +78,6 @@ class Gaps:
         return at if fits[at] else -1
 
     def _smallest(self, size: int) -> int:
-        """The first of the smallest gaps that are large enough, or -1."""
         sizes = self._sizes
         if len(sizes) <= _FEW:
             fitting = [(room, at) for at, room in enumerate(sizes) if room >= size]
@@ -198,7 +196,7 @@ def pack(spans: Sequence[Span]) -> Packing:
     bound = widest(spans)
     best: Packing | None = None
     for offsets in _attempts(spans, bound):
-        peak = _peak([span.size for span in spans], offsets)
+        peak = max((at + span.size for at, span in zip(offsets, spans, strict=True)), default=0)
         if best is None or peak < best.peak:
             best = Packing(tuple(offsets), peak)
         if best.peak == bound:
@@ -207,11 +205,10 @@ def pack(spans: Sequence[Span]) -> Packing:
 
 
 def _attempts(spans: Sequence[Span], bound: int) -> Iterator[Sequence[int]]:
-    """Yield offsets by one heuristic after another, the cheap ones first."""
     flipped = [Span(span.size, -span.last, -span.first) for span in spans]
-    for sweep in (_sweep_best, _sweep_first):
-        yield sweep(spans)
-        yield sweep(flipped)
+    for take in (Gaps.take_best, Gaps.take_first):
+        yield _sweep(spans, take)
+        yield _sweep(flipped, take)
     conflicts = Conflicts.of(
         [(span.first, span.last) for span in spans], _PAIRS_PER_BLOCK * len(spans)
     )
@@ -243,23 +240,8 @@ def _repaired(
         order = sorted(order, key=lambda block: (-urgency[block], ranks[block]))
 
 
-def _peak(sizes: Sequence[int], offsets: Sequence[int]) -> int:
-    return max((at + size for at, size in zip(offsets, sizes, strict=True)), default=0)
-
-
 def _length(span: Span) -> int:
-    """Moments from first to last."""
     return span.last - span.first + 1
-
-
-def _sweep_first(spans: Sequence[Span]) -> list[int]:
-    """First-fit in order of time."""
-    return _sweep(spans, Gaps.take_first)
-
-
-def _sweep_best(spans: Sequence[Span]) -> list[int]:
-    """Best-fit in order of time."""
-    return _sweep(spans, Gaps.take_best)
 
 
 def _sweep(spans: Sequence[Span], take: Callable[[Gaps, int], int]) -> list[int]:

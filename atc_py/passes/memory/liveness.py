@@ -32,7 +32,6 @@ class Block(msgspec.Struct, eq=False):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its elements in their storage."""
         return self.value.type.stored_nbytes
 
 
@@ -61,19 +60,15 @@ def live_ranges(graph: Graph) -> Liveness:
     launches = {at: [graph.nodes[each] for each in found] for at, found in positions.items()}
     for moment, nodes in launches.items():
         for node in nodes:
-            _read(node, moment, block_of)
+            for value in node.present_inputs:
+                block = block_of[value]
+                block.last = max(block.last, moment)
+                block.scopes.add(node.scope)
             blocks.extend(_write(node, moment, block_of))
     returned = {block_of[value] for value in graph.outputs}
     for block in blocks:
         block.home = _home(block, block in returned)
     return Liveness(tuple(dict.fromkeys(block_of.values())), block_of, launches)
-
-
-def _read(node: Node, moment: int, block_of: dict[Value, Block]) -> None:
-    for value in node.present_inputs:
-        block = block_of[value]
-        block.last = max(block.last, moment)
-        block.scopes.add(node.scope)
 
 
 def _write(node: Node, moment: int, block_of: dict[Value, Block]) -> list[Block]:
@@ -150,7 +145,9 @@ def _may_overwrite(
         used = [value for block in derived & reads.keys() for value in reads[block]]
         if not used or block_of[node.output] in derived:
             continue  # it does not look at it, or shows it only
-        if not _is_in_place(node) or len(node.outputs) != 1:
+        row = find_operator(node.op)
+        in_place = row is not None and row.in_place and node.engine is Engine.AICORE
+        if not in_place or len(node.outputs) != 1:
             return False
         if any(not _same_elements(value, node.output) for value in used):
             return False
@@ -158,14 +155,7 @@ def _may_overwrite(
     return result in derived
 
 
-def _is_in_place(node: Node) -> bool:
-    """True if the row of the operator allows it, on the engine that the node runs on."""
-    row = find_operator(node.op)
-    return row is not None and row.in_place and node.engine is Engine.AICORE
-
-
 def _same_elements(value: Value, result: Value) -> bool:
-    """True if elements of the same place have the same address."""
     one, other = value.type, result.type
     same = (one.stored_dims, one.storage) == (other.stored_dims, other.storage)
     return same and value.type.dtype.itemsize == result.type.dtype.itemsize

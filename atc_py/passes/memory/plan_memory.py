@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from atc_py.ir import Graph, MemoryPlan, size_in_arena
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.memory.arena_packing import Packing, Span, pack, widest
+from atc_py.passes.memory.arena_packing import Span, pack, widest
 from atc_py.passes.memory.liveness import Block, Tenancy, live_ranges, merged
 
 
@@ -68,16 +68,11 @@ def _best(
         second = pack(others)
         if second.peak < packing.peak:
             chosen, packing = apart, second
-    return _offsets(chosen, packing), packing.peak
-
-
-def _offsets(tenancies: Sequence[Tenancy], packing: Packing) -> dict[Block, int]:
-    pairs = zip(tenancies, packing.offsets, strict=True)
-    return {block: offset for tenancy, offset in pairs for block in tenancy}
+    pairs = zip(chosen, packing.offsets, strict=True)
+    return {block: offset for tenancy, offset in pairs for block in tenancy}, packing.peak
 
 
 def _apart(blocks: Sequence[Block], sizes: dict[Block, int]) -> tuple[dict[Block, int], int]:
-    """Offsets one after the other."""
     offsets, top = {}, 0
     for block in blocks:
         offsets[block] = top

@@ -69,7 +69,6 @@ def placement_of(graph: Graph, plan: MemoryPlan) -> Placement:
 
 
 def _source(value: Value, inputs: set[Value]) -> Home | None:
-    """The home of a value that no node computes."""
     if value.const is not None:
         return Home.WEIGHTS
     return Home.INPUT if value in inputs else None

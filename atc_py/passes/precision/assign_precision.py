@@ -136,7 +136,6 @@ class _Assignment:
         return len(self._casts)
 
     def _output(self, value: Value, name: str) -> Value:
-        """`value` in the dtype of output `name`, or in the one the user gave it."""
         given = self._controls.output_dtype(name)
         dtype = given or self._origin[value]
         if value.type.dtype is dtype:
@@ -149,7 +148,6 @@ class _Assignment:
         )
 
     def _assign(self, node: Node) -> None:
-        """Choose for one node, or keep the reason why nothing fits."""
         row = find_operator(node.op)
         if row is None:
             return
@@ -198,7 +196,6 @@ class _Assignment:
         return first, None
 
     def _requests(self, node: Node, row: TargetOp) -> Iterator[DtypeRequest]:
-        """Yield the dtypes requested for the node, the strongest control first."""
         if row.unit is Unit.LOCAL:
             current = [v.type.dtype if v else DType.FLOAT32 for v in node.inputs]
             results = (current[0],) * len(node.outputs)
@@ -215,7 +212,6 @@ class _Assignment:
             yield from requests(mode, tensors)
 
     def _choose(self, node: Node, row: TargetOp, request: DtypeRequest) -> Choice | None:
-        """The offered column that meets `request`, or None."""
         soc = self._context.soc
         wanted = (request.inputs, request.outputs)
         choice = choose_column(
@@ -280,7 +276,6 @@ class _Assignment:
         return self._casts[key]
 
     def _warn(self, node: Node, code: Code, request: DtypeRequest) -> None:
-        """Say that what was wanted first has no kernel, and what was met instead."""
         message = Text(
             "{op} has no such kernel on {soc}; {rule}",
             op=node.op,
@@ -290,7 +285,6 @@ class _Assignment:
         self._context.sink.add(code.diagnostic(message, place=self._context.place(node)))
 
     def _refuse(self, node: Node, row: TargetOp, request: DtypeRequest) -> None:
-        """Put on record that no column fits."""
         place = self._context.place(node)
         local = row.unit is Unit.LOCAL
         tensors = None if local else tensors_of(node, row, self._origin, self._context)

@@ -1,7 +1,5 @@
 """Casts that change nothing, alone or in pairs, leave the graph."""
 
-from collections.abc import Iterator
-
 from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.tensor.dtypes import DType
@@ -24,28 +22,15 @@ class CancelCastsPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Remove all of them; returns how many casts went."""
-        for node in _producers_first(graph):
-            source = _same_as(node)
+        graph.sort()
+        for node in graph.nodes:
+            source = _same_as(node) if node.op == "Cast" else None
             if source is not None:
                 node.output.replace_by(source)
-        idle = list(_idle_casts(graph))
-        count = 0
-        while idle:
-            graph.remove_nodes(idle)
-            count += len(idle)
-            idle = list(_idle_casts(graph))
-        return count
-
-
-def _producers_first(graph: Graph) -> list[Node]:
-    """The casts, each after those that it reads."""
-    graph.sort()
-    return [node for node in graph.nodes if node.op == "Cast"]
+        return graph.remove_unread("Cast")
 
 
 def _same_as(node: Node) -> Value | None:
-    """The value of which a Cast gives every element again, or None."""
     source = node.present_inputs[0]
     dtype = node.output.type.dtype
     if source.type.dtype is dtype:
@@ -59,7 +44,6 @@ def _same_as(node: Node) -> Value | None:
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """True if `wide` has every value of `narrow`."""
     if narrow.is_float:
         return narrow in _HOLDS.get(wide, ())
     if narrow is DType.BOOL:
@@ -74,12 +58,4 @@ def _holds(wide: DType, narrow: DType) -> bool:
 
 
 def _is_signed(dtype: DType) -> bool:
-    """True if an integer dtype has negative numbers."""
     return str(dtype.value).startswith("int")
-
-
-def _idle_casts(graph: Graph) -> Iterator[Node]:
-    """Yield the casts whose results nothing uses."""
-    for node in graph.nodes:
-        if node.op == "Cast" and not node.output.is_used:
-            yield node

@@ -85,7 +85,9 @@ def choose_column(
     """
     best: tuple[int, int, Choice] | None = None
     for choice in offered_columns(node, row, soc):
-        if returns_sums(row, choice) and not _wants_sums(wanted):
+        if returns_sums(row, choice) and not (
+            wanted[0][0] in _SHORT and wanted[1][0] is DType.FLOAT32
+        ):
             continue
         if not (_begins(choice.inputs, must[0]) and _begins(choice.outputs, must[1])):
             continue
@@ -110,13 +112,12 @@ def offered_columns(node: Node, row: TargetOp, soc: Soc) -> tuple[Choice, ...]:
 
 @lru_cache(maxsize=4096)
 def _offered(row: TargetOp, soc: Soc, within: bool, counts: tuple[int, int]) -> tuple[Choice, ...]:
-    """A row's columns for so many operands; `within` the limits of the AI Core."""
     if row.unit is Unit.LOCAL:
         return tuple(_spread(Engine.LOCAL, column, counts) for column in row.columns)
     usable = row.columns_on(soc) if within else ()
     return (
         *(_spread(Engine.AICORE, column, counts) for column in usable),
-        *(_spread(Engine.AICPU, column, counts) for column in row.aicpu_columns),
+        *(_spread(Engine.AICPU, column, counts) for column in row.aicpu),
     )
 
 
@@ -136,7 +137,6 @@ def _is_offered(
     engine: Engine | None,
     dtypes: tuple[tuple[DType | None, ...], tuple[DType, ...]],
 ) -> bool:
-    """True if engine and dtypes are a column; None stands for an absent input."""
     inputs, outputs = dtypes
     return any(
         choice.engine is engine
@@ -173,19 +173,16 @@ def _within(node: Node, limit: Limit | Values) -> bool:
 
 
 def _spread(engine: Engine, column: Column, counts: tuple[int, int]) -> Choice:
-    """A column with its last dtype repeated for variadic operands."""
     inputs, outputs = counts
     dtypes = _repeat(column.inputs, inputs), _repeat(column.outputs, outputs)
     return Choice(engine, *dtypes, column.attributes)
 
 
 def _repeat(dtypes: tuple[DType, ...], count: int) -> tuple[DType, ...]:
-    """`dtypes` cut or filled with their last one to `count`."""
     return (dtypes + dtypes[-1:] * count)[:count]
 
 
 def _begins(dtypes: Sequence[DType], first: Sequence[DType]) -> bool:
-    """True if `dtypes` begin with `first`."""
     return tuple(dtypes[: len(first)]) == tuple(first)
 
 
@@ -194,11 +191,6 @@ def returns_sums(row: TargetOp, choice: Choice) -> bool:
     return (
         row.unit is Unit.CUBE and choice.inputs[0] in _SHORT and choice.outputs[0] is DType.FLOAT32
     )
-
-
-def _wants_sums(wanted: tuple[Sequence[DType], Sequence[DType]]) -> bool:
-    """True if 16-bit operands and a float32 result are asked for."""
-    return wanted[0][0] in _SHORT and wanted[1][0] is DType.FLOAT32
 
 
 def _changes(

@@ -179,7 +179,6 @@ class _Reader:
         return nodes, types
 
     def inputs(self, text: str) -> frozenset[str]:
-        """The inputs that --input-fp16-nodes names."""
         found = frozenset(part.strip() for part in text.split(";") if part.strip())
         for name in sorted(found - set(self._names.inputs)):
             place = Place(field="--input-fp16-nodes")
@@ -189,7 +188,6 @@ class _Reader:
         return found
 
     def outputs(self, text: str) -> dict[str, DType]:
-        """The dtypes that --output-type gives outputs; "" stands for all of them."""
         if not text:
             return {}
         if ":" not in text:
@@ -241,13 +239,11 @@ class _Reader:
         self.sink.add(replace(found, atc=fault))
 
     def _node(self, name: str, place: Place) -> str:
-        """`name`; refuse one that no node of the model has."""
         if name not in self._names.nodes:
             self._add_unknown("node", name, self._names.nodes, place)
         return name
 
     def _type(self, name: str, place: Place) -> str:
-        """`name`; refuse one that no operator has."""
         if name not in self._names.types and find_operator(name) is None:
             known = self._names.types | {row.name for row in operators()}
             self._add_unknown("operator", name, sorted(known), place)
@@ -255,7 +251,6 @@ class _Reader:
 
 
 def _listed_modes(text: str) -> dict[str, str]:
-    """The modes of `Operator=mode` joined by `;`; operators that the model lacks are idle."""
     found = {}
     for entry in filter(None, (part.strip() for part in text.split(";"))):
         op, _, mode = (part.strip() for part in entry.partition("="))
@@ -269,7 +264,6 @@ def _listed_modes(text: str) -> dict[str, str]:
 
 
 def _acl_dtype(name: str) -> DType:
-    """The dtype that `--output-type` calls `name`."""
     found = _ACL.get(name.strip().upper())
     if found is None:
         raise BAD_OPTION.error(
@@ -281,7 +275,6 @@ def _acl_dtype(name: str) -> DType:
 
 
 def _custom(text: str, place: Place) -> Custom:
-    """The dtypes of `InputDtype:float16,float32,OutputDtype:float16`."""
     found: dict[str, list[DType]] = {_INPUT: [], _OUTPUT: []}
     side = ""
     for part in text.split(","):
@@ -312,7 +305,6 @@ def _mixlist(path: Path) -> Any:
 
 
 def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
-    """Yield the lines of a file that are not empty or comments, with their places."""
     if path is None:
         return
     lines = read_text(path, _MOST_BYTES).splitlines()
@@ -333,5 +325,4 @@ def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
 
 
 def _bad(place: Place, message: Text) -> Exception:
-    """A file that does not follow its format."""
     return BAD_CONTROL_FILE.error(message, place=place)

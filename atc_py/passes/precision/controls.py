@@ -56,29 +56,23 @@ class Controls(msgspec.Struct, frozen=True):
 
     @property
     def concern_nodes(self) -> bool:
-        """True if they choose dtypes of single nodes or operators."""
         named = (self.keep_nodes, self.keep_types, self.custom_nodes, self.custom_types)
         return any(named)
 
     def keeps(self, node: Node) -> bool:
-        """True if `node` keeps the model's dtypes."""
         by_name = any(origin.name in self.keep_nodes for origin in node.origins if origin.name)
         return by_name or not self.keep_types.isdisjoint(_types(node))
 
     def custom_of(self, node: Node) -> Custom | None:
-        """The dtypes that the user gave for `node`, or None."""
         return _of(node, self.custom_nodes, self.custom_types)
 
     def implementation_of(self, node: Node) -> str | None:
-        """The implementation mode that the user gave for `node`, or None."""
         return _of(node, self.implementation_nodes, self.implementation_types)
 
     def implementation_by_name(self, node: Node) -> str | None:
-        """The implementation mode that the user gave for the node's name, or None."""
         return _of(node, self.implementation_nodes, {})
 
     def implementation_by_type(self, node: Node) -> str | None:
-        """The implementation mode that the user gave for the node's operator, or None."""
         return _of(node, {}, self.implementation_types)
 
     def list_of(self, op: str, family: SocFamily) -> MixList:
@@ -91,16 +85,13 @@ class Controls(msgspec.Struct, frozen=True):
         return self.lists.get(op, left)
 
     def moves(self, op: str) -> bool:
-        """True if the user moves operator `op` between the lists."""
         return op in self.lists or op in self.removed
 
     def output_dtype(self, name: str) -> DType | None:
-        """The dtype that the user gave for output `name`, or None."""
         return self.outputs.get(name) or self.outputs.get("")
 
 
 def _of(node: Node, by_node: Mapping[str, _T], by_type: Mapping[str, _T]) -> _T | None:
-    """The entry for one of the node's names, or else for one of its operators."""
     found = [by_node.get(origin.name) for origin in node.origins if origin.name]
     found += [by_type.get(name) for name in _types(node)]
     return next((each for each in found if each is not None), None)

@@ -44,7 +44,6 @@ class Refusal(msgspec.Struct, frozen=True):
     rule: str
 
     def diagnostic(self) -> Diagnostic:
-        """NO_KERNEL at the node's place."""
         message = self.lack
         if self.soc:
             message += Text(" on {soc}", soc=self.soc)
@@ -80,13 +79,11 @@ def refusal_of(
 
 
 def _meets(node: Node, row: TargetOp, soc: Soc, request: DtypeRequest) -> bool:
-    """True if a column of `soc` meets a request."""
     wanted, must = (request.inputs, request.outputs), (request.exact_inputs, request.exact_outputs)
     return choose_column(node, row, soc, wanted, falls=request.falls, must=must) is not None
 
 
 def _hint(node: Node, row: TargetOp, soc: Soc) -> Text:
-    """The dtypes that the operator takes, and the limit that excludes the AI Core."""
     offered = [each for each in offered_columns(node, row, soc) if not returns_sums(row, each)]
     floats = any(value.type.dtype.is_float for value in node.present_inputs)
     alike = [choice for choice in offered if choice.outputs[0].is_float is floats] or offered
@@ -100,7 +97,6 @@ def _hint(node: Node, row: TargetOp, soc: Soc) -> Text:
 
 
 def _bound(limit: Limit | Values) -> Text:
-    """Values of an attribute that the AI Core kernel takes."""
     if isinstance(limit, Values):
         known = ", ".join(map(str, limit.one_of))
         return Text(
@@ -142,7 +138,6 @@ class Decisions(msgspec.Struct):
     rolled_back: dict[Origin, str] = msgspec.field(default_factory=dict)
 
     def remark(self, name: str, text: str) -> None:
-        """Add to the rule of the node called `name`."""
         made = self.nodes[name]
         self.nodes[name] = replace(made, rule=f"{made.rule}; {text}")
 
@@ -184,7 +179,6 @@ def _node_json(node: Node, decision: Decision, rule: str) -> dict[str, object]:
 
 @lru_cache(maxsize=1024)
 def _dtypes(sides: tuple[tuple[DType | None, ...], tuple[DType, ...]]) -> dict[str, object]:
-    """Dtypes of inputs and outputs as JSON values, equal ones as one object."""
     return {
         "inputs": [each.value if each else None for each in sides[0]],
         "outputs": [each.value for each in sides[1]],

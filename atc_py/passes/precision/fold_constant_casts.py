@@ -16,7 +16,6 @@ class FoldConstantCastsPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Fold every match; returns how many."""
         if context.controls.clip_weights:
             for each in clipped_infinities(graph):
                 message = each.observed + COLON + each.lack
@@ -35,7 +34,6 @@ class FoldConstantCastsPass(Pass):
 
 
 def _is_constant_cast(node: Node) -> bool:
-    """True if `node` casts a constant, and not floats to integers."""
     value = node.input(0)
     if node.op != "Cast" or value is None or value.const is None:
         return False

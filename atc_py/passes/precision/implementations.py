@@ -223,7 +223,6 @@ def _implement(node: Node, mode: str | None, context: PassContext) -> None:
 
 
 def _has_several(node: Node, row: TargetOp) -> bool:
-    """True if the node's operator and dtype have several implementations."""
     if row.attribute(IMPL_MODE.name) is not IMPL_MODE:
         return False
     dtype = node.present_inputs[0].type.dtype
@@ -246,7 +245,6 @@ def _why_idle(node: Node, row: TargetOp, mode: str, context: PassContext) -> _Id
 
 
 def _why_one(op: str, mode: str, *, several: bool) -> _Idle:
-    """The reason why a mode has no effect on an operator that is simulated in one way alone."""
     if mode in ATC_MODES.get(op, ()):
         return IMPLEMENTATION_NOT_MODELED, Text(
             "ATC has the mode, but one implementation is simulated"
@@ -264,7 +262,6 @@ def _other_dtype(node: Node) -> Text:
 
 
 def _report(context: PassContext, nodes: list[Node], code: Code, message: Text) -> None:
-    """Report once for all nodes of one operator."""
     count = SEMICOLON + Text("{n} nodes", n=len(nodes)) if len(nodes) > 1 else ""
     place = context.place(nodes[0])
     context.sink.add(code.diagnostic(message + count, place=place))

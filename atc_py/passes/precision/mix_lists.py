@@ -183,7 +183,6 @@ def default_list(op: str, family: SocFamily) -> MixList:
 
 
 def has_lists(family: SocFamily) -> bool:
-    """True if there are published lists of `family`."""
     return family in _WHITE
 
 

@@ -52,7 +52,6 @@ class ModelNames(msgspec.Struct, frozen=True):
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], place: Place) -> Diagnostic:
-    """That no `kind` is called `name`, with the nearest names that there are."""
     near = nearest_of_many(name, known, _NEAREST)
     offered = ", ".join(map(repr, near))
     return NOT_IN_MODEL.diagnostic(

@@ -51,13 +51,11 @@ class NodeTensors(msgspec.Struct, frozen=True):
 
     @property
     def floats_alone(self) -> bool:
-        """True if all tensors that a mode may change are floats."""
         data = [each for position, each in enumerate(self.inputs) if position not in self.fixed]
         return all(each is None or each.is_float for each in (*data, *self.outputs))
 
     @property
     def has_floats(self) -> bool:
-        """True if there is a float that a mode may change."""
         data = [each for position, each in enumerate(self.inputs) if position not in self.fixed]
         return any(each in _CHANGED for each in (*data, *self.outputs))
 
@@ -105,7 +103,6 @@ def requests(mode: PrecisionMode, node: NodeTensors) -> Iterator[DtypeRequest]:
 def kept(
     node: NodeTensors, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
 ) -> DtypeRequest:
-    """The dtypes of the model."""
     return _request(node, lambda dtype: dtype, rule, falls)
 
 
@@ -146,7 +143,6 @@ def _given(
 def _all(
     node: NodeTensors, dtype: DType, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
 ) -> DtypeRequest:
-    """One dtype for every float that a mode may change."""
     return _request(node, lambda each: dtype if each in _CHANGED else each, rule, falls)
 
 
@@ -161,17 +157,12 @@ def _allow_fp16(node: NodeTensors, mode: str) -> DtypeRequest:
 def _force_fp32(node: NodeTensors, mode: str) -> Iterator[DtypeRequest]:
     """Yield float32 for vectors; for the cube 16 bits in and float32 out, else float32, else 16."""
     if node.op in CUBE_LIST and node.floats_alone:
-        inputs = [F32 if each is None else _sixteen(each) for each in node.inputs]
+        inputs = [F32 if each is None else (F16 if each is F32 else each) for each in node.inputs]
         inputs[_BIAS:] = [F32] * len(inputs[_BIAS:])
         rule = Text("{mode}: 16 bits into the cube, float32 out", mode=mode)
         yield DtypeRequest(tuple(inputs), (F32,) * len(node.outputs), rule)
     falls = frozenset[tuple[DType, DType]]() if node.place is MixList.BLACK else _TO_EITHER
     yield _all(node, F32, Text("{mode}: floats become float32", mode=mode), falls)
-
-
-def _sixteen(dtype: DType) -> DType:
-    """The 16-bit dtype that the cube gets for a float."""
-    return F16 if dtype is F32 else dtype
 
 
 def _mixed(node: NodeTensors, mode: PrecisionMode) -> Iterator[DtypeRequest]:
@@ -213,7 +204,6 @@ def _request(
     rule: str,
     falls: frozenset[tuple[DType, DType]],
 ) -> DtypeRequest:
-    """`change` for all tensors but those that are fixed."""
     inputs: Sequence[DType] = [
         F32 if each is None else each if position in node.fixed else change(each)
         for position, each in enumerate(node.inputs)

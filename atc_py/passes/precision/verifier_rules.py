@@ -11,7 +11,6 @@ from atc_py.text import Text
 
 
 def verifier_rules(soc: Soc) -> Rules:
-    """The rules that graphs for `soc` must satisfy."""
     return Rules(
         rows=find_operator,
         dtypes_ok=partial(_dtypes_ok, soc=soc),
@@ -21,7 +20,6 @@ def verifier_rules(soc: Soc) -> Rules:
 
 
 def _dtypes_ok(node: Node, *, soc: Soc) -> Text | None:
-    """The reason why the node's dtypes are not a column of its engine, or None."""
     row = find_operator(node.op)
     if row is None:
         return None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import msgspec
+import numpy as np
 
 from atc_py.ir import CLIP_LIMITS, Graph, Node, OpaqueConst, narrows
 from atc_py.target import Unit, find_operator
@@ -32,7 +33,6 @@ class ClippedInfinities(msgspec.Struct, frozen=True):
 
     @property
     def lack(self) -> Text:
-        """The change that the clip makes."""
         there = f"{CLIP_LIMITS[self.dtype]:.5g}"
         return Text(
             "the weight clip makes infinities of constant {name} ±{there} in {dtype}",
@@ -43,7 +43,6 @@ class ClippedInfinities(msgspec.Struct, frozen=True):
 
     @property
     def observed(self) -> Text:
-        """The number of elements that change."""
         return plural(self.count, "{n} infinity", "{n} infinities")
 
 
@@ -75,15 +74,12 @@ def clipped_infinities(graph: Graph) -> Iterator[ClippedInfinities]:
 
 
 def _is_cube(node: Node) -> bool:
-    """True if the cube computes the node."""
     row = find_operator(node.op)
     return row is not None and row.unit is Unit.CUBE
 
 
 def count_infinities(data: ConstData) -> int:
     """Number of infinite elements of a constant; 0 for one that is not read."""
-    import numpy as np
-
     large = data.dtype.itemsize * element_count(data.shape) > _MOST_BYTES
     if large or not data.dtype.is_float or isinstance(data, OpaqueConst):
         return 0

@@ -69,7 +69,6 @@ class ApplyOffsetWPass(Pass):
 
 
 def _has_offsets(words: npt.NDArray[np.uint64]) -> bool:
-    """True if graph words carry offsets of weights."""
     parts = decode_graph(words)
     if not parts.offset_w.any():
         return False
@@ -79,9 +78,6 @@ def _has_offsets(words: npt.NDArray[np.uint64]) -> bool:
 
 
 def _move(graph: Graph, dequant: Node, layer: Node, words: npt.NDArray[np.uint64]) -> None:
-    """Give the layer its offsets, and the dequantization words without them."""
-    import numpy as np
-
     old = dequant.input(1)
     offsets = decode_graph(words).offset_w.astype(np.int8).reshape(-1)
     operand = constant_like(graph, old, "offset_w", offsets)
@@ -136,7 +132,6 @@ def _before(node: Node, axis: int | None) -> _Step | None:
 
 
 def _data_of(node: Node) -> Value | None:
-    """Operand that `node` adds a constant to or moves, or None."""
     if node.op in _MOVES:
         return node.input(0)
     computed = [value for value in node.present_inputs if value.const is None]

@@ -21,7 +21,6 @@ class CancelQuantPairsPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Cancel every match; returns how many."""
         single = context.soc.quant_float32
         matches = [node for node in graph.nodes if _gives_back(node, single=single)]
         gone = list(matches)
@@ -50,8 +49,6 @@ def _gives_back(quant: Node, *, single: bool) -> bool:
         return False
     if quant.attributes.get("round_mode", "Round") != "Round":
         return False
-    import numpy as np
-
     numbers = np.arange(-128, 128)
     with np.errstate(all="ignore"):
         values = _anti_quantized(anti, numbers)
@@ -61,8 +58,6 @@ def _gives_back(quant: Node, *, single: bool) -> bool:
 
 def _anti_quantized(anti: Node, numbers: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
     """(x + offset) * scale, with sqrt_mode times scale once more, all in float16."""
-    import numpy as np
-
     scale, offset = _scale_and_offset(anti)
     values: npt.NDArray[np.float16] = (numbers.astype(np.float16) + np.float16(offset)) * (
         np.float16(scale)
@@ -77,8 +72,6 @@ def _before_rounding(
 
     A scale that float16 does not hold becomes its root twice: see float16-quant-scales.
     """
-    import numpy as np
-
     factor, shift = _scale_and_offset(quant)
     squares = quant.attributes.get("sqrt_mode", False)
     if dtype == np.float16 and not squares and has_root(factor):

@@ -39,15 +39,11 @@ def constant_words(value: Value | None) -> npt.NDArray[np.uint64] | None:
         return None
     if value.type.dtype is not DType.UINT64:
         return None
-    import numpy as np
-
     return np.asarray(value.const.numpy(), np.uint64)
 
 
 def constant_factors(dequant: Node) -> npt.NDArray[np.float32] | None:
     """The factors of an AscendDequant, roots squared, or None where they are computed."""
-    import numpy as np
-
     scale = dequant.input(1)
     words = constant_words(scale)
     if words is not None:
@@ -73,6 +69,5 @@ def constant_codes(value: Value | None) -> npt.NDArray[Any] | None:
 
 
 def constant_like(graph: Graph, old: Value | None, suffix: str, array: npt.NDArray[Any]) -> Value:
-    """A constant of `array` that is named after `old`."""
     name = suffix if old is None else f"{old.name}.{suffix}"
     return graph.constant(name, DenseConst(array))

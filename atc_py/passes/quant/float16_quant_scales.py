@@ -30,7 +30,6 @@ class Float16QuantScalesPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Rewrite every node that needs it; returns how many."""
         soc, changes, sink = context.soc, 0, Sink()
         for node in graph.nodes:
             if node.op == "AscendDequant" and not soc.deq_words:
@@ -42,15 +41,13 @@ class Float16QuantScalesPass(Pass):
 
 
 def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bool:
-    """Give a dequantization with constant words float16 factors."""
     old = dequant.input(1)
     words = constant_words(old)
     if words is None:
         return False
-    import numpy as np
-
     scale = decode_graph(words).scale
-    rooted = _needs_root(scale)
+    beyond = ((scale < LEAST) & (scale != 0)) | (scale > LARGEST)
+    rooted = bool(beyond.any() and (scale >= 0).all() and np.isfinite(scale).all())
     with np.errstate(over="ignore"):
         factors = (np.sqrt(scale) if rooted else scale).astype(np.float16)
     if not np.isfinite(factors).all():
@@ -67,14 +64,6 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
     dequant.set_input(1, constant_like(graph, old, "float16", factors))
     dequant.attributes["sqrt_mode"] = rooted
     return True
-
-
-def _needs_root(scale: Floats) -> bool:
-    """True if a factor is beyond float16's normal numbers and all of them have a root."""
-    import numpy as np
-
-    beyond = ((scale < LEAST) & (scale != 0)) | (scale > LARGEST)
-    return bool(beyond.any() and (scale >= 0).all() and np.isfinite(scale).all())
 
 
 def _take_root(quant: Node) -> bool:

@@ -106,7 +106,6 @@ class FoldQuantBiasPass(Pass):
 
 
 def _is_integer_layer(node: Node) -> bool:
-    """True if a node multiplies int8 data by int8 weights."""
     if node.op not in _CONVOLUTIONS and node.op not in _TURNED:
         return False
     return all(v is not None and v.type.dtype is DType.INT8 for v in map(node.input, (0, 1)))
@@ -176,8 +175,6 @@ def _sums(layer: Node) -> Integers | None:
 
     It is a list, or for stacked weights an array that broadcasts to the layer's result.
     """
-    import numpy as np
-
     codes = constant_codes(layer.input(1))
     if codes is None:
         return None
@@ -189,9 +186,6 @@ def _sums(layer: Node) -> Integers | None:
 
 
 def _totals(layer: Node, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
-    """The sum of the codes of each output channel, and how many codes that is."""
-    import numpy as np
-
     total: Integers
     if layer.op in _TURNED:
         stacked = prod(codes.shape[:-_MATRIX]) != 1
@@ -216,9 +210,6 @@ def _release_weights(layer: Node) -> None:
 
 
 def _fold(graph: Graph, layer: Node, term: Integers, context: PassContext) -> None:
-    """Add a term to a layer's bias, or after the layer."""
-    import numpy as np
-
     if term.ndim > 1:
         _add_after(graph, layer, _wrapped(layer, term, context))
         return
@@ -236,8 +227,6 @@ def _fold(graph: Graph, layer: Node, term: Integers, context: PassContext) -> No
 
 def _wrapped(layer: Node, exact: Integers, context: PassContext) -> npt.NDArray[np.int32]:
     """Integers modulo 2^32, with a finding where one leaves int32."""
-    import numpy as np
-
     limits = np.iinfo(np.int32)
     wrong = exact[(exact < limits.min) | (exact > limits.max)]
     if wrong.size:

@@ -18,7 +18,6 @@ class FoldQuantScalePass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Fold the scale of every group; returns how many."""
         rules = context.soc.quant_rules
         if rules.requant is not Requant.FOLDED:
             return 0

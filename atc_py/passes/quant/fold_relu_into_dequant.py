@@ -1,5 +1,7 @@
 """Relu after a dequantization becomes a flag of it."""
 
+import numpy as np
+
 from atc_py.ir import Graph, Node, OpaqueConst
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import counts_as_relu
@@ -14,7 +16,6 @@ class FoldReluIntoDequantPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Fold every match; returns how many."""
         folded, flat = [], context.soc.quant_rules.flat_slope
         for relu in graph.nodes:
             dequant = _dequant_before(relu) if counts_as_relu(relu, flat) else None
@@ -31,7 +32,6 @@ class FoldReluIntoDequantPass(Pass):
 
 
 def _dequant_before(relu: Node) -> Node | None:
-    """The dequantization whose results `relu` alone reads, or None."""
     x = relu.input(0)
     dequant = x.producer if x is not None else None
     if x is None or dequant is None or dequant.op != "AscendDequant":
@@ -44,11 +44,8 @@ def _dequant_before(relu: Node) -> Node | None:
 
 
 def _is_positive(dequant: Node) -> bool:
-    """True if all factors are known to be above 0 and finite."""
     scale = dequant.input(1)
     if scale is None or scale.const is None or isinstance(scale.const, OpaqueConst):
         return False
-    import numpy as np
-
     factors = np.asarray(scale.const.numpy(), np.float32)
     return bool(((factors > 0) & np.isfinite(factors)).all())

@@ -38,7 +38,6 @@ class FuseRequantPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Fuse every chain; returns how many."""
         rules = context.soc.quant_rules
         if rules.requant is Requant.FUSED:
             groups = Finder(rules.flat_slope, joins=True).groups(graph)
@@ -72,13 +71,11 @@ class _Chain(msgspec.Struct, frozen=True):
 
     @property
     def relu(self) -> bool:
-        """True if negative values are cleared on the way."""
         flag = self.dequant.attributes.get("relu_flag", False) is True
         return flag or any(node.op == "Relu" for node in self.between)
 
     @property
     def moves(self) -> tuple[Node, ...]:
-        """The data movement, in order."""
         return tuple(node for node in self.between if node.op != "Relu")
 
 
@@ -113,15 +110,11 @@ def _requant_words(chain: _Chain) -> Words | None:
 
 
 def _squared(scale: float) -> float:
-    """A float32 squared in float32."""
-    import numpy as np
-
     with np.errstate(over="ignore", under="ignore"):
         return float(np.float32(scale) * np.float32(scale))
 
 
 def _words(dequant: Node, scale: float, offset: int, *, relu: bool) -> Words | None:
-    """The words of a requantization, or None where no words can say it."""
     old = constant_words(dequant.input(1))
     if old is None:
         return None
@@ -129,8 +122,6 @@ def _words(dequant: Node, scale: float, offset: int, *, relu: bool) -> Words | N
     factors = scaled_factors(parts.scale, scale)
     if factors is None or parts.shift.any():
         return None
-    import numpy as np
-
     return encode_hardware(
         HardwareWords(
             scale=factors,
@@ -147,7 +138,10 @@ def _fuse_group(graph: Graph, group: RequantGroup) -> bool:
     if not group.relu:
         return fold_scale(graph, group)
     offset = math.trunc(float(group.quants[0].attributes["offset"]))  # type: ignore[arg-type]
-    clears = {node: _clears(node, group) for node in group.dequants}
+    clears = {
+        node: node in group.cleared or node.attributes.get("relu_flag", False) is True
+        for node in group.dequants
+    }
     words = [_words(node, group.scale, offset, relu=clears[node]) for node in group.dequants]
     if any(each is None for each in words):
         return False
@@ -169,11 +163,6 @@ def _fuse_group(graph: Graph, group: RequantGroup) -> bool:
     graph.remove_nodes((*group.quants, *group.activations, *joined, *group.dequants))
     value.name = name
     return True
-
-
-def _clears(dequant: Node, group: RequantGroup) -> bool:
-    """True if negative results of a dequantization become 0."""
-    return dequant in group.cleared or dequant.attributes.get("relu_flag", False) is True
 
 
 def _requantized(
@@ -221,7 +210,6 @@ def _fuse(graph: Graph, chain: _Chain, words: Words) -> list[Node]:
 
 
 def _moved(graph: Graph, move: Node, value: Value) -> Value:
-    """`value` moved as `move` does."""
     name = f"{move.output.name}.{DType.INT8.value}"
     type_ = move.output.type.with_dtype(DType.INT8)
     inputs = [value, *move.inputs[1:]]

@@ -11,7 +11,6 @@ class MergeQuantsPass(Pass):
     """AscendQuant(x; a) = AscendQuant(x; b) where a = b, defaults included: one node for both."""
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Merge all that are equal; returns how many went."""
         first: dict[Key, Node] = {}
         merged: dict[Node, list[Node]] = {}
         for node in graph.nodes:
@@ -30,7 +29,6 @@ class MergeQuantsPass(Pass):
 
 
 def _key(node: Node) -> Key:
-    """The key of a node's result: its input and every attribute."""
     row = find_operator(node.op)
     declared = row.attributes if row is not None else ()
     values = tuple(node.attributes.get(each.name, each.default) for each in declared)

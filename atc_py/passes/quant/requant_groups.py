@@ -111,7 +111,6 @@ class Finder(msgspec.Struct, frozen=True):
         concat: Node | None,
         quants: Sequence[Node],
     ) -> RequantGroup | None:
-        """The group of these nodes, if its scales, offsets and activations agree."""
         if not quants or not all(map(_is_plain, quants)):
             return None
         relus = [counts_as_relu(node, self.flat_slope) for node in activations]
@@ -127,7 +126,6 @@ class Finder(msgspec.Struct, frozen=True):
 
 
 def _producer(node: Node) -> Node | None:
-    """The node that makes the first input."""
     value = node.input(0)
     return None if value is None else value.producer
 

@@ -36,7 +36,6 @@ class RollBackQuantPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Take every such layer back; returns how many."""
         limit = context.soc.quant_rules.roll_back
         layers = [_quantized(node, limit) for node in graph.nodes if limit and node.op in _LAYERS]
         found = [each for each in layers if each is not None]
@@ -66,7 +65,6 @@ class _Quantized(msgspec.Struct, frozen=True):
 
 
 def _quantized(layer: Node, limit: int) -> _Quantized | None:
-    """A layer that is taken back, or None."""
     x = layer.input(0)
     quant = None if x is None else x.producer
     data = None if quant is None or quant.op != "AscendQuant" else quant.input(0)
@@ -88,9 +86,6 @@ def _quantized(layer: Node, limit: int) -> _Quantized | None:
 
 
 def _weights(layer: Node) -> Floats | None:
-    """The weights of a layer less their offset, or None for computed ones."""
-    import numpy as np
-
     weights, offset = layer.input(1), layer.input(_OFFSET_W)
     codes = constant_codes(weights)
     if codes is None or weights is None or weights.type.dtype is not DType.INT8:
@@ -108,8 +103,6 @@ def _by_output(layer: Node, values: npt.NDArray[Any], weights: Floats) -> Floats
     Filters have output channels first; those of a transposed convolution have the input channels
     of all groups first, then the output channels of one.
     """
-    import numpy as np
-
     flat: Floats = values.astype(np.float32).reshape(-1)
     if flat.size == 1:
         return flat.reshape(1, 1, 1, 1)
@@ -121,7 +114,6 @@ def _by_output(layer: Node, values: npt.NDArray[Any], weights: Floats) -> Floats
 
 
 def _roll_back(graph: Graph, found: _Quantized, context: PassContext) -> None:
-    """Replace the three nodes by a layer on float16."""
     layer, dequant = found.layer, found.dequant
     layer.set_inputs(_inputs(graph, found, context))
     layer.attributes.pop("offset_x", None)
@@ -144,8 +136,6 @@ def _roll_back(graph: Graph, found: _Quantized, context: PassContext) -> None:
 
 def _inputs(graph: Graph, found: _Quantized, context: PassContext) -> list[Value | None]:
     """Operands of the layer: the floats before AscendQuant, weights and bias as float16."""
-    import numpy as np
-
     layer, quant = found.layer, found.quant
     data, bias = quant.input(0), layer.input(_BIAS)
     scale = np.float32(quant.attributes["scale"])  # type: ignore[arg-type]  # verified: a float
@@ -167,7 +157,6 @@ def _inputs(graph: Graph, found: _Quantized, context: PassContext) -> list[Value
 
 
 def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channels: int) -> Value:
-    """`value` in another dtype; a new Cast is put on record."""
     if value.type.dtype is dtype:
         return value
     made = insert_cast(graph, value, dtype, context.soc)
@@ -177,5 +166,4 @@ def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channe
 
 
 def _reason(channels: int) -> str:
-    """The reason why a layer is taken back, as records say it."""
     return Text("roll-back-quant: {channels} input channels", channels=channels)

@@ -13,8 +13,6 @@ def scaled_factors(
     dequant: npt.NDArray[np.float32], scale: float
 ) -> npt.NDArray[np.float32] | None:
     """The float32 products; None if one is not finite, too small, or `scale` flips signs."""
-    import numpy as np
-
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         factor = np.float32(scale)
         factors: npt.NDArray[np.float32] = dequant * factor
@@ -49,9 +47,6 @@ def fold_scale(graph: Graph, group: RequantGroup) -> bool:
 
 
 def _scaled_words(dequant: Node, scale: float) -> npt.NDArray[np.uint64] | None:
-    """The words of a dequantization with other factors; None where there are none."""
-    import numpy as np
-
     old = constant_words(dequant.input(1))
     if old is None or decode_graph(old).shift.any():
         return None
@@ -64,7 +59,6 @@ def _scaled_words(dequant: Node, scale: float) -> npt.NDArray[np.uint64] | None:
 
 
 def _clear(graph: Graph, group: RequantGroup) -> None:
-    """Turn the activations into flags of the dequantizations."""
     for dequant in group.cleared:
         dequant.attributes["relu_flag"] = True
     for activation in group.activations:

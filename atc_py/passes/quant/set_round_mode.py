@@ -14,7 +14,6 @@ class SetRoundModePass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Set the mode where another is not obeyed; returns how often."""
         obeyed = context.soc.quant_rules.obeys_round_mode
         changes = 0
         for node in graph.nodes:

@@ -76,7 +76,6 @@ def said(zeros: Zeros) -> str:
 
 
 def _of_results(node: Node, known: Mapping[Value, Zeros], *, cuts: bool) -> Zeros:
-    """Codes that may stand for 0 in the int8 results of one node."""
     if node.op == "AscendQuant":
         return frozenset({_rounded_offset(node, cuts=cuts)})
     if node.op in {"AscendRequant", "AscendRequantS16"}:
@@ -93,7 +92,6 @@ def _of_results(node: Node, known: Mapping[Value, Zeros], *, cuts: bool) -> Zero
 
 
 def _numbers(node: Node, name: str) -> tuple[float, ...]:
-    """An attribute of numbers; none where it is absent."""
     value = node.attributes.get(name, ())
     return value if isinstance(value, tuple) else ()
 

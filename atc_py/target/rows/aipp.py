@@ -1,8 +1,8 @@
 """Preprocessing of images before a network: the operator Aipp."""
 
 from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import F16, U8, inputs
+from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.rows.parts import columns, operands
 
 _SETTINGS = (
     Attribute("aipp_mode", "string", "static"),
@@ -36,12 +36,11 @@ _SETTINGS = (
 ROWS = (
     TargetOp(
         "Aipp",
-        inputs("images", "params?"),
-        (Operand("features"),),
+        *operands("images params? > features"),
         Unit.VECTOR,
         "Pictures cropped, their colors converted and normalized, and padded: [N, C, H, W].",
         attributes=_SETTINGS,
-        columns=(Column((U8, U8), (F16,)), Column((U8, U8), (U8,))),
+        columns=columns("(u8 u8 > f16) (u8 u8 > u8)"),
         # Operand lists publish dtypes of images alone: uint8, and blocks of float16 and int8 that
         # only cameras give. Those of features are inferred.
         kernels=on("310 310P 310B 910 A2 A3: (u8 u8 > f16) (u8 u8 > u8); 610 CS: ?"),

@@ -1,35 +1,35 @@
 """Arithmetic of the bits of integers."""
 
-from atc_py.target.kernels import Kernels, on
-from atc_py.target.row import Operand, TargetOp, Unit
-from atc_py.target.rows.parts import I8, I16, I32, I64, U8, U16, U32, U64, X1_X2, Y, inputs, same
+from atc_py.target.kernels import on
+from atc_py.target.row import TargetOp, Unit
+from atc_py.target.rows.parts import columns, operands
 from atc_py.target.vector import Form, VectorFunction
-from atc_py.tensor.dtypes import DType
 
-_INTEGERS = (I8, I16, I32, I64, U8, U16, U32, U64)
+_INTEGERS = "i8 i16 i32 i64 u8 u16 u32 u64"
 
-_PAIRS = on("310 310P 310B 610 910 CS: i16 u16 i32; A2 A3: i16 u16 i32 i64", "T T > T")
+
+_PAIRS = "310 310P 310B 610 910 CS: i16 u16 i32; A2 A3: i16 u16 i32 i64"
 
 
 def _bitwise(  # noqa: PLR0913  (what rows of bits differ in)
     name: str,
-    operands: tuple[Operand, ...],
+    signature: str,
     summary: str,
-    dtypes: tuple[DType, ...],
-    kernels: Kernels,
+    dtypes: str,
+    kernels: str,
     vector: VectorFunction,
     passes: float | None = None,
 ) -> TargetOp:
     """Make the row of a function of bits, with a kernel of the AI CPU for all integers."""
+    form = "T T > T" if "x2" in signature else "T > T"
     return TargetOp(
         name,
-        operands,
-        Y,
+        *operands(signature),
         Unit.VECTOR,
         summary,
-        columns=same(*dtypes, inputs=len(operands)),
-        kernels=kernels,
-        aicpu=same(*_INTEGERS, inputs=len(operands)),
+        columns=columns(dtypes, form),
+        kernels=on(kernels, form),
+        aicpu=columns(_INTEGERS, form),
         family=vector.form.value,
         vector=vector,
         passes=passes,
@@ -37,18 +37,16 @@ def _bitwise(  # noqa: PLR0913  (what rows of bits differ in)
 
 
 def _pair(name: str, summary: str, vector: VectorFunction, passes: float | None = None) -> TargetOp:
-    return _bitwise(name, X1_X2, summary, (I16, U16, I32), _PAIRS, vector, passes)
+    return _bitwise(name, "x1 x2 > y", summary, "i16 u16 i32", _PAIRS, vector, passes)
 
 
 def _shift(name: str, summary: str, formula: str) -> TargetOp:
-    """Make the row of a shift, which the AI CPU alone has."""
     return TargetOp(
         name,
-        inputs("x", "y"),
-        (Operand("z"),),
+        *operands("x y > z"),
         Unit.VECTOR,
         summary,
-        aicpu=same(*_INTEGERS, inputs=2),
+        aicpu=columns(_INTEGERS, "T T > T"),
         family="binary",
         formula=formula,
     )
@@ -73,10 +71,10 @@ ROWS = (
     ),
     _bitwise(
         "Invert",
-        inputs("x"),
+        "x > y",
         "Every bit of an integer reversed.",
-        (I16, U16),
-        on("310 310P 310B 610 910 A2 A3 CS: i16 u16"),
+        "i16 u16",
+        "310 310P 310B 610 910 A2 A3 CS: i16 u16",
         VectorFunction(Form.UNARY, "Not", bits=True, linked=False),
     ),
     _shift(

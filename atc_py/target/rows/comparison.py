@@ -2,37 +2,16 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import (
-    BOOL,
-    F16,
-    F32,
-    F64,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    X1_X2,
-    Y,
-    inputs,
-    same,
-)
+from atc_py.target.row import TargetOp, Unit
+from atc_py.target.rows.parts import BOOL, F16, FLOATS, I32, columns, operands
 from atc_py.target.vector import MASK, Form, Temporary, VectorFunction
 from atc_py.tensor.dtypes import DType
 
-_ORDERED = (F16, F32, I32, I8, U8)
+_ORDERED = "f16 f32 i32 i8 u8"
 """Dtypes that AI Core kernels put in order."""
 
 _NEWEST = "A2 A3: f16 f32 bf16 i32 i64 i8 u8; CS: f16 i8 u8"
 """Dtypes that those of the newest families and of the smallest SoC put in order."""
-
-
-def _pairs(*dtypes: DType) -> tuple[Column, ...]:
-    return tuple(Column((dtype, dtype), (BOOL,)) for dtype in dtypes)
 
 
 def _compared(mode: str, *native: DType) -> VectorFunction:
@@ -46,20 +25,19 @@ def _compared(mode: str, *native: DType) -> VectorFunction:
 def _comparison(
     name: str,
     summary: str,
-    aicore: tuple[DType, ...],
-    aicpu: tuple[DType, ...],
+    aicore: str,
+    aicpu: str,
     kernels: str,
     vector: VectorFunction,
 ) -> TargetOp:
     return TargetOp(
         name,
-        X1_X2,
-        Y,
+        *operands("x1 x2 > y"),
         Unit.VECTOR,
         summary,
-        columns=_pairs(*aicore),
+        columns=columns(aicore, "T T > b"),
         kernels=on(kernels, "T T > b"),
-        aicpu=_pairs(*aicpu),
+        aicpu=columns(aicpu, "T T > b"),
         family="binary",
         selects=True,
         vector=vector,
@@ -67,17 +45,15 @@ def _comparison(
 
 
 def _test(name: str, summary: str, kernels: str) -> TargetOp:
-    """Make the row of a question about each element of one tensor of floats."""
     ones = Temporary("ones", F16)
     return TargetOp(
         name,
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         summary,
-        columns=tuple(Column((dtype,), (BOOL,)) for dtype in (F16, F32)),
+        columns=columns(FLOATS, "T > b"),
         kernels=on(kernels, "T > b"),
-        aicpu=tuple(Column((dtype,), (BOOL,)) for dtype in (F16, F32, F64)),
+        aicpu=columns("f16 f32 f64", "T > b"),
         family="unary",
         selects=True,
         passes=2.0,
@@ -85,16 +61,13 @@ def _test(name: str, summary: str, kernels: str) -> TargetOp:
     )
 
 
-def _logic(
-    name: str, operands: tuple[Operand, ...], summary: str, vector: VectorFunction
-) -> TargetOp:
+def _logic(name: str, signature: str, summary: str, vector: VectorFunction) -> TargetOp:
     return TargetOp(
         name,
-        operands,
-        Y,
+        *operands(signature),
         Unit.VECTOR,
         summary,
-        columns=same(BOOL, inputs=len(operands)),
+        columns=columns("b", "T T > T" if "x2" in signature else "T > T"),
         kernels=on("310 310P 310B 610 910 A2 A3 CS: b"),
         family=vector.form.value,
         selects=True,
@@ -108,8 +81,8 @@ ROWS = (
     _comparison(
         "Equal",
         "Whether two elements are equal, with broadcasting.",
-        (F16, F32, I32, I64, U64, I8, U8, BOOL),
-        (F64, I16, I64, U16, U32, U64),
+        "f16 f32 i32 i64 u64 i8 u8 b",
+        "f64 i16 i64 u16 u32 u64",
         "310: f16 f32 i32 i8 u8 b; 310P 610: f16 f32 i32 i64 u64 i8 u8 b; "
         "310B: f16 f32 i32 i64 i8 u8 b; 910: f16 f32 i32 i64 u64 u32 i8 u8 b; "
         "A2 A3: f16 f32 bf16 i32 i64 i8 u8 b; CS: f16 i32 i8 u8 b",
@@ -119,7 +92,7 @@ ROWS = (
         "Greater",
         "Whether elements of x1 exceed those of x2, with broadcasting.",
         _ORDERED,
-        (F64, I16, I32, I64, U16, U32, U64),
+        "f64 i16 i32 i64 u16 u32 u64",
         f"310 610: f16 f32 i32 i8 u8; 310P 310B 910: f16 f32 i32 i64 i8 u8; {_NEWEST}",
         vector=_compared("GT"),
     ),
@@ -127,7 +100,7 @@ ROWS = (
         "GreaterEqual",
         "Whether elements of x1 reach those of x2, with broadcasting.",
         _ORDERED,
-        (F64, I16, I32, I64, U16, U32, U64),
+        "f64 i16 i32 i64 u16 u32 u64",
         f"310 310P 310B 910: f16 f32 i32 i64 i8 u8; 610: f16 f32 i32 i8 u8; {_NEWEST}",
         vector=_compared("GE"),
     ),
@@ -146,7 +119,7 @@ ROWS = (
         "Less",
         "Whether elements of x1 are below those of x2, with broadcasting.",
         _ORDERED,
-        (F64, I16, I32, I64, U16, U32, U64),
+        "f64 i16 i32 i64 u16 u32 u64",
         f"310: f16 f32 i32 i8 u8; 310P 310B 610 910: f16 f32 i32 i64 i8 u8; {_NEWEST}",
         vector=_compared("LT"),
     ),
@@ -154,20 +127,20 @@ ROWS = (
         "LessEqual",
         "Whether elements of x1 do not exceed those of x2, with broadcasting.",
         _ORDERED,
-        (I32,),
+        "i32",
         "310: f16 f32 i32 i8 u8; 310B: f16 f32 i32 i64 i8 u8; "
         f"310P 610 910: f16 f32 i32 i64 u64 i8 u8; {_NEWEST}",
         vector=_compared("LE"),
     ),
     _logic(
         "LogicalAnd",
-        X1_X2,
+        "x1 x2 > y",
         "Whether both elements are true, with broadcasting.",
         vector=VectorFunction(Form.BINARY, "And", bits=True, linked=False),
     ),
     _logic(
         "LogicalNot",
-        inputs("x"),
+        "x > y",
         "Whether an element is false.",
         vector=VectorFunction(
             Form.UNARY, native=(BOOL,), scratch=(Temporary("words", F16),), linked=False
@@ -175,17 +148,16 @@ ROWS = (
     ),
     _logic(
         "LogicalOr",
-        X1_X2,
+        "x1 x2 > y",
         "Whether one of two elements is true, with broadcasting.",
         vector=VectorFunction(Form.BINARY, "Or", bits=True, linked=False),
     ),
     TargetOp(
         "SelectV2",
-        inputs("condition", "then", "else"),
-        (Operand("result"),),
+        *operands("condition then else > result"),
         Unit.VECTOR,
         "Elements of `then` where the condition is true, else of `else`, with broadcasting.",
-        columns=tuple(Column((BOOL, dtype, dtype), (dtype,)) for dtype in (F16, F32, I8, I32, U8)),
+        columns=columns("f16 f32 i8 i32 u8", "b T T > T"),
         kernels=on(
             "310 610: f16 f32 i32 i8 u8; 310P 310B 910: f16 f32 i32 i8 u8 i64; "
             "A2 A3: f16 f32 bf16 i32 i8 u8 i64; CS: f16 i32 i8 u8",

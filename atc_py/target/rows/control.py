@@ -4,35 +4,25 @@ An If becomes a Switch for each value that its branches take from around them, t
 branches side by side, and a Merge for each of its results.
 """
 
-from atc_py.target.row import Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import (
-    ANY,
-    BF16,
-    BOOL,
-    DECIDED_LATER,
-    Y,
-    inputs,
-    same,
-)
+from atc_py.target.row import TargetOp, Unit
+from atc_py.target.rows.parts import ANY, DECIDED_LATER, columns, operands
 
 ROWS = (
     # CANN's operator also outputs value_index, the position of the input that was alive.
     TargetOp(
         "Merge",
-        inputs("x*"),
-        Y,
+        *operands("x* > y"),
         Unit.MOVE,
         "The one of its inputs that is alive in this run.",
-        columns=same(*ANY, BF16),
+        columns=columns(f"{ANY} bf16"),
         kernels=DECIDED_LATER,
         family="move",
     ),
     TargetOp(
         "Switch",
-        inputs("data", "pred"),
-        (Operand("output_false"), Operand("output_true")),
+        *operands("data pred > output_false output_true"),
         Unit.LOCAL,
         "data, alive as output_true where pred holds and as output_false where not.",
-        columns=tuple(Column((dtype, BOOL), (dtype,)) for dtype in (*ANY, BF16)),
+        columns=columns(f"{ANY} bf16", "T b > T"),
     ),
 )

@@ -4,7 +4,7 @@ from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
-from atc_py.target.rows.parts import F32, F64, Y, cube, inputs
+from atc_py.target.rows.parts import CUBE, columns, operands
 
 _CONV_LIMITS = (
     Limit("strides", (2, 3), 1, 63),
@@ -51,8 +51,7 @@ _PIPED_PRODUCTS = f"310B A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16} {_WIDE_BIAS}"
 ROWS = (
     TargetOp(
         "BatchMatMulV2",
-        inputs("x1", "x2", "bias?", "offset_w?"),
-        Y,
+        *operands("x1 x2 bias? offset_w? > y"),
         Unit.CUBE,
         "Products of stacked matrices, stacks broadcast, accumulated in float32 or int32.",
         attributes=(
@@ -61,30 +60,28 @@ ROWS = (
             Attribute("offset_x", "int", 0),
             PRODUCTS,
         ),
-        columns=cube(),
+        columns=CUBE,
         # Of equal stacks the older SoCs list float32 as well; which stacks those are a row cannot say.
         kernels=on(f"310 310P 610 910 CS: f16 {_INT8} {_SUMS}; {_PIPED_PRODUCTS}", "T T T > T"),
         family="matmul",
     ),
     TargetOp(
         "Conv2D",
-        inputs("x", "filter", "bias?", "offset_w?"),
-        Y,
+        *operands("x filter bias? offset_w? > y"),
         Unit.CUBE,
         "2-D convolution of NCHW data with an OIHW filter, accumulated in float32 or int32.",
         attributes=(
             *_WINDOW_ATTRIBUTES,
             Attribute("groups", "int", 1),
         ),
-        columns=cube(),
+        columns=CUBE,
         kernels=_CONV_KERNELS,
         limits=_CONV_LIMITS,
         family="conv",
     ),
     TargetOp(
         "Conv2DTransposeD",
-        inputs("x", "filter", "bias?", "offset_w?"),
-        Y,
+        *operands("x filter bias? offset_w? > y"),
         Unit.CUBE,
         "2-D transposed convolution of NCHW data with an IOHW filter.",
         attributes=(
@@ -93,7 +90,7 @@ ROWS = (
             Attribute("groups", "int", 1),
             Attribute("output_padding", "ints", (0, 0, 0, 0)),
         ),
-        columns=cube(),
+        columns=CUBE,
         kernels=on(
             f"310 310P 610 910: f16 {_INT8} {_SUMS}; 310B: f16 f32 {_INT8}; "
             f"A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16}; CS: f16 {_INT8}",
@@ -103,12 +100,11 @@ ROWS = (
     ),
     TargetOp(
         "Conv3D",
-        inputs("x", "filter", "bias?", "offset_w?"),
-        Y,
+        *operands("x filter bias? offset_w? > y"),
         Unit.CUBE,
         "3-D convolution of NCDHW data with an OIDHW filter, accumulated in float32 or int32.",
         attributes=_DEEP_ATTRIBUTES,
-        columns=cube(),
+        columns=CUBE,
         kernels=on(
             f"310 310P 910: f16 {_INT8} {_SUMS}; 310B: f16 {_INT8}; "
             f"A2 A3: f16 f32 {_INT8} {_BF16}; 610 CS: ?",
@@ -119,8 +115,7 @@ ROWS = (
     ),
     TargetOp(
         "Conv3DTransposeD",
-        inputs("x", "filter", "bias?", "offset_w?"),
-        Y,
+        *operands("x filter bias? offset_w? > y"),
         Unit.CUBE,
         "3-D transposed convolution of NCDHW data with an IODHW filter.",
         attributes=(
@@ -128,7 +123,7 @@ ROWS = (
             *_DEEP_ATTRIBUTES,
             Attribute("output_padding", "ints", (0, 0, 0, 0, 0)),
         ),
-        columns=tuple(column for column in cube() if column.inputs[0].is_float),
+        columns=tuple(column for column in CUBE if column.inputs[0].is_float),
         kernels=on(
             f"310 310P 910: f16 {_SUMS}; 310B: f16; A2 A3: f16 {_BF16}; 610 CS: ?", "T T T > T"
         ),
@@ -137,20 +132,18 @@ ROWS = (
     ),
     TargetOp(
         "DepthwiseConv2D",
-        inputs("x", "filter", "bias?", "offset_w?"),
-        Y,
+        *operands("x filter bias? offset_w? > y"),
         Unit.CUBE,
         "Convolution in which output channel o reads input channel o // (O / C) alone.",
         attributes=_WINDOW_ATTRIBUTES,
-        columns=cube(),
+        columns=CUBE,
         kernels=_CONV_KERNELS,
         limits=_CONV_LIMITS,
         family="conv",
     ),
     TargetOp(
         "MatMulV2",
-        inputs("x1", "x2", "bias?", "offset_w?"),
-        Y,
+        *operands("x1 x2 bias? offset_w? > y"),
         Unit.CUBE,
         "Product of two matrices, with a bias per column, accumulated in float32 or int32.",
         attributes=(
@@ -159,7 +152,7 @@ ROWS = (
             Attribute("offset_x", "int", 0),
             PRODUCTS,
         ),
-        columns=cube(),
+        columns=CUBE,
         # On SoCs whose cube has no float32 it is listed; whether the kernel then takes it is unknown.
         kernels=on(
             f"310 310P 610 910: f16 f32 {_INT8} {_SUMS}; CS: f16 {_INT8}; {_PIPED_PRODUCTS}",
@@ -169,11 +162,10 @@ ROWS = (
     ),
     TargetOp(
         "MatrixDeterminant",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Determinants of stacked square matrices.",
-        aicpu=(F32, F64),
+        aicpu=columns("f32 f64"),
         family="reduce",
         formula=(
             "y[b] = product of the pivots of x[b] by elimination with row exchanges, its sign "

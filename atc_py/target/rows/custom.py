@@ -3,37 +3,21 @@
 from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import (
-    DECIDED_LATER,
-    DIVISION,
-    EXP,
-    F16,
-    F32,
-    F64,
-    FLOATS,
-    I8,
-    I32,
-    U8,
-    X1_X2,
-    Y,
-    inputs,
-    same,
-)
+from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.rows.parts import DECIDED_LATER, DIVISION, EXP, FLOATS, I32, columns, operands
 from atc_py.target.soc import Resource
 from atc_py.target.vector import Form, VectorFunction
 
 ROWS = (
     TargetOp(
         "AdaptiveMaxPool2d",
-        inputs("x"),
-        (Operand("y"), Operand("argmax")),
+        *operands("x > y argmax"),
         Unit.VECTOR,
         "Largest value of windows that divide an image into rows and columns, and where it stands.",
         attributes=(Attribute("output_size", "ints"),),
-        columns=(Column((F16,), (F16, I32)),),
+        columns=columns("f16", "T > T i32"),
         kernels=on("310 310P 310B 610 910 A2 A3: f16; CS: -", "T > T i32"),
-        aicpu=(Column((F32,), (F32, I32)), Column((F64,), (F64, I32))),
+        aicpu=columns("f32 f64", "T > T i32"),
         family="region",
         selects=True,
         formula=(
@@ -45,21 +29,19 @@ ROWS = (
     ),
     TargetOp(
         "Addcmul",
-        inputs("input_data", "x1", "x2", "value"),
-        Y,
+        *operands("input_data x1 x2 value > y"),
         Unit.VECTOR,
         "A tensor plus the product of two others and a factor, all broadcast.",
-        columns=same(F16, F32, I32, I8, U8, inputs=4),
+        columns=columns("f16 f32 i32 i8 u8", "T T T T > T"),
         kernels=on("310 310P 310B 910 A3: ?; A2: f16 f32 bf16 i32; 610 CS: -"),
-        aicpu=(F16, F32, I32, I8, U8),
+        aicpu=columns("f16 f32 i32 i8 u8"),
         family="binary",
         passes=2.0,
         vector=VectorFunction(Form.BINARY, native=(I32,), rounded_once=True, linked=False),
     ),
     TargetOp(
         "BatchMatMul",
-        X1_X2,
-        Y,
+        *operands("x1 x2 > y"),
         Unit.CUBE,
         "Products of two stacks of matrices, pair by pair.",
         attributes=(
@@ -68,21 +50,18 @@ ROWS = (
             PRODUCTS,
         ),
         columns=(
-            Column((F16, F16), (F16,)),
-            Column((F32, F32), (F32,), Resource.CUBE_FLOAT32),
+            *columns("f16", "T T > T"),
+            *columns("f32", "T T > T", Resource.CUBE_FLOAT32),
         ),
         kernels=DECIDED_LATER,
-        aicpu=(F32, I32),
+        aicpu=columns("f32 i32"),
         family="matmul",
     ),
     TargetOp(
         "BatchMultiClassNonMaxSuppression",
-        inputs("boxes", "scores", "clip_window?", "num_valid_boxes?"),
-        (
-            Operand("nmsed_boxes"),
-            Operand("nmsed_scores"),
-            Operand("nmsed_classes"),
-            Operand("nmsed_num"),
+        *operands(
+            "boxes scores clip_window? num_valid_boxes? > "
+            "nmsed_boxes nmsed_scores nmsed_classes nmsed_num"
         ),
         Unit.VECTOR,
         "The best boxes of each image over all classes, without those that overlap a better one.",
@@ -95,9 +74,7 @@ ROWS = (
             Attribute("transpose_box", "bool", default=False),
             Attribute("image_size", "ints", ()),
         ),
-        columns=tuple(
-            Column((dtype, dtype, dtype, I32), (dtype, dtype, dtype, I32)) for dtype in FLOATS
-        ),
+        columns=columns(FLOATS, "T T T i32 > T T T i32"),
         kernels=on("310 310P 610 910 CS: f16; 310B A2 A3: f16 f32", "T T T i32 > T T T i32"),
         family="region",
         formula=(
@@ -110,24 +87,22 @@ ROWS = (
     # Its kernel adds rows of the same sequence of both inputs, those of x1 running faster.
     TargetOp(
         "DynSeqOuter",
-        inputs("x1", "x2", "seq_len1#", "seq_len2#"),
-        Y,
+        *operands("x1 x2 seq_len1# seq_len2# > y"),
         Unit.VECTOR,
         "Each row of a sequence of x2 plus each row of the same sequence of x1.",
-        columns=tuple(Column((dtype, dtype, I32, I32), (dtype,)) for dtype in FLOATS),
+        columns=columns(FLOATS, "T T i32 i32 > T"),
         kernels=on("310 310P 310B 910: f16 f32; 610 A2 A3 CS: -", "T T i32 i32 > T"),
         family="region",
         formula="y[t] = x1[i] + x2[j], t counts j of each sequence and within it i",
     ),
     TargetOp(
         "MovingSumWithSigmoid",
-        inputs("alpha", "energy", "offset#"),
-        Y,
+        *operands("alpha energy offset# > y"),
         Unit.VECTOR,
         "Sums of alpha over the next ksize frames times the sigmoid of energy, beam by beam; 0 where "
         "a beam has frames of other sequences.",
         attributes=(Attribute("ksize", "int"),),
-        columns=tuple(Column((dtype, dtype, I32), (dtype,)) for dtype in FLOATS),
+        columns=columns(FLOATS, "T T i32 > T"),
         kernels=on("310 310P 310B 910: f16 f32; 610 A2 A3 CS: -", "T T i32 > T"),
         family="region",
         formula=(
@@ -139,10 +114,8 @@ ROWS = (
     ),
     TargetOp(
         "EmbeddingBag",
-        inputs("weight", "indices", "offsets?", "per_sample_weights?"),
-        (
-            Operand("y"),
-            *(Operand(name, optional=True) for name in ("offset2bag", "bag_size", "max_indices")),
+        *operands(
+            "weight indices offsets? per_sample_weights? > y offset2bag? bag_size? max_indices?"
         ),
         Unit.VECTOR,
         "Rows of a table looked up and reduced bag by bag; an empty bag gives zeros.",
@@ -153,7 +126,7 @@ ROWS = (
             Attribute("include_last_offset", "bool", default=False),
             Attribute("padding_idx", "int", -1),
         ),
-        columns=(Column((F32, I32, I32, F32), (F32,)),),
+        columns=columns("f32", "T i32 i32 T > T"),
         kernels=on(
             "310 310B: f16 f32 (f16 i64 i64 f16 > f16) (f32 i64 i64 f32 > f32); "
             "310P 910: f16 f32; A2 A3: f16 f32 bf16; 610 CS: -",
@@ -169,8 +142,7 @@ ROWS = (
     ),
     TargetOp(
         "RoiExtractor",
-        inputs("rois", "features*"),  # CANN has the maps in front, and an index after the rois
-        Y,
+        *operands("rois features* > y"),  # CANN: the maps in front, an index after the rois
         Unit.VECTOR,
         "Regions of interest pooled to one size, each from the map that fits its size.",
         attributes=(
@@ -183,7 +155,7 @@ ROWS = (
             Attribute("pool_mode", "string", "avg"),
             Attribute("aligned", "bool", default=True),
         ),
-        columns=same(*FLOATS, inputs=2),
+        columns=columns(FLOATS, "T T > T"),
         kernels=on("310 310P 310B 910 A2 A3: f16 f32; 610 CS: -"),
         family="region",
         formula=(

@@ -2,29 +2,15 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import (
-    F32,
-    FLOATS,
-    I32,
-    I64,
-    Y,
-    inputs,
-    same,
-)
+from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.rows.parts import FLOATS, columns, operands
 
 ROWS = (
     TargetOp(
         "NonMaxSuppressionV7",
-        inputs(
-            "boxes",
-            "scores",
-            "max_output_size?",
-            "iou_threshold?",
-            "score_threshold?",
-            "index_id?",
+        *operands(
+            "boxes scores max_output_size? iou_threshold? score_threshold? index_id? > selected_indices"
         ),
-        (Operand("selected_indices"),),
         Unit.VECTOR,
         "Image, class and box of the best boxes of each class, without those that overlap a "
         "better one; rows that are left over are -1.",
@@ -33,7 +19,7 @@ ROWS = (
             Attribute("max_boxes_size", "int", 0),
         ),
         # CANN also takes float16, in which other boxes may win: a choice cannot be nearly right
-        columns=tuple(Column((F32, F32, count, F32, F32, F32), (I32,)) for count in (I32, I64)),
+        columns=columns("(f32 f32 i32|i64 f32 f32 f32 > i32)"),
         kernels=on(
             "310 910: f16; 310P 310B A2 A3: f16 f32; 610: -; "
             "CS: (f16 f16 i32|i64 f16 f16 f16 > i32)",
@@ -50,8 +36,7 @@ ROWS = (
     ),
     TargetOp(
         "ROIAlign",
-        inputs("features", "rois", "rois_n?"),
-        Y,
+        *operands("features rois rois_n? > y"),
         Unit.VECTOR,
         "Regions of interest pooled to one size, with bilinear samples.",
         attributes=(
@@ -62,7 +47,7 @@ ROWS = (
             Attribute("roi_end_mode", "int", 1),
             Attribute("pool_mode", "string", "avg"),
         ),
-        columns=tuple(Column((dtype, dtype, I32), (dtype,)) for dtype in FLOATS),
+        columns=columns(FLOATS, "T T i32 > T"),
         kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16", "T T i32 > T"),
         family="region",
         formula=(
@@ -76,8 +61,7 @@ ROWS = (
     ),
     TargetOp(
         "ROIPooling",
-        inputs("x", "rois", "roi_actual_num?"),
-        Y,
+        *operands("x rois roi_actual_num? > y"),
         Unit.VECTOR,
         "Largest value of each cell of a grid over regions of interest.",
         attributes=(
@@ -86,7 +70,7 @@ ROWS = (
             Attribute("spatial_scale_h", "float"),
             Attribute("spatial_scale_w", "float"),
         ),
-        columns=same(*FLOATS, inputs=2),
+        columns=columns(FLOATS, "T T > T"),
         kernels=on("310 310B 910 A2 A3 CS: f16; 310P 610: f16 f32", "T T i32 > T"),
         family="region",
         selects=True,

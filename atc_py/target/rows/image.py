@@ -2,35 +2,14 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit, Values
-from atc_py.target.rows.parts import (
-    BF16,
-    BOOL,
-    DECIDED_LATER,
-    F16,
-    F32,
-    F64,
-    FLOATS,
-    I8,
-    I16,
-    I32,
-    I64,
-    STORAGE,
-    U8,
-    U16,
-    U32,
-    U64,
-    Y,
-    inputs,
-    same,
-)
+from atc_py.target.row import Attribute, TargetOp, Unit, Values
+from atc_py.target.rows.parts import DECIDED_LATER, FLOATS, STORAGE, columns, operands
 from atc_py.target.soc import Resource
 
 ROWS = (
     TargetOp(
         "DeformableOffsets",
-        inputs("x", "offsets"),
-        Y,
+        *operands("x offsets > y"),
         Unit.VECTOR,
         "Each window of an image sampled at its own points, apart from the other windows.",
         attributes=(
@@ -42,7 +21,10 @@ ROWS = (
             Attribute("deformable_groups", "int", 1),
             Attribute("modulated", "bool", default=True),
         ),
-        columns=(*same(*FLOATS, inputs=2), Column((BF16, BF16), (BF16,), Resource.BFLOAT16)),
+        columns=(
+            *columns(FLOATS, "T T > T"),
+            *columns("bf16", "T T > T", Resource.BFLOAT16),
+        ),
         kernels=on("310P 910: f16 f32; A2 A3: f16 f32 bf16; 310 310B 610 CS: -", "T T > T"),
         family="region",
         formula=(
@@ -55,8 +37,7 @@ ROWS = (
     ),
     TargetOp(
         "DepthToSpace",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.MOVE,
         "Blocks of channels laid out as blocks of height and width; mode is the channels' order.",
         attributes=(
@@ -64,19 +45,18 @@ ROWS = (
             Attribute("mode", "string", "DCR"),
             Attribute("data_format", "string", "NCHW"),
         ),
-        columns=same(F16, F32, I8, I16, I32, U8, U16, U32, U64, I64),
+        columns=columns("f16 f32 i8 i16 i32 u8 u16 u32 u64 i64"),
         kernels=on(
             "310 310P 310B 610 910: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64; "
             "A2 A3: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 bf16; "
             "CS: f16 i8 i16 i32 i64 u8 u16 u32 u64",
         ),
-        aicpu=(F64, BOOL),
+        aicpu=columns("f64 b"),
         family="move",
     ),
     TargetOp(
         "GridSampler2D",
-        inputs("x", "grid"),
-        Y,
+        *operands("x grid > y"),
         Unit.VECTOR,
         "Images sampled at positions from -1 to 1, between pixels or at the nearest one.",
         attributes=(
@@ -85,9 +65,9 @@ ROWS = (
             Attribute("align_corners", "bool", default=False),
         ),
         # Dtypes are decided when the kernel is compiled, and are those that it then takes.
-        columns=same(F32, inputs=2),
+        columns=columns("f32", "T T > T"),
         kernels=on("310P A2 A3: f32; 310 310B 610 910 CS: -", "T T > T"),
-        aicpu=(F16, F32, F64),
+        aicpu=columns("f16 f32 f64"),
         limits=(Values("interpolation_mode", ("bilinear", "bicubic")),),
         family="region",
         formula=(
@@ -99,14 +79,7 @@ ROWS = (
     ),
     TargetOp(
         "Resize",
-        (
-            *inputs("x"),
-            *(
-                Operand(name, optional=True, value_depend=True)
-                for name in ("roi", "scales", "sizes")
-            ),
-        ),
-        Y,
+        *operands("x roi?# scales?# sizes?# > y"),
         Unit.VECTOR,
         "Other dims, each element taken or interpolated from its neighborhood in x; axes of "
         "scale 1 are left alone but for tf_crop_and_resize.",
@@ -118,28 +91,25 @@ ROWS = (
             Attribute("mode", "string", "nearest"),
             Attribute("nearest_mode", "string", "round_prefer_floor"),
         ),
-        columns=tuple(Column((dtype, F32, F32, I64), (dtype,)) for dtype in FLOATS),
+        columns=columns(FLOATS, "T f32 f32 i64 > T"),
         kernels=DECIDED_LATER,
-        aicpu=tuple(
-            Column((dtype, F32, F32, I64), (dtype,)) for dtype in (F64, I8, U8, I16, U16, I32, I64)
-        ),
+        aicpu=columns("f64 i8 u8 i16 u16 i32 i64", "T f32 f32 i64 > T"),
         family="region",
         takes=Layout.SPATIAL,
         passes=8.0,
     ),
     TargetOp(
         "SpaceToDepth",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.MOVE,
         "Blocks of rows and columns moved into channels.",
         attributes=(
             Attribute("block_size", "int"),
             Attribute("data_format", "string", "NCHW"),
         ),
-        columns=(*same(*STORAGE), Column((BF16,), (BF16,), Resource.BFLOAT16)),
+        columns=(*columns(STORAGE), *columns("bf16", needs=Resource.BFLOAT16)),
         kernels=DECIDED_LATER,
-        aicpu=(F64,),
+        aicpu=columns("f64"),
         family="move",
     ),
 )

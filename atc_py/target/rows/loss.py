@@ -1,16 +1,17 @@
 """Losses."""
 
 from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, Column, TargetOp, Unit
-from atc_py.target.rows.parts import DIVISION, EXP, F64, FLOATS, I32, I64, LOG, inputs
+from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.rows.parts import DIVISION, EXP, FLOATS, LOG, columns, operands
+
+_LABELED = "T i32|i64 T > T T"
 
 ROWS = (
     # By ONNX's definition. The kernel of CANN 8.1 negates the logarithms of all classes and
     # multiplies them by their weights; it reads neither labels nor ignore_index nor reduction.
     TargetOp(
         "SoftmaxCrossEntropyLoss",
-        inputs("scores", "labels", "weights?"),
-        inputs("loss", "log_prop"),
+        *operands("scores labels weights? > loss log_prop"),
         Unit.VECTOR,
         "Negative logarithm of the softmax of scores at labels, times the labels' weights, and the "
         "logarithm of the softmax.",
@@ -18,15 +19,9 @@ ROWS = (
             Attribute("ignore_index", "int", 0),
             Attribute("reduction", "string", "mean"),
         ),
-        columns=tuple(
-            Column((dtype, label, dtype), (dtype, dtype))
-            for dtype in FLOATS
-            for label in (I32, I64)
-        ),
-        kernels=on(
-            "310 310P 310B 910: f16 f32; A2 A3: f16 f32 bf16; 610 CS: -", "T i32|i64 T > T T"
-        ),
-        aicpu=tuple(Column((F64, label, F64), (F64, F64)) for label in (I32, I64)),
+        columns=columns(FLOATS, _LABELED),
+        kernels=on("310 310P 310B 910: f16 f32; A2 A3: f16 f32 bf16; 610 CS: -", _LABELED),
+        aicpu=columns("f64", _LABELED),
         family="loss",
         saturates=True,
         formula=(

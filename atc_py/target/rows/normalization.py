@@ -2,36 +2,32 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp, Unit
 from atc_py.target.rows.parts import (
-    BOOL,
     DIVISION,
     EXP,
-    F16,
-    F32,
-    F64,
     FLOAT_KERNELS,
     FLOATS,
     IMPL_MODE,
     LATER_KERNELS,
     LOG,
-    Y,
-    inputs,
-    same,
+    columns,
+    operands,
 )
+
+_STATISTICS = "T f32 f32 f32 f32 > T"
 
 ROWS = (
     TargetOp(
         "BNInfer",
-        inputs("x", "scale", "offset", "mean", "variance"),
-        Y,
+        *operands("x scale offset mean variance > y"),
         Unit.VECTOR,
         "Batch normalization with given statistics.",
         attributes=(Attribute("epsilon", "float"),),
-        columns=(Column((F16, F32, F32, F32, F32), (F16,)), Column((F32,) * 5, (F32,))),
+        columns=columns(FLOATS, _STATISTICS),
         kernels=on(
             "310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: (f16 f16 f16 f16 f16 > f16)",
-            "T f32 f32 f32 f32 > T",
+            _STATISTICS,
         ),
         family="channel",
         formula=(
@@ -43,8 +39,7 @@ ROWS = (
     ),
     TargetOp(
         "BatchNorm",
-        inputs("x", "scale", "offset", "mean?", "variance?"),
-        Y,
+        *operands("x scale offset mean? variance? > y"),
         Unit.VECTOR,
         "Batch normalization as the graph states it; becomes BNInfer or part of a convolution.",
         attributes=(
@@ -52,10 +47,10 @@ ROWS = (
             Attribute("data_format", "string", "NCHW"),
             Attribute("is_training", "bool", default=False),
         ),
-        columns=(Column((F16, F32, F32, F32, F32), (F16,)), Column((F32,) * 5, (F32,))),
+        columns=columns(FLOATS, _STATISTICS),
         kernels=on(
             "310 310P 310B 610 910 A2 A3: f16 f32; CS: (f16 f16 f16 f16 f16 > f16)",
-            "T f32 f32 f32 f32 > T",
+            _STATISTICS,
         ),
         family="channel",
         formula=(
@@ -66,12 +61,11 @@ ROWS = (
     ),
     TargetOp(
         "HardMax",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "1 at the first of the largest elements along an axis, 0 elsewhere.",
         attributes=(Attribute("axis", "int", -1),),
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         family="rows",
         selects=True,
         formula=(
@@ -82,8 +76,7 @@ ROWS = (
     # CANN's also outputs the statistics.
     TargetOp(
         "InstanceNorm",
-        inputs("x", "gamma", "beta"),
-        Y,
+        *operands("x gamma beta > y"),
         Unit.VECTOR,
         "Elements less the mean of their channel in their image, divided by its deviation, times "
         "gamma, plus beta.",
@@ -91,7 +84,7 @@ ROWS = (
             Attribute("data_format", "string", "NDHWC"),
             Attribute("epsilon", "float", 1e-6),
         ),
-        columns=same(*FLOATS, inputs=3),
+        columns=columns(FLOATS, "T T T > T"),
         kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: -", "T T T > T"),
         family="rows",
         formula=(
@@ -102,8 +95,7 @@ ROWS = (
     ),
     TargetOp(
         "LRN",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Local response normalization across channels.",
         attributes=(
@@ -113,7 +105,7 @@ ROWS = (
             Attribute("beta", "float", 0.5),
             Attribute("norm_region", "string", "ACROSS_CHANNELS"),
         ),
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16"),
         family="channel",
         formula=(
@@ -125,8 +117,7 @@ ROWS = (
     # CANN's kernels always output the statistics, in the dtype of gamma.
     TargetOp(
         "LayerNorm",
-        inputs("x", "gamma", "beta"),
-        inputs("y", "mean?", "variance?"),
+        *operands("x gamma beta > y mean? variance?"),
         Unit.VECTOR,
         "Elements less their mean over the last axes, divided by their deviation, times gamma, "
         "plus beta.",
@@ -135,7 +126,7 @@ ROWS = (
             Attribute("begin_params_axis", "int", 0),
             Attribute("epsilon", "float", 1e-7),
         ),
-        columns=(*same(*FLOATS, inputs=3, outputs=3), Column((F16, F32, F32), (F16, F32, F32))),
+        columns=columns("f16 f32 (f16 f32 f32 > f16 f32 f32)", "T T T > T T T"),
         kernels=on(
             "310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 (f16 f32 f32 > f16 f32 f32)",
             "T T T > T T T",
@@ -146,14 +137,13 @@ ROWS = (
     ),
     TargetOp(
         "LogSoftmaxV2",
-        inputs("logits"),
-        (Operand("logsoftmax"),),
+        *operands("logits > logsoftmax"),
         Unit.VECTOR,
         "Elements less the logarithm of the sum of their exponentials over axes.",
         attributes=(Attribute("axes", "ints", (-1,)), IMPL_MODE),
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         kernels=FLOAT_KERNELS,
-        aicpu=(F64,),
+        aicpu=columns("f64"),
         family="rows",
         saturates=True,
         takes=Layout.LAST_AXIS,
@@ -162,23 +152,21 @@ ROWS = (
     # Ours: CANN's LpNorm and Div give NaN where the norm is 0 and overflow float16 between them.
     TargetOp(
         "LpNormalize",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Elements divided by their norm along an axis; 0 where the norm is 0.",
         attributes=(Attribute("p", "int", 2), Attribute("axis", "int", -1)),
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         family="rows",
         passes=5.0,
     ),
     TargetOp(
         "MVNV2",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Elements less their mean over axes, divided by their standard deviation plus eps.",
         attributes=(Attribute("eps", "float", 1e-9), Attribute("axes", "ints", (0, 2, 3))),
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16"),
         family="rows",
         passes=8.0,
@@ -186,12 +174,11 @@ ROWS = (
     # CANN's also outputs the inverse deviations, which only training reads.
     TargetOp(
         "RmsNorm",
-        inputs("x", "gamma"),
-        Y,
+        *operands("x gamma > y"),
         Unit.VECTOR,
         "Elements divided by the root of their mean square over gamma's axes, times gamma.",
         attributes=(Attribute("epsilon", "float", 1e-6),),
-        columns=same(*FLOATS, inputs=2),
+        columns=columns(FLOATS, "T T > T"),
         kernels=on(
             "310 310B 610 CS: -; 310P 910: f16 f32; "
             "A2 A3: f16 f32 bf16 (f16 f32 > f16) (bf16 f32 > bf16)"
@@ -203,15 +190,14 @@ ROWS = (
     # calls what is masked -inf; here any rank will do, and a row without anything else is uniform.
     TargetOp(
         "ScaledMaskedSoftmax",
-        inputs("x", "mask"),
-        Y,
+        *operands("x mask > y"),
         Unit.VECTOR,
         "Softmax along the last axis of x times scale, without the elements that a mask hides.",
         attributes=(
             Attribute("scale", "float", 1.0),
             Attribute("fixed_triu_mask", "bool", default=False),
         ),
-        columns=tuple(Column((dtype, BOOL), (dtype,)) for dtype in FLOATS),
+        columns=columns(FLOATS, "T b > T"),
         kernels=on(
             "310 310P: f16 (f32 b > f16); 310B 610 CS: -; 910: f16 f32; A2 A3: f16 f32 bf16",
             "T b > T",
@@ -226,8 +212,7 @@ ROWS = (
     ),
     TargetOp(
         "SoftmaxV2",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Exponentials divided by their sum over axes.",
         attributes=(
@@ -235,9 +220,9 @@ ROWS = (
             Attribute("half_to_float", "bool", default=False),
             IMPL_MODE,
         ),
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         kernels=LATER_KERNELS,
-        aicpu=(F64,),
+        aicpu=columns("f64"),
         family="softmax",
         passes=6 + EXP + DIVISION,
         saturates=True,

@@ -1,20 +1,22 @@
 """What rows of target operators are made with: names of dtypes, operands, columns."""
 
-from atc_py.target.kernels import on
+from functools import cache
+
+from atc_py.target.kernels import on, pairs
 from atc_py.target.row import Attribute, Column, Operand
 from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType
 
-F16, F32, F64, BF16 = DType.FLOAT16, DType.FLOAT32, DType.FLOAT64, DType.BFLOAT16
-I4, I8, I16, I32, I64 = DType.INT4, DType.INT8, DType.INT16, DType.INT32, DType.INT64
-U8, U16, U32, U64 = DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64
-BOOL = DType.BOOL
+F16, F32, BOOL = DType.FLOAT16, DType.FLOAT32, DType.BOOL
+I4, I8, I16, I32, I64, U64 = (
+    DType.INT4, DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.UINT64,
+)  # fmt: skip
 
-FLOATS = (F16, F32)
-STORAGE = (F16, F32, I8, I16, I32, I64, U8, U16, U32, U64, BOOL)
+FLOATS = "f16 f32"
+STORAGE = "f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b"
 """What data movement takes: it copies bits and does not look at them."""
 
-ANY = (*STORAGE, F64)
+ANY = f"{STORAGE} f64"
 
 FLOAT_KERNELS = on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16")
 """Of most functions of floats."""
@@ -35,33 +37,36 @@ DIVISION, EXP, LOG, POLYNOMIAL = 2.0, 3.0, 3.0, 10.0
 """Vector instructions of a division or an exponential, counted as a handful; CANN publishes none."""
 
 
-def same(*dtypes: DType, inputs: int = 1, outputs: int = 1) -> tuple[Column, ...]:
-    """Columns in which all operands have one dtype."""
-    return tuple(Column((dtype,) * inputs, (dtype,) * outputs) for dtype in dtypes)
+@cache
+def columns(dtypes: str, form: str = "T > T", needs: Resource | None = None) -> tuple[Column, ...]:
+    """Columns as kernels write them: `f16 f32 (f16 f16 > f32)` in columns of `form`."""
+    return tuple(Column(*pair, needs) for pair in pairs(dtypes, form))
 
 
-def cube() -> tuple[Column, ...]:
-    """Columns of (data, weights, bias, offset_w) of a cube operator.
+CUBE = (
+    *columns("f16", "T T T > T"),
+    *columns("f32", "T T T > T", Resource.CUBE_FLOAT32),
+    *columns("(i8 i8 i32 i8 > i32) (f16 f16 f32 > f32)"),
+)
+"""Columns of (data, weights, bias, offset_w) of a cube operator.
 
-    float16; float32 where the SoC's cube has it; int8, summed up in int32 with an int32 bias;
-    float16 with the float32 sums as result, to which a float32 bias is added.
-    Only int8 weights have offsets.
+float16; float32 where the SoC's cube has it; int8, summed up in int32 with an int32 bias;
+float16 with the float32 sums as result, to which a float32 bias is added.
+Only int8 weights have offsets.
+"""
+
+
+def operands(signature: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
+    """Inputs and outputs from a text such as `x shape# bias? > y`.
+
+    `b?` is optional, `x*` variadic, `shape#` read as numbers, `axes#!` numbers that kernels are
+    compiled for.
     """
-    return (
-        Column((F16,) * 3, (F16,)),
-        Column((F32,) * 3, (F32,), Resource.CUBE_FLOAT32),
-        Column((I8, I8, I32, I8), (I32,)),
-        Column((F16, F16, F32), (F32,)),
-    )
+    inputs, _, outputs = signature.partition(">")
+    return _operands(inputs), _operands(outputs)
 
 
-def inputs(*names: str) -> tuple[Operand, ...]:
-    """Operands from names: `b?` is optional, `x*` variadic, `shape#` read as numbers."""
+def _operands(names: str) -> tuple[Operand, ...]:
     return tuple(
-        Operand(name.rstrip("?*#"), name.endswith("?"), name.endswith("*"), name.endswith("#"))
-        for name in names
+        Operand(name.rstrip("?*#!"), *(mark in name for mark in "?*#!")) for name in names.split()
     )
-
-
-Y = (Operand("y"),)
-X1_X2 = inputs("x1", "x2")

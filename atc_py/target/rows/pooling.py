@@ -3,17 +3,7 @@
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
-from atc_py.target.rows.parts import (
-    EXP,
-    F16,
-    F32,
-    F64,
-    FLOATS,
-    LOG,
-    Y,
-    inputs,
-    same,
-)
+from atc_py.target.rows.parts import EXP, FLOATS, LOG, columns, operands
 
 _WINDOW_LIMITS = (
     Limit("ksize", (2, 3), 1, 255),
@@ -35,8 +25,7 @@ _POOL_ATTRIBUTES = (
 ROWS = (
     TargetOp(
         "AvgPoolV2",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Mean over sliding windows; `exclusive` leaves padding out of the count.",
         attributes=(
@@ -44,21 +33,20 @@ ROWS = (
             Attribute("exclusive", "bool", default=True),
             Attribute("divisor_override", "int", 0),
         ),
-        columns=same(F16),
+        columns=columns("f16"),
         kernels=on("310 310P 310B 610 910 A2 A3 CS: f16"),
-        aicpu=(F32, F64),
+        aicpu=columns("f32 f64"),
         limits=_WINDOW_LIMITS,
         family="pool",
     ),
     # CANN's kernel raises x to the power p with its sign; where p is odd, that is another sum.
     TargetOp(
         "GlobalLpPool",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Root p of the sum of magnitudes to the power p, over all axes but batch and channel.",
         attributes=(Attribute("p", "float", 2.0),),
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         kernels=on("310: f16; 310P 310B 910 A2 A3: f16 f32; 610 CS: -"),
         family="reduce",
         formula="y[n, c] = (sum of |x[n, c, ..]|^p)^(1 / p)",
@@ -67,17 +55,16 @@ ROWS = (
     ),
     TargetOp(
         "MaxPoolV3",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Largest value of sliding windows; padding never wins.",
         attributes=(
             *_POOL_ATTRIBUTES,
             Attribute("dilations", "ints", (1, 1, 1, 1)),  # ours, for ONNX; CANN has none
         ),
-        columns=same(F16),
+        columns=columns("f16"),
         kernels=on("310 310P 310B 610 910 CS: f16; A2 A3: f16 f32"),
-        aicpu=(F32,),
+        aicpu=columns("f32"),
         limits=_WINDOW_LIMITS,
         family="pool",
         selects=True,

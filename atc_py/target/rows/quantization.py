@@ -5,8 +5,8 @@ the SoC that they are built for. It and the attributes that name the dtype of a 
 the column that a node takes.
 """
 
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import F16, F32, FLOATS, I4, I8, I16, I32, U64, Y, inputs
+from atc_py.target.row import Attribute, Column, TargetOp, Unit
+from atc_py.target.rows.parts import F16, F32, I4, I8, I16, I32, U64, columns, operands
 from atc_py.target.soc import Resource
 
 _SQRT_MODE = Attribute("sqrt_mode", "bool", default=False)
@@ -21,59 +21,56 @@ def _quant(compute: Resource | None) -> tuple[Column, ...]:
     """
     dtype = F32 if compute else F16
     return tuple(
-        Column((x,), (I8,), compute, (("dst_type", I8), ("compute_type", dtype))) for x in FLOATS
+        Column((x,), (I8,), compute, (("dst_type", I8), ("compute_type", dtype)))
+        for x in (F16, F32)
     )
 
 
 _OTHERS = tuple(
     Column((x,), (y,), needs, (("dst_type", y), ("compute_type", F16)))
     for y, needs in ((I4, Resource.QUANT_INT4), (I16, Resource.QUANT_INT16))
-    for x in FLOATS
+    for x in (F16, F32)
 )
 """Columns of AscendQuant to int4, which no operator of this table takes, and to int16."""
 
 ROWS = (
     TargetOp(
         "AscendAntiQuant",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "int8 plus an offset, times a factor.",
         attributes=(*_SCALE_AND_OFFSET, Attribute("dtype", "dtype", F32), _SQRT_MODE),
-        columns=tuple(Column((I8,), (y,), attributes=(("dtype", y),)) for y in FLOATS),
+        columns=tuple(Column((I8,), (y,), attributes=(("dtype", y),)) for y in (F16, F32)),
         family="quant",
         passes=3.0,
     ),
     TargetOp(
         "AscendDequant",
-        inputs("x", "deq_scale"),
-        Y,
+        *operands("x deq_scale > y"),
         Unit.VECTOR,
         "int32 times a factor, one for all or one per channel, in float16.",
         attributes=(_SQRT_MODE, _RELU_FLAG, Attribute("dtype", "dtype", F32)),
         columns=tuple(
             Column((I32, scale), (y,), needs, (("dtype", y),))
             for scale, needs in ((U64, Resource.DEQ_WORDS), (F16, None))
-            for y in FLOATS
+            for y in (F16, F32)
         ),
         family="quant",
         passes=3.0,
     ),
     TargetOp(
         "AscendDequantS16",
-        inputs("x0", "deq_scale", "x1?"),
-        Y,
+        *operands("x0 deq_scale x1? > y"),
         Unit.VECTOR,
         "int32 shifted right to int16, plus an addend per channel.",
         attributes=(_RELU_FLAG,),
-        columns=(Column((I32, U64, I16), (I16,), Resource.REQUANT_S16),),
+        columns=columns("(i32 u64 i16 > i16)", needs=Resource.REQUANT_S16),
         family="quant",
         passes=3.0,
     ),
     TargetOp(
         "AscendQuant",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Floats times a factor, plus an offset, rounded to small integers.",
         attributes=(
@@ -89,23 +86,21 @@ ROWS = (
     ),
     TargetOp(
         "AscendRequant",
-        inputs("x", "req_scale"),
-        Y,
+        *operands("x req_scale > y"),
         Unit.VECTOR,
         "int32 times a factor, rounded, plus an offset, as int8; one word for all or per channel.",
         attributes=(_RELU_FLAG,),
-        columns=(Column((I32, U64), (I8,), Resource.REQUANT),),
+        columns=columns("(i32 u64 > i8)", needs=Resource.REQUANT),
         family="quant",
         passes=3.0,
     ),
     TargetOp(
         "AscendRequantS16",
-        inputs("x0", "req_scale", "x1?"),
-        (Operand("y0"), Operand("y1", optional=True)),
+        *operands("x0 req_scale x1? > y0 y1?"),
         Unit.VECTOR,
         "The sum of two int16 tensors, and that sum requantized to int8.",
         attributes=(Attribute("dual_output", "bool", default=False), _RELU_FLAG),
-        columns=(Column((I16, U64, I16), (I8, I16), Resource.REQUANT_S16),),
+        columns=columns("(i16 u64 i16 > i8 i16)", needs=Resource.REQUANT_S16),
         family="quant",
         passes=3.0,
     ),

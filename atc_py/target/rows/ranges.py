@@ -2,28 +2,19 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.row import TargetOp, Unit
-from atc_py.target.rows.parts import (
-    F32,
-    F64,
-    I16,
-    I32,
-    I64,
-    Y,
-    inputs,
-)
+from atc_py.target.rows.parts import columns, operands
 
 ROWS = (
     TargetOp(
         "Range",
-        inputs("start", "limit", "delta"),
-        Y,
+        *operands("start limit delta > y"),
         Unit.VECTOR,
         "start + i * delta for every i before limit is reached.",
         kernels=on(
             "310: -; 310P 910: f16 f32 i32 i64; 310B 610: f16 f32 i32; "
             "A2 A3: f16 f32 bf16 i32 i64; CS: f32 i32",
         ),
-        aicpu=(F32, F64, I16, I32, I64),
+        aicpu=columns("f32 f64 i16 i32 i64"),
         family="region",
         formula="y[i] = start + i * delta for 0 <= i < ceil((limit - start) / delta)",
     ),

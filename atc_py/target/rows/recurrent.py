@@ -6,33 +6,13 @@ always takes them apart, here what the other two cannot express runs on the AI C
 """
 
 from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import (
-    DIVISION,
-    EXP,
-    F16,
-    F32,
-    F64,
-    I32,
-    inputs,
-)
+from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.rows.parts import DIVISION, EXP, columns, operands
 from atc_py.target.soc import Resource
-from atc_py.tensor.dtypes import DType
 
-
-def _column(dtype: DType, lengths: int, operands: int, needs: Resource | None = None) -> Column:
-    """All operands of one dtype, but for the lengths at position `lengths`."""
-    before, after = (dtype,) * lengths, (dtype,) * (operands - lengths - 1)
-    return Column((*before, I32, *after), (dtype,), needs)
-
-
-def _kernel_columns(lengths: int, operands: int) -> tuple[Column, ...]:
-    """Columns of float16, and of float32 where the SoC's cube has it."""
-    return (
-        _column(F16, lengths, operands),
-        _column(F32, lengths, operands, Resource.CUBE_FLOAT32),
-    )
-
+_GRU, _LSTM = "T T T T i32 T > T", "T T T T i32 T T T > T"
+_KERNEL_GRU, _KERNEL_LSTM = "T T T T T i32 T > T", "T T T i32 T T T T T > T"
+"""Dtypes of operands, of which the lengths of sequences are int32."""
 
 _ONE_DIRECTION = (
     Attribute("direction", "string", "UNIDIRECTIONAL"),
@@ -53,21 +33,14 @@ _LAYER = (
     Attribute("hidden_size", "int"),
 )
 
-_GATES = tuple(Operand(name, optional=True) for name in ("i", "j", "f", "o", "tanhc"))
-_GRU_GATES = tuple(
-    Operand(name, optional=True) for name in ("update", "reset", "new", "hidden_new")
-)
-"""Outputs that training keeps; CANN always returns them, here nothing asks for them."""
-
 ROWS = (
     TargetOp(
         "CommonGRU",
-        inputs("x", "w", "r", "b?", "sequence_lens?", "initial_h?"),
-        (Operand("y"), Operand("y_h")),
+        *operands("x w r b? sequence_lens? initial_h? > y y_h"),
         Unit.VECTOR,
         "A layer of gated recurrent units, any activations, one or both directions.",
         attributes=(*_LAYER, Attribute("linear_before_reset", "int", 0)),
-        aicpu=tuple(_column(dtype, 4, 6) for dtype in (F16, F32, F64)),
+        aicpu=columns("f16 f32 f64", _GRU),
         family="recurrent",
         formula=(
             "z = f(x[t] Wz + h Rz + bz), r = f(x[t] Wr + h Rr + br)\n"
@@ -79,12 +52,11 @@ ROWS = (
     ),
     TargetOp(
         "CommonLSTM",
-        inputs("x", "w", "r", "b?", "sequence_lens?", "initial_h?", "initial_c?", "p?"),
-        (Operand("y"), Operand("y_h"), Operand("y_c")),
+        *operands("x w r b? sequence_lens? initial_h? initial_c? p? > y y_h y_c"),
         Unit.VECTOR,
         "A layer of long short-term memory, any activations, one or both directions.",
         attributes=(*_LAYER, Attribute("input_forget", "int", 0)),
-        aicpu=tuple(_column(dtype, 4, 8) for dtype in (F16, F32, F64)),
+        aicpu=columns("f16 f32 f64", _LSTM),
         family="recurrent",
         formula=(
             "i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + "
@@ -95,11 +67,11 @@ ROWS = (
     ),
     TargetOp(
         "DynamicGRUV2",
-        inputs(
-            "x", "weight_input", "weight_hidden", "bias_input?", "bias_hidden?", "seq_length?",
-            "init_h?",
+        # The gates are outputs that training keeps; CANN always returns them, here nothing asks.
+        *operands(
+            "x weight_input weight_hidden bias_input? bias_hidden? seq_length? init_h? > "
+            "y output_h update? reset? new? hidden_new?"
         ),
-        (Operand("y"), Operand("output_h"), *_GRU_GATES),
         Unit.CUBE,
         "A layer of gated recurrent units in one direction.",
         attributes=(
@@ -108,9 +80,12 @@ ROWS = (
             Attribute("reset_after", "bool", default=True),
             Attribute("is_training", "bool", default=True),
         ),
-        columns=_kernel_columns(5, 7),
+        columns=(
+            *columns("f16", _KERNEL_GRU),
+            *columns("f32", _KERNEL_GRU, Resource.CUBE_FLOAT32),
+        ),
         kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: -"),
-        aicpu=tuple(_column(dtype, 5, 7) for dtype in (F32, F64)),
+        aicpu=columns("f32 f64", _KERNEL_GRU),
         family="recurrent",
         formula=(
             "z = f(x[t] Wz + h Rz + bz), r = f(x[t] Wr + h Rr + br)\n"
@@ -122,10 +97,10 @@ ROWS = (
     ),
     TargetOp(
         "DynamicRNN",
-        inputs(
-            "x", "w", "b", "seq_length?", "init_h?", "init_c?", "wci?", "wcf?", "wco?", "mask?"
+        *operands(
+            "x w b seq_length? init_h? init_c? wci? wcf? wco? mask? > "
+            "y output_h output_c i? j? f? o? tanhc?"
         ),
-        (Operand("y"), Operand("output_h"), Operand("output_c"), *_GATES),
         Unit.CUBE,
         "A layer of long short-term memory in one direction.",
         attributes=(
@@ -136,9 +111,12 @@ ROWS = (
             Attribute("gate_order", "string", "ijfo"),
             Attribute("is_training", "bool", default=True),
         ),
-        columns=_kernel_columns(3, 9),
+        columns=(
+            *columns("f16", _KERNEL_LSTM),
+            *columns("f32", _KERNEL_LSTM, Resource.CUBE_FLOAT32),
+        ),
         kernels=on("310 310P 310B 610 910 CS: (f16 f16 f16 i32 f16 > f16); A2 A3: ?"),
-        aicpu=tuple(_column(dtype, 3, 9) for dtype in (F32, F64)),
+        aicpu=columns("f32 f64", _KERNEL_LSTM),
         family="recurrent",
         formula=(
             "i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + "
@@ -147,4 +125,4 @@ ROWS = (
         ),
         passes=3 + EXP + DIVISION,
     ),
-)  # fmt: skip
+)

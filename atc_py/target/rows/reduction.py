@@ -2,38 +2,26 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp, Unit
 from atc_py.target.rows.parts import (
-    BOOL,
     EXP,
-    F16,
-    F32,
-    F64,
     FLOAT_KERNELS,
     FLOATS,
-    I8,
-    I32,
     I64,
     LATER_KERNELS,
     LOG,
-    U8,
-    U32,
-    U64,
-    Y,
-    inputs,
-    same,
+    columns,
+    operands,
 )
-
-_X = inputs("x")
 
 _AXES = (Attribute("axes", "ints"), Attribute("keep_dims", "bool", default=False))
 
-_WIDE = (I32, I64, U32, U64, F64)
+_WIDE = columns("i32 i64 u32 u64 f64")
 """Dtypes besides float16 and float32 that the list sums and multiplies but the AI Core does not."""
 
 _POSITION = (Attribute("dimension", "int"), Attribute("dtype", "dtype", I64))
 
-_POSITIONS = tuple(Column((dtype,), (I32,)) for dtype in (*FLOATS, I32))
+_POSITIONS = columns("f16 f32 i32", "T > i32")
 """Positions are counted in int32."""
 
 _POSITION_KERNELS = on(
@@ -45,8 +33,7 @@ _POSITION_KERNELS = on(
 ROWS = (
     TargetOp(
         "ArgMaxD",
-        _X,
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Position of the first of the largest elements along one axis, which goes.",
         attributes=_POSITION,
@@ -60,8 +47,7 @@ ROWS = (
     ),
     TargetOp(
         "ArgMinD",
-        _X,
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Position of the first of the smallest elements along one axis, which goes.",
         attributes=_POSITION,
@@ -75,8 +61,7 @@ ROWS = (
     ),
     TargetOp(
         "LpNorm",
-        _X,
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Sum of magnitudes (p 1) or root of the sum of squares (p 2) over axes, at least epsilon.",
         attributes=(
@@ -85,7 +70,7 @@ ROWS = (
             Attribute("keepdim", "bool", default=False),
             Attribute("epsilon", "float", 1e-12),
         ),
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16"),
         aicpu=_WIDE,
         family="reduce",
@@ -96,12 +81,11 @@ ROWS = (
     # first, so that exponentials of what is above 88 overflow there.
     TargetOp(
         "ReduceLogSumExp",
-        (Operand("x"), Operand("axes", value_depend=True, compiled=True)),
-        Y,
+        *operands("x axes#! > y"),
         Unit.VECTOR,
         "Logarithm of the sum of exponentials over the axes of the second input.",
         attributes=(Attribute("keep_dims", "bool", default=False),),
-        columns=tuple(Column((dtype, I64), (dtype,)) for dtype in FLOATS),
+        columns=columns(FLOATS, "T i64 > T"),
         kernels=on("310 310P 310B 910 A2 A3: f16 f32; 610 CS: -", "T i64|i32 > T"),
         family="reduce",
         formula="y = m + log(sum of exp(x - m) over axes), m the largest x over them",
@@ -112,55 +96,51 @@ ROWS = (
     # families have int64 on the AI Core; the operator that has them as an attribute has not.
     TargetOp(
         "ReduceMaxD",
-        _X,
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Largest element over axes.",
         attributes=_AXES,
-        columns=same(F16, F32, I32, I8, U8, BOOL),
+        columns=columns("f16 f32 i32 i8 u8 b"),
         kernels=on(
             "310 310P 310B 610 910: f16 f32 i32 i8 u8 b; A2 A3: f16 f32 bf16 i32 i8 u8 b; "
             "CS: f16 i32 i8 u8 b",
         ),
-        aicpu=(F64, I64),
+        aicpu=columns("f64 i64"),
         family="reduce",
         selects=True,
     ),
     TargetOp(
         "ReduceMeanD",
-        _X,
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Mean over axes.",
         attributes=_AXES,
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         kernels=FLOAT_KERNELS,
         family="reduce",
     ),
     TargetOp(
         "ReduceMinD",
-        _X,
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Smallest element over axes.",
         attributes=_AXES,
-        columns=same(F16, F32, I32, I8, U8),
+        columns=columns("f16 f32 i32 i8 u8"),
         kernels=on(
             "310 CS: f16 i32 i8 u8; 310P 310B 610 910: f16 f32 i32 i8 u8; "
             "A2 A3: f16 f32 bf16 i32 i8 u8",
         ),
-        aicpu=(F32,),
+        aicpu=columns("f32"),
         family="reduce",
         selects=True,
     ),
     TargetOp(
         "ReduceProdD",
-        _X,
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Product over axes; integers wrap around.",
         attributes=_AXES,
-        columns=same(F16, F32, I8, U8),
+        columns=columns("f16 f32 i8 u8"),
         kernels=on(
             "310 310P 310B 610 910: f16 f32 i8 u8; A2 A3: f16 f32 bf16 i8 u8; CS: f16 i8 u8"
         ),
@@ -169,23 +149,21 @@ ROWS = (
     ),
     TargetOp(
         "ReduceSumD",
-        _X,
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Sum over axes.",
         attributes=_AXES,
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         kernels=FLOAT_KERNELS,
         family="reduce",
     ),
     TargetOp(
         "SquareSumV1",
-        _X,
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Sum of squares over axes; integers wrap around.",
         attributes=(Attribute("axis", "ints"), Attribute("keep_dims", "bool", default=False)),
-        columns=same(*FLOATS),
+        columns=columns(FLOATS),
         kernels=LATER_KERNELS,
         aicpu=_WIDE,
         family="reduce",

@@ -1,19 +1,8 @@
 """Work along one axis that keeps it: running sums, and the largest elements in order."""
 
 from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import (
-    F16,
-    F32,
-    F64,
-    I8,
-    I32,
-    I64,
-    U8,
-    Y,
-    inputs,
-    same,
-)
+from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.rows.parts import columns, operands
 
 _DIRECTION = (
     Attribute("exclusive", "bool", default=False),
@@ -23,8 +12,7 @@ _DIRECTION = (
 ROWS = (
     TargetOp(
         "Cumsum",
-        inputs("x", "axis#"),
-        Y,
+        *operands("x axis# > y"),
         Unit.VECTOR,
         "Running sums along an axis that only the run knows.",
         attributes=_DIRECTION,
@@ -32,9 +20,7 @@ ROWS = (
             "310 310P 310B 610 910 CS: f16 f32 i32; A2 A3: f16 f32 bf16 i32",
             "T i32|i64 > T",
         ),
-        aicpu=tuple(
-            Column((dtype, axis), (dtype,)) for dtype in (F16, F32, F64, I32) for axis in (I32, I64)
-        ),
+        aicpu=columns("f16 f32 f64 i32", "T i32|i64 > T"),
         family="rows",
         formula=(
             "y[i] = sum of x[j] for j <= i along axis; exclusive leaves x[i] out, reverse has j "
@@ -43,12 +29,11 @@ ROWS = (
     ),
     TargetOp(
         "CumsumD",
-        inputs("x"),
-        Y,
+        *operands("x > y"),
         Unit.VECTOR,
         "Running sums along an axis, from the front or back, with or without the element itself.",
         attributes=(Attribute("axis", "int"), *_DIRECTION),
-        columns=same(F16, F32, I32, I8, U8),
+        columns=columns("f16 f32 i32 i8 u8"),
         kernels=on("310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 i8 u8"),
         family="rows",
         formula=(
@@ -58,8 +43,7 @@ ROWS = (
     ),
     TargetOp(
         "TopK",
-        inputs("x", "k#"),
-        (Operand("values"), Operand("indices")),
+        *operands("x k# > values indices"),
         Unit.VECTOR,
         "The k largest or smallest elements along an axis, in order, and where they are.",
         attributes=(
@@ -67,7 +51,7 @@ ROWS = (
             Attribute("largest", "bool", default=True),
             Attribute("dim", "int", -1),
         ),
-        aicpu=tuple(Column((dtype, I64), (dtype, I32)) for dtype in (F16, F32, F64)),
+        aicpu=columns("f16 f32 f64", "T i64 > T i32"),
         family="rows",
         selects=True,
         formula=(

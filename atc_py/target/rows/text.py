@@ -1,14 +1,13 @@
 """Statistics of sequences of words, which are numbers."""
 
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import F32, I32, I64, inputs
+from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.rows.parts import columns, operands
 
 ROWS = (
     # CANN's operator takes strings as well, and pool_strings for them.
     TargetOp(
         "TfIdfVectorizer",
-        inputs("input"),
-        (Operand("output"),),
+        *operands("input > output"),
         Unit.VECTOR,
         "Counts or weights of the n-grams of a pool in sequences of numbers; words of an n-gram are "
         "neighbors, or have 1 to max_skip_count others between any two.",
@@ -22,7 +21,7 @@ ROWS = (
             Attribute("pool_int64s", "ints", ()),
             Attribute("weights", "floats", ()),
         ),
-        aicpu=(Column((I32,), (F32,)), Column((I64,), (F32,))),
+        aicpu=columns("i32 i64", "T > f32"),
         family="rows",
         formula=(
             "count[r, i] = occurrences in sequence r of the n-grams g with ngram_indexes[g] = i\n"

@@ -21,8 +21,8 @@ def dtypes_of(op: str, position: int = 0) -> list[DType]:
     row = find_operator(op)
     assert row is not None
     found = {column.inputs[position] for column in row.columns}
-    for each in row.aicpu:
-        found.add(each if isinstance(each, DType) else each.inputs[position])
+    # Operands of one dtype are one column of it.
+    found |= {column.inputs[min(position, len(column.inputs) - 1)] for column in row.aicpu}
     return sorted(found, key=str)
 
 
