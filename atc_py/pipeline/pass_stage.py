@@ -14,8 +14,7 @@ from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.switch_file import Switches
 from atc_py.passes.manager import PassRun, run_passes
 from atc_py.passes.precision.controls import Controls
-from atc_py.system.atomic_files import atomic_write
-from atc_py.system.folders import make_folder
+from atc_py.system.atomic_files import atomic_write, make_folder
 from atc_py.target import Soc, is_view
 from atc_py.text import Text
 
