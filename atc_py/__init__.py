@@ -92,10 +92,10 @@ def __dir__() -> list[str]:
 _MODULES = {
     "AtcError": "diag",
     "InferenceSession": "adapters.session.session",
-    "Model": "api",
+    "Model": "pipeline.running.model",
     "check_models": "api",
     "compare_model": "compare",
-    "convert": "api",
+    "convert": "pipeline.convert",
     "export_model": "pipeline.export",
     "fix_model": "api",
     "limited_memory": "system.memory_limit",

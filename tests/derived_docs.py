@@ -12,7 +12,7 @@ from atc_py.check.sentences import sentence
 from atc_py.cli.main import cli
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import all_codes
-from atc_py.passes.manager import PIPELINE
+from atc_py.passes.pipeline import PIPELINE
 from atc_py.report.explained.page import example_parts
 from atc_py.report.operators.list_diff import list_diff, list_diff_lines
 from atc_py.report.operators.listing import lists_json

@@ -16,7 +16,7 @@ from atc_py.device.ort.registry import find_emulation
 from atc_py.fix import rule as rules
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext
-from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
+from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from atc_py.quantizing.judging import ChannelErrors
 from tests.hostile.sealed_models import members_of, sealed
 
@@ -82,15 +82,15 @@ def _past_arena(document: Any) -> None:
 
 @contextmanager
 def _pass_that(breaks: Callable[[Graph], object]) -> Iterator[None]:
-    """Let the pass fuse-gelu break something after its work."""
-    run = FuseGeluPass.run
+    """Let the pass merge-common-nodes break something after its work."""
+    run = MergeCommonNodesPass.run
 
-    def broken(self: FuseGeluPass, graph: Graph, context: PassContext) -> int:
+    def broken(self: MergeCommonNodesPass, graph: Graph, context: PassContext) -> int:
         changes = run(self, graph, context)
         breaks(graph)
         return changes
 
-    with mock.patch.object(FuseGeluPass, "run", broken):
+    with mock.patch.object(MergeCommonNodesPass, "run", broken):
         yield
 
 

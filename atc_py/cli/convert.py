@@ -25,7 +25,7 @@ from atc_py.system.one_thread import import_numpy
 from atc_py.text.language import spoken
 
 if TYPE_CHECKING:
-    from atc_py.passes.base import Pass
+    from atc_py.passes.pipeline import PassRow
     from atc_py.results.conversion import Conversion
 
 
@@ -64,7 +64,7 @@ def amount(command: Callable[..., Any]) -> Callable[..., Any]:
 def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
-    from atc_py.passes.manager import PIPELINE
+    from atc_py.passes.pipeline import PIPELINE
     from atc_py.report.tables import Table
 
     if context.params.get("as_json"):
@@ -94,7 +94,7 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
     context.exit()
 
 
-def _names(row: type[Pass]) -> str:
+def _names(row: PassRow) -> str:
     """ATC's names of a pass as sentences, or that ATC has none."""
     if not row.in_atc:
         return " " + spoken("No counterpart in ATC.")
@@ -138,7 +138,7 @@ def convert(
     """
     import_numpy()
     import atc_py
-    from atc_py.passes.manager import find_passes
+    from atc_py.passes.pipeline import find_passes
 
     try:
         find_passes(why_not)

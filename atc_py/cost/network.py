@@ -8,8 +8,7 @@ from atc_py.cost.pipes import PIPES
 from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
 from atc_py.ir import size_in_arena
 from atc_py.package.schema import OmModel, OmNode
-from atc_py.package.stored import stored_dims
-from atc_py.package.stored_types import storage_of
+from atc_py.package.stored_types import storage_of, stored_dims
 from atc_py.system.structs import Result
 from atc_py.target import Soc, find_soc
 from atc_py.tensor.dtypes import DType

@@ -8,7 +8,7 @@ from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, 
 from atc_py.cost.work import bytes_read
 from atc_py.ir import launch_positions
 from atc_py.package.schema import OmAttribute, OmModel, OmNode, OmTensor
-from atc_py.package.stored import stored_dims
+from atc_py.package.stored_types import stored_dims
 from atc_py.target import find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text

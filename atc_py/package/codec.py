@@ -7,13 +7,14 @@ from typing import TypeVar
 import msgspec
 
 from atc_py.diag import NOT_OM, OM_CONTENT, OM_VERSION, Place
-from atc_py.package.gears_schema import GEARS_VERSION, OmIndex
-from atc_py.package.names import MODEL, REPORT
+from atc_py.package.archive import MODEL, REPORT
 from atc_py.package.schema import (
     FORMAT,
     FORMAT_VERSION,
+    GEARS_VERSION,
     READ_VERSIONS,
     OmAttribute,
+    OmIndex,
     OmModel,
     OmNode,
 )

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from atc_py.diag import OM_CONTENT, AtcError, Place, Sink
 from atc_py.ir import Engine
 from atc_py.options.ranges import parse_ranges
-from atc_py.package.gears_schema import OmIndex
-from atc_py.package.names import MODEL, REPORT, WEIGHTS, is_safe_member
+from atc_py.package.archive import MODEL, REPORT, WEIGHTS, is_safe_member
 from atc_py.package.records import Entry
-from atc_py.package.schema import INPUT_RANGES, OmModel, OmNode, OmPort, OmTensor
+from atc_py.package.schema import INPUT_RANGES, OmIndex, OmModel, OmNode, OmPort, OmTensor
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from atc_py.ir import AttrValue, Graph, Node, Value
-from atc_py.package.contents import PackageContents
 from atc_py.package.memory_check import describe_memory
 from atc_py.package.schema import (
     FORMAT,
@@ -15,6 +14,7 @@ from atc_py.package.schema import (
     OmPort,
     OmStorage,
     OmTensor,
+    PackageContents,
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.storage import Storage

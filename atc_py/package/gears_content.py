@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from atc_py.diag import OM_CONTENT, Place, Sink
 from atc_py.options.gears import FEWEST_GEARS, MOST_GEARS, SHAPE_DATA, GearKind, Gears, format_gear
-from atc_py.package.gears_schema import OmGear, OmIndex, record_of_gears, shape_data_of
-from atc_py.package.names import GEARS, KERNELS, MODEL, REPORT, is_safe_member
-from atc_py.package.schema import OmModel, OmPort
+from atc_py.package.archive import GEARS, KERNELS, MODEL, REPORT, is_safe_member
+from atc_py.package.schema import OmGear, OmIndex, OmModel, OmPort, record_of_gears, shape_data_of
 from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, closed_shape, format_shape
 from atc_py.text import Text
 

@@ -7,22 +7,29 @@ from pathlib import Path
 
 from atc_py.ir import CastConst, ConstData, Graph, Value
 from atc_py.options.gears import Gears
-from atc_py.package.archive import ArchiveWriter
+from atc_py.package.archive import (
+    MODEL,
+    REPORT,
+    ArchiveWriter,
+    gear_member,
+    kernel_member,
+    weight_member,
+)
 from atc_py.package.codec import encode_index, encode_model, encode_report
-from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
-from atc_py.package.gears_schema import (
+from atc_py.package.npy import npy_header
+from atc_py.package.read_ahead import ReadAhead
+from atc_py.package.schema import (
+    FORMAT,
     GEARS_VERSION,
     OmGear,
     OmGearInput,
     OmGears,
     OmIndex,
+    OmModel,
+    PackageContents,
     shape_data_of,
 )
-from atc_py.package.names import MODEL, REPORT, gear_member, kernel_member, weight_member
-from atc_py.package.npy import npy_header
-from atc_py.package.read_ahead import ReadAhead
-from atc_py.package.schema import FORMAT, OmModel
 from atc_py.system.atomic_files import atomic_write
 
 

@@ -18,8 +18,7 @@ from atc_py.ir import (
     prove,
 )
 from atc_py.package.schema import OmMemory, OmModel, OmNode
-from atc_py.package.stored import stored_dims
-from atc_py.package.stored_types import storage_of
+from atc_py.package.stored_types import storage_of, stored_dims
 from atc_py.target import find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims

@@ -14,9 +14,8 @@ from typing_extensions import Self
 
 from atc_py.diag import NOT_OM, OM_CONTENT, AtcError, Place
 from atc_py.options.ranges import Ranges, parse_ranges
-from atc_py.package.gears_schema import GEARS_VERSION
 from atc_py.package.npy import npy_header, view_array
-from atc_py.package.schema import INPUT_RANGES
+from atc_py.package.schema import GEARS_VERSION, INPUT_RANGES
 from atc_py.package.verify import VerifiedFile, verify
 from atc_py.system.input_files import check_name, check_regular, note_read, read_refusal
 from atc_py.tensor.dtypes import DType

@@ -7,7 +7,7 @@ from atc_py.package.schema import OmModel, OmNode, OmStorage, OmTensor
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import format_shape, is_addressable
+from atc_py.tensor.shapes import Dims, element_count, format_shape, is_addressable
 from atc_py.tensor.storage import (
     BLOCKED_FORMATS,
     Storage,
@@ -16,6 +16,29 @@ from atc_py.tensor.storage import (
     why_impossible,
 )
 from atc_py.text import Text
+
+
+def stored_dims(tensor: OmTensor) -> Dims:
+    """The shape of the array that holds a tensor, padding included; None for open dims.
+
+    Raises:
+        ImpossibleStorageError: a tensor of this type cannot have this storage.
+    """
+    dims = tuple(tensor.shape)
+    if tensor.storage is None:
+        return dims
+    return stored_shape(dims, Format(tensor.format), storage_of(tensor), DType(tensor.dtype))
+
+
+def stored_nbytes(tensor: OmTensor) -> int:
+    """Bytes that a tensor takes; 0 for a tensor with open dims, whose size is not known.
+
+    Raises:
+        ImpossibleStorageError: a tensor of this type cannot have this storage.
+    """
+    dims = [0 if dim is None else dim for dim in stored_dims(tensor)]
+    return element_count(dims) * DType(tensor.dtype).itemsize
+
 
 _SINCE = 3
 """Version of the format that brought storage."""

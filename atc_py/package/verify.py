@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from atc_py.diag import OM_CONTENT, Diagnostic, Place, Sink
 from atc_py.options.gears import Gears
+from atc_py.package.archive import MODEL, REPORT
 from atc_py.package.codec import decode_description, decode_gear, decode_report
 from atc_py.package.content import check_description, check_members, check_names
 from atc_py.package.gears_content import (
@@ -17,13 +18,11 @@ from atc_py.package.gears_content import (
     fed_shapes,
     names_of_gear,
 )
-from atc_py.package.gears_schema import OmIndex
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
 from atc_py.package.memory_check import check_memory
-from atc_py.package.names import MODEL, REPORT
 from atc_py.package.npy import npy_header
 from atc_py.package.records import Entry
-from atc_py.package.schema import OmModel, OmTensor
+from atc_py.package.schema import OmIndex, OmModel, OmTensor
 from atc_py.package.stored_types import check_storage
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape, element_count, format_shape

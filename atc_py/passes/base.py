@@ -1,4 +1,4 @@
-"""The base class of passes (a name, a contract on phases, `run`), and the record of fusions."""
+"""The base class of passes, and the record of fusions."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -6,8 +6,9 @@ from typing import ClassVar
 import msgspec
 
 from atc_py.diag import Place, Sink
-from atc_py.ir import Graph, Node, Phase
+from atc_py.ir import Graph, Node
 from atc_py.options.compile_options import PrecisionMode, QuantBias
+from atc_py.passes.pipeline import ROWS_BY_PLACE, PassRow
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.decisions import Decisions
 from atc_py.target import Soc
@@ -102,27 +103,14 @@ class PassContext(msgspec.Struct, frozen=True, eq=False):
 
 
 class Pass(ABC):
-    """One step of compilation.
+    """One step of compilation; `pipeline` has its row."""
 
-    Attributes:
-        name: kebab-case name for options and reports.
-        atc_names: names that ATC has for it, with which options know it as well.
-        in_atc: False for a rewrite that no known pass of ATC does.
-        summary: what it does, one sentence.
-        optional: whether a user may switch it off.
-        ub_fusion: it is one of ATC's UB fusions, which make kernels of several nodes.
-        requires: the phase that the graph must have reached.
-        ensures: the phase that the graph has reached afterwards, or None when it stays.
-    """
+    row: ClassVar[PassRow]
 
-    name: ClassVar[str]
-    atc_names: ClassVar[tuple[str, ...]] = ()
-    in_atc: ClassVar[bool] = True
-    summary: ClassVar[str]
-    optional: ClassVar[bool] = True
-    ub_fusion: ClassVar[bool] = False
-    requires: ClassVar[Phase] = Phase.LOWERED
-    ensures: ClassVar[Phase | None] = None
+    def __init_subclass__(cls) -> None:
+        place = f"{cls.__module__}.{cls.__qualname__}".removeprefix(f"{__package__}.")
+        if place in ROWS_BY_PLACE:
+            cls.row = ROWS_BY_PLACE[place]
 
     @abstractmethod
     def run(self, graph: Graph, context: PassContext) -> int:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from atc_py.ir import Engine, Graph
 from atc_py.options.compile_options import CompileOptions
-from atc_py.package.contents import PackageContents
+from atc_py.package.schema import PackageContents
 from atc_py.package.writer import WrittenModel, write_model
 from atc_py.passes.manager import run_passes
 from atc_py.passes.precision.control_files import read_controls

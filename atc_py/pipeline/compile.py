@@ -16,7 +16,7 @@ from atc_py.kernels.writing import write_kernels
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model, with_user_ends
 from atc_py.options.compile_options import CompileOptions
-from atc_py.package.contents import PackageContents
+from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.pipeline.conversion_facts import contents_of, facts_of
 from atc_py.pipeline.lowering import lowered_file

@@ -8,11 +8,11 @@ from atc_py.ir import Graph
 from atc_py.kernels.kernels import KernelSet
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import format_ranges
-from atc_py.package.contents import PackageContents
-from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES
+from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES, PackageContents
 from atc_py.passes.base import PassContext, PassFusions
 from atc_py.passes.layout.reasons import layout_record
-from atc_py.passes.manager import PIPELINE, PassRun
+from atc_py.passes.manager import PassRun
+from atc_py.passes.pipeline import PIPELINE
 from atc_py.pipeline.lowering import Lowered, counts_by_name
 from atc_py.pipeline.pass_stage import Passed, launch_count
 from atc_py.results.conversion import Facts, FusionEffect, PassEffect

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import ModelCheck, Standing
-from atc_py.diag import Diagnostic
+from atc_py.diag import BAD_MODEL, BAD_NODE, AtcError, Diagnostic
 from atc_py.ir import Graph
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
@@ -21,18 +21,18 @@ from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CompileOptions, Semantics
+from atc_py.options.input_shapes import ShapeAdvice
 from atc_py.options.ranges import open_dims
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.model_names import ModelNames
-from atc_py.pipeline.proposal.advice import advise
 from atc_py.pipeline.proposal.judging import Judge
-from atc_py.pipeline.proposal.misfit import misfits_explained
 from atc_py.pipeline.shared_inputs import SharedInputs
 from atc_py.pipeline.stage_clock import StageClock
 from atc_py.results.cann_nodes import CannDeviation, CannNode, CannSemantics
 from atc_py.results.fixing import FixedNode
 from atc_py.system.structs import replace
+from atc_py.tensor.shapes import Shape
 
 if TYPE_CHECKING:
     from atc_py.fix.as_cann import WrittenOut
@@ -85,7 +85,7 @@ def lowered_file(
     """Check a file and lower it; its source graph is not kept, which frees as much as passes take."""
     file, options, fixed = _fixed(file, options, shared.judge, clock)
     file, semantics = _with_semantics(file, options, shared.judge, clock)
-    with misfits_explained(file, options.input_shapes, shared.judge):
+    with _misfits_explained(file, options.input_shapes, shared.judge):
         checked, source, controls = _checked_source(file, options, shared, clock)
     with clock.stage("lower"):
         graph = lower_model(source, shared.judge.specs, checked.placements)
@@ -154,11 +154,10 @@ def _checked_source(
     """Check the file; return its source in the form that is compiled, and the user's controls."""
     judge = shared.judge
     with clock.stage("fold"):
-        suggest = partial(advise, file, options.input_shapes, judge)
         folded = file.fold(
             options.input_shapes,
             quant_bias=options.precision.quant_bias,
-            suggest=suggest,
+            suggest=lambda: _advice(file, options.input_shapes, judge),
             memo=shared.memo,
             opened=open_dims(options.ranges),
         )
@@ -168,6 +167,33 @@ def _checked_source(
         checked = sound_check(view, judge)
         source = restated(folded.to_source(), checked.placements)
     return checked, source, controls
+
+
+def _advice(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAdvice:
+    from atc_py.pipeline.proposal.advice import advise  # few models leave dims open
+
+    return advise(file, shapes, judge)
+
+
+@contextmanager
+def _misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> Iterator[None]:
+    """Replace the error that the block raises if the user's dims are its reason.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE, or what the block raises.
+    """
+    try:
+        yield
+    except AtcError as error:
+        faults = [fault for fault in error.diagnostics if fault.code in (BAD_MODEL, BAD_NODE)]
+        if not faults or not shapes:
+            raise
+        from atc_py.pipeline.proposal.misfit import find_misfit
+
+        misfit = find_misfit(file, shapes, judge, faults[0])
+        if misfit is None:
+            raise
+        raise AtcError(misfit.diagnostic) from error
 
 
 def sound_check(view: SourceModel, judge: Judge) -> Checked:

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from atc_py.device.sim.execution.loading import check_model
 from atc_py.diag import BAD_NODE, AtcError, Diagnostic, Place
 from atc_py.ir import Graph, Value
-from atc_py.package.contents import PackageContents
+from atc_py.package.archive import weight_member
 from atc_py.package.describe import describe
-from atc_py.package.names import weight_member
-from atc_py.package.schema import OmModel
+from atc_py.package.schema import OmModel, PackageContents
 from atc_py.text import Text, verbatim
 
 _READ = 1024

@@ -8,8 +8,7 @@ import msgspec
 
 from atc_py.kernels.kernels import SourceMemo
 from atc_py.options.compile_options import CompileOptions
-from atc_py.passes.fusion.switch_file import Switches, read_switches
-from atc_py.passes.manager import PIPELINE, check_names
+from atc_py.passes.pipeline import PIPELINE, Switches, check_names
 from atc_py.passes.precision.model_names import check_soc
 from atc_py.pipeline.proposal.judging import Judge, judge_of
 from atc_py.system.structs import replace
@@ -67,6 +66,8 @@ def _switches(options: CompileOptions) -> Switches:
     check_names(options.disable_pass)
     if options.fusion_switch_file is None:
         return Switches()
+    from atc_py.passes.fusion.switch_file import read_switches
+
     return read_switches(options.fusion_switch_file, PIPELINE)
 
 

@@ -26,7 +26,7 @@ from atc_py.onnx_graph.folding.folded import sample
 from atc_py.onnx_graph.reading.onnx_file import Survey
 from atc_py.onnx_graph.source import SourceModel, SourceNode, form_of
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.package.contents import PackageContents
+from atc_py.package.schema import PackageContents
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.passes.precision.controls import Controls

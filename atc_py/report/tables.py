@@ -22,6 +22,7 @@ _LEAST, _LEFT_OUT = 12, "..."
 """Characters to which a terminal's table shortens texts at most, and what is in their middle."""
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_MILLI, _MICRO = 1e-3, 1e-6
 _STEP = 1024
 
 
@@ -139,6 +140,15 @@ def format_bytes(count: int) -> str:
     while size >= _STEP and unit < len(_UNITS) - 1:
         size, unit = size / _STEP, unit + 1
     return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} B"
+
+
+def format_time(seconds: float) -> str:
+    """`4.25 ms` or `12.3 µs`: a time with the unit that keeps it readable."""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    if seconds >= _MILLI:
+        return f"{seconds / _MILLI:.2f} ms"
+    return f"{seconds / _MICRO:.1f} µs"
 
 
 def share_text(count: object, total: object) -> str:

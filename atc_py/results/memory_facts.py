@@ -6,8 +6,7 @@ import msgspec
 
 from atc_py.package.memory_check import peak_of
 from atc_py.package.schema import OmMemory, OmModel, OmTensor
-from atc_py.package.stored import stored_nbytes
-from atc_py.package.stored_types import storage_of
+from atc_py.package.stored_types import storage_of, stored_nbytes
 from atc_py.system.json_text import json_values
 from atc_py.system.structs import Result
 from atc_py.tensor.shapes import format_shape

@@ -16,7 +16,7 @@ import pytest
 from onnx import numpy_helper
 
 from atc_py.ir.parser import parse_graph
-from atc_py.passes.manager import PIPELINE
+from atc_py.passes.pipeline import PIPELINE
 from tests.cli.conftest import Result, small_model
 
 Atc = Callable[..., Result]

@@ -16,7 +16,7 @@ import onnx
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.passes.manager import PIPELINE
+from atc_py.passes.pipeline import PIPELINE
 from atc_py.results.comparison import compare, explained_share
 from atc_py.tensor.dtypes import DType
 from tests.conformance.cases import arrays_of, cases

@@ -8,9 +8,8 @@ import numpy as np
 from atc_py.device.sim.backend import SimBackend
 from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
-from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
-from atc_py.package.schema import OmMemory
+from atc_py.package.schema import OmMemory, PackageContents
 from tests.device.models import Array, MemoryModel
 
 ALIGNMENT = 512

@@ -14,7 +14,7 @@ import pytest
 from atc_py.adapters.atc.options import GROUPS
 from atc_py.diag.codes import all_codes
 from atc_py.fix.rule import load_rules
-from atc_py.passes.manager import PIPELINE
+from atc_py.passes.pipeline import PIPELINE
 from atc_py.spec.lists import operator_lists
 from atc_py.text import COLON, COMMA, LANGUAGES, Text, Words, all_of, one_of, plural, verbatim
 from atc_py.text.catalog import CONTEXT, ENGLISH, catalog

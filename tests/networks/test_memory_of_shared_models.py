@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import atc_py
-from atc_py.package.stored import stored_nbytes
+from atc_py.package.stored_types import stored_nbytes
 from atc_py.results.memory_facts import memory_facts
 from tests.networks.test_shared_models import CASES, MODELS
 from tests.sampling import sampled

@@ -10,8 +10,8 @@ import pytest
 
 from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Origin, SplatConst, TensorType
 from atc_py.package.archive import ArchiveWriter
-from atc_py.package.contents import PackageContents
 from atc_py.package.reader import open_model
+from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format

@@ -12,9 +12,9 @@ import pytest
 from atc_py.ir import DenseConst, Graph
 from atc_py.package import records
 from atc_py.package.archive import ArchiveWriter
-from atc_py.package.contents import PackageContents
 from atc_py.package.npy import npy_header
 from atc_py.package.reader import open_model
+from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
 from tests.failures import in_one_item

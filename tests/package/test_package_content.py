@@ -12,9 +12,8 @@ from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_MEMBER, OM_VERSION
 from atc_py.package import archive as archive_module
 from atc_py.package import records
 from atc_py.package.archive import ArchiveWriter
-from atc_py.package.gears_schema import GEARS_VERSION
 from atc_py.package.reader import open_model
-from atc_py.package.schema import FORMAT_VERSION
+from atc_py.package.schema import FORMAT_VERSION, GEARS_VERSION
 from tests.package.conftest import Seal
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from atc_py.ir import CastConst, ConstData, DeferredConst, Graph, SplatConst
-from atc_py.package.contents import PackageContents
 from atc_py.package.reader import open_model
+from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
 

@@ -10,9 +10,8 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.ir import DeferredConst, DenseConst, Engine, Graph, TensorType
-from atc_py.package.contents import PackageContents
 from atc_py.package.reader import OfflineModel, open_model
-from atc_py.package.schema import OmOrigin
+from atc_py.package.schema import OmOrigin, PackageContents
 from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
 from tests.failures import in_one_item

@@ -12,8 +12,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
-from atc_py.package.contents import PackageContents
 from atc_py.package.reader import open_model
+from atc_py.package.schema import PackageContents
 from atc_py.package.stored_types import storage_of
 from atc_py.package.writer import write_model
 from atc_py.tensor.formats import Format

@@ -17,9 +17,9 @@ from atc_py.ir import (
     SplatConst,
 )
 from atc_py.package import read_ahead
-from atc_py.package.contents import PackageContents
 from atc_py.package.npy import CHUNK
 from atc_py.package.reader import open_model
+from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
 

@@ -47,8 +47,8 @@ def run_pass() -> RunPass:
         context = PassContext(row, PrecisionMode(mode), "model.onnx", sink or Sink())
         changes = step().run(graph, context)
         graph.sort()
-        if step.ensures is not None:
-            graph.phase = step.ensures
+        if step.row.ensures is not None:
+            graph.phase = step.row.ensures
         verify_graph(graph, rules)
         return graph, changes
 

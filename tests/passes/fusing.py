@@ -37,7 +37,7 @@ def fuse(
     changes = step().run(graph, context)
     graph.sort()
     verify_graph(graph, verifier_rules(soc))
-    record = context.fusions.of(step.name)
+    record = context.fusions.of(step.row.name)
     assert record.effective == changes
     return graph, record
 

@@ -9,8 +9,8 @@ from atc_py.device.sim.backend import SimBackend
 from atc_py.ir import Graph, Node
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
+from atc_py.package.schema import PackageContents
 from atc_py.passes.base import PassContext
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass

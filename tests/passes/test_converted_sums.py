@@ -14,12 +14,12 @@ from atc_py.cost.network import network_cost
 from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
+from atc_py.package.schema import PackageContents
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.fusion.merge_dequant import MergeDequantPass
-from atc_py.passes.fusion.merge_requant import MergeRequantPass
-from atc_py.passes.manager import PIPELINE, run_passes
+from atc_py.passes.fusion.merge_conversions import MergeDequantPass, MergeRequantPass
+from atc_py.passes.manager import run_passes
+from atc_py.passes.pipeline import PIPELINE
 from atc_py.target import find_soc
 from tests.passes.numbers import literal, results_of_typed, words
 
@@ -161,13 +161,13 @@ def test_fix_pipe_narrows_float32_sums(soc: str, merged: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "tail"), [(MergeDequantPass, "relu"), (MergeRequantPass, "requant")]
+    ("step", "tail"), [(MergeDequantPass, "relu"), (MergeRequantPass, "requant")]
 )
-def test_pass_reports_the_chain(row: type[Pass], tail: str) -> None:
+def test_pass_reports_the_chain(step: type[Pass], tail: str) -> None:
     graph = parse_graph(CONV.replace("TAIL", TAILS[tail]))
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
     run_passes(graph, context, disabled=frozenset({"assign-storage"}))
-    assert context.fusions.of(row.name).effective == 1
+    assert context.fusions.of(step.row.name).effective == 1
 
 
 def test_generic_device_is_as_before() -> None:
@@ -176,24 +176,24 @@ def test_generic_device_is_as_before() -> None:
         assert not any(launch[0] == "Conv2D" for launch in _launches(graph))
 
 
-@pytest.mark.parametrize("row", [MergeDequantPass, MergeRequantPass])
-def test_sums_with_two_readers_stay_apart_and_say_why(row: type[Pass]) -> None:
-    tail = TAILS["dequant" if row is MergeDequantPass else "requant"]
+@pytest.mark.parametrize("step", [MergeDequantPass, MergeRequantPass])
+def test_sums_with_two_readers_stay_apart_and_say_why(step: type[Pass]) -> None:
+    tail = TAILS["dequant" if step is MergeDequantPass else "requant"]
     text = CONV.replace("TAIL", tail).replace("output %y", "output %y\n  output %c")
     graph = parse_graph(text)
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
     run_passes(graph, context, verify=True, disabled=frozenset({"assign-storage"}))
     assert not any(launch[0] == "Conv2D" for launch in _launches(graph))
-    miss = context.fusions.of(row.name).nearest
+    miss = context.fusions.of(step.row.name).nearest
     assert miss is not None
     assert "%c is an output of the model" in miss.reason
 
 
-@pytest.mark.parametrize("row", [MergeDequantPass, MergeRequantPass])
+@pytest.mark.parametrize("step", [MergeDequantPass, MergeRequantPass])
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910B3"])
 @pytest.mark.parametrize("tail", TAILS)
-def test_merged_chain_keeps_its_numbers_bit_by_bit(row: type[Pass], soc: str, tail: str) -> None:
-    assert row in PIPELINE
+def test_merged_chain_keeps_its_numbers_bit_by_bit(step: type[Pass], soc: str, tail: str) -> None:
+    assert step.row in PIPELINE
     text = CONV.replace("TAIL", TAILS[tail])
     feeds = {
         "x": GENERATOR.integers(-128, 128, (1, 32, 8, 8), np.int8),

@@ -253,7 +253,7 @@ def test_constants_among_moved_codes_are_codes_like_them() -> None:
 
 
 def test_offsets_are_found_before_the_nodes_that_tell_them_go() -> None:
-    from atc_py.passes.manager import PIPELINE
+    from atc_py.passes.pipeline import PIPELINE
 
     names = [row.name for row in PIPELINE]
     assert names.index("apply-offset-w") < names.index("fold-quant-bias")

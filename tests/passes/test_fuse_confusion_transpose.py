@@ -67,7 +67,7 @@ def test_heads_are_split_and_joined_by_one_operator(case: str, soc: str) -> None
 @pytest.mark.parametrize("case", CASES)
 def test_matrices_stay_in_blocks_on_the_way(case: str) -> None:
     """Without it, each side of the Transpose would need a TransData."""
-    name = FuseConfusionTransposePass.name
+    name = FuseConfusionTransposePass.row.name
     counts = [
         [node.op for node in _compiled(CASES[case][0], "Ascend310P3", *off).nodes].count(
             "TransData"
@@ -93,7 +93,9 @@ def test_numbers_stay_with_one_operator(case: str, soc: str) -> None:
         for value in parse_graph(text).inputs
     }
     fused = results_of_typed(_compiled(text, soc), feeds, soc)["y"]
-    apart = results_of_typed(_compiled(text, soc, FuseConfusionTransposePass.name), feeds, soc)["y"]
+    apart = results_of_typed(_compiled(text, soc, FuseConfusionTransposePass.row.name), feeds, soc)[
+        "y"
+    ]
     assert fused.tobytes() == apart.tobytes()
 
 
@@ -119,7 +121,7 @@ def test_others_are_left_alone_and_say_why(changes: dict[str, str], reason: str)
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
     run_passes(graph, context, verify=True)
     assert "ConfusionTransposeD" not in [node.op for node in graph.nodes]
-    miss = context.fusions.of(FuseConfusionTransposePass.name).nearest
+    miss = context.fusions.of(FuseConfusionTransposePass.row.name).nearest
     assert miss is not None
     assert reason in miss.reason
 
@@ -154,7 +156,7 @@ def test_pass_reports_the_pairs() -> None:
     graph = parse_graph(SPLIT)
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
     run_passes(graph, context)
-    assert context.fusions.of(FuseConfusionTransposePass.name).effective == 1
+    assert context.fusions.of(FuseConfusionTransposePass.row.name).effective == 1
 
 
 def test_rows_say_which_families_have_the_kernel() -> None:

@@ -15,7 +15,7 @@ from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.fuse_masked_softmax import FuseMaskedSoftmaxPass
 from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
-from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
+from atc_py.passes.fusion.merge_kernels import MergeElemwisePass
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from tests.executed_lines import PACKAGE, executed, steep

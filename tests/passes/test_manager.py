@@ -1,18 +1,26 @@
 """The pass manager."""
 
+import inspect
 import re
+from unittest.mock import patch
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import sampled_from
 
 from atc_py.diag import AtcError
-from atc_py.ir import Phase
+from atc_py.ir import Phase, print_graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes import manager
-from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.base import Pass, PassContext, PassFusions
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
-from atc_py.passes.manager import PIPELINE, run_passes
+from atc_py.passes.manager import run_passes
+from atc_py.passes.pipeline import PIPELINE, PassRow
 from atc_py.target import find_soc
+from tests.passes.test_quantized_layers import TEXT as QUANTIZED
+from tests.passes.test_storage_is_cheapest import graphs
+from tests.sampling import examples
 
 CONTEXT = PassContext(find_soc("sim"), PrecisionMode.FORCE_FP16, "model.onnx")
 TEXT = """
@@ -84,7 +92,7 @@ def test_wrong_name_is_refused(name: str, code: str) -> None:
 def test_pass_that_comes_too_early_is_a_bug() -> None:
     graph = parse_graph(TEXT)
     with pytest.raises(AtcError, match=r"needs phase typed, found lowered") as caught:
-        manager._run(AssignFormatsPass(), graph, CONTEXT)
+        manager._run(AssignFormatsPass.row, graph, CONTEXT)
     assert caught.value.exit_code == 70
 
 
@@ -96,11 +104,52 @@ def test_images_are_nchw_and_transposed_ones_are_not() -> None:
     assert formats["t"] == "ND"
 
 
-@pytest.mark.parametrize("row", PIPELINE, ids=lambda row: str(row.name))
-def test_pass_lives_in_a_file_of_its_name(row: type[Pass]) -> None:
-    module = row.__module__.rsplit(".", 1)[1].replace("_", "-")
-    assert module == row.name
-    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*", row.__name__)]
-    assert "".join(words) == row.name.replace("-", "") + "pass"
-    assert row.summary.endswith(".")
-    assert row.__doc__
+def test_pass_has_the_name_and_a_file_of_its_row() -> None:
+    for row in PIPELINE:
+        module, _, name = row.place.rpartition(".")
+        words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*", name)]
+        assert "".join(words) == row.name.replace("-", "") + "pass"
+        several = module in {"fusion.merge_kernels", "fusion.merge_conversions"}
+        assert several or module.partition(".")[2].replace("_", "-") == row.name
+        assert row.summary.endswith(".")
+        assert row.load().row is row
+        assert row.load().__doc__
+
+
+def test_every_pass_has_a_row() -> None:
+    todo, classes = [Pass], set[type[Pass]]()
+    for row in PIPELINE:
+        row.load()
+    while todo:
+        fresh = set(todo.pop().__subclasses__()) - classes
+        classes |= fresh
+        todo += fresh
+    ours = {cls for cls in classes if cls.__module__.startswith("atc_py.")}
+    assert {cls for cls in ours if not inspect.isabstract(cls) and hasattr(cls, "row")} == {
+        row.load() for row in PIPELINE
+    }
+    assert {cls.__name__ for cls in ours if not hasattr(cls, "row")} == {
+        "ConversionPass",
+        "MergePass",
+        "RewritePass",
+    }
+
+
+def _compiled(text: str, soc: str) -> list[str]:
+    """The graph after every pass, and the effects of all."""
+    graph, dumps = parse_graph(text), list[str]()
+    context = PassContext(find_soc(soc), PrecisionMode.FORCE_FP16, "model.onnx")
+    runs = run_passes(graph, context, after=lambda _name, step: dumps.append(print_graph(step)))
+    records = context.fusions.passes
+    effects = [(run.name, run.changes, records.get(run.name, PassFusions())) for run in runs]
+    return [*dumps, *map(repr, effects)]
+
+
+@given(
+    sampled_from([TEXT, QUANTIZED]) | graphs(), sampled_from(["sim", "Ascend310P3", "Ascend310"])
+)
+@settings(examples(40), suppress_health_check=[HealthCheck.too_slow])
+def test_pass_without_its_anchors_would_change_nothing(text: str, soc: str) -> None:
+    skipping = _compiled(text, soc)
+    with patch.object(PassRow, "has_work", lambda _row, _graph: True):
+        assert skipping == _compiled(text, soc)

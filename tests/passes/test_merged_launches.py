@@ -9,9 +9,11 @@ from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Fusions, PassContext
-from atc_py.passes.fusion.merge_conv_elemwise import MergeConvElemwisePass
-from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
-from atc_py.passes.fusion.merge_matmul_elemwise import MergeMatmulElemwisePass
+from atc_py.passes.fusion.merge_kernels import (
+    MergeConvElemwisePass,
+    MergeElemwisePass,
+    MergeMatmulElemwisePass,
+)
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.target import find_soc

@@ -7,7 +7,8 @@ import pytest
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
-from atc_py.passes.manager import PIPELINE, run_passes
+from atc_py.passes.manager import run_passes
+from atc_py.passes.pipeline import PIPELINE
 from atc_py.target import find_soc
 
 OURS = {"fuse-softmax", "fuse-rms-norm", "fuse-masked-softmax", "fuse-swish", "fuse-hard-swish"}

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from atc_py.passes.manager import PIPELINE
+from atc_py.passes.pipeline import PIPELINE
 
 TESTS = Path(__file__).parent
-FUSION = "atc_py.passes.fusion."
 RULES = sorted(
-    row.__name__ for row in PIPELINE if row.optional and row.__module__.startswith(FUSION)
+    row.place.rpartition(".")[2]
+    for row in PIPELINE
+    if row.optional and row.place.startswith("fusion.")
 )
 
 NUMBERS = re.compile(r"numbers?_stay|keeps?_(the|its)_numbers|same_bits|same_numbers|bit_by_bit")

@@ -7,7 +7,7 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.passes.fusion.switch_file import read_switches
-from atc_py.passes.manager import PIPELINE
+from atc_py.passes.pipeline import PIPELINE
 
 OPTIONAL = {row.name for row in PIPELINE if row.optional}
 UB = {row.name for row in PIPELINE if row.ub_fusion}

@@ -12,7 +12,7 @@ from atc_py.adapters.atc.tokens import Flags
 from atc_py.diag import NOT_MODELED
 from atc_py.options.compile_options import CompileOptions, PrecisionMode
 from atc_py.options.option import parse_options
-from atc_py.passes.manager import PIPELINE
+from atc_py.passes.pipeline import PIPELINE, rows_by_name
 from atc_py.passes.precision.implementations import ATC_MODES, PRECISE
 from atc_py.pipeline.convert import convert
 from atc_py.results.conversion import Conversion
@@ -139,7 +139,7 @@ def _switched_off(flags: Flags) -> tuple[str, ...]:
         AtcError: with E10001 for an entry that is not `Name:on` or `Name:off`.
     """
     off = {row.name for row in PIPELINE if row.optional} if flags["oo_level"] == "O1" else set()
-    by_name = {name: row for row in PIPELINE for name in (row.name, *row.atc_names)}
+    by_name = rows_by_name()
     for entry in filter(None, (each.strip() for each in flags["optimization_switch"].split(";"))):
         name, _, word = (part.strip() for part in entry.rpartition(":"))
         if word not in {"on", "off"} or not name:

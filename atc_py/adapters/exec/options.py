@@ -34,7 +34,7 @@ def require_sense(keywords: Mapping[str, Any], *, device: str, max_memory: str |
 
         specifications(options.op_specs, precision.operator_list)
     if options.disable_pass:
-        from atc_py.passes.manager import find_passes
+        from atc_py.passes.pipeline import find_passes
 
         find_passes(keywords["disable_pass"])
     if options.fix is not None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from atc_py.compare.kernels.index import KernelEntry, decode_index
 from atc_py.diag import OM_CONTENT, Place
 from atc_py.kernels.kernels import INDEX
-from atc_py.package.names import KERNELS
+from atc_py.package.archive import KERNELS
 from atc_py.package.reader import OfflineModel
 from atc_py.system.structs import Result
 from atc_py.text import Text

@@ -19,10 +19,6 @@ class AlignBatchNormPass(Pass):
     after convolutions have taken in what they can. Of open dims nothing is changed.
     """
 
-    name = "align-batch-norm"
-    summary = "Reshapes data of BatchNorm that are not of rank 4."
-    optional = False
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Reshape; returns how many nodes were wrapped."""
         found = [node for node in graph.nodes if node.op == "BatchNorm" and _is_askew(node)]

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Node, Phase, SplatConst, Value
+from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Node, SplatConst, Value
 from atc_py.passes.base import Miss, Pass, PassContext
 from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
@@ -28,16 +28,11 @@ class AveragePoolsToConvPass(Pass):
     channel; what it does with a window over all of x is a reduction, and stays one.
     """
 
-    name = "average-pools-to-conv"
-    atc_names = ("AvgPoolV2FusionPass",)
-    summary = "Runs float16 average pools on the cube, with filters of ones or of 1 / area."
-    requires = Phase.TYPED
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Rewrite every pool; returns how many."""
         if not context.soc.cube_average_pools:
             return 0
-        record, count = context.fusions.of(self.name), 0
+        record, count = context.fusions.of(self.row.name), 0
         for node in [node for node in graph.nodes if node.op == "AvgPoolV2"]:
             reason = _refused(node)
             if reason:

@@ -7,10 +7,6 @@ from atc_py.passes.base import Pass, PassContext
 class BatchNormToBNInferPass(Pass):
     """BatchNorm(x, scale, offset, mean, variance) = BNInfer of the same, at inference."""
 
-    name = "batch-norm-to-bn-infer"
-    atc_names = ("BatchNormBnInferFusionPass",)
-    summary = "Turns BatchNorm with given statistics into BNInfer."
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Retype every BatchNorm; returns how many."""
         norms = [node for node in graph.nodes if node.op == "BatchNorm"]

@@ -7,9 +7,6 @@ from atc_py.passes.base import Pass, PassContext
 class EliminateDeadCodePass(Pass):
     """live = result + producers(inputs of live); all others go."""
 
-    name = "eliminate-dead-code"
-    summary = "Removes nodes whose results nothing uses."
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Remove dead nodes; returns how many."""
         live = _live_nodes(graph)

@@ -17,11 +17,6 @@ class FuseConfusionTransposePass(RewritePass):
     off and joined without leaving the blocks of matrices.
     """
 
-    name = "fuse-confusion-transpose"
-    atc_names = ("TransposeReshapeFusionPass", "ReshapeTransposeFusionPass")
-    summary = "Turns a Transpose with a Reshape before or after it into ConfusionTransposeD."
-    anchors = frozenset({"TransposeD"})
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Rewrite every match; returns how many."""
         return super().run(graph, context) if context.soc.confusion_transpose else 0

@@ -25,12 +25,6 @@ class FuseConvBatchNormPass(RewritePass):
     ATC does so for all convolutions but transposed ones of volumes.
     """
 
-    name = "fuse-conv-batch-norm"
-    atc_names = ("ConvBatchnormFusionPass", "Conv2DTransposeBatchnormFusionPass")
-    summary = "Folds BatchNorm into the filter and bias of the convolution before it."
-
-    anchors = frozenset({"BatchNorm"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the normalization back to the convolution."""
         norm = match.anchor

@@ -13,11 +13,6 @@ class FuseConvBiasPass(RewritePass):
     The bias is added to the float32 sums, so float16 results are rounded once where they were twice.
     """
 
-    name = "fuse-conv-bias"
-    atc_names = ("AABiasaddConvFusion", "TBEConvAddFusion")
-    summary = "Turns the addition of a constant per channel into the bias of the convolution."
-    anchors = frozenset({"Add"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the addition back to the convolution."""
         add = match.anchor

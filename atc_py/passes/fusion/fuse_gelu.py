@@ -18,11 +18,6 @@ class FuseGeluPass(RewritePass):
     approximate = tanh. GeluV2 computes in float32 and rounds once.
     """
 
-    name = "fuse-gelu"
-    atc_names = ("GeluONNXFusionPass", "GeluFusionPass")
-    summary = "Turns a decomposed GELU, with erf or tanh, into GeluV2."
-    anchors = frozenset({"Erf", "Tanh"})
-
     def rewrite(self, match: Match) -> None:
         """Match from Erf or Tanh: back to x, and on to the product with x and 1 / 2."""
         is_erf = match.anchor.op == "Erf"

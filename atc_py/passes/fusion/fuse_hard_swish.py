@@ -12,11 +12,6 @@ class FuseHardSwishPass(RewritePass):
     The bounded part is HardSigmoid with alpha = 1 / 6 and beta = 1 / 2, or ClipByValue of a sum.
     """
 
-    name = "fuse-hard-swish"
-    in_atc = False
-    summary = "Turns x * HardSigmoid(x), or x * Clip(x + 3, 0, 6) / 6, into HardSwish."
-    anchors = frozenset({"HardSigmoid", "ClipByValue"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the bounded part to the product."""
         gate = match.anchor

@@ -20,11 +20,6 @@ class FuseLayerNormPass(RewritePass):
     stand anywhere; gamma and beta may be missing. LayerNorm sums up in float32 and rounds once.
     """
 
-    name = "fuse-layer-norm"
-    atc_names = ("LayerNormONNXFusionPass",)
-    summary = "Turns a decomposed layer normalization into LayerNorm."
-    anchors = frozenset({"Sqrt"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the square root: back to the input, and on to the last addition."""
         root = root_of(match)

@@ -145,11 +145,6 @@ class FuseMaskedSoftmaxPass(RewritePass):
     what the fill gave where it is so low that no score comes near it: `mask_pattern` says how low.
     """
 
-    name = "fuse-masked-softmax"
-    in_atc = False
-    summary = "Turns the softmax of masked scores into ScaledMaskedSoftmax."
-    anchors = frozenset({"SoftmaxV2"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the softmax back to the scores."""
         softmax = match.anchor

@@ -15,11 +15,6 @@ class FuseMatmulBiasPass(RewritePass):
     float16 results are rounded once where they were twice.
     """
 
-    name = "fuse-matmul-bias"
-    atc_names = ("MatMulBiasAddFusionPass", "MatMulReshapeBiasAddFusionPass")
-    summary = "Turns the addition of a constant vector into the bias of the product before it."
-    anchors = frozenset({"Add"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the addition back to the product."""
         bias, product, reshape = _operands(match)

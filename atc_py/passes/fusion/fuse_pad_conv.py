@@ -14,11 +14,6 @@ class FusePadConvPass(RewritePass):
     Alike for Conv3D, with front and back before them; ATC has no rule for that one.
     """
 
-    name = "fuse-pad-conv"
-    atc_names = ("PadConv2dFusionPass", "PadDepthwiseConv2dFusionPass")
-    summary = "Turns borders of zeros into padding of the convolution after them."
-    anchors = frozenset({"PadV3D"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the Pad to the convolution."""
         pad = match.anchor

@@ -18,11 +18,6 @@ class FusePadPoolPass(RewritePass):
     with AvgPoolV2 alone.
     """
 
-    name = "fuse-pad-pool"
-    atc_names = ("Padv3dAvgpoolFusionPass",)
-    summary = "Turns borders that a pool would not see otherwise into its padding."
-    anchors = frozenset({"PadV3D"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the Pad to the pool."""
         pad = match.anchor

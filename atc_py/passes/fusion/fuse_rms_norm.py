@@ -14,11 +14,6 @@ from atc_py.text import Text
 class FuseRmsNormPass(RewritePass):
     """x / sqrt(mean(x^2) + epsilon) * gamma = RmsNorm(x, gamma), sums in float32, rounded once."""
 
-    name = "fuse-rms-norm"
-    in_atc = False
-    summary = "Turns a decomposed root mean square normalization into RmsNorm."
-    anchors = frozenset({"Sqrt"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the square root."""
         root = root_of(match)

@@ -26,11 +26,6 @@ class FuseScaleIntoWeightsPass(RewritePass):
     ATC does so with Mul after Conv2D alone, and does not check the size of factors.
     """
 
-    name = "fuse-scale-into-weights"
-    atc_names = ("AConv2dMulFusion",)
-    summary = "Multiplies a constant factor after a layer into its weights and bias."
-    anchors = frozenset({"Mul", "RealDiv"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the factor back to the layer."""
         scale = match.anchor

@@ -17,11 +17,6 @@ class FuseSoftmaxPass(RewritePass):
     subtracts no maximum stays: its exponentials overflow where those of SoftmaxV2 do not.
     """
 
-    name = "fuse-softmax"
-    in_atc = False
-    summary = "Turns a decomposed softmax into SoftmaxV2."
-    anchors = frozenset({"ReduceSumD"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the sum: back to the input, and on to the quotient."""
         axes = _one_kept_axis(match.anchor)

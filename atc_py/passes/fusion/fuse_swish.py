@@ -6,11 +6,6 @@ from atc_py.passes.fusion.matching import Match, RewritePass
 class FuseSwishPass(RewritePass):
     """x * Sigmoid(scale * x) = Swish(x; scale), in float32 and rounded once; scale may be 1."""
 
-    name = "fuse-swish"
-    in_atc = False
-    summary = "Turns x * Sigmoid(x) into Swish."
-    anchors = frozenset({"Sigmoid"})
-
     def rewrite(self, match: Match) -> None:
         """Match from Sigmoid to the product."""
         gate = match.anchor

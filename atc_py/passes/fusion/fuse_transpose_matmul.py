@@ -14,11 +14,6 @@ class FuseTransposeMatmulPass(RewritePass):
     is none of the product.
     """
 
-    name = "fuse-transpose-matmul"
-    atc_names = ("BatchMatMulFusionPass",)
-    summary = "Turns a Transpose of matrices into a flag of the product after it."
-    anchors = frozenset(_FLAGS)
-
     def rewrite(self, match: Match) -> None:
         """Match from the product to either operand."""
         product = match.anchor

@@ -11,7 +11,6 @@ Over 400 lines: a match and what it may be asked are one thing.
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -396,13 +395,7 @@ def scalar(value: Value | None) -> float | None:
 
 
 class RewritePass(Pass):
-    """A pass of one rule, tried at every node of its anchors.
-
-    Attributes:
-        anchors: operators at which the pattern is looked for.
-    """
-
-    anchors: ClassVar[frozenset[str]]
+    """A pass of one rule, tried at every node of the anchors in its row."""
 
     @abstractmethod
     def rewrite(self, match: Match) -> None:
@@ -414,10 +407,11 @@ class RewritePass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Rewrite every match; returns how many."""
-        record = context.fusions.of(self.name)
+        record = context.fusions.of(self.row.name)
+        anchors = self.row.anchors or ()
         before, gone = record.effective, set[object]()
         for node in list(graph.nodes):
-            if node.op not in self.anchors or node in gone:
+            if node.op not in anchors or node in gone:
                 continue
             match = Match(graph, context, node)
             if self._applied(match, record):

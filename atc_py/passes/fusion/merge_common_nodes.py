@@ -18,10 +18,6 @@ _SMALL = 64
 class MergeCommonNodesPass(Pass):
     """f(x; a) and f(x; a) are one node; so are two constants of a few elements that are equal."""
 
-    name = "merge-common-nodes"
-    atc_names = ("CommonSubexpressionEliminationPass",)
-    summary = "Merges nodes that do the same to the same operands."
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Merge all in one walk, producers first; returns how many nodes went."""
         first = _FirstNodes(context.controls)
@@ -43,7 +39,7 @@ class MergeCommonNodesPass(Pass):
             kept.origins = _origins(kept, others)
         gone = [node for others in twins.values() for node in others]
         graph.remove_nodes(gone)
-        context.fusions.of(self.name).applied(len(gone))
+        context.fusions.of(self.row.name).applied(len(gone))
         return len(gone)
 
 

@@ -89,6 +89,22 @@ class ConversionPass(MergePass):
         return ""
 
 
+class MergeDequantPass(ConversionPass):
+    """Convolution or product, AscendDequant or Cast, functions, AscendQuant are one launch.
+
+    A fix pipe alone narrows sums of floats, and it has one function and no AscendQuant after a
+    conversion.
+    """
+
+    conversions = frozenset({"AscendDequant", "Cast"})
+
+
+class MergeRequantPass(ConversionPass):
+    """Convolution or product and AscendRequant are one launch."""
+
+    conversions = frozenset({"AscendRequant"})
+
+
 def _goes_along(node: Node, before: Node) -> bool:
     """True if a node gives elements of known places one for one, and no others."""
     made, had = node.output.type, before.output.type

@@ -7,7 +7,7 @@ Where cube and vector unit share no buffer, the fix pipe alone works on what lea
 
 from typing import ClassVar
 
-from atc_py.ir import Engine, Graph, Node, Phase, TensorType
+from atc_py.ir import Engine, Graph, Node, TensorType
 from atc_py.passes.base import Miss, Pass, PassContext
 from atc_py.passes.fusion.matching import listed_readers, scalar
 from atc_py.target import VIEWS, Soc, Unit, find_operator
@@ -36,14 +36,12 @@ class MergePass(Pass):
         repeats: whether parts of a head's result are seen with its own dims.
     """
 
-    requires = Phase.LAID_OUT
-    ub_fusion = True
     families: ClassVar[frozenset[str]]
     repeats: ClassVar[bool] = False
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Give every chain a scope; returns how many chains there are."""
-        record = context.fusions.of(self.name)
+        record = context.fusions.of(self.row.name)
         scope = max((node.scope for node in graph.nodes), default=0)
         first = scope
         for head in graph.nodes:
@@ -130,6 +128,25 @@ class MergePass(Pass):
                         type=operand.type,
                     )
         return ""
+
+
+class MergeConvElemwisePass(MergePass):
+    """Convolution, bias and functions of each element, such as Relu, are one launch."""
+
+    families = frozenset({"conv"})
+
+
+class MergeMatmulElemwisePass(MergePass):
+    """Matrix product, bias and functions of each element are one launch."""
+
+    families = frozenset({"matmul"})
+    repeats = True
+
+
+class MergeElemwisePass(MergePass):
+    """Functions of each element that follow one another are one launch."""
+
+    families = ELEMENTWISE
 
 
 def _is_function(node: Node) -> bool:

@@ -12,10 +12,6 @@ class MergeReshapesPass(RewritePass):
     others read them.
     """
 
-    name = "merge-reshapes"
-    summary = "Turns views of views into one, and removes those that change nothing."
-    anchors = VIEWS
-
     def rewrite(self, match: Match) -> None:
         """Match from a view to what it shows of the first one."""
         view = match.anchor

@@ -12,10 +12,6 @@ class MergeTransposesPass(RewritePass):
     A Transpose that moves axes of one element alone is a Reshape: no element moves.
     """
 
-    name = "merge-transposes"
-    summary = "Turns Transposes that follow one another into one, a Reshape, or nothing."
-    anchors = frozenset({"TransposeD"})
-
     def rewrite(self, match: Match) -> None:
         """Match from the last Transpose."""
         last = match.anchor

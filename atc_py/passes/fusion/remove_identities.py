@@ -8,12 +8,6 @@ from atc_py.text import Text, all_of
 class RemoveIdentitiesPass(RewritePass):
     """Removal of identities: ConcatD of one operand, ExpandD, slices and Pads of all."""
 
-    name = "remove-identities"
-    summary = (
-        "Removes ConcatD, ExpandD, PadV3D, SplitVD, StridedSliceD and TileD that change nothing."
-    )
-    anchors = frozenset({"ConcatD", "ExpandD", "PadV3D", "SplitVD", "StridedSliceD", "TileD"})
-
     def rewrite(self, match: Match) -> None:
         """Remove anchors that keep dims and elements, and slices that reach all forward."""
         node = match.anchor

@@ -13,10 +13,6 @@ class RewriteDepthwiseConvPass(Pass):
     allows.
     """
 
-    name = "rewrite-depthwise-conv"
-    atc_names = ("GroupConv2DFusionPass",)
-    summary = "Turns Conv2D with one group per input channel into DepthwiseConv2D."
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Rewrite every match; returns how many."""
         matches = [node for node in graph.nodes if _is_depthwise(node)]

@@ -30,10 +30,6 @@ class SplitGroupedConvPass(Pass):
     its groups in one launch, as that of CANN does, keep the node.
     """
 
-    name = "split-grouped-conv"
-    summary = "Splits convolutions by groups, on `sim` alone: kernels of CANN take them at once."
-    optional = False
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Split every grouped convolution; returns how many."""
         if context.soc.storage.grouped_conv:

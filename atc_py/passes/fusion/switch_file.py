@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from atc_py.diag import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED, Diagnostic, Place, Sink
-from atc_py.passes.base import Pass
+from atc_py.diag import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED, Place, Sink
 from atc_py.passes.fusion.atc_rules import ALWAYS_ON, KNOWN, LEFT_ON_BY_ALL
+from atc_py.passes.pipeline import PassRow, Switches
 from atc_py.system.input_files import read_text
 from atc_py.text import Text
 
@@ -25,18 +23,6 @@ _ALL = "ALL"
 _WORDS = {"on": True, "off": False}
 _MOST_BYTES = 1 << 20
 """A switch file names passes, of which there are some dozens."""
-
-
-class Switches(msgspec.Struct, frozen=True):
-    """The contents of a switch file.
-
-    Attributes:
-        disabled: our names of the passes that do not run.
-        warnings: names that switch nothing, each with its reason.
-    """
-
-    disabled: frozenset[str] = frozenset()
-    warnings: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +35,7 @@ class _Entry:
     place: Place = field(compare=False)
 
 
-def read_switches(path: Path, passes: Sequence[type[Pass]]) -> Switches:
+def read_switches(path: Path, passes: Sequence[PassRow]) -> Switches:
     """The switches in the file at `path`, of `passes`.
 
     Raises:
@@ -130,8 +116,8 @@ def _entry(name: str, word: object, section: str, place: Place, sink: Sink) -> I
         yield _Entry(name, found, section, place)
 
 
-def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switches:
-    by_name: dict[str, list[type[Pass]]] = {}
+def _switched(entries: Iterable[_Entry], passes: Sequence[PassRow]) -> Switches:
+    by_name: dict[str, list[PassRow]] = {}
     for row in passes:
         for name in (row.name, *row.atc_names):
             by_name.setdefault(name, []).append(row)
@@ -151,14 +137,14 @@ def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switch
     return Switches(frozenset(off), tuple(warnings))
 
 
-def _is_reached(row: type[Pass], entry: _Entry) -> bool:
+def _is_reached(row: PassRow, entry: _Entry) -> bool:
     """True if "ALL" reaches a pass; lines know no sections, and on reaches every pass."""
     if entry.section and row.ub_fusion is not (entry.section == _UB):
         return False
     return row.optional and (entry.is_on or LEFT_ON_BY_ALL.isdisjoint(row.atc_names))
 
 
-def _problem(entry: _Entry, rows: Sequence[type[Pass]]) -> Text:
+def _problem(entry: _Entry, rows: Sequence[PassRow]) -> Text:
     """The reason why an entry switches nothing, or nothing."""
     if not rows:
         known = entry.name == _ALL or entry.name in KNOWN

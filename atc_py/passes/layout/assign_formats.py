@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from atc_py.ir import Graph, Node, Phase, Value
+from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Unit, find_operator
 from atc_py.target.stored_nodes import IMAGE_RANK, VOLUME_RANK
@@ -19,12 +19,6 @@ class AssignFormatsPass(Pass):
     arithmetic, concatenation) NCHW too, in both directions, until nothing changes. NCDHW spreads
     alike over values of rank 5. All other values are ND.
     """
-
-    name = "assign-formats"
-    summary = "Marks images NCHW, volumes NCDHW and everything else ND."
-    optional = False
-    requires = Phase.TYPED
-    ensures = Phase.LAID_OUT
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Mark values; returns how many are images or volumes."""

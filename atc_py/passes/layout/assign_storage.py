@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from atc_py.ir import Engine, Graph, Node, Phase, Value
+from atc_py.ir import Engine, Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.merge_kernels import ELEMENTWISE
 from atc_py.passes.layout.cut import SINK, SOURCE, Edge, cheapest_side
@@ -34,10 +34,6 @@ class AssignStoragePass(Pass):
     that move it. For one storage against rows that is a cut of the hypergraph whose edges are
     values, and the cheapest one is found; of equal ones, the one with fewest blocks.
     """
-
-    name = "assign-storage"
-    summary = "Stores images and matrices in blocks around the operators that want them so."
-    requires = Phase.LAID_OUT
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Choose; returns how many values are stored in blocks."""

@@ -1,6 +1,6 @@
 """TransData is inserted where a node does not take a value as it is stored."""
 
-from atc_py.ir import AttrValue, Engine, Graph, Phase, Return, Value
+from atc_py.ir import AttrValue, Engine, Graph, Return, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Soc
 from atc_py.target.storage_choices import ROWS, select_storages
@@ -16,11 +16,6 @@ class InsertTransDataPass(Pass):
     them, with rows between, unless the SoC's TransData converts an image to a filter at once; where
     the bytes are the same either way, none.
     """
-
-    name = "insert-trans-data"
-    summary = "Converts values between storage formats where neighbors disagree."
-    optional = False
-    requires = Phase.LAID_OUT
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Insert; returns how many nodes were made."""

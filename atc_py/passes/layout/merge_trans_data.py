@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from atc_py.ir import Graph, Node, Phase, Value
+from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 
 
@@ -11,11 +11,6 @@ class MergeTransDataPass(Pass):
 
     Those that nobody reads any more go as well.
     """
-
-    name = "merge-trans-data"
-    atc_names = ("SameTransdataBreadthFusionPass", "TransOpBreadthFusionPass")
-    summary = "Removes conversions of storage that cancel, and makes equal ones one."
-    requires = Phase.LAID_OUT
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Merge; returns how many nodes went."""

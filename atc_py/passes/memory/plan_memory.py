@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from atc_py.ir import Graph, MemoryPlan, Phase, size_in_arena
+from atc_py.ir import Graph, MemoryPlan, size_in_arena
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.memory.arena_packing import Packing, Span, pack, widest
 from atc_py.passes.memory.liveness import Block, Tenancy, live_ranges, merged
@@ -14,12 +14,6 @@ class PlanMemoryPass(Pass):
     Inputs and outputs of the model are in buffers of the caller, constants among the weights,
     and what only the run can size outside of the plan.
     """
-
-    name = "plan-memory"
-    summary = "Gives every value a place in memory; values share it when they do not meet."
-    optional = False
-    requires = Phase.LAID_OUT
-    ensures = Phase.PLACED
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Plan; returns how many values are in the arena."""

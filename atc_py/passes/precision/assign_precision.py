@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from atc_py.diag import Code, Sink
-from atc_py.ir import Graph, Node, Phase, Value
+from atc_py.ir import Graph, Node, Value
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.columns import (
@@ -95,11 +95,6 @@ class AssignPrecisionPass(Pass):
     Nodes that launch no kernel take what their input has. Graph inputs and outputs keep their
     dtypes unless the user names others. Every choice and every Cast is put on record.
     """
-
-    name = "assign-precision"
-    summary = "Chooses dtypes and engine of every node and inserts casts."
-    optional = False
-    ensures = Phase.TYPED
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Type every node; returns the number of casts inserted."""

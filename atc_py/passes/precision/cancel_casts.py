@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from atc_py.ir import Graph, Node, Phase, Value
+from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.tensor.dtypes import DType
 
@@ -22,11 +22,6 @@ class CancelCastsPass(Pass):
     A Cast of the model meets the dtype that a kernel takes anyway. The other way round, float32 to
     float16 and back, the pair rounds, and stays.
     """
-
-    name = "cancel-casts"
-    summary = "Removes casts that change nothing."
-    optional = False
-    requires = Phase.TYPED
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Remove all of them; returns how many casts went."""

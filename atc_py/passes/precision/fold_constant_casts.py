@@ -1,7 +1,7 @@
 """Casts of constants become constants of the other dtype."""
 
 from atc_py.diag import INFINITY_CLIPPED
-from atc_py.ir import CastConst, Graph, Node, Phase
+from atc_py.ir import CastConst, Graph, Node
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.weight_clip import clipped_infinities, is_clipped
 from atc_py.text import COLON
@@ -14,10 +14,6 @@ class FoldConstantCastsPass(Pass):
     others: a bound beyond the dtype's range bounds nothing. What becomes of infinities is reported.
     Casts of floats to integers are left to the device, which has its own results beyond their range.
     """
-
-    name = "fold-constant-casts"
-    summary = "Turns casts of constants into constants."
-    requires = Phase.TYPED
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Fold every match; returns how many."""

@@ -44,10 +44,6 @@ class ApplyOffsetWPass(Pass):
     bits, are taken for such.
     """
 
-    name = "apply-offset-w"
-    summary = "Moves offsets of weights from AscendDequant to the layer whose weights they are of."
-    optional = False
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Move the offsets of every AscendDequant; returns how many had some."""
         changes = 0

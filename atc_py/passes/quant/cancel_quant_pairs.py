@@ -20,9 +20,6 @@ class CancelQuantPairsPass(Pass):
     AscendAntiQuant(AscendQuant(x)), rounds x and stays.
     """
 
-    name = "cancel-quant-pairs"
-    summary = "Removes AscendQuant after AscendAntiQuant where the two give back what was there."
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Cancel every match; returns how many."""
         single = context.soc.quant_float32

@@ -29,14 +29,6 @@ class Float16QuantScalesPass(Pass):
     Files carry the whole factor: CANN reads scale alone and sets sqrt_mode itself.
     """
 
-    name = "float16-quant-scales"
-    atc_names = ("V100NotRequantFusionPass",)
-    summary = (
-        "Takes roots of scales that float16 does not hold, and turns 64-bit scale words into "
-        "float16 factors where the SoC needs it."
-    )
-    optional = False
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Rewrite every node that needs it; returns how many."""
         soc, changes, sink = context.soc, 0, Sink()

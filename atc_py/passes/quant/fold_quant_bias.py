@@ -76,10 +76,6 @@ class FoldQuantBiasPass(Pass):
     ATC's host operator QuantBiasOptimization has these operands; its formula is not published.
     """
 
-    name = "fold-quant-bias"
-    summary = "Takes the offset of quantized data, times the sum of the weights, off the bias."
-    optional = False
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Fold the offset into every layer that needs it; returns how many."""
         if context.quant_bias is QuantBias.FOLDED:

@@ -17,10 +17,6 @@ class FoldQuantScalePass(Pass):
     CANN's way on SoCs without a unit that requantizes.
     """
 
-    name = "fold-quant-scale"
-    atc_names = ("V100RequantFusionPass",)
-    summary = "Moves the scale of AscendQuant into AscendDequant where the SoC cannot requantize."
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Fold the scale of every group; returns how many."""
         rules = context.soc.quant_rules

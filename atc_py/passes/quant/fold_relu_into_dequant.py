@@ -13,9 +13,6 @@ class FoldReluIntoDequantPass(Pass):
     slope of nearly 0 counts as Relu where CANN's passes take it for one.
     """
 
-    name = "fold-relu-into-dequant"
-    summary = "Turns Relu after AscendDequant into its relu_flag."
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Fold every match; returns how many."""
         folded, flat = [], context.soc.quant_rules.flat_slope

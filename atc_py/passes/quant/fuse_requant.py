@@ -37,10 +37,6 @@ class FuseRequantPass(Pass):
     one node, a Concat joins int8. LeakyRelu stays, and the scale goes into the factors before it.
     """
 
-    name = "fuse-requant"
-    atc_names = ("V200RequantFusionPass",)
-    summary = "Turns AscendDequant, Relu and AscendQuant into AscendRequant where the SoC has it."
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Fuse every chain; returns how many."""
         rules = context.soc.quant_rules

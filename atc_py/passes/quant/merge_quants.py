@@ -10,9 +10,6 @@ Key = tuple[Value | None, tuple[AttrValue | None, ...]]
 class MergeQuantsPass(Pass):
     """AscendQuant(x; a) = AscendQuant(x; b) where a = b, defaults included: one node for both."""
 
-    name = "merge-quants"
-    summary = "Merges AscendQuant nodes that quantize one value alike."
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Merge all that are equal; returns how many went."""
         first: dict[Key, Node] = {}

@@ -35,17 +35,6 @@ class RollBackQuantPass(Pass):
     QuantWeightRollBack and QuantBiasRollBack with these operands; their formulas are not published.
     """
 
-    name = "roll-back-quant"
-    atc_names = (
-        "Conv2DQuantProcessFusionPass",
-        "GroupConv2DQuantProcessFusionPass",
-        "DWConv2DQuantProcessFusionPass",
-        "Conv2DTDQuantProcessFusionPass",
-        "DeConvQuantProcessFusionPass",
-    )
-    summary = "Takes int8 convolutions of few input channels back to float16 where the SoC does."
-    optional = False
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Take every such layer back; returns how many."""
         limit = context.soc.quant_rules.roll_back

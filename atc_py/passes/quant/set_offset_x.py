@@ -27,10 +27,6 @@ class SetOffsetXPass(Pass):
     passes are followed: they cast it to int8.
     """
 
-    name = "set-offset-x"
-    summary = "Lets convolutions of quantized data pad with the number that stands for 0."
-    optional = False
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Set offset_x where it is not 0; returns how often."""
         rules = context.soc.quant_rules

@@ -13,10 +13,6 @@ class SetRoundModePass(Pass):
     on every SoC. `check` tells of the attribute.
     """
 
-    name = "set-round-mode"
-    summary = "Lets AscendQuant round ties to even where the SoC's kernel ignores round_mode."
-    optional = False
-
     def run(self, graph: Graph, context: PassContext) -> int:
         """Set the mode where another is not obeyed; returns how often."""
         obeyed = context.soc.quant_rules.obeys_round_mode

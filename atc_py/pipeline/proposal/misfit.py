@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import BAD_INPUT_SHAPE, BAD_MODEL, BAD_NODE, AtcError, AtcFault, Diagnostic
+from atc_py.diag import BAD_INPUT_SHAPE, BAD_MODEL, BAD_NODE, AtcFault, Diagnostic
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import OpenDim
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
@@ -39,23 +38,6 @@ class Misfit(msgspec.Struct, frozen=True):
 
     diagnostic: Diagnostic
     known: Judgment
-
-
-@contextmanager
-def misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> Iterator[None]:
-    """Replace the error that the block raises if the user's dims are its reason.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE, or what the block raises.
-    """
-    try:
-        yield
-    except AtcError as error:
-        faults = [each for each in error.diagnostics if each.code in _CONTRADICTIONS]
-        found = find_misfit(file, shapes, judge, faults[0]) if faults and shapes else None
-        if found is None:
-            raise
-        raise AtcError(found.diagnostic) from error
 
 
 def find_misfit(

@@ -3,7 +3,7 @@
 from atc_py.check.findings import Standing
 from atc_py.options.fix_rules import bind_options
 from atc_py.report.check.words import LEVELS
-from atc_py.report.profile.text import format_time
+from atc_py.report.tables import format_time
 from atc_py.results.fixing import Difference, Fixing, Rewrite, TargetError
 from atc_py.text import SEMICOLON, Text, plural, verbatim
 

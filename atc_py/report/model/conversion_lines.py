@@ -2,8 +2,7 @@
 
 from atc_py.check.findings import Standing
 from atc_py.report.escape import clipped
-from atc_py.report.profile.text import format_time
-from atc_py.report.tables import Table, format_bytes
+from atc_py.report.tables import Table, format_bytes, format_time
 from atc_py.results.conversion import Conversion, Export
 from atc_py.text import COMMA, SEMICOLON, Text, plural
 

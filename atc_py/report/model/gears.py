@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.options.gears import Gears, format_gear
-from atc_py.package.gears_schema import shape_data_of
+from atc_py.package.schema import shape_data_of
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.conversion import GearFacts
 from atc_py.results.memory_facts import MemoryFacts, memory_facts

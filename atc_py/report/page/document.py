@@ -24,8 +24,8 @@ from atc_py.report.page.precision import precision_json
 from atc_py.report.page.verdict import outputs_json
 from atc_py.report.page.wins import Win, biggest_wins, fusions_json
 from atc_py.report.page.words import diagnostic_json, in_both, name_text, table_json
-from atc_py.report.profile.text import bound_text, calibration_tables, format_time
-from atc_py.report.tables import Table
+from atc_py.report.profile.text import bound_text, calibration_tables
+from atc_py.report.tables import Table, format_time
 from atc_py.results.profile import Profile, SocProfile
 from atc_py.results.summary import ModelSummary
 from atc_py.target import Soc

@@ -10,7 +10,7 @@ from atc_py.cost.network import KernelCost, NetworkCost, TimeRange
 from atc_py.options.gears import format_gear
 from atc_py.report.model.gears import gear_shapes_text
 from atc_py.report.model.semantics import newer_rows, semantics_tables
-from atc_py.report.tables import Table, format_bytes
+from atc_py.report.tables import Table, format_bytes, format_time
 from atc_py.text import COMMA, Text
 from atc_py.text.language import language, spoken
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Kernels that the table lists; JSON, CSV and HTML have all."""
 
-_MILLI, _MICRO = 1e-3, 1e-6
 _NAME = 48
 _LEAST = 0.005
 """Least share that is listed; a smaller one would show as 0 %."""
@@ -35,15 +34,6 @@ PIPE_NAMES = {
     "mte3": "out of the core (MTE3)",
     "fixp": "L0C out (FIXP)",
 }
-
-
-def format_time(seconds: float) -> str:
-    """`4.25 ms` or `12.3 µs`: a time with the unit that keeps it readable."""
-    if seconds >= 1:
-        return f"{seconds:.2f} s"
-    if seconds >= _MILLI:
-        return f"{seconds / _MILLI:.2f} ms"
-    return f"{seconds / _MICRO:.1f} µs"
 
 
 def time_text(span: TimeRange) -> str:

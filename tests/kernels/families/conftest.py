@@ -13,8 +13,8 @@ from atc_py.compare.kernels.toolchain import Compiler, find_compiler
 from atc_py.compare.kernels.verify import KernelVerdict, verify_kernels
 from atc_py.ir import Graph
 from atc_py.kernels.kernels import emit_kernels
-from atc_py.package.contents import PackageContents
 from atc_py.package.reader import open_model
+from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc

@@ -37,9 +37,9 @@ def onnx_to_json(model: Path, options: CompileOptions | None = None) -> str:
     if options is None:
         return json_text(onnx_graph_json(model))
     from atc_py.ir import Engine
-    from atc_py.package.contents import PackageContents
+    from atc_py.package.archive import weight_member
     from atc_py.package.describe import describe
-    from atc_py.package.names import weight_member
+    from atc_py.package.schema import PackageContents
     from atc_py.pipeline.lowered import lowered_graph
 
     graph = lowered_graph(model, options)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from zipfile import ZipFile
 
-from atc_py.package.names import KERNELS, MODEL, WEIGHTS
+from atc_py.package.archive import KERNELS, MODEL, WEIGHTS
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE
-from atc_py.package.stored import stored_nbytes
+from atc_py.package.stored_types import stored_nbytes
 
 _WEIGHTS, _KERNELS = WEIGHTS.rstrip("/"), KERNELS.rstrip("/")
 
