@@ -118,7 +118,7 @@ def quantize_model(  # noqa: PLR0913  (keywords, each of them an option)
         >>> done.output.stem, done.layers
         ('ascend', 1)
     """
-    from atc_py.options.quantize_options import RewriteOptions
+    from atc_py.options.command_options import RewriteOptions
     from atc_py.pipeline.quantize import rewrite_quantized
 
     options = parse_options(
@@ -215,7 +215,7 @@ def fix_model(
         'rewrite'
     """
     from atc_py.compare.proof.fix_file import fix_file
-    from atc_py.options.fix_options import FixOptions
+    from atc_py.options.command_options import FixOptions
 
     reject_unknown("fix_model", keywords, FixKeywords)
     options = parse_options(

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from atc_py.report.check.json_document import check_json_schema
-from atc_py.report.exec.json_document import program_json_schema
+from atc_py.report.exec.tables import program_json_schema
 from atc_py.report.model.onnx_file import onnx_json_schema
 from atc_py.report.quantizing.document import quantization_json_schema
 

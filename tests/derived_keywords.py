@@ -7,9 +7,8 @@ from typing import get_origin
 
 import msgspec
 
-from atc_py.options.compare_options import NOT_COMPARED, PlanOptions, SearchOptions
+from atc_py.options.command_options import NOT_COMPARED, FixOptions, PlanOptions, SearchOptions
 from atc_py.options.compile_options import CheckOptions, CompileOptions
-from atc_py.options.fix_options import FixOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.option import Option, OptionField, keywords_of, options_in
 from atc_py.quantizing.options import QuantizeOptions

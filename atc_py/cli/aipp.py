@@ -56,10 +56,10 @@ def aipp(  # noqa: PLR0913  (one parameter an option)
     PICTURE is an image file, or .npy with uint8 [height, width, 3]. The steps are computed by the
     simulated device.
     """
+    from atc_py.options.input_shapes import parse_size
     from atc_py.options.output_paths import output_file
-    from atc_py.options.picture_sizes import parse_size
     from atc_py.pipeline.running.aipp_preview import PreviewOptions, preview
-    from atc_py.report.model.aipp_previews import preview_tables
+    from atc_py.report.model.offline_model import preview_tables
 
     options = PreviewOptions(
         size=None if size is None else parse_size(size),

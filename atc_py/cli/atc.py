@@ -33,7 +33,6 @@ def atc(context: click.Context, words: tuple[str, ...]) -> None:
 
     Exit status: 0 done, 255 failed, as with atc; 130 interrupted (Ctrl-C), 143 terminated.
     """
-    from atc_py.adapters.atc.console import Console
     from atc_py.report.escape import clipped
 
     def say(line: str) -> None:

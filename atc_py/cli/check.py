@@ -1,7 +1,6 @@
 """`atc-py check`: check models against the operator specifications."""
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,13 @@ import click
 
 from atc_py.check.findings import CheckReport, Standing
 from atc_py.cli import options
-from atc_py.cli.console import print_bytes, print_line, print_tables, progress
+from atc_py.cli.console import print_blocks, print_bytes, progress, say
 from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.report.check.document import CheckDocument
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import same_path
 from atc_py.text import Text
-from atc_py.text.language import spoken
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
@@ -82,11 +80,11 @@ def check(  # noqa: PLR0913  (one parameter an option)
     was called wrongly, 3 a file cannot be read or written; with several models, the worst.
     """
     import_numpy()
-    from atc_py.check.findings import Standing
     from atc_py.options.model_paths import model_paths
     from atc_py.report.check.baseline import read_baseline
     from atc_py.report.check.formats import exit_status
     from atc_py.report.check.json_document import check_document
+    from atc_py.report.check.text import check_blocks, verdict_lines
 
     form = options.report_format(form, as_json=as_json)
     paths = model_paths(models)
@@ -98,20 +96,10 @@ def check(  # noqa: PLR0913  (one parameter an option)
     rendered = partial(_rendered, form, document, limit, found, file_graphs)
     _write(document, files, partial(rendered, verbose=verbose))
     if "--output" in files and not as_json:
-        from atc_py.report.check.text import verdict_lines
-        from atc_py.report.escape import visible
-
-        where = visible(spoken(Text("report: {path}", path=files["--output"])))
-        for line in [*verdict_lines(document), where]:
-            print_line(line)
+        print_blocks(verdict_lines(document))
+        say(Text("report: {path}", path=files["--output"]))
     elif form == "text":
-        from atc_py.report.check.text import check_blocks
-
-        for block in check_blocks(document, verbose=verbose):
-            if isinstance(block, str):
-                print_line(block)
-            else:
-                print_tables([block])
+        print_blocks(check_blocks(document, verbose=verbose))
     else:
         print_bytes(rendered().encode("utf-8"))
     context.exit(exit_status(document, limit))
@@ -131,7 +119,6 @@ def _checked(
 
 
 def _files(output: str | None, check_report: str | None, models: list[Path]) -> dict[str, Path]:
-    """The files to write, by option."""
     from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 
@@ -168,17 +155,9 @@ def _rendered(
 
 
 def _write(document: CheckDocument, files: dict[str, Path], rendered: Callable[[], str]) -> None:
-    if not files:
-        return
     from atc_py.report.check.atc_lines import check_atc
-    from atc_py.system.atomic_files import atomic_write
+    from atc_py.system.atomic_files import write_files
 
-    texts = {}
-    if "--output" in files:
-        texts["--output"] = rendered()
-    if "--check-report" in files:
-        texts["--check-report"] = check_atc(document)
-    with ExitStack() as stack:
-        for option, text in texts.items():
-            file = stack.enter_context(atomic_write(files[option]))
-            file.write(text.encode("utf-8"))
+    texts: dict[str, Callable[[], str]] = {"--output": rendered}
+    texts["--check-report"] = partial(check_atc, document)
+    write_files({path: texts[option]() for option, path in files.items()})

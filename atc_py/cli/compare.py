@@ -11,8 +11,8 @@ from atc_py.cli.console import (
     print_blocks,
     print_bytes,
     print_diagnostics,
-    print_line,
     progress,
+    say,
 )
 from atc_py.cli.gear_options import compared_gears
 from atc_py.diag import Diagnostic, ExitCode
@@ -21,7 +21,6 @@ from atc_py.options.gears import Gears
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.text import Text
-from atc_py.text.language import spoken
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "csv", "html")
@@ -77,13 +76,12 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     --suggest found no nodes that reach the target.
     """
     import atc_py
+    from atc_py.cli.comparing_gears import compare_each_gear
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
 
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = comparing_options.report_and_suggestion(model, output, suggest)
     if gears is not None:
-        from atc_py.cli.comparing_gears import compare_each_gear
-
         context.exit(compare_each_gear(model, gears, (form, path), least, keep, settings))
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
@@ -96,14 +94,9 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     text = _rendered(form, done, findings, compiled)
     _report(done, text, form, path, as_json=as_json, verbose=verbose)
     if not as_json:
-        _close(written if form == "text" or path is not None else "", (*done.warnings, *findings))
+        print_blocks([written] if written and (form == "text" or path is not None) else [])
+        print_diagnostics((*done.warnings, *findings), as_json=False)
     context.exit(findings[0].code.exit if findings else ExitCode.DONE)
-
-
-def _close(line: str, findings: Iterable[Diagnostic]) -> None:
-    if line:
-        print_line(line)
-    print_diagnostics(findings, as_json=False)
 
 
 def _rendered(
@@ -112,15 +105,12 @@ def _rendered(
     findings: Iterable[Diagnostic],
     compiled: list[CompiledModel] | None,
 ) -> str:
-    """The report in the form of that name; the page draws both graphs."""
-    from atc_py.pipeline.file_graph import compiled_file_graph
+    from atc_py.pipeline.onnx_facts import compiled_file_graph
     from atc_py.report.layers.formats import render_layers
 
-    if not compiled:
-        return render_layers(form, done, findings)
-    return render_layers(
-        form, done, findings, compiled_file_graph(done.model, compiled[0]), compiled[0]
-    )
+    own = compiled[0] if compiled else None
+    file_graph = None if own is None else compiled_file_graph(done.model, own)
+    return render_layers(form, done, findings, file_graph, own)
 
 
 def _report(
@@ -133,22 +123,16 @@ def _report(
     verbose: bool,
 ) -> None:
     """Print the report, or write it and print its first lines; as JSON it is printed in any case."""
-    from atc_py.report.layers.text import layer_blocks
+    from atc_py.report.layers.text import layer_blocks, layer_lines
+    from atc_py.system.atomic_files import write_files
 
     if path is not None:
-        comparing_options.write_text(text, path)
+        write_files({path: text})
     if path is not None and not as_json:
-        _print_lines(done, path)
+        lines = layer_lines(done)
+        print_blocks(lines[: lines.index("")])
+        say(Text("report: {path}", path=path))
     elif form != "text":
         print_bytes(text.encode("utf-8"))
     else:
         print_blocks(layer_blocks(done, whole=verbose))
-
-
-def _print_lines(done: LayerComparison, path: Path) -> None:
-    from atc_py.report.escape import visible
-    from atc_py.report.layers.text import layer_lines
-
-    lines = layer_lines(done)
-    for line in [*lines[: lines.index("")], visible(spoken(Text("report: {path}", path=path)))]:
-        print_line(line)

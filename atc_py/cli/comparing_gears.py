@@ -1,18 +1,16 @@
 """`atc-py compare` with lists of gears: one report with the comparison of each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from atc_py.cli.comparing_options import write_text
-from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
-from atc_py.compare.gears import GearComparisons
+from atc_py.cli.console import print_blocks, print_diagnostics, print_report, progress, say
+from atc_py.compare.gears import GearComparisons, compare_gears
 from atc_py.diag import Diagnostic, ExitCode
 from atc_py.options.gears import Gears
 from atc_py.text import Text
-from atc_py.text.language import spoken
 
 _FORMATS = ("text", "json", "html")
 _SEARCHING = ("suggest_trials", "suggest_samples", "jobs")
@@ -35,12 +33,7 @@ def compare_each_gear(
         least: least figures of every output.
         keep: file for a suggestion, which gears do not have.
         settings: as `compare_model` takes them.
-
-    Raises:
-        click.UsageError: a format or --suggest that gears do not have.
-        AtcError: as `compare_gears` does.
     """
-    from atc_py.compare.gears import compare_gears
     from atc_py.compare.targets import missed_targets
 
     form, path = report
@@ -65,34 +58,25 @@ def compare_each_gear(
 
 
 def _report(text: str, form: str, path: Path | None, done: GearComparisons) -> None:
+    from atc_py.report.layers.formats import gear_title
+    from atc_py.system.atomic_files import write_files
+
     if path is not None:
-        write_text(text, path)
-    if form == "json" or (form == "html" and path is None):
-        print_bytes(text.encode("utf-8"))
-    elif path is None:
-        for line in text.splitlines():
-            print_line(line)
+        write_files({path: text})
+    if path is None or form == "json":
+        print_report(text, form)
     elif form == "html":
-        for line in _lines(done, path):
-            print_line(line)
+        print_blocks(map(gear_title, done.gears))
+        say(Text("report: {path}", path=path))
 
 
 def _rendered(
     form: str, model: Path, done: GearComparisons, findings: list[tuple[Diagnostic, ...]]
 ) -> str:
-    from atc_py.report.layers.gears import gears_document, gears_html, gears_text
+    from atc_py.report.layers.formats import gears_document, gears_html, gears_text
 
     if form == "text":
         return gears_text(done.gears)
     if form == "json":
         return gears_document(done.gears, findings, done.left_out)
     return gears_html(model, done.gears, findings, done.left_out)
-
-
-def _lines(done: GearComparisons, path: Path) -> Iterator[str]:
-    from atc_py.report.escape import visible
-    from atc_py.report.layers.gears import gear_title
-
-    for each in done.gears:
-        yield gear_title(each)
-    yield visible(spoken(Text("report: {path}", path=path)))

@@ -1,16 +1,66 @@
-"""Options of a comparison that `compare` and `report` share, and the file of a suggestion."""
+"""Options of comparisons, samples among them, that commands share; the file of a suggestion."""
 
+import re
 from pathlib import Path
 
 import click
 
 from atc_py.cli.options import option_set, options_of
-from atc_py.cli.sample_option import SAMPLES
-from atc_py.options.compare_options import SearchOptions
+from atc_py.options.command_options import SearchOptions
+from atc_py.options.option import MOST_JOBS, MOST_RANDOM
+from atc_py.report.escape import clipped, visible
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.system.path_facts import exists
 from atc_py.text import Text
 from atc_py.text.language import spoken
+
+JOBS = click.IntRange(1, MOST_JOBS)
+"""Numbers of processes."""
+
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+
+
+def _chosen(
+    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+) -> int | tuple[str, ...]:
+    """A number of random samples, or the files of samples."""
+    if not given:
+        return 1
+    numbers = [text for text in given if _NUMBER.fullmatch(text)]
+    if not numbers:
+        return given
+    if len(given) > 1:
+        raise click.UsageError("--samples is a number of random samples or files, not both")
+    return number_of_samples("--samples", numbers[0])
+
+
+def number_of_samples(option: str, text: str) -> int:
+    """A number of random samples.
+
+    Raises:
+        click.UsageError: the number is not from 1 to MOST_RANDOM.
+    """
+    digits = text.lstrip("+-0")
+    short = digits and len(digits) <= len(str(MOST_RANDOM))  # int refuses thousands of digits
+    count = int(digits) if short and not text.startswith("-") else 0
+    if not 1 <= count <= MOST_RANDOM:
+        raise click.UsageError(
+            Text(
+                "{option} must be from 1 to {most_random}, found {text}",
+                option=option,
+                most_random=MOST_RANDOM,
+                text=clipped(text),
+            )
+        )
+    return count
+
+
+SAMPLES = click.option(
+    "--samples", multiple=True, callback=_chosen, metavar="N|[NAME=]PATH",
+    help="Number of runs, each with different random data, 1 by default; or the samples: a folder with "
+    "a .npy, .npz, .pb or raw file for each, or an .npz or .npy file with the samples along the first "
+    "axis. May be repeated, for each input.",
+)  # fmt: skip
 
 _FILE = click.Path(path_type=Path)
 
@@ -84,28 +134,15 @@ def report_and_suggestion(
 
 def suggestion_line(done: LayerComparison, keep: Path | None) -> str:
     """Write the suggestion and return a line about it; empty if none was requested."""
-    from atc_py.report.escape import visible
+    from atc_py.system.atomic_files import write_files
 
     if keep is None:
         return ""
-    if not _write_suggestion(done, keep):
+    if done.suggestion is not None and done.suggestion.kept:
+        write_files({keep: done.suggestion.text})
+        text = Text("written: {keep}; convert with --keep-dtype {keep}", keep=keep)
+    elif exists(keep):
+        text = Text("no file written; the existing {keep} is unchanged", keep=keep)
+    else:
         text = Text("no file written")
-        if exists(keep):
-            text = Text("no file written; the existing {keep} is unchanged", keep=keep)
-        return visible(spoken(text))
-    return visible(spoken(Text("written: {keep}; convert with --keep-dtype {keep}", keep=keep)))
-
-
-def _write_suggestion(done: LayerComparison, path: Path) -> bool:
-    if done.suggestion is None or not done.suggestion.kept:
-        return False
-    write_text(done.suggestion.text, path)
-    return True
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write a report or a suggestion, whole or not at all."""
-    from atc_py.system.atomic_files import atomic_write
-
-    with atomic_write(path) as file:
-        file.write(text.encode("utf-8"))
+    return visible(spoken(text))

@@ -66,7 +66,6 @@ def config(context: click.Context, *, command: tuple[str, ...], as_json: bool) -
 
 
 def _settings(cli: click.Group, keys: Sequence[str], found: Config | None) -> Iterator[_Setting]:
-    """Yield the defaults of the options of a command, or of a group's commands."""
     command = _command_of(cli, keys)
     if isinstance(command, click.Group):
         for name in command.list_commands(click.Context(command)):
@@ -93,7 +92,6 @@ def _settings(cli: click.Group, keys: Sequence[str], found: Config | None) -> It
 
 
 def _command_of(cli: click.Group, keys: Sequence[str]) -> click.Command:
-    """The command that `keys` name."""
     command: click.Command | None = cli
     for key in keys:
         inner = (

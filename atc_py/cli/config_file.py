@@ -132,7 +132,6 @@ def _tables(path: Path, *, shared: bool) -> Mapping[str, Any] | None:
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
-    """The document."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:

@@ -12,6 +12,7 @@ from typing import TextIO
 import click
 
 from atc_py.diag import Diagnostic, ExitCode
+from atc_py.report.escape import visible
 from atc_py.report.tables import Table, plain_lines
 from atc_py.system.json_text import escaped, finite
 from atc_py.text import Text
@@ -81,6 +82,20 @@ def print_line(text: str = "") -> None:
     """
     if not _silence:
         _echo(text, err=False)
+
+
+def say(*texts: str) -> None:
+    """Print texts in the language of the commands, each as a line in which no name is a command."""
+    for text in texts:
+        print_line(visible(spoken(text)))
+
+
+def print_report(text: str, form: str) -> None:
+    """Print a report: text as lines, other formats unchanged."""
+    if form == "text":
+        print_blocks(text.splitlines())
+    else:
+        print_bytes(text.encode("utf-8"))
 
 
 def print_bytes(data: bytes) -> None:

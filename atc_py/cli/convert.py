@@ -12,10 +12,10 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import (
+    print_blocks,
     print_diagnostics,
     print_error,
     print_json,
-    print_line,
     print_tables,
     progress,
 )
@@ -156,7 +156,6 @@ def convert(
 
 
 def _print_refusal(error: AtcError) -> None:
-    """Print why there is no offline model, the errors last, and how many they are."""
     from atc_py.check.added_findings import RulesBrokenError
     from atc_py.report.model.conversion import closing_line, refusal_lines
 
@@ -175,15 +174,13 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
     if amount is Amount.SUMMARY:
         from atc_py.report.model.conversion_lines import conversion_lines
 
-        for line in conversion_lines(done):
-            print_line(spoken(line))
+        print_blocks(map(spoken, conversion_lines(done)))
     else:
         _print_everything(done)
     if why_not:
         from atc_py.report.model.conversion import why_not_lines
 
-        for line in ["", *why_not_lines(done.facts.fusions, why_not)]:
-            print_line(spoken(line))
+        print_blocks(map(spoken, ["", *why_not_lines(done.facts.fusions, why_not)]))
 
 
 def _print_everything(done: Conversion) -> None:
@@ -191,6 +188,5 @@ def _print_everything(done: Conversion) -> None:
     from atc_py.report.model.conversion import conversion_tables, found_lines
 
     lines = [*found_lines(done.check), *map(diagnostic_text, done.warnings)]
-    for line in [*lines, ""] if lines else []:
-        print_line(line)
+    print_blocks([*lines, ""] if lines else [])
     print_tables(conversion_tables(done))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +104,6 @@ def program(  # noqa: PLR0913  (one parameter an option)
 
 
 def _report_files(given: Sequence[str]) -> list[Path]:
-    """The files for reports."""
     from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 
@@ -140,7 +138,7 @@ def _say(notice: Notice) -> None:
     from atc_py.diag import Severity
     from atc_py.report.diagnostics import level_text
     from atc_py.report.escape import clipped
-    from atc_py.report.exec.findings import finding_text
+    from atc_py.report.exec.tables import finding_text
     from atc_py.text.language import spoken
 
     finding = notice.finding
@@ -158,26 +156,19 @@ def _say(notice: Notice) -> None:
 
 
 def _write(done: ProgramRun, paths: Sequence[Path]) -> None:
-    """Write the reports, or none of them if one cannot be opened."""
     if not paths:
         return
     from atc_py.report.exec.html_page import program_html
-    from atc_py.report.exec.json_document import program_json
-    from atc_py.system.atomic_files import atomic_write
+    from atc_py.report.exec.tables import program_json
+    from atc_py.system.atomic_files import write_files
 
-    texts = [
-        program_html(done) if path.suffix.lower() == ".html" else program_json(done)
-        for path in paths
-    ]
-    with ExitStack() as stack:
-        for path, text in zip(paths, texts, strict=True):
-            stack.enter_context(atomic_write(path)).write(text.encode("utf-8"))
+    forms = {".html": program_html, ".json": program_json}
+    write_files({path: forms[path.suffix.lower()](done) for path in paths})
 
 
 def _print(done: ProgramRun) -> None:
     """Print tables and findings to standard error; standard output is the program's."""
-    from atc_py.report.exec.findings import finding_text
-    from atc_py.report.exec.tables import program_tables
+    from atc_py.report.exec.tables import finding_text, program_tables
 
     print_tables(program_tables(done), err=True)
     for each in done.diagnostics:

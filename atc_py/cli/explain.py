@@ -2,7 +2,7 @@
 
 import click
 
-from atc_py.cli.console import print_json, print_line
+from atc_py.cli.console import print_blocks, print_json
 from atc_py.cli.options import AS_JSON
 from atc_py.text import Text
 
@@ -12,7 +12,7 @@ from atc_py.text import Text
 @AS_JSON
 def explain(*, code: str | None, as_json: bool) -> None:
     """Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all."""
-    from atc_py.diag import UNKNOWN_NAME, all_codes, find_code, nearest
+    from atc_py.diag import UNKNOWN_NAME, all_codes, did_you_mean, find_code, nearest
     from atc_py.report.explained import code_json, code_list, code_page
     from atc_py.text.language import language
 
@@ -20,22 +20,14 @@ def explain(*, code: str | None, as_json: bool) -> None:
     if code is not None:
         found = find_code(code)
         if found is None:
-            listing = Text("`atc-py explain` lists them all")
             near = nearest(code.lower(), [row.name for row in rows], 2)
-            help_ = (
-                Text(
-                    "did you mean {near}? {listing}", near=Text(" or ").join(near), listing=listing
-                )
-                if near
-                else listing
-            )
             raise UNKNOWN_NAME.error(
-                Text("there is no diagnostic {code}", code=repr(code)), help=help_
+                Text("there is no diagnostic {code}", code=repr(code)),
+                help=did_you_mean(near, Text("`atc-py explain` lists them all")),
             )
         rows = (found,)
     if as_json:
         print_json([code_json(row, language()) for row in rows])
         return
-    lines = code_list(rows, language()) if code is None else code_page(rows[0], language())
-    for line in lines:
-        print_line(line)
+    shown = code_list(rows, language()) if code is None else code_page(rows[0], language())
+    print_blocks(shown)

@@ -1,15 +1,17 @@
 """What a command that failed prints: coded diagnostics, never tracebacks."""
 
+import os
 import re
 import sys
 from collections.abc import Sequence
 
 import click
 
+from atc_py import __version__
 from atc_py.cli.console import print_diagnostics
 from atc_py.cli.streams import StdoutError
 from atc_py.diag import BAD_OPTION, CANNOT_WRITE, INTERNAL, AtcError, Diagnostic, ExitCode
-from atc_py.system.exhaustion import exhausted
+from atc_py.system.memory_limit import exhausted
 from atc_py.text import Text, os_reason, verbatim
 
 
@@ -62,10 +64,27 @@ def _usage_finding(error: click.ClickException, command: str) -> Diagnostic:
 
 
 def _bug(error: Exception) -> Diagnostic:
-    from atc_py.cli.bug_log import write_bug_log
-
     where = write_bug_log(error)
     return INTERNAL.diagnostic(
         verbatim(f"{type(error).__name__}: {error}"),
         help=Text("this is a bug in atc-py; please report it with {where}", where=where),
     )
+
+
+def write_bug_log(error: Exception) -> str:
+    """Write the traceback to a temporary file; return its path, or a note on failure."""
+    import platform
+    import tempfile
+    import traceback
+
+    text = "".join(traceback.format_exception(error))
+    head = f"atc-py {__version__}, Python {sys.version}, {platform.platform()}\n{sys.argv}\n\n"
+    try:
+        handle, path = tempfile.mkstemp(prefix="atc-py-", suffix=".log")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(head + text)
+    except OSError as failure:
+        return Text(
+            "the traceback (no log could be written: {strerror})", strerror=os_reason(failure)
+        )
+    return path

@@ -6,17 +6,11 @@ from typing import Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import (
-    print_bytes,
-    print_json,
-    print_line,
-    print_tables,
-)
-from atc_py.options.fix_options import FixOptions
+from atc_py.cli.console import print_blocks, print_bytes, print_json, print_tables, say
+from atc_py.options.command_options import FixOptions
 from atc_py.results.fixing import Fixing
-from atc_py.system.json_text import finite
+from atc_py.system.json_text import finite, format_json
 from atc_py.text import Text
-from atc_py.text.language import spoken
 
 _FORMATS = ("text", "json", "html")
 _VERBOSE = click.option(
@@ -80,7 +74,6 @@ def fix(  # noqa: PLR0913  (one parameter an option)
 def _report_file(
     report: str | None, form: str | None, model: Path, output: str | None, *, as_json: bool
 ) -> tuple[Path | None, str]:
-    """The file for the report, None where there is none, and the format of the report."""
     from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 
@@ -98,27 +91,22 @@ def _report_file(
 def _write(done: Fixing, path: Path, form: str, lang: str) -> None:
     from atc_py.report.fix.html_page import fixing_html
     from atc_py.report.fix.tables import fixing_text
-    from atc_py.system.atomic_files import atomic_write
-    from atc_py.system.json_text import format_json
+    from atc_py.system.atomic_files import write_files
 
     if form == "html":
         text = fixing_html(done, lang)
     else:
         text = format_json(finite(done.as_json())) if form == "json" else fixing_text(done, lang)
-    with atomic_write(path) as file:
-        file.write(text.encode("utf-8"))
+    write_files({path: text})
 
 
 def _print(done: Fixing, lang: str, path: Path | None, *, dry_run: bool, verbose: bool) -> None:
-    from atc_py.report.escape import visible
     from atc_py.report.fix.diff_text import diff_lines
     from atc_py.report.fix.tables import fixing_tables, title_line
 
-    print_line(title_line(done, lang))
-    print_line()
+    print_blocks((title_line(done, lang), ""))
     if dry_run:
-        for line in diff_lines(done, lang, verbose=verbose):
-            print_line(line)
+        print_blocks(diff_lines(done, lang, verbose=verbose))
     print_tables(fixing_tables(done, lang))
     if path is not None:
-        print_line(visible(spoken(Text("report: {path}", path=path))))
+        say(Text("report: {path}", path=path))

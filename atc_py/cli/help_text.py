@@ -147,7 +147,6 @@ def _is_english() -> bool:
 
 
 def _spoken_help(text: str) -> str:
-    """The help of an option, with what click appends, in the language of the commands."""
     found = _EXTRAS.fullmatch(text)
     if found is None:
         return spoken(" ".join(text.split()))

@@ -169,7 +169,6 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
 def _diff_of_lists(
     operator: str | None, first: str | None, names: tuple[str, ...], lang: str, *, as_json: bool
 ) -> None:
-    """Show how two lists differ."""
     from atc_py.report.operators.list_diff import list_diff, list_diff_lines
     from atc_py.spec import library
 

@@ -6,11 +6,10 @@ from typing import Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.comparing_options import write_text
-from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
-from atc_py.cli.sample_option import SAMPLES
-from atc_py.diag import Diagnostic
-from atc_py.options.compare_options import PlanOptions
+from atc_py.cli.comparing_options import SAMPLES
+from atc_py.cli.console import print_diagnostics, print_report, progress, say
+from atc_py.diag import BELOW_TARGET, Diagnostic
+from atc_py.options.command_options import PlanOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.results.plan import DtypePlan
 from atc_py.text import Text
@@ -106,6 +105,7 @@ def _finish(
     as_json: bool,
 ) -> int:
     from atc_py.report.planning.tables import render_plan
+    from atc_py.system.atomic_files import write_files
 
     path, write, mixed = paths
     files = [] if write is None else _write_files(done, write)
@@ -113,40 +113,31 @@ def _finish(
     findings = _missed(done)
     text = render_plan(form, done, findings)
     if path is not None:
-        write_text(text, path)
+        write_files({path: text})
     if path is None or as_json:
-        _show(text, form)
+        print_report(text, form)
     if form == "text" or (path is not None and not as_json):
         _close(done, files, path, findings)
     return findings[0].code.exit if findings else 0
 
 
-def _show(text: str, form: str) -> None:
-    if form != "text":
-        print_bytes(text.encode("utf-8"))
-        return
-    for line in text.splitlines():
-        print_line(line)
-
-
 def _write_files(done: DtypePlan, folder: Path) -> list[tuple[str, Path]]:
-    from atc_py.system.folders import make_folder
+    from atc_py.system.atomic_files import make_folder, write_files
 
-    texts = {"--keep-dtype": (_KEEP, done.keep_text)}
-    texts["--customize-dtypes"] = (_CUSTOM, done.custom_text)
     found = []
-    for option, (name, text) in texts.items():
+    for option, name, text in (
+        ("--keep-dtype", _KEEP, done.keep_text),
+        ("--customize-dtypes", _CUSTOM, done.custom_text),
+    ):
         if text:
             make_folder(folder)
-            write_text(text, folder / name)
+            write_files({folder / name: text})
             found.append((option, folder / name))
     return found
 
 
 def _missed(done: DtypePlan) -> list[Diagnostic]:
     """BELOW_TARGET for a target that no assignment reaches."""
-    from atc_py.diag import BELOW_TARGET
-
     if done.reached:
         return []
     return [
@@ -162,15 +153,10 @@ def _missed(done: DtypePlan) -> list[Diagnostic]:
 def _close(
     done: DtypePlan, files: list[tuple[str, Path]], path: Path | None, findings: list[Diagnostic]
 ) -> None:
-    """Print where the files are, and the findings."""
-    from atc_py.report.escape import visible
     from atc_py.report.planning.tables import verdict_lines
-    from atc_py.text.language import spoken
 
     if path is not None:
-        for line in verdict_lines(done):
-            print_line(visible(spoken(line)))
-        print_line(visible(spoken(Text("report: {path}", path=path))))
+        say(*verdict_lines(done), Text("report: {path}", path=path))
     if files:
         mixed = next((file for option, file in files if option == "MODEL"), None)
         given = " ".join(f"{option} {file}" for option, file in files if option != "MODEL")
@@ -181,5 +167,5 @@ def _close(
                 model=mixed,
                 options=given or Text("no further option"),
             )
-        print_line(visible(spoken(text)))
+        say(text)
     print_diagnostics((*done.warnings, *findings), as_json=False)

@@ -8,15 +8,14 @@ from typing import Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
+from atc_py.cli.console import print_bytes, print_json, print_tables, say
 from atc_py.cli.gear_options import named_gear
-from atc_py.cost.calibration import Calibration
+from atc_py.cost.calibration import Calibration, save_fit
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.named_gear import NamedGear
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.profile import Profile
 from atc_py.text import Text
-from atc_py.text.language import spoken
 
 _FILE = click.Path(path_type=Path)
 # Written out because the defining modules take long to import; a test compares them.
@@ -78,7 +77,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written.
     """
-    from atc_py.pipeline.profile import calibration_of, fit_of, profile_model
+    from atc_py.pipeline.profile import fitted_factors, profile_model
 
     form = options.report_format(form, as_json=as_json)
     if model is not None:
@@ -86,8 +85,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     report, kept, traced = _outputs(model, socs, output, save_factors, trace, calibrate)
     if factors is not None and calibrate is not None:
         raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
-    done = None if calibrate is None else calibration_of(calibrate, socs)
-    fit = done.fit if done is not None else None if factors is None else fit_of(factors, socs)
+    fit, done = fitted_factors(factors, calibrate, socs)
     if done is not None and kept is not None:
         _save(done, kept)
     if model is None:
@@ -97,10 +95,9 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     found = profile_model(model, socs, fit, done, gear, compiled, **compiling)
     if traced is not None:
         from atc_py.report.profile.trace import trace_json
-        from atc_py.system.atomic_files import atomic_write
+        from atc_py.system.atomic_files import write_files
 
-        with atomic_write(traced) as file:
-            file.write(trace_json(found.costs[0]).encode())
+        write_files({traced: trace_json(found.costs[0])})
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
 
 
@@ -137,8 +134,6 @@ def _outputs(
 
 
 def _save(done: Calibration, path: Path) -> None:
-    from atc_py.cost.calibration import save_fit
-
     save_fit(path, done)
 
 
@@ -155,15 +150,12 @@ def _show_calibration(done: Calibration | None, form: str) -> None:
 
 
 def _rendered(form: str, done: Profile, compiled: list[CompiledModel] | None) -> str:
-    """The report in the form of that name; the page draws both graphs."""
-    if compiled:
-        from atc_py.pipeline.file_graph import compiled_file_graph
-        from atc_py.report.page.html_page import profile_html
+    from atc_py.pipeline.onnx_facts import compiled_file_graph
+    from atc_py.report.profile.formats import profile_html, render_profile
 
-        return profile_html(done, compiled_file_graph(done.model, compiled[0]), compiled[0])
-    from atc_py.report.profile.formats import render_profile
-
-    return render_profile(form, done)
+    if not compiled:
+        return render_profile(form, done)
+    return profile_html(done, compiled_file_graph(done.model, compiled[0]), compiled[0])
 
 
 def _show_report(
@@ -175,22 +167,20 @@ def _show_report(
     verbose: bool,
 ) -> None:
     """Print the report, or write it and print where it is; as JSON it is printed in any case."""
-    from atc_py.report.escape import visible
     from atc_py.report.profile.text import comparison_table, profile_tables, time_text
-    from atc_py.system.atomic_files import atomic_write
+    from atc_py.system.atomic_files import write_files
 
     if path is None and form == "text":
         print_tables(profile_tables(done, every=verbose))
         return
     data = rendered().encode("utf-8")
     if path is not None:
-        with atomic_write(path) as file:
-            file.write(data)
+        write_files({path: data})
     if path is None or as_json:
         print_bytes(data)
         return
     if len(done.socs) > 1:
         print_tables([comparison_table(done)])
     else:
-        print_line(visible(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}"))
-    print_line(visible(spoken(Text("report: {path}", path=path))))
+        say(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}")
+    say(Text("report: {path}", path=path))

@@ -13,9 +13,9 @@ from atc_py.cli.options import (
     MAX_MEMORY,
     options_of,
 )
+from atc_py.options.command_options import BOTH, RewriteOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
-from atc_py.options.quantize_options import BOTH, RewriteOptions
 from atc_py.quantizing.options import QuantizeOptions
 from atc_py.text import Text
 
@@ -115,10 +115,9 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
         )
     if report is not None:
         from atc_py.report.quantizing.formats import render_quantization
-        from atc_py.system.atomic_files import atomic_write
+        from atc_py.system.atomic_files import write_files
 
-        with atomic_write(report) as file:
-            file.write(render_quantization(done, report).encode("utf-8"))
+        write_files({report: render_quantization(done, report)})
     if as_json:
         print_json(done.as_json())
         return
@@ -127,7 +126,6 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
 
 
 def _report_path(report: str | None, model: Path) -> Path | None:
-    """The path of the report; None where there is none."""
     from atc_py.options.output_paths import output_file
     from atc_py.report.quantizing.formats import check_ending
 
@@ -158,7 +156,6 @@ def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _refuse(context: click.Context, names: set[str] | frozenset[str], why: str) -> None:
-    """Refuse options that were given."""
     from click.core import ParameterSource
 
     for parameter in context.command.params:

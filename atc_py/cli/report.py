@@ -8,17 +8,14 @@ import click
 
 from atc_py.cli import comparing_options, options
 from atc_py.cli.config_file import is_inverse
-from atc_py.cli.console import print_diagnostics, print_json, print_line, progress
+from atc_py.cli.console import print_blocks, print_diagnostics, print_json, progress, say
 from atc_py.cli.gear_options import GEAR_NAMES, reported_gears
-from atc_py.cost.calibration import Calibration
-from atc_py.cost.estimate import Fit
-from atc_py.diag import Diagnostic
-from atc_py.options.compare_options import NOT_REPORTED
+from atc_py.diag import Diagnostic, ExitCode
+from atc_py.options.command_options import NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
 from atc_py.results.summary import ModelSummary
 from atc_py.text import Text
-from atc_py.text.language import spoken
 
 _FILE = click.Path(path_type=Path)
 _RUNNING = (
@@ -94,12 +91,13 @@ def report(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py.compare.summary import SummaryOptions, summaries_of
     from atc_py.compare.targets import read_targets
+    from atc_py.pipeline.profile import fitted_factors
 
     options.refuse_compiling(context, model, *keywords_of(CompileOptions) - {"dims"})
     page, keep = _files(model, output, suggest)
     _refuse_together(settings, calibrate, factors, suggest, no_compare=no_compare)
     running = {name: settings.pop(name) for name in _RUNNING}
-    least, (fit, calibration) = read_targets(targets), _fit(calibrate, factors, socs)
+    least, (fit, calibration) = read_targets(targets), fitted_factors(factors, calibrate, socs)
     chosen = SummaryOptions(
         socs=socs,
         gears=settings.pop("gears"),
@@ -114,12 +112,10 @@ def report(  # noqa: PLR0913  (one parameter an option)
     )
     with progress(quiet=False) as on_stage:
         found = summaries_of(model, chosen, on_stage)
-    _write(found, page, lang)
-    context.exit(_close(found, page, _suggestions(found, keep), as_json=as_json))
+    context.exit(_close(found, page, _written(found, page, keep, lang), as_json=as_json))
 
 
 def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path, Path | None]:
-    """The paths of the page and of the nodes to keep, None where these are not written."""
     name = output or f"{model.stem}.report.html"
     _, keep = comparing_options.report_and_suggestion(model, name, suggest)
     return Path(name), keep
@@ -139,18 +135,6 @@ def _refuse_together(
         raise click.UsageError("--suggest needs the comparison: leave --no-compare out")
     if suggest is not None and settings["gears"] is not None:
         raise click.UsageError("--suggest is for one shape: give a gear's dims with --input-shape")
-
-
-def _fit(
-    calibrate: Path | None, factors: Path | None, socs: tuple[str, ...]
-) -> tuple[Fit | None, Calibration | None]:
-    """The factors of the cost model, and where they come from if they are refitted now."""
-    from atc_py.pipeline.profile import calibration_of, fit_of
-
-    if calibrate is not None:
-        done = calibration_of(calibrate, socs)
-        return done.fit, done
-    return None if factors is None else fit_of(factors, socs), None
 
 
 def _given(context: click.Context) -> dict[str, tuple[str, ...]]:
@@ -189,16 +173,12 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(map(str, value if isinstance(value, tuple) else (value,)))
 
 
-def _write(found: Sequence[ModelSummary], path: Path, language: str) -> None:
+def _written(found: Sequence[ModelSummary], page: Path, keep: Path | None, lang: str) -> list[str]:
+    """Write the page, and the suggestions; lines about these."""
     from atc_py.report.page.html_page import summaries_html
-    from atc_py.system.atomic_files import atomic_write
+    from atc_py.system.atomic_files import write_files
 
-    data = summaries_html(found, language).encode("utf-8")
-    with atomic_write(path) as file:
-        file.write(data)
-
-
-def _suggestions(found: Sequence[ModelSummary], keep: Path | None) -> list[str]:
+    write_files({page: summaries_html(found, lang)})
     compared = [each.comparison for each in found if each.comparison is not None]
     lines = [comparing_options.suggestion_line(each, keep) for each in compared]
     return [line for line in lines if line]
@@ -207,9 +187,6 @@ def _suggestions(found: Sequence[ModelSummary], keep: Path | None) -> list[str]:
 def _close(
     found: Sequence[ModelSummary], path: Path, lines: Sequence[str], *, as_json: bool
 ) -> int:
-    """Print the verdicts and where the page is; return the exit status."""
-    from atc_py.diag import ExitCode
-    from atc_py.report.escape import visible
     from atc_py.report.page.verdict import is_refused, outputs_word, verdict_line
     from atc_py.text.language import language
 
@@ -233,9 +210,9 @@ def _close(
         )
     else:
         print_diagnostics(findings, as_json=False)
-        verdicts = [verdict_line(each).in_language(language()) for each in found]
-        for line in (*verdicts, *lines, spoken(Text("report: {path}", path=path))):
-            print_line(visible(line))
+        say(*map(verdict_line, found))
+        print_blocks(lines)
+        say(Text("report: {path}", path=path))
     if any(map(is_refused, found)):
         return int(ExitCode.MODEL)
     late = any(each.not_compared or each.missed for each in found)

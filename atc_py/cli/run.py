@@ -173,7 +173,6 @@ def _launches_shown(model: Model, on_stage: Callable[[str], None]) -> Iterator[N
 
 
 def _archive(given: str, model: Path) -> Path:
-    """The file for all outputs."""
     from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 

@@ -8,28 +8,29 @@ from typing import Any
 import click
 
 from atc_py.adapters.sweep.inputs import SweepOptions
-from atc_py.adapters.sweep.run import SweepRun
+from atc_py.adapters.sweep.run import SweepRun, run_sweep
 from atc_py.cli import options
+from atc_py.cli.comparing_options import JOBS, number_of_samples
 from atc_py.cli.console import (
     print_diagnostics,
     print_json,
     print_line,
     print_tables,
     progress,
+    say,
 )
-from atc_py.cli.sample_option import JOBS, number_of_samples
-from atc_py.diag import BAD_OPTION
+from atc_py.diag import BAD_OPTION, ROW_FAILED, ExitCode, Place
 from atc_py.options.compile_options import (
     DEFAULT_LIST,
     LIST_VARIABLE,
     CompileOptions,
     PrecisionMode,
 )
-from atc_py.results.sweep import SweepRow
+from atc_py.results.sweep import SweepRow, SweepVerdict
 from atc_py.system.one_thread import import_numpy
 from atc_py.system.path_facts import exists
 from atc_py.text import COLON, COMMA, Text, plural
-from atc_py.text.language import language, spoken
+from atc_py.text.language import language
 
 _MOST_FAILED = 20
 """Failed rows that are named on standard error; the table has all of them."""
@@ -138,7 +139,7 @@ def sweep(  # noqa: PLR0913  (one parameter an option)
     """
     import_numpy()
     from atc_py.options.output_paths import output_folder
-    from atc_py.report.sweep.parquet import require_pyarrow
+    from atc_py.report.sweep.rows import require_pyarrow
 
     if jobs is not None and dask is not None:
         raise click.UsageError("--jobs and --dask both say where rows are made: give one of them")
@@ -159,10 +160,8 @@ def _made(
     *,
     quiet: bool,
 ) -> SweepRun:
-    """Make the rows, and show the progress."""
     from atc_py.adapters.sweep.grid import combinations_of, named_models
     from atc_py.adapters.sweep.kept import KeptRows
-    from atc_py.adapters.sweep.run import run_sweep
     from atc_py.jobs import open_executor
 
     named = named_models(models)
@@ -186,7 +185,6 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _options(given: dict[str, Any], lang: str) -> SweepOptions:
-    from atc_py.adapters.sweep.inputs import SweepOptions
     from atc_py.options.input_shapes import parse_shapes
     from atc_py.system.memory_limit import parse_size
 
@@ -237,13 +235,9 @@ def _samples(text: str) -> int | Path:
 
 
 def _write(done: SweepRun, folder: Path, lang: str, *, parquet: bool) -> None:
-    """Write the tables, or none of them if one cannot be opened."""
-    from contextlib import ExitStack
-
     from atc_py.report.sweep.html_page import sweep_html
-    from atc_py.report.sweep.parquet import sweep_parquet
-    from atc_py.report.sweep.rows import measured_csv, sweep_csv, sweep_lines
-    from atc_py.system.atomic_files import atomic_write
+    from atc_py.report.sweep.rows import measured_csv, sweep_csv, sweep_lines, sweep_parquet
+    from atc_py.system.atomic_files import write_files
 
     rows = [row for row, _ in done.rows]
     files = {
@@ -254,17 +248,11 @@ def _write(done: SweepRun, folder: Path, lang: str, *, parquet: bool) -> None:
     }
     if parquet:
         files["table.parquet"] = sweep_parquet(rows)
-    with ExitStack() as stack:
-        for name, data in files.items():
-            stack.enter_context(atomic_write(folder / name)).write(data)
+    write_files({folder / name: data for name, data in files.items()})
 
 
 def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
-    """Print the verdicts, the rows that failed, and where the table is; return the exit status."""
-    from atc_py.diag import ExitCode
-    from atc_py.report.escape import visible
     from atc_py.report.sweep.reasons import reasons_table
-    from atc_py.results.sweep import SweepVerdict
 
     rows = [row for row, _ in done.rows]
     counts = Counter(row.verdict.value for row in rows)
@@ -289,7 +277,7 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
         reasons = reasons_table(rows)
         print_tables([] if reasons is None else [reasons], narrow=True)
         print_line(f"{done.seconds:.1f} s")
-        print_line(visible(spoken(Text("table: {table}", table=table))))
+        say(Text("table: {table}", table=table))
     if done.failed:
         return int(ExitCode.DEVICE)
     whole = counts[SweepVerdict.COMPILES.value] == len(rows)
@@ -301,9 +289,6 @@ def _said(verdict: str, count: int) -> str:
 
 
 def _not_compared(rows: Sequence[SweepRow]) -> Text:
-    """Number of compiled models that were not compared, by reason."""
-    from atc_py.results.sweep import SweepVerdict
-
     count = sum(row.verdict is SweepVerdict.COMPILES and bool(row.reasons) for row in rows)
     if not count:
         return Text("")
@@ -312,8 +297,6 @@ def _not_compared(rows: Sequence[SweepRow]) -> Text:
 
 def _findings(failed: Sequence[SweepRow]) -> list[Any]:
     """A finding for each row that did not come to its end."""
-    from atc_py.diag import ROW_FAILED, Place
-
     found = []
     for row in failed:
         each = row.combination

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from atc_py.diag import BAD_OPTION, AtcError, nearest
+from atc_py.diag import BAD_OPTION, AtcError, did_you_mean, nearest
 from atc_py.text import Text
 
 if TYPE_CHECKING:
@@ -22,13 +22,10 @@ _PREFIX = 3
 def no_such_command(name: str, group: str, known: Sequence[str]) -> AtcError:
     """The refusal of a command that a group does not have."""
     listing = Text("`{group} --help` lists the commands", group=group)
-    near = nearest(name.lower(), known, 2)
-    help_ = (
-        Text("did you mean {near}? {listing}", near=Text(" or ").join(near), listing=listing)
-        if near
-        else listing
+    return BAD_OPTION.error(
+        Text("No such command {name}.", name=repr(name)),
+        help=did_you_mean(nearest(name.lower(), known, 2), listing),
     )
-    return BAD_OPTION.error(Text("No such command {name}.", name=repr(name)), help=help_)
 
 
 def unknown_option(error: click.NoSuchOption) -> Text:
@@ -41,17 +38,14 @@ def unknown_option_hint(error: click.NoSuchOption) -> Text:
     context = error.ctx
     path = context.command_path if context else "atc-py COMMAND"
     listing = Text("`{path} --help` shows the options", path=path)
-    near = _near(error)
-    if near:
-        return Text("did you mean {near}? {listing}", near=Text(" or ").join(near), listing=listing)
-    name = error.option_name.lstrip("-").replace("-", "_")
-    if _is_of_atc(name):
+    near, name = _near(error), error.option_name.lstrip("-").replace("-", "_")
+    if not near and _is_of_atc(name):
         return Text(
             "--{name} is an option of atc, whose command line `atc-py atc` takes; {listing}",
             name=name,
             listing=listing,
         )
-    return listing
+    return did_you_mean(near, listing)
 
 
 def _near(error: click.NoSuchOption) -> list[str]:

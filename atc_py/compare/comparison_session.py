@@ -43,7 +43,7 @@ from atc_py.results.cann_nodes import read_newer, read_semantics
 from atc_py.results.layer import OwnError
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.results.picture_inputs import AIPP
-from atc_py.system.folders import make_folder
+from atc_py.system.atomic_files import make_folder
 from atc_py.system.structs import replace
 from atc_py.text import Text
 

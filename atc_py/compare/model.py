@@ -14,7 +14,7 @@ from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
 from atc_py.compare.targets import check_targets
 from atc_py.diag import BAD_OPTION
-from atc_py.options.compare_options import SearchOptions
+from atc_py.options.command_options import SearchOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.keywords import CompareKeywords
 from atc_py.options.option import optional_path, parse_options, reject_unknown

@@ -12,8 +12,8 @@ from atc_py.diag import BAD_OPTION, Place
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
+from atc_py.options.command_options import RewriteOptions
 from atc_py.options.compile_options import QuantBias
-from atc_py.options.quantize_options import RewriteOptions
 from atc_py.pipeline.quantize import rewrite_quantized
 from atc_py.text import Text
 

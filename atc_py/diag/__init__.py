@@ -1,9 +1,17 @@
 """Diagnostics: coded findings with a place and a hint, and the exception that carries them."""
 
 from atc_py.diag.codes import *  # noqa: F403  (every code)
-from atc_py.diag.diagnostic import AtcError, AtcFault, Code, Diagnostic, ExitCode, Place, Severity
-from atc_py.diag.sink import Sink
-from atc_py.diag.suggestions import nearest, nearest_of_many
+from atc_py.diag.diagnostic import (
+    AtcError,
+    AtcFault,
+    Code,
+    Diagnostic,
+    ExitCode,
+    Place,
+    Severity,
+    Sink,
+)
+from atc_py.diag.suggestions import did_you_mean, nearest, nearest_of_many
 
 __all__ = [
     "AtcError",
@@ -14,6 +22,7 @@ __all__ = [
     "Place",
     "Severity",
     "Sink",
+    "did_you_mean",
     "nearest",
     "nearest_of_many",
 ]

@@ -6,6 +6,7 @@ has no library that atc-py needs, and they say so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from enum import Enum, IntEnum
 
@@ -222,3 +223,32 @@ class AtcError(Exception):
     def exit_code(self) -> ExitCode:
         """Exit status of the first error among the diagnostics."""
         return self.diagnostics[0].code.exit if self.diagnostics else ExitCode.BUG
+
+
+class Sink:
+    """Collects diagnostics in the order in which they were found."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Keep one more finding."""
+        self.diagnostics.append(diagnostic)
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Keep several more findings."""
+        self.diagnostics.extend(diagnostics)
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """The findings of severity error."""
+        return [d for d in self.diagnostics if d.code.severity is Severity.ERROR]
+
+    def raise_errors(self) -> None:
+        """Raise all errors at once where there are any.
+
+        Raises:
+            AtcError: with every collected error.
+        """
+        if self.errors:
+            raise AtcError(*self.errors)

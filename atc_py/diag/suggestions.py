@@ -1,11 +1,12 @@
 """Suggestions for a misspelled name: known names with a similar spelling."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os.path import commonprefix
+
+from atc_py.text import Text
 
 _LONGEST = 100
 """Characters of a name that is compared; comparing takes their square, and real ones are short."""
-
 
 _COMPARED = 50
 """Names that are compared letter by letter, out of the thousands that a model may have."""
@@ -18,6 +19,13 @@ def nearest(name: str, known: Iterable[str], count: int, likeness: float = 0.6) 
     import difflib  # most runs misspell nothing
 
     return difflib.get_close_matches(name, list(known), count, likeness)
+
+
+def did_you_mean(near: Sequence[str], listing: Text) -> Text:
+    """The hint that names what is nearest, if anything is, and then says where all names are."""
+    if not near:
+        return listing
+    return Text("did you mean {near}? {listing}", near=Text(" or ").join(near), listing=listing)
 
 
 def nearest_of_many(name: str, known: Iterable[str], count: int) -> list[str]:

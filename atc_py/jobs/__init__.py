@@ -5,7 +5,7 @@ A task that crashes its process, hangs or takes too much memory fails alone.
 """
 
 from atc_py.jobs.executor import open_executor
-from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind, TaskOutcome
+from atc_py.jobs.lane import TaskFailure, TaskFailureKind, TaskOutcome
 from atc_py.jobs.task_executor import TaskExecutor
 
 __all__ = ["TaskExecutor", "TaskFailure", "TaskFailureKind", "TaskOutcome", "open_executor"]

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from atc_py import __version__
 from atc_py.diag import CLUSTER_FAILED, NO_DISTRIBUTED, WORKER_VERSION, AtcError
-from atc_py.jobs.lane import Lane, TaskAnswer, TaskLimits
-from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind
+from atc_py.jobs.lane import Lane, TaskAnswer, TaskFailure, TaskFailureKind, TaskLimits
 from atc_py.jobs.sent_files import FileBundle, forget_files, has_files, store_files
 from atc_py.jobs.task_executor import TaskExecutor
 from atc_py.system.memory_limit import memory_limit
@@ -222,7 +221,6 @@ def _version() -> str:
 
 
 def _check_versions(client: Client) -> None:
-    """Refuse workers of another version."""
     versions: Mapping[str, Any] = client.run(_version, on_error="return")
     unfit = {}
     for worker, version in versions.items():

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from atc_py.jobs.lane import Lane, TaskAnswer, TaskLimits, called
-from atc_py.jobs.outcomes import TaskOutcome
+from atc_py.jobs.lane import Lane, TaskAnswer, TaskLimits, TaskOutcome, called
 from atc_py.jobs.task_executor import TaskExecutor
 from atc_py.system.memory_limit import memory_limit
 from atc_py.system.one_thread import usable_cores

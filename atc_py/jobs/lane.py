@@ -1,4 +1,4 @@
-"""A lane: a process of its own that does tasks one after another, and is started again if it ends.
+"""A lane: a process that does tasks one after another, and is started again; outcomes of tasks.
 
 `concurrent.futures.ProcessPoolExecutor` breaks as a whole when one of its processes ends, does not
 say which task that process had, and cannot end one that hangs. Here each thread of a pool of
@@ -8,9 +8,11 @@ say which task that process had, and cannot end one that hangs. Here each thread
 import gc
 import pickle
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from atc_py.jobs.outcomes import TaskFailure, TaskFailureKind, failure_of
+from atc_py.diag import MEMORY_LIMIT, TASK_FAILED, AtcError, Diagnostic
 from atc_py.system.memory_limit import format_size, limited_memory
 from atc_py.system.one_thread import limited_threads
 from atc_py.system.worker import (
@@ -24,7 +26,77 @@ from atc_py.system.worker import (
     leave_no_core,
     serve,
 )
-from atc_py.text import Text, os_reason
+from atc_py.text import Text, error_text, os_reason, verbatim
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class TaskFailureKind(Enum):
+    """Ways in which a task can fail."""
+
+    RAISED = "raised"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+    OUT_OF_MEMORY = "out-of-memory"
+
+
+@dataclass(frozen=True)
+class TaskFailure:
+    """The failure of a task.
+
+    Attributes:
+        kind: how it failed.
+        text: one clause about it.
+        diagnostics: the findings of an `AtcError` that the task raised.
+    """
+
+    kind: TaskFailureKind
+    text: Text
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True)
+class TaskOutcome(Generic[T, R]):
+    """The outcome of a task.
+
+    Attributes:
+        index: position of the task among those given, from 0.
+        task: what the function was called with.
+        value: what it returned; None where it failed.
+        failure: how it failed; None where it returned.
+    """
+
+    index: int
+    task: T
+    value: R | None = None
+    failure: TaskFailure | None = None
+
+    def result(self) -> R:
+        """The value.
+
+        Raises:
+            AtcError: the task failed: what it raised itself, or TASK_FAILED.
+        """
+        if self.failure is None:
+            return cast("R", self.value)
+        if self.failure.diagnostics:
+            raise AtcError(*self.failure.diagnostics)
+        raise TASK_FAILED.error(self.failure.text)
+
+
+def failure_of(error: BaseException) -> TaskFailure:
+    """The failure of a task that raised an error."""
+    if isinstance(error, AtcError):
+        first = error.diagnostics[0]
+        memory = first.code is MEMORY_LIMIT
+        kind = TaskFailureKind.OUT_OF_MEMORY if memory else TaskFailureKind.RAISED
+        return TaskFailure(kind, first.message, error.diagnostics)
+    if isinstance(error, MemoryError):
+        return TaskFailure(TaskFailureKind.OUT_OF_MEMORY, Text("memory ran out"))
+    said = verbatim(f"{type(error).__name__}: ") + error_text(error)
+    return TaskFailure(TaskFailureKind.RAISED, said)
+
 
 ATTEMPTS = 2
 """Times that a task is begun: a process that somebody killed says nothing about its task."""

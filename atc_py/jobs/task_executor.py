@@ -8,8 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from atc_py.jobs.lane import TaskAnswer
-from atc_py.jobs.outcomes import TaskOutcome
+from atc_py.jobs.lane import TaskAnswer, TaskOutcome
 
 if TYPE_CHECKING:
     from atc_py.jobs.sent_files import FileBundle

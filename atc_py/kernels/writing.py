@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from atc_py.system.atomic_files import atomic_write
-from atc_py.system.folders import make_folder
+from atc_py.system.atomic_files import atomic_write, make_folder
 from atc_py.system.resources import templates_dir
 
 

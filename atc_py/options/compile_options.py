@@ -3,7 +3,6 @@
 More than 400 lines: a field says all of its option.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import partial
@@ -15,8 +14,7 @@ import msgspec
 from atc_py.diag import BAD_OPTION, OPTIONS_EXCLUDE
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.gears import GearKind, Gears, parse_gear_lists
-from atc_py.options.input_format import InputFormat, parse_input_format
-from atc_py.options.input_shapes import parse_shapes
+from atc_py.options.input_shapes import InputFormat, parse_input_format, parse_shapes
 from atc_py.options.option import Joint, Option
 from atc_py.options.out_nodes import OutNode, parse_out_nodes
 from atc_py.options.output_paths import output_folder
@@ -171,11 +169,6 @@ def _parse_mode(keywords: Mapping[str, Any]) -> PrecisionMode:
 
 
 _MODES = {mode.value: mode for mode in PrecisionMode}
-
-
-def select_list(name: str | None) -> str:
-    """The operator list that a caller names, else that of the environment or the default."""
-    return name or os.environ.get(LIST_VARIABLE) or DEFAULT_LIST
 
 
 def _texts(names: Iterable[str]) -> dict[str, str]:
@@ -335,11 +328,7 @@ class CheckOptions(Result, frozen=True):
 
 
 def select_gears(keywords: Mapping[str, Any]) -> Gears | None:
-    """The gears that keywords list, for inputs of the shapes in them; None without.
-
-    Raises:
-        AtcError: as `parse_gear_lists` does.
-    """
+    """The gears that keywords list, for inputs of the shapes in them; None without."""
     lists = {kind: keywords.get(kind.keyword, "") for kind in GearKind}
     shapes, layout = keywords.get("input_shape", ""), keywords.get("input_format", "")
     return parse_gear_lists(lists, shapes, layout)

@@ -223,10 +223,7 @@ def parse_gears(
     """
     if not shapes:
         raise _fault(
-            kind,
-            "E10004",
-            ("input_shape",),
-            Text("{option} needs --input-shape with -1 in it", option=kind.option),
+            kind, "E10004", ("input_shape",), Text("{option} needs --input-shape with -1 in it")
         )
     check = {
         GearKind.BATCH: _check_batch,
@@ -248,11 +245,8 @@ def _check_batch(
                 kind,
                 "E10012",
                 (),
-                Text(
-                    "{option} needs inputs with a batch; {name} is a scalar",
-                    option=kind.option,
-                    name=repr(name),
-                ),
+                Text("{option} needs inputs with a batch; {name} is a scalar"),
+                name=repr(name),
             )
         for axis, dim in enumerate(dims):
             if axis and dim is None:
@@ -262,19 +256,13 @@ def _check_batch(
                     (_shape_text(dims), str(axis)),
                     Text(
                         "with {option} only axis 0 of an input can be -1; axis {axis} of "
-                        "{name} is -1",
-                        option=kind.option,
-                        axis=axis,
-                        name=repr(name),
+                        "{name} is -1"
                     ),
+                    axis=axis,
+                    name=repr(name),
                 )
     if all(None not in dims for dims in shapes.values()):
-        raise _fault(
-            kind,
-            "E10031",
-            (),
-            Text("{option} needs an input whose axis 0 is -1", option=kind.option),
-        )
+        raise _fault(kind, "E10031", (), Text("{option} needs an input whose axis 0 is -1"))
     if text.strip("0123456789,") or not text.strip(","):
         raise _value_fault(kind, text, Text("only digits and commas are allowed"))
     return tuple((_number(kind, each, text),) for each in text.removesuffix(",").split(","))
@@ -288,7 +276,7 @@ def _no_images(kind: GearKind, layout: str, only: Text) -> AtcError:
                 option=kind.option,
                 layout=repr(layout),
             ),
-            place=_place(kind),
+            place=Place(field=kind.option),
             help=Text("give --input-format NCHW or NHWC, or use --dims"),
             atc=AtcFault("E10003", (layout, "input_format", "only NCHW and NHWC have images")),
         ),
@@ -312,15 +300,13 @@ def _check_image(text: str, shapes: Mapping[str, Dims], layout: str) -> tuple[tu
                 kind,
                 "E10019",
                 (),
-                Text(
-                    "{only}; input {name} is {shape}",
-                    only=only,
-                    name=repr(name),
-                    shape=_shape_text(dims),
-                ),
+                Text("{only}; input {name} is {shape}"),
+                only=only,
+                name=repr(name),
+                shape=_shape_text(dims),
             )
     if all(None not in dims for dims in shapes.values()):
-        raise _fault(kind, "E10019", (), Text("{only}; no input has -1", only=only))
+        raise _fault(kind, "E10019", (), Text("{only}; no input has -1"), only=only)
     text = text.removesuffix(";")
     if text.strip("0123456789,; "):
         raise _value_fault(
@@ -332,11 +318,8 @@ def _check_image(text: str, shapes: Mapping[str, Dims], layout: str) -> tuple[tu
             kind,
             "E10020",
             (text,),
-            Text(
-                "each gear of {option} is height,width; found {text}",
-                option=kind.option,
-                text=repr(text),
-            ),
+            Text("each gear of {option} is height,width; found {text}"),
+            text=repr(text),
         )
     return tuple(tuple(_number(kind, each.strip(" "), text) for each in group) for group in groups)
 
@@ -349,16 +332,11 @@ def _check_dims(text: str, shapes: Mapping[str, Dims], _format: str) -> tuple[tu
             kind,
             "E10001",
             ("0", "--input_shape", "at least one dim must be -1"),
-            Text("{option} needs at least one -1 in --input-shape", option=kind.option),
+            Text("{option} needs at least one -1 in --input-shape"),
         )
     text = text.removesuffix(";")
     if not text:
-        raise _fault(
-            kind,
-            "E10058",
-            (f"--{kind.parameter}",),
-            Text("{option} lists no gear", option=kind.option),
-        )
+        raise _fault(kind, "E10058", (f"--{kind.parameter}",), Text("{option} lists no gear"))
     found = []
     for group in (each.split(",") for each in text.split(";")):
         if len(group) != count:
@@ -377,11 +355,8 @@ def _digits(text: str) -> int:
             kind,
             "E10001",
             (text, f"--{kind.parameter}", "dims must be positive integers"),
-            Text(
-                "gears of {option} are made of whole numbers, found {text}",
-                option=kind.option,
-                text=repr(text),
-            ),
+            Text("gears of {option} are made of whole numbers, found {text}"),
+            text=repr(text),
         )
     return _bounded(kind, text)
 
@@ -400,12 +375,9 @@ def _bounded(kind: GearKind, digits: str) -> int:
             kind,
             "E10013",
             (shown, kind.parameter),
-            Text(
-                "dims of {option} are at most {largest}, found {shown}",
-                option=kind.option,
-                largest=_LARGEST,
-                shown=shown,
-            ),
+            Text("dims of {option} are at most {largest}, found {shown}"),
+            largest=_LARGEST,
+            shown=shown,
         )
     return int(digits)
 
@@ -417,41 +389,29 @@ def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...]) -> None:
             kind,
             "E10035",
             (str(count), str(FEWEST_GEARS)),
-            Text(
-                "{option} needs at least {fewest_gears} gears, found {count}",
-                option=kind.option,
-                fewest_gears=FEWEST_GEARS,
-                count=count,
-            ),
+            Text("{option} needs at least {fewest_gears} gears, found {count}"),
             Text("a model for one shape needs no gears: give the numbers in --input-shape"),
+            fewest_gears=FEWEST_GEARS,
+            count=count,
         )
     if count > MOST_GEARS:
         raise _fault(
             kind,
             "E10036",
             (str(count), str(MOST_GEARS)),
-            Text(
-                "{option} takes at most {most_gears} gears, found {count}",
-                option=kind.option,
-                most_gears=MOST_GEARS,
-                count=count,
-            ),
+            Text("{option} takes at most {most_gears} gears, found {count}"),
+            most_gears=MOST_GEARS,
+            count=count,
         )
     zero = next((gear for gear in gears if 0 in gear), None)
     if zero is not None:
         raise _fault(
-            kind,
-            "E10038",
-            ("0",),
-            Text("numbers of {option} must be at least 1, found 0", option=kind.option),
+            kind, "E10038", ("0",), Text("numbers of {option} must be at least 1, found 0")
         )
     twice = next((gear for gear in gears if gears.count(gear) > 1), None)
     if twice is not None:
         raise _fault(
-            kind,
-            "E10039",
-            (),
-            Text("{option} lists gear {gear} twice", option=kind.option, gear=format_gear(twice)),
+            kind, "E10039", (), Text("{option} lists gear {gear} twice"), gear=format_gear(twice)
         )
 
 
@@ -459,31 +419,29 @@ def _shape_text(dims: Dims) -> str:
     return ",".join("-1" if dim is None else str(dim) for dim in dims)
 
 
-def _place(kind: GearKind) -> Place:
-    return Place(field=kind.option)
-
-
 def _value_fault(kind: GearKind, text: str, reason: str) -> AtcError:
-    message = Text(
-        "{option} {text} cannot be read: {reason}",
-        option=kind.option,
-        text=repr(text),
-        reason=reason,
-    )
-    return _fault(kind, "E10003", (text, kind.parameter, reason), message)
+    message = Text("{option} {text} cannot be read: {reason}")
+    arguments = (text, kind.parameter, reason)
+    return _fault(kind, "E10003", arguments, message, text=repr(text), reason=reason)
 
 
 def _fault(
-    kind: GearKind, code: str, arguments: tuple[str, ...], message: Text, help_: Text | None = None
+    kind: GearKind,
+    code: str,
+    arguments: tuple[str, ...],
+    message: Text,
+    help_: Text | None = None,
+    **values: object,
 ) -> AtcError:
+    """The refusal of what an option lists; a message names that, and further values."""
     example = {
         GearKind.BATCH: '--input-shape "x:-1,3,224,224" --batch-sizes 1,2,4',
         GearKind.IMAGE: '--input-shape "x:1,3,-1,-1" --image-sizes "224,224;448,448"',
         GearKind.DIMS: '--input-shape "x:-1,8,-1" --dims "1,16;2,32"',
     }[kind]
     return BAD_OPTION.error(
-        message,
-        place=_place(kind),
+        message.with_values(option=kind.option, **values),
+        place=Place(field=kind.option),
         help=help_ or Text("for example {example}", example=example),
         atc=AtcFault(code, arguments),
     )

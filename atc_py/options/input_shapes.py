@@ -1,11 +1,12 @@
-"""The text of `--input-shape`: `name:1,3,224,224;other:8,16`, parsed and written."""
+"""What texts say of inputs: `--input-shape`, `--input-format` and `--size`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from typing import TypeVar
 
 import msgspec
 
-from atc_py.diag import BAD_INPUT_SHAPE, AtcError, AtcFault, Place
+from atc_py.diag import BAD_INPUT_SHAPE, BAD_OPTION, AtcError, AtcFault, Place
 from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text
 
@@ -61,11 +62,7 @@ def parse_gear_shapes(text: str) -> dict[str, Dims]:
 
 
 def parse_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
-    """Input shapes from either form.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE as `parse_input_shapes` does.
-    """
+    """Input shapes from either form."""
     if isinstance(given, str):
         return parse_input_shapes(given) if given else {}
     return {name: tuple(int(dim) for dim in shape) for name, shape in given.items()}
@@ -138,3 +135,64 @@ def _dim_fault(dim: str, whole: str, reason: str) -> AtcFault:
 
 def _error(message: Text, atc: AtcFault | None = None) -> AtcError:
     return BAD_INPUT_SHAPE.error(message, place=INPUT_SHAPE_PLACE, help=_FORM, atc=atc)
+
+
+_MOST = 4096 + 2 * 32
+"""Rows or columns that AIPP makes at most: a picture and its borders."""
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Height and width.
+
+    Raises:
+        AtcError: BAD_OPTION for a text that is not `H,W` with whole numbers in [1, 4160].
+    """
+    parts = [part.strip() for part in text.split(",")]
+    plain = [part for part in parts if part.isascii() and part.isdigit() and len(part) <= 4]  # noqa: PLR2004
+    if len(parts) == len(plain) == len("HW"):
+        height, width = map(int, plain)
+        if min(height, width) >= 1 and max(height, width) <= _MOST:
+            return height, width
+    raise BAD_OPTION.error(
+        Text(
+            "--size is height and width in [1, {most}], found {text}",
+            most=_MOST,
+            text=repr(text[:40]),
+        ),
+        place=Place(field="--size"),
+        help=Text("write --size 224,224"),
+    )
+
+
+class InputFormat(Enum):
+    """Layout that a user says inputs are in; it labels them and moves no data."""
+
+    NCHW = "NCHW"
+    NHWC = "NHWC"
+    NCDHW = "NCDHW"
+    ND = "ND"
+
+
+def parse_input_format(name: str) -> InputFormat:
+    """The layout called `name`.
+
+    Raises:
+        AtcError: BAD_OPTION for any other name.
+    """
+    layout = {row.value: row for row in InputFormat}.get(name)
+    if layout is None:
+        known = ", ".join(row.value for row in InputFormat)
+        raise BAD_OPTION.error(
+            Text("--input-format knows no layout {name}", name=repr(name)),
+            place=Place(field="--input-format"),
+            help=Text("layouts are {known}", known=known),
+            atc=AtcFault(
+                "E10001",
+                (
+                    name,
+                    "--input_format",
+                    Text("the layout must be one of {known}", known=known),
+                ),
+            ),
+        )
+    return layout

@@ -28,11 +28,7 @@ _LINKS = 40
 
 
 def default_output(model: Path, output: str | os.PathLike[str] | None = None) -> Path:
-    """The path of the offline model for `model`, given the user's `output` or None.
-
-    Raises:
-        AtcError: as `output_file` does.
-    """
+    """The path of the offline model for `model`, given the user's `output` or None."""
     name = f"{model.stem}{_SUFFIX}"
     given = name if output is None else os.fspath(output)
     if output is not None and os.path.split(given)[1] == _SUFFIX:
@@ -45,11 +41,7 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
 def rewritten_output(
     model: Path, output: str | os.PathLike[str] | None, form: str, forms: Iterable[str]
 ) -> Path:
-    """The user's output, or the file beside the model that is named after it and `form`.
-
-    Raises:
-        AtcError: as `output_file` does.
-    """
+    """The user's output, or the file beside the model that is named after it and `form`."""
     stem = model.stem
     for other in forms:
         stem = stem.removesuffix(f".{other}") or stem
@@ -144,7 +136,6 @@ def _no_file(option: str, given: str, example: str, hint: str = "") -> AtcError:
 
 
 def _kind(path: Path) -> str:
-    """Name what is at `path`; empty where there is nothing."""
     mode = _mode(path)
     if stat.S_ISDIR(mode):
         return Text("a folder")

@@ -19,7 +19,7 @@ from atc_py.package.schema import (
     OmNode,
 )
 from atc_py.system.json_text import MAX_DEPTH, is_deep
-from atc_py.system.struct_types import ready_for_threads
+from atc_py.system.structs import ready_for_threads
 from atc_py.text import Text, plain_text
 
 _T = TypeVar("_T")

@@ -1,6 +1,6 @@
 """Checking model files: each is read, surveyed, checked against the specifications and tried."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import ANY_LIST, CheckOptions
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
-from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.pipeline.check_pool import FileCheck, checked_files
 from atc_py.pipeline.fixable import with_fixes
@@ -153,13 +152,7 @@ def check_files(
             file_graphs[str(path)] = done.file_graph
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()
-        if unused:
-            names = ", ".join(repr(name) for name in sorted(unused))
-            raise BAD_INPUT_SHAPE.error(
-                Text("no model has an input {names}", names=names),
-                place=INPUT_SHAPE_PLACE,
-                help=Text("`atc-py check MODEL` of one model alone names its inputs"),
-            )
+        _refuse_unused(unused)
     checks = [with_kept(check, specs) if check.opsets else check for check in checks]
     return CheckReport(
         tuple(checks),
@@ -169,6 +162,15 @@ def check_files(
         options.precision.operator_list,
         options.precision.cann,
     )
+
+
+def _refuse_unused(inputs: Collection[str]) -> None:
+    if inputs:
+        raise BAD_INPUT_SHAPE.error(
+            Text("no model has an input {names}", names=", ".join(map(repr, sorted(inputs)))),
+            place=INPUT_SHAPE_PLACE,
+            help=Text("`atc-py check MODEL` of one model alone names its inputs"),
+        )
 
 
 def checked_file(
@@ -222,22 +224,20 @@ def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -
         AtcError: as `check_files` for this one model.
     """
     soc = find_soc(options.soc)
-    specs = specifications(options.op_specs, options.precision.operator_list)
-    judge = judge_of(options, soc, specs)
+    judge, precision = judge_of(options, soc), options.precision
     suggest = partial(advise, file, shapes, judge)
-    survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
-    controls, unknown = _controls(options, file, survey.model)
-    only_atc = options.precision.only_atc_passes
-    trial = TrialCompilation(soc, options.precision_mode, controls, specs, only_atc_passes=only_atc)
+    survey = surveyed(file, shapes, quant_bias=precision.quant_bias, suggest=suggest)
+    names = ModelNames.of(survey.model, file.node_outputs, file.outputs)
+    controls, unknown = find_controls(precision, options.precision_mode, names)
+    trial = TrialCompilation(
+        soc,
+        options.precision_mode,
+        controls,
+        judge.specs,
+        only_atc_passes=precision.only_atc_passes,
+    )
     check, known = _apply_rules(trial, file, shapes, judge, survey)
     return LoneCheck(check, judge, survey, known, tuple(unknown), trial)
-
-
-def _controls(
-    options: CheckOptions, file: OnnxFile, view: SourceModel
-) -> tuple[Controls, Sequence[Diagnostic]]:
-    names = ModelNames.of(view, file.node_outputs, file.outputs)
-    return find_controls(options.precision, options.precision_mode, names)
 
 
 def _apply_rules(

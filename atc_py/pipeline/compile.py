@@ -117,14 +117,14 @@ def compile_graph(
     graph, check = lowered.graph, lowered.check
     graph.name = options.graph_name or graph.name
     with clock.stage("passes"):
-        context = pass_context(check, soc, options, lowered.controls)
+        context = pass_context(path, soc, options, lowered.controls, check.bias_convention)
         context.sink.extend(lowered.doubts)
         passed = run_pipeline(graph, context, options, shared.switches)
         if len(graph.nodes) >= MANY_NODES:  # the source, and what passes took
             release_to_system()
     with clock.stage("emit"):
-        kernels = _emit(graph, soc, options, shared.sources)
-    facts = facts_of(lowered, kernels, passed, options)
+        kernels = emitted_kernels(graph, soc, options, shared.sources)
+    facts = facts_of(lowered, kernels, passed)
     contents = contents_of(kernels, facts, options)
     with clock.stage("rehearse"):
         rehearse(graph, contents, path)
@@ -132,7 +132,9 @@ def compile_graph(
     return CompiledGraph(graph, contents, facts, check, warnings)
 
 
-def _emit(graph: Graph, soc: Soc, options: CompileOptions, sources: SourceMemo | None) -> KernelSet:
+def emitted_kernels(
+    graph: Graph, soc: Soc, options: CompileOptions, sources: SourceMemo | None = None
+) -> KernelSet:
     """Render the kernels, let the memory plan know their workspace, copy them to a folder."""
     kernels = emit_kernels(graph, soc, options.templates, sources)
     if graph.memory is not None:

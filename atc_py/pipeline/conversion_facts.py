@@ -1,45 +1,59 @@
 """What compilation made of a model: the facts that reports show, and what is written beside the graph."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from atc_py import __version__
+from atc_py.ir import Graph
 from atc_py.kernels.kernels import KernelSet
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import format_ranges
 from atc_py.package.schema import ATC_CMDLINE, FIXED, INPUT_RANGES, PackageContents
-from atc_py.passes.base import PassFusions
+from atc_py.passes.base import PassContext, PassFusions
 from atc_py.passes.layout.reasons import layout_record
+from atc_py.passes.manager import PassRun
 from atc_py.passes.pipeline import PIPELINE
 from atc_py.pipeline.lowering import Lowered, counts_by_name
 from atc_py.pipeline.pass_stage import Passed, launch_count
 from atc_py.results.conversion import Facts, FusionEffect, PassEffect
-from atc_py.target import find_soc
 
 
-def facts_of(
-    lowered: Lowered, kernels: KernelSet, passed: Passed, options: CompileOptions
-) -> Facts:
+def facts_of(lowered: Lowered, kernels: KernelSet, passed: Passed) -> Facts:
     """Count what compilation made of the model."""
-    graph = lowered.graph
-    return Facts(
-        soc=find_soc(options.soc).name,
-        precision_mode=options.precision_mode.value,
+    return graph_facts(
+        lowered.graph,
+        kernels,
+        passed.runs,
+        passed.context,
         file_nodes=lowered.file_nodes,
         source_operators=lowered.operators,
-        target_operators=counts_by_name(node.op for node in graph.nodes),
-        engines=counts_by_name(
-            node.engine.value for node in graph.nodes if node.engine is not None
-        ),
-        kernels=len(set(kernels.kernel_of.values())),
         weights_in=lowered.weight_bytes,
-        passes=tuple(PassEffect(run.name, run.changes) for run in passed.runs),
-        precision=passed.context.decisions.as_json(graph),
-        layout=layout_record(graph),
         fusions=_fusions(passed),
-        launches=launch_count(graph),
+        launches=launch_count(lowered.graph),
         launches_unfused=passed.launches_before,
         bias_convention=lowered.check.bias_convention,
         fixed=lowered.fixed,
         semantics=lowered.semantics,
         newer=lowered.check.newer,
+    )
+
+
+def graph_facts(
+    graph: Graph, kernels: KernelSet, runs: Sequence[PassRun], context: PassContext, **source: Any
+) -> Facts:
+    """Count what compilation made of a graph, beside what is known of its source."""
+    return Facts(
+        soc=context.soc.name,
+        precision_mode=context.precision_mode.value,
+        target_operators=counts_by_name(node.op for node in graph.nodes),
+        engines=counts_by_name(
+            node.engine.value for node in graph.nodes if node.engine is not None
+        ),
+        kernels=len(set(kernels.kernel_of.values())),
+        passes=tuple(PassEffect(run.name, run.changes) for run in runs),
+        precision=context.decisions.as_json(graph),
+        layout=layout_record(graph),
+        **source,
     )
 
 

@@ -87,6 +87,5 @@ def _written(
 
 
 def _operators(description: OmModel) -> dict[str, int]:
-    """Count the nodes of each target operator, moves between storage formats left out."""
     found = Counter(node.op for node in description.nodes if node.op != TRANS_DATA)
     return dict(sorted(found.items()))

@@ -65,7 +65,6 @@ def with_open_inputs(file: OnnxFile, gears: Gears) -> OnnxFile:
 
 
 def _agrees(declared: DeclaredInput, dims: Dims) -> bool:
-    """Tell whether the user's fixed dims are those of the model."""
     if declared.dims is None:
         return True
     return len(dims) == len(declared.dims) and all(

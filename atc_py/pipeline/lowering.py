@@ -88,7 +88,7 @@ def lowered_file(
     with _misfits_explained(file, options.input_shapes, shared.judge):
         checked, source, controls = _checked_source(file, options, shared, clock)
     with clock.stage("lower"):
-        graph = lower_model(source, shared.specs, checked.placements)
+        graph = lower_model(source, shared.judge.specs, checked.placements)
         doubts = _with_pictures(graph, shared, controls)
     operators = counts_by_name(node.op_type for node in source.nodes)
     return Lowered(
@@ -164,7 +164,7 @@ def _checked_source(
     with clock.stage("check"):
         view = folded.source
         controls = _controls(file, view, options)
-        checked = _check(view, judge)
+        checked = sound_check(view, judge)
         source = restated(folded.to_source(), checked.placements)
     return checked, source, controls
 
@@ -196,7 +196,12 @@ def _misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge
         raise AtcError(misfit.diagnostic) from error
 
 
-def _check(view: SourceModel, judge: Judge) -> Checked:
+def sound_check(view: SourceModel, judge: Judge) -> Checked:
+    """The check of a model in which no rule is broken.
+
+    Raises:
+        AtcError: RulesBrokenError for another one.
+    """
     checked = check_view(view, judge.conditions, judge.specs, history())
     missing = not_lowered(view.all_nodes, str(view.path), judge.specs)
     if missing or checked.check.standing is Standing.ERROR:

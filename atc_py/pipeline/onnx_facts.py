@@ -1,4 +1,4 @@
-"""The content of an ONNX file, for `info`."""
+"""The content of an ONNX file, for `info`, and its graph, for reports on the compiled model."""
 
 from pathlib import Path
 
@@ -9,9 +9,12 @@ from atc_py.onnx_graph.reading.file_graph import (
     operator_counts,
     output_types,
     parameter_count,
+    read_file_graph,
 )
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.package.foreign import is_onnx
+from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.package.foreign import is_offline, is_onnx
+from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.onnx_facts import ExternalFile, OnnxFacts, OnnxOperator, OnnxPort
 
 _HEAD = 4096
@@ -65,3 +68,17 @@ def onnx_facts(path: Path) -> OnnxFacts:
 
 def _port(declared: DeclaredInput) -> OnnxPort:
     return OnnxPort(declared.name, dtype_name(declared), declared.dims)
+
+
+def compiled_file_graph(model: Path, compiled: CompiledModel) -> FileGraph | None:
+    """The graph of a model, with the dims that its values have in the compiled one.
+
+    There is none for an offline model.
+
+    Raises:
+        AtcError: the file cannot be read any more.
+    """
+    if is_offline(model):
+        return None
+    dims = {tensor.name: tuple(tensor.shape) for tensor in compiled.description.tensors}
+    return read_file_graph(model, dims)

@@ -1,7 +1,7 @@
 """Report on a model with open dims: what is known of it, and whether any dims compile."""
 
 from atc_py.check.added_findings import RulesBrokenError
-from atc_py.check.findings import Finding, ModelCheck, Standing
+from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.lowering.coverage import not_lowered
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
@@ -12,7 +12,6 @@ from atc_py.pipeline.proposal.advice import advice_of, with_shapes
 from atc_py.pipeline.proposal.judging import Judge, Judgment, judge_of
 from atc_py.pipeline.proposal.open_check import open_check
 from atc_py.pipeline.proposal.search import Search
-from atc_py.spec import specifications
 from atc_py.target import find_soc
 
 
@@ -27,8 +26,7 @@ def report_open_model(file: OnnxFile, options: CompileOptions) -> SourceModel:
     """
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
-    specs = specifications(options.op_specs, options.precision.operator_list)
-    judge = judge_of(options, soc, specs)
+    judge = judge_of(options, soc)
     survey = surveyed(file, options.input_shapes, quant_bias=options.precision.quant_bias)
     if survey.input_faults:
         raise AtcError(*survey.input_faults)
@@ -54,9 +52,5 @@ def _confirmed(known: Judgment, judge: Judge, options: CompileOptions) -> ModelC
     search = Search(known.file, judge, known)
     proposal = search.propose()
     advice = advice_of(known.file, proposal, options.input_shapes)
-    return open_check(known, search, proposal, advice, _nothing_more)
-
-
-def _nothing_more(_judgment: Judgment) -> list[Finding]:
-    """No findings: nothing is compiled to try it."""
-    return []
+    # Nothing is compiled to try it.
+    return open_check(known, search, proposal, advice, lambda _judgment: [])

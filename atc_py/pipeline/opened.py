@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import NO_SUCH_GEAR
 from atc_py.package.foreign import is_offline
-from atc_py.package.reader import OfflineModel
+from atc_py.package.reader import OfflineModel, open_model
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
@@ -32,7 +32,6 @@ def opened_model(
         AtcError: the file cannot be read or compiled; NO_SUCH_GEAR for a gear that it does not have.
     """
     from atc_py.device.opening import open_verified
-    from atc_py.package.reader import open_model
     from atc_py.pipeline.convert import convert
 
     if is_offline(path):

@@ -5,17 +5,15 @@ from pathlib import Path
 
 import msgspec
 
-from atc_py.check.findings import ModelCheck
 from atc_py.diag import ASSUMED_KERNELS, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.ir import Graph, launch_positions, print_graph
-from atc_py.onnx_graph.source import form_of
+from atc_py.onnx_graph.source import BiasConvention, form_of
 from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import PassRun, run_passes
 from atc_py.passes.pipeline import Switches
 from atc_py.passes.precision.controls import Controls
-from atc_py.system.atomic_files import atomic_write
-from atc_py.system.folders import make_folder
+from atc_py.system.atomic_files import atomic_write, make_folder
 from atc_py.target import Soc, is_view
 from atc_py.text import Text
 
@@ -63,16 +61,20 @@ def run_pipeline(
 
 
 def pass_context(
-    check: ModelCheck, soc: Soc, options: CompileOptions, controls: Controls
+    path: str,
+    soc: Soc,
+    options: CompileOptions,
+    controls: Controls,
+    biases: BiasConvention | None = None,
 ) -> PassContext:
     """The context of passes."""
     return PassContext(
         soc,
         options.precision_mode,
-        check.path,
+        path,
         controls=controls,
         reuse_memory=not options.disable_reuse_memory,
-        quant_bias=form_of(check.bias_convention),
+        quant_bias=form_of(biases),
         only_atc_passes=options.precision.only_atc_passes,
     )
 

@@ -24,12 +24,22 @@ from atc_py.text import Text
 _DEFAULT = "sim"
 
 
-def calibration_of(path: Path, socs: Sequence[str]) -> Calibration:
-    """The factors refitted to a CSV file of kernels that were measured on one SoC.
+def fitted_factors(
+    factors: Path | None, measured: Path | None, socs: Sequence[str]
+) -> tuple[Fit | None, Calibration | None]:
+    """The factors in a file, or refitted to a CSV file of kernels that were measured on one SoC.
 
     Raises:
-        AtcError: the file has no meaning, or more than one SoC is named.
+        AtcError: a file has no meaning, more than one SoC is named for measurements, or the factors
+            are of another SoC.
     """
+    if measured is not None:
+        done = _calibration(measured, socs)
+        return done.fit, done
+    return None if factors is None else _fit(factors, socs), None
+
+
+def _calibration(path: Path, socs: Sequence[str]) -> Calibration:
     if len(socs) > 1:
         raise BAD_OPTION.error(
             Text("measurements are of one SoC, found {socs}", socs=", ".join(socs)),
@@ -38,12 +48,7 @@ def calibration_of(path: Path, socs: Sequence[str]) -> Calibration:
     return calibrate(read_measurements(path), find_soc(socs[0] if socs else _DEFAULT))
 
 
-def fit_of(path: Path, socs: Sequence[str]) -> Fit:
-    """The factors that an earlier calibration kept, which must be of the same SoC.
-
-    Raises:
-        AtcError: the file has no meaning, or the factors are of another SoC.
-    """
+def _fit(path: Path, socs: Sequence[str]) -> Fit:
     soc, fit = load_fit(path)
     others = [name for name in socs or (_DEFAULT,) if find_soc(name).name != soc]
     if others:
@@ -134,7 +139,6 @@ def _model_on_soc(
 
 
 def _gear_costs(model: OfflineModel, fit: Fit | None) -> tuple[GearCost, ...]:
-    """The cost of every gear; nothing for a model of one shape."""
     if model.gears is None:
         return ()
     return tuple(
@@ -150,7 +154,7 @@ def _gear_costs(model: OfflineModel, fit: Fit | None) -> tuple[GearCost, ...]:
 def _model_or_refusals(
     path: Path, name: str, fit: Fit | None, options: dict[str, Any], *, named: bool
 ) -> SocProfile:
-    """Try like `_on`; refusals of this SoC are part of the answer."""
+    """The model on one SoC, whose refusals are part of the answer."""
     try:
         return _model_on_soc(path, name, fit, options, named=named)
     except AtcError as error:

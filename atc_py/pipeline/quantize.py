@@ -14,10 +14,10 @@ from atc_py.fix.restate import changed_operators
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.qdq.rewriting import FixedGraph, rewrite_file
+from atc_py.options.command_options import FORMS, RewriteOptions
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.output_paths import rewritten_output
-from atc_py.options.quantize_options import FORMS, RewriteOptions
 from atc_py.pipeline.fixed_nodes import fixed_nodes
 from atc_py.pipeline.proposal.judging import Judge
 from atc_py.results.quantization import QuantBiases, Quantization, layer_counts

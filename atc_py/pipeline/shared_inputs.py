@@ -11,7 +11,6 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.pipeline import PIPELINE, Switches, check_names
 from atc_py.passes.precision.model_names import check_soc
 from atc_py.pipeline.proposal.judging import Judge, judge_of
-from atc_py.spec import Library, specifications
 from atc_py.system.structs import replace
 from atc_py.target import Soc, find_soc
 
@@ -25,7 +24,6 @@ class SharedInputs(msgspec.Struct, frozen=True):
 
     Attributes:
         soc: the SoC that is compiled for.
-        specs: the specifications.
         switches: the passes that the user switched off.
         judge: judges the file with other dims.
         memo: constants that folding made of constants.
@@ -34,7 +32,6 @@ class SharedInputs(msgspec.Struct, frozen=True):
     """
 
     soc: Soc
-    specs: Library
     switches: Switches
     judge: Judge
     memo: FoldMemo | None = None
@@ -51,10 +48,9 @@ def shared_inputs(
         AtcError: an option or a file that it names has no meaning.
     """
     soc = _soc(options)
-    specs = specifications(options.op_specs, options.precision.operator_list)
-    judge = judge_of(options, soc, specs)
+    judge = judge_of(options, soc)
     switches, pictures = _switches(options), _pictures(options)
-    return SharedInputs(soc, specs, switches, judge, memo, sources, pictures)
+    return SharedInputs(soc, switches, judge, memo, sources, pictures)
 
 
 def _soc(options: CompileOptions) -> Soc:

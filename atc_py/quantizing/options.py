@@ -10,16 +10,16 @@ import msgspec
 from numpy.typing import NDArray
 
 from atc_py.diag import BAD_OPTION
-from atc_py.options.compile_options import DEFAULT_LIST
-from atc_py.options.input_shapes import parse_shapes
-from atc_py.options.option import MOST_JOBS, MOST_RANDOM, Joint, Option
-from atc_py.options.quantize_options import (
+from atc_py.options.command_options import (
     FORMS,
     ExternalData,
     ListToCompare,
     StrictList,
     WrittenForm,
 )
+from atc_py.options.compile_options import DEFAULT_LIST
+from atc_py.options.input_shapes import parse_shapes
+from atc_py.options.option import MOST_JOBS, MOST_RANDOM, Joint, Option
 from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
 from atc_py.quantizing.calibrate.value_range import RangeOptions
 from atc_py.quantizing.targets import checked_target, read_target

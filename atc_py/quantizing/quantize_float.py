@@ -20,8 +20,8 @@ from atc_py.diag import (
 from atc_py.onnx_graph.folding.graph import WorkGraph
 from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read
 from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
+from atc_py.options.command_options import BOTH, FORMS
 from atc_py.options.output_paths import rewritten_output
-from atc_py.options.quantize_options import BOTH, FORMS
 from atc_py.pipeline.quantize import list_verdict
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.samples import ArraySamples, RandomSamples, Samples, open_samples

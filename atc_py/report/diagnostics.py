@@ -7,7 +7,7 @@ from atc_py.report.escape import clipped
 from atc_py.text import COLON, COMMA, LANGUAGES, Text
 from atc_py.text.language import language, spoken
 
-_LEVELS = {
+SEVERITY_TEXTS = {
     Severity.ERROR: Text("error", context="level"),
     Severity.WARNING: Text("warning"),
     Severity.NOTE: Text("note"),
@@ -45,7 +45,7 @@ def help_text(text: str) -> str:
 
 def level_text(severity: Severity) -> str:
     """The word for a severity in the language of the commands."""
-    return _LEVELS[severity].in_language(language())
+    return SEVERITY_TEXTS[severity].in_language(language())
 
 
 def _field_text(field: str) -> str:

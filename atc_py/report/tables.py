@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from atc_py.report.escape import clipped
 from atc_py.report.wrapping import columns
 from atc_py.system.structs import Result
 from atc_py.text import LANGUAGES, Text
 from atc_py.text.language import language, spoken
+
+if TYPE_CHECKING:
+    from atc_py.results.fixing import FixedNode
 
 _MOST = 400
 """Characters of a cell: each row is as wide as the widest."""
@@ -112,7 +119,6 @@ def narrowed(table: Table, width: int, between: int) -> Table:
 
 
 def _shortened(text: str, most: int) -> str:
-    """A text of at most that many terminal columns, its middle left out."""
     if columns(text) <= most:
         return text
     kept = most - len(_LEFT_OUT)
@@ -125,7 +131,6 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _padding(cell: str, width: int) -> str:
-    """The blanks that bring a cell to that many terminal columns."""
     return " " * (width - columns(cell))
 
 
@@ -160,3 +165,28 @@ def first_names(names: list[str], most: int = 5) -> str:
     """The first names, and the number of those left out."""
     left = len(names) - most
     return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")
+
+
+_NAMED = 3
+
+
+def fixed_nodes_table(nodes: Iterable[FixedNode]) -> Table:
+    """Operators and rules with the nodes that they rewrote; nodes alike share a row."""
+    rows: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for node in nodes:
+        label = f'{node.node} "{node.name}"' if node.name else str(node.node)
+        rows[node.operator, ", ".join(node.rules)].append(label)
+    return Table(
+        "Rewritten by --fix",
+        ("nodes>", "operator", "rules", "places in the file"),
+        tuple((str(len(row)), *key, node_list(row)) for key, row in rows.items()),
+        said=(3,),
+    )
+
+
+def node_list(labels: list[str]) -> str:
+    """The first few labels, and how many more there are."""
+    # One more label takes no more room than the words that it is left out.
+    most = len(labels) if len(labels) == _NAMED + 1 else _NAMED
+    rest = len(labels) - most
+    return ", ".join(labels[:most]) + (Text(" and {left} more", left=rest) if rest > 0 else "")

@@ -8,8 +8,7 @@ import msgspec
 
 from atc_py.diag import OM_CONTENT, Place
 from atc_py.system.json_text import plain_values
-from atc_py.system.struct_types import ready_for_threads
-from atc_py.system.structs import Result
+from atc_py.system.structs import Result, ready_for_threads
 from atc_py.text import Text
 
 _KEY = "semantics"

@@ -54,8 +54,6 @@ class FloatGrid(Result, frozen=True):
 
     def has_all(self, values: npt.NDArray[np.float64]) -> bool:
         """True if all finite values are numbers of the type: of another run, say."""
-        import numpy as np
-
         finite = values[np.isfinite(values)]
         exponents = np.maximum(np.frexp(finite)[1], self.least_exponent)
         steps = finite / np.ldexp(self.unit, exponents)
@@ -170,8 +168,6 @@ def explained_share(description: OmModel, name: str, expected: Array) -> float:
     one rounding outweighs all others. Where the expected data are such numbers themselves, they were
     rounded in the same way, and it counts twice.
     """
-    import numpy as np
-
     theirs = _numbers(name, expected)
     unit = _range(theirs)
     if not unit:
@@ -237,8 +233,6 @@ def _unit_of(grid: FloatGrid) -> float:
 
 def _numbers(name: str, array: Array) -> npt.NDArray[np.float64]:
     """`array` in the precision of the comparison; refuse complex numbers."""
-    import numpy as np
-
     try:
         DType.from_numpy(array.dtype)
     except UnknownDTypeError:
@@ -255,8 +249,6 @@ def _numbers(name: str, array: Array) -> npt.NDArray[np.float64]:
 
 def _max_error(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float:
     """The largest absolute difference; equal infinities and paired NaN differ by 0."""
-    import numpy as np
-
     if not ours.size:
         return 0.0
     same = same_elements(ours, theirs)
@@ -270,8 +262,6 @@ def _range(theirs: npt.NDArray[np.float64]) -> float:
 
     It is held within float64.
     """
-    import numpy as np
-
     finite = theirs[np.isfinite(theirs)]
     if not finite.size:
         return 0.0
@@ -284,8 +274,6 @@ def _cosine(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> f
 
     Where nothing is, it is 1 for equal values, and 0 for others.
     """
-    import numpy as np
-
     finite = np.isfinite(ours) & np.isfinite(theirs)
     if not finite.any():
         return float(same_elements(ours, theirs).all())
@@ -297,8 +285,6 @@ def _cosine(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> f
 
 def _unit_vector(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """`vector` with length 1, scaled by its largest element first so squares stay finite."""
-    import numpy as np
-
     largest = np.abs(vector).max(initial=0.0)
     if largest == 0.0:
         return vector

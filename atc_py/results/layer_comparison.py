@@ -307,7 +307,6 @@ class TargetMiss(Result, frozen=True):
 
 
 def _output_json(done: LayerComparison, name: str) -> dict[str, object]:
-    """An output: its layer, the figures to judge by, the agreement on classes."""
     reason = done.uncompared.get(name)
     output: dict[str, object] = {"node": None, "compared": reason is None, "reason": reason}
     if name in done.outputs:

@@ -114,7 +114,6 @@ def _picture_input(description: OmModel, node: OmNode, ports: dict[int, int]) ->
 
 
 def _settings(node: OmNode) -> AippSettings:
-    """The settings of a node."""
     settings = AippSettings.from_attributes(node.attributes)
     for field in fields(settings):
         value, default = getattr(settings, field.name), field.default

@@ -31,7 +31,7 @@ from atc_py.spec.model import OpSpec
 from atc_py.spec.rule import stem_of
 from atc_py.system.cache_folders import cache_folder
 from atc_py.system.resources import op_specs_dir
-from atc_py.system.struct_types import ready_for_threads
+from atc_py.system.structs import ready_for_threads
 from atc_py.text import Text, os_reason
 
 

@@ -16,7 +16,7 @@ from msgspec import inspect
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.spec.document import DataPath, Document, spec_error
 from atc_py.spec.model import OpSpec
-from atc_py.system.struct_types import ready_for_threads
+from atc_py.system.structs import ready_for_threads
 from atc_py.text import Text, verbatim
 
 ready_for_threads(OpSpec)

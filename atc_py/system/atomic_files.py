@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: temporary file, fsync, rename."""
+"""Files that appear whole or not at all: temporary file, fsync, rename; folders for them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from atc_py.text import Text, os_reason
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
-
 
 _BUFFER = 1 << 18
 
@@ -43,6 +42,18 @@ _HELP = {
     errno.ENAMETOOLONG: Text("choose a shorter name"),
 }
 _HELP_ELSE = Text("check the permissions of file and folder, or choose another place")
+
+
+def write_files(contents: Mapping[Path, str | bytes]) -> None:
+    """Write files as `atomic_write` does, or none of them if one cannot be opened.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    with ExitStack() as stack:
+        for path, content in contents.items():
+            data = content.encode("utf-8") if isinstance(content, str) else content
+            stack.enter_context(atomic_write(path)).write(data)
 
 
 @contextmanager
@@ -219,3 +230,29 @@ def _discard(file: io.BufferedWriter | None, temporary: Path | None) -> None:
     if temporary is not None and os.name == "nt":
         with suppress(OSError):
             temporary.unlink()
+
+
+_FOLDER_HELP = {errno.ENOSPC: Text("free space on that disk, or choose another place")}
+_FOLDER_HELP_ELSE = Text(
+    "choose a folder that can be written to and that no file stands in the way of"
+)
+
+
+def make_folder(folder: Path) -> None:
+    """Make `folder` and those above it where they are not there.
+
+    Raises:
+        AtcError: CANNOT_WRITE.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CANNOT_WRITE.error(
+            Text(
+                "cannot make the folder {folder}: {strerror}",
+                folder=folder,
+                strerror=os_reason(error),
+            ),
+            place=Place(file=str(folder)),
+            help=_FOLDER_HELP.get(error.errno or 0, _FOLDER_HELP_ELSE),
+        ) from error

@@ -94,7 +94,6 @@ def _try_lock(handle: int) -> bool | None:
 
 
 def _is_named(handle: int, path: Path) -> bool:
-    """True if an open file is the one at `path`."""
     try:
         there = path.lstat()
     except FileNotFoundError:

@@ -21,7 +21,7 @@ from atc_py.diag import (
     Place,
     nearest,
 )
-from atc_py.system.exhaustion import exhausted
+from atc_py.system.memory_limit import exhausted
 from atc_py.text import Text, os_reason
 
 WORK = "atc-py-work-"

@@ -5,6 +5,7 @@ is bounded are data: constants, inputs, results, scratch. The interpreter and it
 top, which is why the default leaves a quarter of the machine to them and to others.
 """
 
+import errno
 import math
 import os
 import re
@@ -14,8 +15,8 @@ from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
-from atc_py.diag import BAD_OPTION, MEMORY_LIMIT, Place
-from atc_py.text import Text
+from atc_py.diag import BAD_OPTION, MEMORY_LIMIT, AtcError, Place
+from atc_py.text import Text, error_text
 
 RAISE_IT = Text("raise --max-memory, or use a machine with more memory")
 """The hint of a refusal that this limit caused."""
@@ -228,3 +229,40 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+_MAPPED = ("failed to map segment", "cannot allocate memory", "cannot allocate tls")
+"""Messages of the loader of shared libraries if it cannot get memory."""
+
+
+def exhausted(error: BaseException) -> AtcError | None:
+    """MEMORY_LIMIT with the resource that ran out; None where the error means otherwise."""
+    words = _exhaustion(error)
+    return None if words is None else MEMORY_LIMIT.error(words, help=RAISE_SYSTEM_LIMITS)
+
+
+def _exhaustion(error: BaseException) -> Text | None:
+    chain = _causes(error)
+    if any(
+        isinstance(each, MemoryError) or (isinstance(each, OSError) and each.errno == errno.ENOMEM)
+        for each in chain
+    ):
+        said = error_text(error) if isinstance(error, MemoryError) else ""
+        return Text("memory ran out: {said}", said=said) if said else Text("memory ran out")
+    if any(
+        isinstance(each, ImportError) and any(text in str(each).lower() for text in _MAPPED)
+        for each in chain
+    ):
+        return Text("memory ran out while a library was loaded")
+    if any(isinstance(each, RuntimeError) and "start new thread" in str(each) for each in chain):
+        return Text("the system refuses to start another thread, or lacks the memory for it")
+    return None
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    each: BaseException | None = error
+    while each is not None and each not in found:
+        found.append(each)
+        each = each.__cause__ or each.__context__
+    return found

@@ -1,9 +1,10 @@
-"""Structs of msgspec: the base of results, and `replace` as type checkers understand it."""
+"""Structs of msgspec: the base of results, `replace` for type checkers, use by threads."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import Enum
 from types import UnionType
 from typing import (
@@ -114,3 +115,14 @@ class DocumentTypes:
             kw_only=True,
             forbid_unknown_fields=True,
         )
+
+
+def ready_for_threads(*types: Any) -> None:
+    """Have msgspec read the fields of struct types now, which it else does when it first decodes one.
+
+    Two threads that do so at the same time end the process: one uses what the other has begun.
+    A module calls this where it defines or imports the types, for one thread alone imports it.
+    """
+    for each in types:
+        with suppress(msgspec.ValidationError):
+            msgspec.convert(None, each)

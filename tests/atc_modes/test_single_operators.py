@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.adapters.atc.modes.single_op import SingleOp, SingleOpTensor
+from atc_py.adapters.atc.modes.single_op_file import SingleOp, SingleOpTensor
 from atc_py.adapters.atc.modes.single_operators import compile_single_operators
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.options.compile_options import CompileOptions, PrecisionMode

@@ -210,7 +210,7 @@ def test_refusals_of_a_rewrite_name_the_node(atc: Atc, tmp_path: Path) -> None:
 
 
 def test_formats_of_the_command_are_those_of_the_rewrite() -> None:
-    from atc_py.options.quantize_options import FORMS
+    from atc_py.options.command_options import FORMS
 
     (option,) = (each for each in quantize.params if each.name == "format")
     assert tuple(option.type.choices) == (*FORMS, "both")  # type: ignore[attr-defined]

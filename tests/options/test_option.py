@@ -8,9 +8,8 @@ import pytest
 
 from atc_py.adapters.atc.options import FIELDS, OPTIONS
 from atc_py.cli.convert import convert
-from atc_py.options.compare_options import COMPARED, NOT_COMPARED, SearchOptions
+from atc_py.options.command_options import COMPARED, NOT_COMPARED, FixOptions, SearchOptions
 from atc_py.options.compile_options import CompileOptions, PrecisionMode, QuantBias
-from atc_py.options.fix_options import FixOptions
 from atc_py.options.keywords import CompareKeywords, ConvertKeywords
 from atc_py.options.option import keywords_of, options_in, parse_options
 

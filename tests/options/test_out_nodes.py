@@ -3,7 +3,7 @@
 import pytest
 
 from atc_py.diag import AtcError, AtcFault
-from atc_py.options.input_format import InputFormat, parse_input_format
+from atc_py.options.input_shapes import InputFormat, parse_input_format
 from atc_py.options.out_nodes import OutNode, parse_out_nodes
 
 

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from atc_py.check.findings import ModelCheck
-from atc_py.report.check.csv_rows import COLUMNS, check_csv
+from atc_py.report.check.formats import COLUMNS, check_csv
 from atc_py.report.check.json_document import check_document
 from atc_py.system.structs import replace
 from atc_py.text import verbatim

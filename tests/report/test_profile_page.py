@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 import onnx
 import pytest
 
-from atc_py.pipeline.file_graph import compiled_file_graph
+from atc_py.pipeline.onnx_facts import compiled_file_graph
 from atc_py.pipeline.profile import profile_model
-from atc_py.report.page.html_page import profile_html
+from atc_py.report.profile.formats import profile_html
 from atc_py.results.compiled_model import CompiledModel
 from tests.cost.small_networks import chain
 from tests.report.page_document import document_of

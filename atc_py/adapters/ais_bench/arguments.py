@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from atc_py.adapters.ais_bench.refusal import refused
+from atc_py.adapters.ais_bench.log_lines import refused
 
 _YES = {"yes", "true", "t", "y", "1"}
 _NO = {"no", "false", "f", "n", "0"}

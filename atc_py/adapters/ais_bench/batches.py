@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.adapters.ais_bench.file_bytes import file_bytes, file_size
-from atc_py.adapters.ais_bench.log_lines import info_line
-from atc_py.adapters.ais_bench.refusal import as_runtime_errors, refused
+from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, info_line, refused
 from atc_py.adapters.ais_bench.tensors import TensorDesc
+from atc_py.diag import Place
 from atc_py.pipeline.running.array_files import read_npy
+from atc_py.system.input_files import check_regular, read_bytes, read_refusal
+from atc_py.system.memory_limit import require_memory
+from atc_py.text import Text
 
 PURE = "pure_infer_data"
 """Name of the file that there is not where no input is given."""
@@ -114,7 +116,6 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 def _files_per_batch(
     files: Sequence[Sequence[str]], rows: Sequence[TensorDesc], *, combine: bool
 ) -> int:
-    """Number of files of the first input that make one run."""
     wanted = rows[0].realsize
     size = _size(files[0][0])
     count = 1
@@ -153,3 +154,29 @@ def _content(file: str, size: int, kind: str) -> npt.NDArray[Any]:
         if file.endswith((".npy", ".NPY")):
             return read_npy(Path(file))
         return np.frombuffer(file_bytes(file), np.int8)
+
+
+def file_size(file: str) -> int:
+    """The size of a file.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, or FILE_UNREADABLE for what is not a plain file.
+    """
+    path = Path(file)
+    try:
+        found = path.stat()
+        check_regular(found.st_mode)
+    except OSError as error:
+        raise read_refusal(path, error) from error
+    return found.st_size
+
+
+def file_bytes(file: str) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        AtcError: as `file_size`; MEMORY_LIMIT, FILE_TOO_LARGE for one that grows.
+    """
+    size = file_size(file)
+    require_memory(size, Text("its data"), Place(file))
+    return read_bytes(Path(file), size)

@@ -11,13 +11,18 @@ from typing import Any
 from atc_py.adapters.ais_bench.arguments import parse_arguments
 from atc_py.adapters.ais_bench.batches import PADDING, PURE, Batch, batches_of, data_of
 from atc_py.adapters.ais_bench.interface import InferSession, MemorySummary
-from atc_py.adapters.ais_bench.log_lines import debug_line, info_line, note_line
-from atc_py.adapters.ais_bench.refusal import as_runtime_errors, refused
+from atc_py.adapters.ais_bench.log_lines import (
+    as_runtime_errors,
+    debug_line,
+    info_line,
+    note_line,
+    refused,
+)
 from atc_py.adapters.ais_bench.saving import ResultFiles
 from atc_py.adapters.ais_bench.shape_ranges import shapes_in_range
 from atc_py.adapters.ais_bench.summary import BenchSummary
 from atc_py.adapters.ais_bench.tensors import TensorDesc
-from atc_py.system.folders import make_folder
+from atc_py.system.atomic_files import make_folder
 from atc_py.system.input_files import guarded_run
 
 _BARS = {

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.adapters.ais_bench import memory_times
-from atc_py.adapters.ais_bench.file_bytes import file_bytes
-from atc_py.adapters.ais_bench.log_lines import info_line
-from atc_py.adapters.ais_bench.refusal import as_runtime_errors
+from atc_py.adapters.ais_bench.batches import file_bytes
+from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, info_line
 from atc_py.adapters.ais_bench.runtime import RunTimes, RuntimeSession, SessionOptions
 from atc_py.adapters.ais_bench.tensors import AclTensor, TensorDesc
 

@@ -20,13 +20,13 @@ from atc_py.adapters.ais_bench.gear_choice import (
     gear_of_batch,
     gear_of_dims,
     gear_of_image,
+    has_open_dims,
     named_dims,
+    select_shapes,
 )
 from atc_py.adapters.ais_bench.loaded import GearedModel
-from atc_py.adapters.ais_bench.log_lines import info_line, plain_line
+from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, info_line, plain_line, refused
 from atc_py.adapters.ais_bench.memory_times import device_to_host, host_to_device
-from atc_py.adapters.ais_bench.refusal import as_runtime_errors, refused
-from atc_py.adapters.ais_bench.shape_choice import has_open_dims, select_shapes
 from atc_py.adapters.ais_bench.tensors import AclTensor, TensorDesc
 from atc_py.options.gears import GearKind, Gears
 from atc_py.package.schema import OmModel

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.adapters.ais_bench.batches import PADDING, Batch
-from atc_py.adapters.ais_bench.log_lines import note_line
-from atc_py.adapters.ais_bench.refusal import as_runtime_errors, refused
+from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, note_line, refused
 from atc_py.adapters.ais_bench.summary import BenchSummary
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.system.atomic_files import atomic_write

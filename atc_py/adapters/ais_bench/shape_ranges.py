@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
-from atc_py.adapters.ais_bench.refusal import as_runtime_errors, refused
+from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, refused
 from atc_py.system.input_files import read_text
 
 _MOST_BYTES = 1 << 20
@@ -70,7 +70,6 @@ def _values(item: str) -> Sequence[int]:
 
 
 def _dim(text: str) -> int:
-    """A dim."""
     found = int(text)
     if not 0 <= found <= _LARGEST:
         raise ValueError(text)

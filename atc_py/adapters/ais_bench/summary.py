@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from atc_py.adapters.ais_bench.log_lines import info_line
-from atc_py.adapters.ais_bench.refusal import as_runtime_errors
+from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, info_line
 from atc_py.system.atomic_files import atomic_write
 
 _SCALE = 99

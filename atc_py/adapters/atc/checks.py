@@ -3,15 +3,70 @@
 import re
 from typing import Any
 
-from atc_py.adapters.atc.faults import atc_error
+from atc_py.adapters.atc.faults import atc_error, invalid_value
 from atc_py.adapters.atc.options import FIELDS, OPTIONS
-from atc_py.adapters.atc.output_types import check_output_type
 from atc_py.adapters.atc.paths import check_output, check_path_text, check_readable
 from atc_py.adapters.atc.shapes import check_hint, input_shape_text
 from atc_py.adapters.atc.tokens import Flags, refused_value
-from atc_py.diag import NOT_MODELED, OPTIONS_EXCLUDE, AtcError, Place
+from atc_py.diag import NOT_MODELED, OPTIONS_EXCLUDE, AtcError
 from atc_py.options.compile_options import PrecisionMode, select_gears
 from atc_py.text import Text
+
+_NOT_MODELED = ("HIF8", "HIF4", "FP8E5M2", "FP8E4M3FN")
+_TYPES = (
+    "FP32", "FP16", "UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "UINT64", "INT64",
+    "DOUBLE",
+)  # fmt: skip
+"""Names of dtypes; the later ones are in atc's documents and not in its newest table [D]."""
+
+_LARGEST = 2**31 - 1
+_PARTS = 3
+
+
+def check_output_type(flags: Flags) -> None:
+    """Check --output_type.
+
+    Raises:
+        AtcError: with E10001 for another form or dtype, and for an output that --out_nodes does not
+            name; with E10013 for an index beyond 32 bits.
+    """
+    text = flags["output_type"]
+    if not text:
+        return
+    if ":" not in text:
+        _check_type(text, text)
+        return
+    named = {each.strip() for each in flags["out_nodes"].split(";")}
+    for entry in filter(None, (each.strip() for each in text.split(";"))):
+        parts = [part.strip() for part in entry.split(":")]
+        if len(parts) != _PARTS:
+            raise _invalid_type(text, f"{entry!r} is not `node:index:TYPE`")
+        node, index, dtype = parts
+        if not (index.isascii() and index.isdigit()):
+            raise _invalid_type(text, f"the index {index!r} of {node!r} is not a number")
+        if len(index) > len(str(_LARGEST)) or int(index) > _LARGEST:
+            raise atc_error("E10013", index[:20], "output_type", option="output_type")
+        _check_type(dtype, text)
+        if f"{node}:{index}" not in named:
+            raise _invalid_type(text, f"{node}:{index} is not among --out_nodes")
+
+
+def _check_type(name: str, text: str) -> None:
+    if name in _NOT_MODELED:
+        raise atc_error(
+            "E10055", f"the dtype {name} of Ascend950", code=NOT_MODELED, option="output_type",
+            help=Text("give FP16 or FP32"),
+        )  # fmt: skip
+    if name not in _TYPES:
+        raise _invalid_type(
+            text, Text("{name} is none of {types}", name=repr(name), types=", ".join(_TYPES))
+        )
+
+
+def _invalid_type(text: str, reason: str) -> Exception:
+    help_ = Text('write --output_type=FP16, or "Conv_0:0:FP16" beside --out_nodes="Conv_0:0"')
+    return invalid_value("output_type", text, reason, help_)
+
 
 _CAFFE, _MINDSPORE, _TENSORFLOW = "0", "1", "3"
 _UNSET = "-1"
@@ -66,7 +121,7 @@ def check_framework(flags: Flags) -> None:
         if framework == _UNSET:
             raise refused_value(OPTIONS["framework"], "")
         if framework == _CAFFE and not flags["weight"]:
-            raise atc_error("E10008", place=Place(field="--weight"))
+            raise atc_error("E10008", option="weight")
     is_035 = flags["soc_version"].startswith(_ONLY_MODE_30)
     if mode in {"0", "3", "7", "30"} and (mode == "30") is not is_035:
         reason = f"--mode={mode} with --soc_version={flags['soc_version']}"
@@ -78,7 +133,7 @@ def check_framework(flags: Flags) -> None:
             "E10055",
             f"--framework={framework}, {_FRAMEWORKS[framework]}; atc-py reads ONNX alone",
             code=NOT_MODELED,
-            place=Place(field="--framework"),
+            option="framework",
             help=Text("convert the network to ONNX and give --framework=5"),
         )
 
@@ -93,7 +148,7 @@ def required(flags: Flags, name: str, code: str = "E10054") -> str:
         raise atc_error(
             code,
             name,
-            place=Place(field=f"--{name}"),
+            option=name,
             help=Text("give --{name}: {words}", name=name, words=OPTIONS[name].words),
         )
     return flags[name]
@@ -105,7 +160,7 @@ def check_compilation(flags: Flags) -> None:
     Raises:
         AtcError: with the code of the first check that fails.
     """
-    _check_late(flags, "input_format", empty=True)
+    _check_late(flags, "input_format")
     required(flags, "soc_version")
     if flags["mode"] != "3":
         required(flags, "output")
@@ -174,7 +229,7 @@ def check_precision(flags: Flags) -> None:
 def _check_inputs(flags: Flags) -> None:
     if len(flags.gears) > 1:
         raise atc_error(
-            "E10009", code=OPTIONS_EXCLUDE, place=Place(field=f"--{flags.gears[1]}"),
+            "E10009", code=OPTIONS_EXCLUDE, option=flags.gears[1],
             help=Text("give one of them; --dynamic_dims varies any dims together"),
         )  # fmt: skip
     select_gears({**spelled_keywords(flags), "input_shape": input_shape_text(flags)})
@@ -203,23 +258,22 @@ def _check_rest(flags: Flags) -> None:
     for name in ("is_input_adjust_hw_layout", "is_output_adjust_hw_layout"):
         for each in filter(None, (part.strip() for part in flags[name].split(","))):
             if each not in {"true", "false"}:
-                raise atc_error("E10005", each, name, place=Place(field=f"--{name}"))
+                raise atc_error("E10005", each, name, option=name)
     check_output_type(flags)
 
 
-def _check_late(flags: Flags, name: str, *, empty: bool = True) -> None:
+def _check_late(flags: Flags, name: str) -> None:
     option, value = OPTIONS[name], flags[name]
-    if (value or not empty) and value not in option.values:
+    if value and value not in option.values:
         raise refused_value(option, value)
 
 
 def _both(code: str, first: str, second: str) -> AtcError:
     return atc_error(
-        code, f"--{first}", f"--{second}", code=OPTIONS_EXCLUDE, place=Place(field=f"--{second}"),
+        code, f"--{first}", f"--{second}", code=OPTIONS_EXCLUDE, option=second,
         help=Text("give one of them"),
     )  # fmt: skip
 
 
 def _invalid(flags: Flags, name: str, reason: str, hint: Text) -> AtcError:
-    place = Place(field=f"--{name}")
-    return atc_error("E10001", flags[name], f"--{name}", reason, place=place, help=hint)
+    return invalid_value(name, flags[name], reason, hint)

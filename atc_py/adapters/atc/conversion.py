@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from atc_py.adapters.atc.checks import spelled_keywords
-from atc_py.adapters.atc.faults import atc_error
+from atc_py.adapters.atc.faults import atc_error, invalid_value
 from atc_py.adapters.atc.options import OPTIONS, Treatment
 from atc_py.adapters.atc.paths import made_folder, offline_model
 from atc_py.adapters.atc.shapes import has_open_dims, input_shape_text
 from atc_py.adapters.atc.tokens import Flags
-from atc_py.diag import NOT_MODELED, Place
+from atc_py.diag import NOT_MODELED
 from atc_py.options.compile_options import CompileOptions, PrecisionMode
 from atc_py.options.option import parse_options
 from atc_py.passes.pipeline import PIPELINE, rows_by_name
@@ -106,7 +106,7 @@ def refuse_not_modeled(flags: Flags) -> None:
                 "E10055",
                 f"--{name}={value}; {option.words}",
                 code=NOT_MODELED,
-                place=Place(field=f"--{name}"),
+                option=name,
                 help=Text(option.hint or "choose another value"),
             )
 
@@ -143,13 +143,11 @@ def _switched_off(flags: Flags) -> tuple[str, ...]:
     for entry in filter(None, (each.strip() for each in flags["optimization_switch"].split(";"))):
         name, _, word = (part.strip() for part in entry.rpartition(":"))
         if word not in {"on", "off"} or not name:
-            raise atc_error(
-                "E10001",
+            raise invalid_value(
+                "optimization_switch",
                 entry,
-                "--optimization_switch",
                 "it must be `Name:on` or `Name:off`",
-                place=Place(field="--optimization_switch"),
-                help=Text('write --optimization_switch="ConvBatchnormFusionPass:off"'),
+                Text('write --optimization_switch="ConvBatchnormFusionPass:off"'),
             )
         row = by_name.get(name)
         if row is not None and row.optional:

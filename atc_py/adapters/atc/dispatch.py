@@ -20,7 +20,7 @@ from atc_py.adapters.atc.conversion import (
     refuse_not_modeled,
     single_op_options,
 )
-from atc_py.adapters.atc.faults import atc_error
+from atc_py.adapters.atc.faults import atc_error, invalid_value
 from atc_py.adapters.atc.paths import check_path_text
 from atc_py.adapters.atc.shapes import RANGE_WARNINGS
 from atc_py.adapters.atc.tokens import Flags
@@ -114,7 +114,7 @@ def dispatch(flags: Flags, words: Sequence[str], console: Console) -> None:
             "E10055",
             f"--mode={mode}; its models are for other devices",
             code=NOT_MODELED,
-            place=Place(field="--mode"),
+            option="mode",
             help=Text("give --mode=0 for an .om"),
         )
     {
@@ -209,7 +209,7 @@ def _json_files(flags: Flags) -> tuple[Path, Path]:
             atc_error(
                 "E10004",
                 name,
-                place=Place(field=f"--{name}"),
+                option=name,
                 help=Text("give --{name}=FILE", name=name),
             )
             for name in missing
@@ -226,7 +226,7 @@ def _show_info(flags: Flags, _words: Sequence[str], console: Console) -> None:
     om = required(flags, "om", "E10004")
     if flags["framework"] != "-1":
         raise atc_error(
-            "E10057", "--om", "--mode=6", code=OPTIONS_EXCLUDE, place=Place(field="--framework"),
+            "E10057", "--om", "--mode=6", code=OPTIONS_EXCLUDE, option="framework",
             help=Text("leave out --framework"),
         )  # fmt: skip
     check_path_text("om", om)
@@ -250,10 +250,7 @@ def _single_operators(flags: Flags) -> None:
         ("framework", "-1"), ("insert_op_conf", ""), ("mode", "0"), ("display_model_info", "0"),
     ):  # fmt: skip
         if flags[name] != allowed:
-            raise atc_error(
-                "E10001", flags[name], f"--{name}", reason, place=Place(field=f"--{name}"),
-                help=Text("leave it out"),
-            )  # fmt: skip
+            raise invalid_value(name, flags[name], reason, Text("leave it out"))
     check_path_text("output", output)
     check_precision(flags)
     refuse_not_modeled(flags)

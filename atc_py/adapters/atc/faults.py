@@ -98,9 +98,18 @@ def atc_error(
     fault: str,
     *arguments: str,
     code: Code = BAD_OPTION,
+    option: str = "",
     place: Place | None = None,
     help: Text | None = None,  # noqa: A002  (the word that users read)
 ) -> AtcError:
-    """A finding of ours that says what atc's code `fault` says."""
+    """A finding of ours that says what atc's code `fault` says, of an option or another place."""
     known = AtcFault(fault, arguments)
+    place = Place(field=f"--{option}") if option else place
     return code.error(fault_text(known), place=place, help=help, atc=known)
+
+
+def invalid_value(
+    option: str, value: str, reason: str, remedy: Text | None = None, code: Code = BAD_OPTION
+) -> AtcError:
+    """That the value of an option is not valid, for a reason."""
+    return atc_error("E10001", value, f"--{option}", reason, code=code, option=option, help=remedy)

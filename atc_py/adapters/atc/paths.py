@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from atc_py.adapters.atc.faults import atc_error
+from atc_py.adapters.atc.faults import atc_error, invalid_value
 from atc_py.adapters.atc.tokens import Flags
 from atc_py.diag import CANNOT_WRITE, FILE_NOT_FOUND, FILE_UNREADABLE, AtcError, Code, Place
 from atc_py.system.path_facts import exists
@@ -30,13 +30,8 @@ def check_path_text(name: str, path: str) -> None:
         AtcError: with E10001.
     """
     if _ALLOWED.fullmatch(path) is None:
-        raise atc_error(
-            "E10001",
-            path,
-            f"--{name}",
-            _RULE,
-            place=Place(field=f"--{name}"),
-            help=Text("rename the file, or link it under another name"),
+        raise invalid_value(
+            name, path, _RULE, Text("rename the file, or link it under another name")
         )
 
 
@@ -60,7 +55,6 @@ def check_readable(name: str, path: str) -> None:
 
 
 def _unreadable(name: str, path: str, number: int | None, code: Code) -> AtcError:
-    """That a file cannot be read, for the system's reason, which has a number."""
     reason = os.strerror(number or errno.EIO)
     return atc_error(
         "E10001",
@@ -79,35 +73,23 @@ def check_output(path: str) -> None:
     Raises:
         AtcError: with E10021, E10022 or E10001.
     """
-    place = Place(field="--output")
     if len(path) + len(SUFFIX) >= LONGEST:
         raise atc_error(
-            "E10021", "output", str(LONGEST), place=place, help=Text("choose a shorter path")
+            "E10021", "output", str(LONGEST), option="output", help=Text("choose a shorter path")
         )
     check_path_text("output", path)
     if path.endswith("/"):
         raise atc_error(
-            "E10022",
-            path,
-            "output",
-            place=place,
+            "E10022", path, "output", option="output",
             help=Text("name the file, such as {path}model", path=path),
-        )
+        )  # fmt: skip
     folder = _existing(Path(path).parent)
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise _unwritable(path, f"{folder} is not a folder that can be written")
 
 
 def _unwritable(path: str, reason: str) -> AtcError:
-    return atc_error(
-        "E10001",
-        path,
-        "--output",
-        reason,
-        code=CANNOT_WRITE,
-        place=Place(field="--output"),
-        help=Text("choose another folder"),
-    )
+    return invalid_value("output", path, reason, Text("choose another folder"), CANNOT_WRITE)
 
 
 def offline_model(flags: Flags, *, is_open: bool) -> Path:

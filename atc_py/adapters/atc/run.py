@@ -84,7 +84,6 @@ def run_atc(words: Sequence[str], console: Console) -> int:
 
 
 def _fail(error: AtcError, console: Console) -> int:
-    """Print the verdict, atc's block and our findings; return the exit status."""
     console.say(FAILURE)
     for line in error_block(error):
         console.say(line)
@@ -102,7 +101,6 @@ def say_unknown_failure(console: Console) -> int:
 
 
 def _idle_options(flags: Flags) -> Diagnostic | None:
-    """The finding that names the options without effect; None where there are none."""
     names = [
         f"--{name}"
         for name, value in flags.given.items()

@@ -2,9 +2,9 @@
 
 import re
 
-from atc_py.adapters.atc.faults import atc_error
+from atc_py.adapters.atc.faults import atc_error, invalid_value
 from atc_py.adapters.atc.tokens import Flags
-from atc_py.diag import BAD_INPUT_SHAPE, NOT_MODELED, AtcError, Place
+from atc_py.diag import BAD_INPUT_SHAPE, NOT_MODELED, AtcError
 from atc_py.text import Text
 
 SAMPLE = '"input_name1:n1,c1,h1,w1"'
@@ -60,13 +60,12 @@ def check_hint(flags: Flags) -> None:
     hint = flags["input_hint_shape"]
     if not hint:
         return
-    place = Place(field="--input_hint_shape")
     if flags.gears:
         reason = f"it cannot stand beside --{flags.gears[0]}"
-        raise atc_error("E10001", hint, "--input_hint_shape", reason, place=place)
+        raise invalid_value("input_hint_shape", hint, reason)
     if _HINT.fullmatch(hint) is None:
         raise atc_error(
-            "E10014", hint, "input_hint_shape", place=place,
+            "E10014", hint, "input_hint_shape", option="input_hint_shape",
             help=Text('write --input_hint_shape="0:[1,3,4,4];1:[1,8]", with the positions of inputs'),
         )  # fmt: skip
 
@@ -132,7 +131,7 @@ def _from_range(text: str) -> str:
 def _by_position(text: str) -> AtcError:
     reason = f"shapes without names of inputs, {text!r}"
     return atc_error(
-        "E10055", reason, code=NOT_MODELED, place=Place(field="--input_shape"),
+        "E10055", reason, code=NOT_MODELED, option="input_shape",
         help=Text("name the inputs: `atc-py check MODEL` shows them; ") + _FORM,
     )  # fmt: skip
 
@@ -146,5 +145,4 @@ def _bad_range(text: str, reason: str) -> AtcError:
 
 
 def _shape_error(code: str, *arguments: str, help_: Text = _FORM) -> AtcError:
-    place = Place(field="--input_shape")
-    return atc_error(code, *arguments, code=BAD_INPUT_SHAPE, place=place, help=help_)
+    return atc_error(code, *arguments, code=BAD_INPUT_SHAPE, option="input_shape", help=help_)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from atc_py.adapters.atc.faults import atc_error
+from atc_py.adapters.atc.faults import atc_error, invalid_value
 from atc_py.adapters.atc.options import OPTIONS, AtcOption, ValueKind
-from atc_py.diag import BAD_OPTION, AtcError, Place, nearest
+from atc_py.diag import BAD_OPTION, AtcError, nearest
 from atc_py.text import Text
 
 _FIXED = len("--ab")
@@ -174,13 +174,11 @@ def _switched(option: AtcOption, value: str) -> str:
         return "true"
     if value.lower() in _FALSE:
         return "false"
-    raise atc_error(
-        "E10001",
+    raise invalid_value(
+        option.name,
         value,
-        f"--{option.name}",
         "it is neither true nor false",
-        place=Place(field=f"--{option.name}"),
-        help=Text("write --{option} alone, or with true or false", option=option.name),
+        Text("write --{option} alone, or with true or false", option=option.name),
     )
 
 
@@ -197,6 +195,6 @@ def refused_value(option: AtcOption, value: str) -> AtcError:
     return atc_error(
         option.code,
         *arguments,
-        place=Place(field=f"--{name}"),
+        option=name,
         help=Text("values are {values}", values=", ".join(option.values)),
     )

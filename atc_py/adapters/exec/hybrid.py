@@ -1,12 +1,13 @@
 """A session that runs on the simulated NPU, in onnxruntime where that cannot be, or on both."""
 
 import os
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from atc_py.adapters.exec.recorder import Recorder
 from atc_py.adapters.exec.records import CompilationRecord, RefusalRecord
@@ -18,7 +19,6 @@ from atc_py.adapters.exec.simulated import (
     simulate,
     simulated_work,
 )
-from atc_py.adapters.exec.strict import end_program
 from atc_py.diag import SESSION_IN_ONNXRUNTIME, AtcError
 from atc_py.text import Text
 
@@ -254,3 +254,23 @@ def _reasons(error: AtcError) -> str:
     codes = ", ".join(code if n == 1 else f"{n} x {code}" for code, n in counts.items())
     first = error.diagnostics[0].message if error.diagnostics else "no reason is known"
     return " ".join(f"{codes}: {first}".split())
+
+
+_PATIENCE = 10.0
+"""Seconds after which the process ends by itself, the launcher being gone."""
+
+
+def end_program(
+    recorder: Recorder, finding: dict[str, Any], status: int, more: list[dict[str, Any]]
+) -> NoReturn:
+    """Have the launcher end the program, this process included, from whichever thread.
+
+    SystemExit would end a thread alone, and a program may catch it. What the program has printed is
+    written first. The process lives until the launcher ends it, which finds others by it.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    recorder.say(finding, status, more)
+    time.sleep(_PATIENCE)
+    os._exit(status)

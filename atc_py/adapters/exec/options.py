@@ -49,7 +49,6 @@ def require_sense(keywords: Mapping[str, Any], *, device: str, max_memory: str |
 
 
 def _require_device(name: str) -> None:
-    """Refuse a back end that is not installed."""
     if name == _BUILT_IN:
         return
     from atc_py.device.registry import device_names

@@ -5,14 +5,17 @@ session does not have is onnxruntime's own, opened when it is first used.
 """
 
 import inspect
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
+from threading import Thread
+from types import FrameType, ModuleType
 from typing import Any
 
-from atc_py.adapters.exec.members import SimulatedMembers, sides_of
+from atc_py.adapters.exec.hybrid import Hybrid
 from atc_py.adapters.exec.recorder import Recorder
+from atc_py.adapters.exec.simulated import is_own_work
 
 
 def replace(module: ModuleType, run: str) -> None:
@@ -60,3 +63,155 @@ def _derived(real: Any, members: type, inside: dict[str, Any]) -> type:
         "__signature__": inspect.signature(real),
     }
     return type(real.__name__, (members, real), {**seen, **inside})
+
+
+_OWN = "_atc_py_hybrid"
+"""Attribute of a session with its two sides."""
+
+_ARGUMENTS = ("path_or_bytes", "sess_options", "providers", "provider_options")
+
+
+class SimulatedMembers:
+    """Members of a session on the simulated NPU; the class after it is onnxruntime's.
+
+    Attributes:
+        atc_py_real: onnxruntime's class.
+        atc_py_recorder: of this process.
+    """
+
+    atc_py_real: Any
+    atc_py_recorder: Recorder
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        real, model = self.atc_py_real, _model(args, kwargs)
+        if model is None or _asked_by_atc_py():
+            real.__init__(self, *args, **kwargs)
+            return
+        made = Hybrid(real, args, kwargs, self.atc_py_recorder)
+        made.open(self, model, _others(args, kwargs))
+        self.__dict__[_OWN] = made
+        with suppress(Exception):
+            made.name(str(SimulatedMembers.get_modelmeta(self).graph_name))
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute of onnxruntime's side, which is opened for it."""
+        made = sides_of(self)
+        if made is None or name.startswith("__") or not name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        made.open_onnxruntime(self)
+        return object.__getattribute__(self, name)
+
+    def __getstate__(self) -> Any:
+        """Refuse to be pickled, as onnxruntime's sessions do."""
+        raise TypeError(f"cannot pickle {type(self).__name__!r} object")
+
+    def run(self, output_names: Any, input_feed: Any, run_options: Any = None) -> Any:
+        """Outputs in the order of their names."""
+        made, given = sides_of(self), (output_names, input_feed, run_options)
+        return self.atc_py_real.run(self, *given) if made is None else made.run(self, *given)
+
+    def run_with_iobinding(self, iobinding: Any, run_options: Any = None) -> None:
+        """Run with inputs and outputs that are bound."""
+        made = sides_of(self)
+        if made is None:
+            self.atc_py_real.run_with_iobinding(self, iobinding, run_options)
+        else:
+            made.run_bound(self, iobinding, run_options)
+
+    def run_with_ort_values(
+        self, output_names: Any, input_dict_ort_values: Any, run_options: Any = None
+    ) -> Any:
+        """Outputs as OrtValues."""
+        real, made = self.atc_py_real, sides_of(self)
+        given = output_names, input_dict_ort_values, run_options
+        if made is None:
+            return real.run_with_ort_values(self, *given)
+        if made.npu is None:
+            return made.run_in_onnxruntime(self, real.run_with_ort_values, *given)
+        value: Any = sys.modules[real.__module__].__dict__["OrtValue"]
+        return [value.ortvalue_from_numpy(each) for each in made.run(self, *given)]
+
+    def run_async(
+        self,
+        output_names: Any,
+        input_feed: Any,
+        callback: Any,
+        user_data: Any,
+        run_options: Any = None,
+    ) -> None:
+        """Run in a thread of its own, which calls back."""
+        made = sides_of(self)
+        if made is None or made.npu is None:
+            self.atc_py_real.run_async(
+                self, output_names, input_feed, callback, user_data, run_options
+            )
+            return
+        given = output_names, input_feed, run_options
+        Thread(target=_call_back, args=(self, given, callback, user_data)).start()
+
+    def io_binding(self) -> Any:
+        """An object that binds inputs and outputs."""
+        return self._answer("io_binding")
+
+    def get_inputs(self) -> Any:
+        """Name, type and shape of each input."""
+        return self._answer("get_inputs")
+
+    def get_outputs(self) -> Any:
+        """Name, type and shape of each output."""
+        return self._answer("get_outputs")
+
+    def get_overridable_initializers(self) -> Any:
+        """Name, type and shape of each constant that is an input, too."""
+        return self._answer("get_overridable_initializers")
+
+    def get_modelmeta(self) -> Any:
+        """The model's metadata."""
+        return self._answer("get_modelmeta")
+
+    def get_providers(self) -> Any:
+        """The execution providers."""
+        return self._answer("get_providers")
+
+    def get_provider_options(self) -> Any:
+        """The options of the execution providers."""
+        return self._answer("get_provider_options")
+
+    def _answer(self, name: str) -> Any:
+        made = sides_of(self)
+        ours = None if made is None else getattr(made.npu, name, None)
+        return getattr(self.atc_py_real, name)(self) if ours is None else ours()
+
+
+def sides_of(session: object) -> Hybrid | None:
+    """The two sides of a session; None for one that is onnxruntime's alone."""
+    return getattr(session, "__dict__", {}).get(_OWN)
+
+
+def _call_back(session: Any, given: tuple[Any, ...], callback: Any, user_data: Any) -> None:
+    try:
+        found = SimulatedMembers.run(session, *given)
+    except Exception as error:  # noqa: BLE001  (the callback gets its text)
+        callback([], user_data, str(error))
+    else:
+        callback(found, user_data, "")
+
+
+def _model(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | bytes | None:
+    given = args[0] if args else kwargs.get(_ARGUMENTS[0])
+    if isinstance(given, str | os.PathLike):
+        given = os.fspath(given)
+    return given if isinstance(given, str | bytes) else None
+
+
+def _others(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    given = dict(zip(_ARGUMENTS, args, strict=False)) | kwargs
+    return {name: given[name] for name in _ARGUMENTS[1:] if name in given}
+
+
+def _asked_by_atc_py() -> bool:
+    """True if atc_py's own code makes the session: its reference is onnxruntime itself."""
+    if is_own_work():
+        return True
+    caller: FrameType | None = sys._getframe(2)  # noqa: SLF001  (the caller of the constructor)
+    return caller is not None and str(caller.f_globals.get("__name__")).startswith("atc_py.")

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from atc_py.adapters.exec.settings import ExecSettings
 from atc_py.diag import BAD_RUN_INPUT, INTERNAL, PROGRAM_LACKS_LIBRARIES, AtcError
-from atc_py.system.exhaustion import exhausted
+from atc_py.system.memory_limit import exhausted, limited_memory
 from atc_py.text import Text, verbatim
 
 _inside = threading.local()
@@ -76,8 +76,6 @@ def simulate(
 @contextmanager
 def simulated_work(settings: ExecSettings) -> Iterator[None]:
     """Mark the block as atc_py's own work: its sessions are onnxruntime's, and it finds its libraries."""
-    from atc_py.system.memory_limit import limited_memory
-
     depth = getattr(_inside, "depth", 0)
     _inside.depth = depth + 1
     try:
@@ -126,7 +124,6 @@ def _require_libraries(settings: ExecSettings) -> None:
 
 
 def _lacking(settings: ExecSettings) -> AtcError | None:
-    """The refusal of an interpreter whose libraries atc_py cannot use; None for others."""
     version = ".".join(map(str, sys.version_info[:3]))
     who = f"{sys.executable} (Python {version})"
     remedy = Text("install atc-py into the environment of {executable}", executable=sys.executable)
@@ -156,7 +153,6 @@ def _lacking(settings: ExecSettings) -> AtcError | None:
 
 
 def _installed(name: str) -> str | None:
-    """The version of a distribution in the program's environment; None where it has none."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

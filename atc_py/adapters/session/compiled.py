@@ -133,11 +133,7 @@ class CompiledModels:
             self._given_back(kept, perf_counter() - started)
 
     def prepare(self, key: Key) -> Model:
-        """The model for those shapes, compiled if it is not there.
-
-        Raises:
-            AtcError: as `run` does.
-        """
+        """The model for those shapes, compiled if it is not there."""
         kept = self._taken(key)
         self._given_back(kept)
         return kept.model

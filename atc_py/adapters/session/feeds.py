@@ -120,7 +120,6 @@ class Feeder:
         return found
 
     def _strangers(self, given: Mapping[str, Any]) -> Iterator[Diagnostic]:
-        """Yield a finding for each name that is not that of an input."""
         names = [each.name for each in self._wanted]
         for name in given:
             if name in names:
@@ -177,7 +176,6 @@ def _as_array(data: Any, wanted: _Wanted) -> Array | None:
 
 
 def _fault_of(array: Array | None, data: Any, wanted: _Wanted) -> Diagnostic | None:
-    """The reason why an array cannot be fed to an input, or None."""
     found = type(data).__name__
     hint = Text("feed a numpy array, a list or an OrtValue")
     if array is not None:

@@ -13,8 +13,12 @@ from typing_extensions import Self, Unpack
 from atc_py.adapters.session.compiled import CompiledModels, ShapeCompilation
 from atc_py.adapters.session.errors import INVALID_ARGUMENT, load_error, session_error
 from atc_py.adapters.session.feeds import Feeder, dtype_of
-from atc_py.adapters.session.options import select_dims, use_options, weights_folder
-from atc_py.adapters.session.providers import check_providers
+from atc_py.adapters.session.options import (
+    check_providers,
+    select_dims,
+    use_options,
+    weights_folder,
+)
 from atc_py.adapters.session.source import (
     KnownType,
     OnnxSource,

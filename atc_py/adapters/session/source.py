@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from atc_py.adapters.session.compiled import Built
 from atc_py.adapters.session.errors import NOT_IMPLEMENTED, session_error
@@ -19,6 +19,7 @@ from atc_py.onnx_graph.reading.interface import (
     DeclaredValue,
     FileMetadata,
     ModelInterface,
+    interface_of,
 )
 from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.running.model import Model
@@ -47,36 +48,6 @@ class KnownType(NamedTuple):
     dims: Dims | None
 
 
-class SessionSource(Protocol):
-    """A model from which sessions make models on a device."""
-
-    @property
-    def interface(self) -> ModelInterface:
-        """Inputs, outputs and metadata."""
-        ...
-
-    @property
-    def bound(self) -> Mapping[str, float]:
-        """The values of inputs that are constants in what is compiled, by name."""
-        ...
-
-    def build(self, shapes: Mapping[str, Shape]) -> Built:
-        """The model for shapes of the inputs whose dims are open.
-
-        Raises:
-            AtcError: with all findings.
-        """
-        ...
-
-    def known_outputs(self) -> Mapping[str, KnownType]:
-        """Types of outputs that hold whatever is chosen for open dims.
-
-        Raises:
-            AtcError: with all findings, where no dims of the inputs compile.
-        """
-        ...
-
-
 @dataclass
 class OnnxSource:
     """An ONNX model that was read once.
@@ -98,8 +69,6 @@ class OnnxSource:
     @cached_property
     def declared(self) -> ModelInterface:
         """Declarations of the file."""
-        from atc_py.onnx_graph.reading.interface import interface_of
-
         return interface_of(self.file.proto, Place(file=str(self.file.path)))
 
     @property
@@ -127,7 +96,11 @@ class OnnxSource:
         return {} if self.options.fix is None else self.options.fix.bind
 
     def build(self, shapes: Mapping[str, Shape]) -> Built:
-        """Compile for shapes; nothing stays on disk."""
+        """Compile for shapes of the inputs whose dims are open; nothing stays on disk.
+
+        Raises:
+            AtcError: with all findings.
+        """
         from atc_py.pipeline.compile import compile_model
 
         self._require_unchanged()
@@ -217,6 +190,10 @@ class OfflineSource:
         return types_of(self.model)
 
 
+SessionSource: TypeAlias = OnnxSource | OfflineSource
+"""A model from which sessions make models on a device."""
+
+
 def source_of(
     model: str | os.PathLike[str] | bytes,
     options: CompileOptions,
@@ -245,7 +222,6 @@ def source_of(
 
 
 def _onnx_source(file: OnnxFile, options: CompileOptions, device: str, *paths: Path) -> OnnxSource:
-    """A file that was read from `paths` and from those of its weights."""
     stamps = {path: _stamp(path) for path in (*paths, *file.tensors.weight_files)}
     known = {path: stamp for path, stamp in stamps.items() if stamp is not None}
     return OnnxSource(file, options, device, known)

@@ -8,7 +8,7 @@ from typing import Any
 from atc_py.adapters.session.binding import SessionBinding
 from atc_py.adapters.session.errors import NOT_IMPLEMENTED, session_error
 from atc_py.adapters.session.members import MEMBERS, REFUSED
-from atc_py.adapters.session.providers import PROVIDERS, check_providers
+from atc_py.adapters.session.options import PROVIDERS, check_providers
 from atc_py.adapters.session.values import ModelMetadata, NodeArg, value_of
 from atc_py.diag import BAD_RUN_INPUT, SESSION_UNSUPPORTED, AtcError
 from atc_py.text import Text

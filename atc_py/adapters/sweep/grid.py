@@ -5,8 +5,9 @@ from itertools import product
 from pathlib import Path
 
 from atc_py.diag import BAD_OPTION, DUPLICATE_MODEL, Place
-from atc_py.options.compile_options import PrecisionMode, select_list
+from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
 from atc_py.options.model_paths import model_paths
+from atc_py.options.option import parse_options
 from atc_py.results.sweep import Combination
 from atc_py.spec import specifications
 from atc_py.system.path_facts import is_folder, legible, same_path
@@ -56,7 +57,8 @@ def combinations_of(
                 Text("no precision mode is called {second} here", second=repr(mode)),
                 help=Text("modes are {known}", known=", ".join(sorted(known))),
             )
-    lists = [select_list(name) for name in lists]
+    chosen = [parse_options("sweep", PrecisionOptions, {"operator_list": name}) for name in lists]
+    lists = [precision.operator_list for precision in chosen]
     for name in lists:
         specifications(specs, name)
     for axis, values in (("--soc", socs), ("--precision-mode", modes), ("--list", lists)):

@@ -6,8 +6,7 @@ from pathlib import Path
 import msgspec
 
 from atc_py.results.sweep import Combination, SweepRow
-from atc_py.system.atomic_files import atomic_write
-from atc_py.system.folders import make_folder
+from atc_py.system.atomic_files import atomic_write, make_folder
 from atc_py.system.structs import Result
 from atc_py.text import plain_text
 

@@ -235,7 +235,6 @@ def _page(done: ModelSummary, language: str | None) -> bytes | None:
 def _as_given(
     task: RowTask, file: str, row: SweepRow, page: bytes | None
 ) -> tuple[SweepRow, bytes | None]:
-    """Row and page with the user's path in place of that of the process."""
     message, zh = (each.replace(file, task.path) for each in (row.message, row.message_zh))
     row = structs.replace(row, message=message, message_zh=zh)
     if page is not None:

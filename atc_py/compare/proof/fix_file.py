@@ -38,8 +38,8 @@ from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.onnx_writer import Written, write_onnx
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.onnx_graph.source import SourceModel
+from atc_py.options.command_options import FixOptions
 from atc_py.options.compile_options import CheckOptions
-from atc_py.options.fix_options import FixOptions
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.check import judged
 from atc_py.pipeline.running.feeds import read_feeds

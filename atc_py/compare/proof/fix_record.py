@@ -24,7 +24,7 @@ from atc_py.diag import (
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.rule import Exactness
 from atc_py.onnx_graph.folding.graph import WorkNode
-from atc_py.options.fix_options import FixOptions
+from atc_py.options.command_options import FixOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
 from atc_py.system.structs import replace

@@ -12,7 +12,7 @@ from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, Survey, surveyed
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CheckOptions, CompileOptions, QuantBias
-from atc_py.spec import Library
+from atc_py.spec import Library, specifications
 from atc_py.target import Soc
 
 
@@ -92,8 +92,13 @@ class Judge(msgspec.Struct, frozen=True):
         return Judgment(file, survey, checked)
 
 
-def judge_of(options: CheckOptions | CompileOptions, soc: Soc, specs: Library) -> Judge:
-    """The operator list, and the conditions under which models are judged by it."""
+def judge_of(options: CheckOptions | CompileOptions, soc: Soc) -> Judge:
+    """The operator list, and the conditions under which models are judged by it.
+
+    Raises:
+        AtcError: the list or a specification cannot be read.
+    """
     chosen = options.precision
     conditions = Conditions(options.precision_mode, soc, chosen.cann, strict=chosen.strict_list)
-    return Judge(conditions, specs, options.precision.quant_bias)
+    specs = specifications(options.op_specs, chosen.operator_list)
+    return Judge(conditions, specs, chosen.quant_bias)

@@ -72,7 +72,6 @@ def find_misfit(
 def _diagnostic(
     file: OnnxFile, given: Mapping[str, Shape], fault: Diagnostic, found: Sequence[str]
 ) -> Diagnostic:
-    """Compose BAD_INPUT_SHAPE from shapes, the fault that they cause, and shapes that fit."""
     where = str(dataclasses.replace(fault.place, file=None, field=None)) if fault.place else ""
     at = f"at {where}, " if where else ""
     return BAD_INPUT_SHAPE.diagnostic(

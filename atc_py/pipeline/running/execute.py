@@ -3,7 +3,7 @@
 import math
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.diag import BAD_OPTION, NOT_FINITE, OUTPUT_MISMATCH, Diagnostic, Place, Sink
+from atc_py.diag import (
+    BAD_OPTION,
+    BAD_RUN_INPUT,
+    NOT_FINITE,
+    OUTPUT_MISMATCH,
+    Diagnostic,
+    Place,
+    Sink,
+)
 from atc_py.options.named_gear import NamedGear
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.pipeline.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
@@ -21,8 +29,7 @@ from atc_py.pipeline.running.model import Model, Port
 from atc_py.results.comparison import Comparison, compare, explained_share
 from atc_py.results.picture_inputs import AIPP
 from atc_py.results.run import Run
-from atc_py.system.atomic_files import atomic_write
-from atc_py.system.folders import make_folder
+from atc_py.system.atomic_files import atomic_write, make_folder
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
@@ -74,8 +81,6 @@ def execute(model: Model, options: RunOptions) -> Run:
     sink.extend(odd_feeds(feeds))
     feeds = _with_settings(model, options, feeds)
     if options.cast:
-        from atc_py.pipeline.running.casting import cast_feeds
-
         feeds = cast_feeds(feeds, model.inputs)
     if options.seed is not None:
         feeds = {**random_feeds(model.inputs, options.seed), **feeds}
@@ -228,3 +233,46 @@ def _save_archive(outputs: Mapping[str, Array], path: Path) -> None:
                 member.write(npy_header(DType.from_numpy(array.dtype), array.shape))
                 for chunk in array_chunks(array):
                     member.write(chunk)
+
+
+def cast_feeds(feeds: Mapping[str, Array], ports: Iterable[Port]) -> dict[str, Array]:
+    """`feeds` with the dtypes of their ports; floats are rounded to narrower floats.
+
+    Raises:
+        AtcError: BAD_RUN_INPUT for values that the dtype cannot hold: integers out of range, and
+            floats that are not whole, or out of range, where integers are wanted.
+    """
+    wanted = {port.name: port.dtype for port in ports}
+    return {
+        name: array if name not in wanted else _cast(name, array, wanted[name])
+        for name, array in feeds.items()
+    }
+
+
+def _cast(name: str, array: Array, dtype: DType) -> Array:
+    if array.dtype == dtype.numpy:
+        return array
+    with np.errstate(all="ignore"):
+        found = array.astype(dtype.numpy)
+        if dtype.is_float:
+            # What a narrower float rounds is fine; what becomes infinite is not.
+            odd = ~np.isfinite(found) & np.isfinite(array.astype(np.float64))
+        else:
+            odd = found.astype(np.float64) != array.astype(np.float64)
+    if odd.any():
+        at = np.unravel_index(int(np.argmax(odd)), array.shape)
+        raise BAD_RUN_INPUT.error(
+            Text(
+                "{sum} of {size} values of {name} do not fit {dtype}, the first at index "
+                "{at}: {array}",
+                sum=int(odd.sum()),
+                size=array.size,
+                name=name,
+                dtype=dtype.value,
+                at=[int(each) for each in at],
+                array=array[at],
+            ),
+            place=Place(field=Text("input {at}", at=name)),
+            help=Text("give data of {dtype}, or scale them first", dtype=dtype.value),
+        )
+    return found

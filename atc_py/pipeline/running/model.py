@@ -90,12 +90,10 @@ class Model:
         self._backend = backend_for(device, timeout)
         self._package = open_verified(path) if package is None else package
         self.gears: Gears | None = self._package.gears if package is None else None
-        self.shape_data = (
-            None
-            if self.gears is None
-            else Port(SHAPE_DATA, DType.INT32, (len(self.gears.gears[0]),), hidden=True)
-        )
+        self.shape_data: Port | None = None
         if self.gears is not None:
+            numbers = (len(self.gears.gears[0]),)
+            self.shape_data = Port(SHAPE_DATA, DType.INT32, numbers, hidden=True)
             self.inputs, self.outputs = _joined_ports(self._package, self.gears)
             return
         try:

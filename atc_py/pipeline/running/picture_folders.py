@@ -106,7 +106,6 @@ class PictureFolders:
         return batches(found, size, folder)
 
     def _input(self, name: str | None) -> PictureInput | None:
-        """The input for pictures of that name; without a name, the only one."""
         if name is not None:
             return self._inputs.get(name)
         (first, *others) = self._inputs.values() or (None,)
@@ -134,7 +133,6 @@ class PictureFolders:
         return found
 
     def _has_size(self, name: str | None, path: Path) -> bool:
-        """True if a picture has the size of its input, or an array its shape."""
         target = self._input(name)
         if target is not None and self._is_picture(target, path):
             return read_picture(path).shape[:2] == self._size(target)

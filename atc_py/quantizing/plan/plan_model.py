@@ -14,7 +14,7 @@ from atc_py.compare.paired_run import Feeds
 from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Trial
 from atc_py.diag import BAD_OPTION
-from atc_py.options.compare_options import PlanOptions
+from atc_py.options.command_options import PlanOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.keywords import PlanKeywords
 from atc_py.options.option import optional_path, parse_options, reject_unknown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -224,27 +224,16 @@ def _marked_finding(found: Found, path: str, baseline: Baseline | None) -> Found
 
 
 def _finding(finding: Finding, language: str) -> Found:
-    place = finding.place
-    return Found(
-        fingerprint=finding.fingerprint,
-        code=finding.code.id,
-        name=finding.code.name,
+    return _found(
+        finding.diagnostic(),
+        language,
+        finding.fingerprint,
         level=finding.standing.value,
         rule=_text(finding.rule),
-        source=_text(finding.source),
-        node=place.node,
-        node_name=_text(place.node_name or ""),
-        op=_text(place.op_type or ""),
-        field=_text(place.field or ""),
         scope=_text(finding.scope),
         observed=_text(finding.observed.in_language(language)),
         allowed=_text(finding.allowed.in_language(language)),
         when=_text(finding.when.in_language(language)),
-        message=_text(finding.message.in_language(language)),
-        help=_text(
-            finding.help.in_language(language) or in_language(finding.code.remedy, language)
-        ),
-        known=False,
         taken_by=finding.taken_by,
         fixed_by=finding.fixed_by,
         certainty=finding.certainty,
@@ -253,26 +242,27 @@ def _finding(finding: Finding, language: str) -> Found:
 
 
 def _fault(fault: Diagnostic, language: str) -> Found:
-    """A violation of ONNX's own rules, in the front end's words."""
-    place = fault.place
+    level = Standing.ERROR.value
+    none = dict.fromkeys(("rule", "scope", "observed", "allowed", "when"), "")
+    return _found(fault, language, _fingerprint(fault, fault.place), level=level, **none)
+
+
+def _found(said: Diagnostic, language: str, fingerprint: str, **rest: Any) -> Found:
+    """A finding or a fault, `rest` being the fields that they do not share."""
+    place = said.place or Place()
     return Found(
-        fingerprint=_fingerprint(fault, place),
-        code=fault.code.id,
-        name=fault.code.name,
-        level=Standing.ERROR.value,
-        rule="",
-        source=_text(fault.rule or ""),
-        node=None if place is None else place.node,
-        node_name=_text((place and place.node_name) or ""),
-        op=_text((place and place.op_type) or ""),
-        field=_text((place and place.field) or ""),
-        scope="",
-        observed="",
-        allowed="",
-        when="",
-        message=_text(in_language(fault.message, language)),
-        help=_text(in_language(fault.help or fault.code.remedy, language)),
+        fingerprint=fingerprint,
+        code=said.code.id,
+        name=said.code.name,
+        source=_text(said.rule or ""),
+        node=place.node,
+        node_name=_text(place.node_name or ""),
+        op=_text(place.op_type or ""),
+        field=_text(place.field or ""),
+        message=_text(in_language(said.message, language)),
+        help=_text(in_language(said.help or said.code.remedy, language)),
         known=False,
+        **rest,
     )
 
 

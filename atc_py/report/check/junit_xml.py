@@ -94,7 +94,6 @@ def _kind(group: Group, fail_on: Standing) -> str | None:
 
 
 def _lines(group: Group, language: str) -> list[str]:
-    """Every node with its value, the rule and the hint."""
     lines = [visible(_line(finding, language)) for finding in group.findings]
     if group.first.source:
         lines.append(f"rule: {visible(group.first.source)}")

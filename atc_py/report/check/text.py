@@ -57,7 +57,6 @@ def check_blocks(document: CheckDocument, *, verbose: bool = False) -> Iterator[
 
 
 def _fixes(document: CheckDocument) -> Iterator[Block]:
-    """Yield the commands that help, a line for each of several models."""
     found = [text for model in document.models if (text := fix_hint(document, model))]
     if found:
         yield ""

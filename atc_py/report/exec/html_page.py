@@ -21,11 +21,7 @@ _LEVELS = {"npu": "supported", "onnxruntime": "error", "both": "aicpu", "none": 
 
 
 def program_html(done: ProgramRun) -> str:
-    """The page: the run, each model with its shapes, differences and reasons, processes.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
-    """
+    """The page: the run, each model with its shapes, differences and reasons, processes."""
     names = model_names(done.models)
     return render_page(
         "exec",

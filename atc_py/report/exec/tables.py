@@ -1,11 +1,18 @@
-"""A program's run as tables of text."""
+"""A program's run as tables of text, as JSON with its schema, and its findings as text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
+from typing import Any
 
+import msgspec
+
+from atc_py.diag import Severity
+from atc_py.report.diagnostics import help_text, level_text
+from atc_py.report.escape import clipped
 from atc_py.report.tables import Table, format_seconds
 from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramOutput, ProgramRun
-from atc_py.text import Text
+from atc_py.system.json_text import finite, format_json, json_schema
+from atc_py.text import Text, plain_text
 from atc_py.text.language import spoken
 
 _DIGEST = 12
@@ -173,7 +180,6 @@ def _remarks(done: ProgramRun, names: Sequence[str]) -> Table:
 
 
 def _processes(done: ProgramRun) -> Table:
-    """The table of processes; it has no rows where there is one."""
     listed = done.processes if len(done.processes) > 1 else []
     rows = [
         (
@@ -187,3 +193,37 @@ def _processes(done: ProgramRun) -> Table:
     ]
     columns = ("process>", "started by>", "Python", "sessions>", "runs>")
     return Table("Processes", columns, tuple(rows))
+
+
+def finding_text(finding: Mapping[str, Any]) -> str:
+    """A finding as `diagnostic_text` has it."""
+    place = finding.get("place") or {}
+    where = ", ".join(
+        spoken(value if isinstance(value, str) else str(value)) for value in place.values()
+    )
+    level = level_text(Severity(finding["severity"]))
+    message = clipped(spoken(finding["message"]))
+    lines = [f"{level}[{finding['code']} {finding['name']}]: {message}"]
+    lines += [f"  --> {clipped(where)}"] if where else []
+    return "\n".join([*lines, f"  {help_text(clipped(spoken(finding['help'] or '')))}"])
+
+
+def program_json(done: ProgramRun) -> str:
+    """The record as JSON, indented; what UTF-8 cannot carry is escaped."""
+    return format_json(finite(_texts(msgspec.to_builtins(done, enc_hook=plain_text))))
+
+
+def program_json_schema() -> str:
+    """The JSON schema of the result of `program_json`."""
+    return json_schema(ProgramRun)
+
+
+def _texts(value: object) -> object:
+    """Values with texts that UTF-8 can carry: bytes of file names become escapes."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {str(_texts(name)): _texts(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_texts(inner) for inner in value]
+    return value

@@ -8,6 +8,7 @@ import msgspec
 import yaml
 
 from atc_py.diag import Code
+from atc_py.report.diagnostics import SEVERITY_TEXTS
 from atc_py.text import COLON, Text, in_language
 
 # An author writes:
@@ -81,18 +82,13 @@ _FORMS = {
 }
 """How the content of a file is shown that is not text itself, by the end of its name."""
 _FACTS = Text("{severity}, exit status {status}")
-_SEVERITIES = {
-    "error": Text("error", context="level"),
-    "warning": Text("warning"),
-    "note": Text("note"),
-}
 _STOP = Text(". ")
 
 
 def code_page(code: Code, language: str) -> list[str]:
     """The page of a code: cause, fix, and the example if there is one."""
     facts = _FACTS.with_values(
-        severity=_SEVERITIES[code.severity.value], status=int(code.exit)
+        severity=SEVERITY_TEXTS[code.severity], status=int(code.exit)
     ).in_language(language)
     colon = COLON.in_language(language)
     lines = [

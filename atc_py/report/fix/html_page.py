@@ -25,11 +25,7 @@ _DRAWN = 3
 
 
 def fixing_html(done: Fixing, language: str = "en") -> str:
-    """The record as a page: verdicts, rewrites that can be filtered, differences.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
-    """
+    """The record as a page: verdicts, rewrites that can be filtered, differences."""
     groups = rewrite_groups(done)
     before, after = verdict_texts(done, language)
     verdict = HEADINGS["verdict"].in_language(language)  # the badges say it

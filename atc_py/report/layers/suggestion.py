@@ -80,7 +80,6 @@ def _worst_output(suggestion: Suggestion) -> str:
 
 
 def _remarks(suggestion: Suggestion) -> list[str]:
-    """Remarks on how thorough the search was and what it could not use."""
     if not suggestion.needed:
         return []
     lines: list[str] = [

@@ -220,7 +220,6 @@ def _reach(done: LayerComparison) -> str:
 
 
 def _own_errors(done: LayerComparison) -> list[str]:
-    """Describe the errors of the original's own, which were taken out."""
     lines: list[str] = []
     for error in done.own_errors[:_OWN_SHOWN]:
         own, seen = error.original, error.seen
@@ -383,7 +382,6 @@ def cost_lines(done: LayerComparison) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """`text` with terminal commands and other unprintable characters escaped."""
     from atc_py.report.escape import visible
 
     return visible(text)

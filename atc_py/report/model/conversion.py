@@ -11,12 +11,11 @@ from atc_py.report.check.document import CheckedModel
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import finding_lines
 from atc_py.report.diagnostics import diagnostic_text
-from atc_py.report.fix.nodes import fixed_nodes_table
 from atc_py.report.model.memory_tables import memory_row
 from atc_py.report.model.records import conversions_text
 from atc_py.report.model.semantics import bias_json, bias_rows, newer_rows, semantics_tables
 from atc_py.report.profile.text import time_text
-from atc_py.report.tables import Table, format_bytes, format_seconds, share_text
+from atc_py.report.tables import Table, fixed_nodes_table, format_bytes, format_seconds, share_text
 from atc_py.results.conversion import Conversion, Facts, FusionEffect
 from atc_py.text import COMMA, Text, plural
 from atc_py.text.language import language, spoken
@@ -141,7 +140,6 @@ def _operators(facts: Facts) -> Table:
 
 
 def _by_frequency(counts: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Operators and counts, the most frequent first."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [(name, str(count)) for name, count in ranked]
 

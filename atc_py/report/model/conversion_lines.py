@@ -1,9 +1,9 @@
-"""A conversion in five lines: result, size, launches, estimated time, warnings by count."""
+"""A conversion in five lines: result, size, launches, time, warnings; an export as a table."""
 
 from atc_py.check.findings import Standing
 from atc_py.report.escape import clipped
-from atc_py.report.tables import format_bytes, format_time
-from atc_py.results.conversion import Conversion
+from atc_py.report.tables import Table, format_bytes, format_time
+from atc_py.results.conversion import Conversion, Export
 from atc_py.text import COMMA, SEMICOLON, Text, plural
 
 _WARNED = {
@@ -44,7 +44,6 @@ def conversion_lines(done: Conversion) -> list[str]:
 
 
 def _estimate(done: Conversion) -> str:
-    """The estimated time of a run, or that there is none."""
     if done.time is None:
         return Text("none: the model leaves dims to each run")
     span = done.time
@@ -59,7 +58,6 @@ def _estimate(done: Conversion) -> str:
 
 
 def _largest(done: Conversion) -> Text:
-    """The gear that figures are for, where there are several."""
     return Text(", largest gear") if done.gears else Text("")
 
 
@@ -83,3 +81,33 @@ def _warnings(done: Conversion) -> Text:
     if warned or informed:
         parts.append(Text("-v lists them"))
     return SEMICOLON.join(parts)
+
+
+def export_tables(done: Export) -> list[Table]:
+    """The tables that `export` prints."""
+    operators = sum(done.operators.values())
+    rows = [
+        ("SoC", done.soc),
+        *((name.replace("_", " "), value) for name, value in sorted(done.options.items())),
+        (
+            "target operators",
+            Text(
+                "{operators} nodes of {count} operators",
+                operators=operators,
+                count=len(done.operators),
+            ),
+        ),
+        (
+            "ONNX",
+            Text(
+                "opset {opset}, {nodes} nodes, {functions} functions",
+                opset=done.opset,
+                nodes=done.nodes,
+                functions=done.functions,
+            ),
+        ),
+        ("output", f"{done.output} ({format_bytes(done.bytes)})"),
+    ]
+    if done.data is not None:
+        rows.append(("constants", str(done.data)))
+    return [Table("Result", ("", ""), tuple(rows))]

@@ -1,7 +1,7 @@
-"""Tables and JSON of `info` for an offline model."""
+"""Tables and JSON of `info` for an offline model; pictures before and after AIPP."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from atc_py.aipp import AippSettings
 from atc_py.package.reader import OfflineModel
@@ -10,6 +10,7 @@ from atc_py.report.model.gears import gears_json, gears_table
 from atc_py.report.model.memory_tables import memory_tables
 from atc_py.report.model.semantics import bias_rows, newer_rows, semantics_tables
 from atc_py.report.tables import Table, format_bytes
+from atc_py.results.aipp_preview import AippPreview, AippStep
 from atc_py.results.cann_nodes import read_newer, read_semantics
 from atc_py.results.memory_facts import memory_facts
 from atc_py.results.picture_inputs import PictureInput, picture_inputs
@@ -211,8 +212,34 @@ def _port_json(description: OmModel, port: OmPort) -> dict[str, object]:
 
 
 def _operators(description: OmModel) -> Table:
-    """Operators with engine and count, the most frequent first."""
     counts = Counter((node.op, node.engine) for node in description.nodes)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     rows = tuple((op, engine, str(count)) for (op, engine), count in ranked)
     return Table("Operators", ("operator", "engine", "count>"), rows)
+
+
+def preview_tables(done: AippPreview) -> list[Table]:
+    """The table that `aipp` prints, a line for each channel after each step."""
+    rows = tuple(row for step in done.steps for row in _step_rows(step))
+    names = ("step", "dtype", "shape", "channel>", "min>", "max>", "mean>")
+    tables = [
+        Table(
+            Text("AIPP of {picture} by {config}", picture=done.picture, config=done.config),
+            names,
+            rows,
+        )
+    ]
+    if done.output is not None:
+        shape = ",".join(map(str, done.tensor.shape))
+        row = (done.tensor.dtype.name, shape, str(done.output))
+        tables.append(Table("Tensor", ("dtype", "shape", "file"), (row,)))
+    return tables
+
+
+def _step_rows(step: AippStep) -> Iterator[tuple[str, ...]]:
+    for number, channel in enumerate(step.channels):
+        name = ("", "", "")
+        if not number:
+            name = (spoken(step.name), step.dtype, ",".join(map(str, step.shape)))
+        values = (channel.least, channel.most, channel.mean)
+        yield (*name, str(number), *(f"{value:.6g}" for value in values))

@@ -76,8 +76,6 @@ def _outputs(done: Run) -> Table:
 
 
 def _range(array: npt.NDArray[np.generic]) -> tuple[str, str, str]:
-    import numpy as np
-
     if not array.size:
         return "", "", ""
     numbers = (

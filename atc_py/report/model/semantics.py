@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from atc_py.onnx_graph.source import BiasConvention, BiasSource
 from atc_py.options.compile_options import QuantBias
-from atc_py.report.fix.nodes import node_list
-from atc_py.report.tables import Table
+from atc_py.report.tables import Table, node_list
 from atc_py.results.cann_nodes import CannDeviation, CannSemantics, NewerNodes
 from atc_py.text import Text, plural
 from atc_py.text.language import language, spoken

@@ -150,7 +150,6 @@ def _counts(diff: ListDiff) -> Text:
 def _change(
     op: str, names: tuple[str, str], before: OpSpec | None, after: OpSpec | None
 ) -> OperatorChange:
-    """The difference of one operator, which one of the lists has at least."""
     if before is None or after is None:
         return OperatorChange(op, names[0] if after is None else names[1], ())
     # Rules may be one sentence in one language and two in another.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.check.unlisted import hint_for_unlisted
-from atc_py.diag import BAD_OPTION, UNKNOWN_NAME, AtcError
+from atc_py.diag import BAD_OPTION, UNKNOWN_NAME, AtcError, did_you_mean
 from atc_py.fix.rule import rules_of_operator
 from atc_py.onnx_graph.reading.history import OnnxHistory
 from atc_py.report.tables import Table, plain_lines
@@ -69,7 +69,6 @@ def _all() -> list[tuple[OperatorList, tuple[OpSpec, ...]]]:
 
 
 def _opsets(specs: tuple[OpSpec, ...]) -> tuple[int, ...]:
-    """Every opset at which an operator is listed, in ascending order."""
     return tuple(sorted({opset for spec in specs for opset in spec.opsets}))
 
 
@@ -228,13 +227,7 @@ def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
     known = library() if known is None else known
     spec = known.lookup(name)
     if spec is None:
-        near = known.near(name)
-        listing = Text("`atc-py ops list` lists the operators")
-        help_ = (
-            Text("did you mean {near}? {listing}", near=Text(" or ").join(near), listing=listing)
-            if near
-            else listing
-        )
+        help_ = did_you_mean(known.near(name), Text("`atc-py ops list` lists the operators"))
         raise UNKNOWN_NAME.error(Text("no operator is called {name}", name=repr(name)), help=help_)
     return spec
 

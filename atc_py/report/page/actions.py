@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from atc_py.options.compare_options import COMPARED, NOT_REPORTED
+from atc_py.options.command_options import COMPARED, NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import options_in
 from atc_py.report.escape import visible
@@ -55,7 +55,6 @@ def actions_json(
 
 
 def _action(text: Text, command: str = "", node: str = "") -> dict[str, object]:
-    """An action; `node` is where it is in a graph."""
     return {"text": in_both(text), "command": command, "node": name_text(node)}
 
 

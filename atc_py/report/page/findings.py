@@ -92,7 +92,6 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
 
 
 def _certainty(found: Found) -> Both | None:
-    """The grounds of what is said of CANN; None for other findings."""
     return in_both(CERTAINTIES[Certainty(found.certainty)]) if found.certainty else None
 
 

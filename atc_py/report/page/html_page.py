@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from atc_py.check.findings import CheckReport
-from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.report.check.document import CheckDocument
 from atc_py.report.check.json_document import check_document
@@ -12,9 +11,6 @@ from atc_py.report.page.document import page_json, summary_document
 from atc_py.report.page.findings import BothChecks
 from atc_py.report.page.rendering import embedded_json, page_script, render_page, script_part
 from atc_py.report.page.words import name_text
-from atc_py.results.compiled_model import CompiledModel
-from atc_py.results.layer_comparison import LayerComparison
-from atc_py.results.profile import Profile
 from atc_py.results.summary import ModelSummary
 from atc_py.system.resources import templates_dir
 
@@ -24,11 +20,7 @@ def check_html(
     report: CheckReport | None = None,
     file_graphs: Mapping[str, FileGraph] | None = None,
 ) -> str:
-    """The page of a check; without the report it has the document's language alone.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where a template is missing or does not render.
-    """
+    """The page of a check; without the report it has the document's language alone."""
     other = {"en": "zh", "zh": "en"}[document.lang]
     second = document if report is None else check_document(report, other)
     pair = (document, second) if document.lang == "en" else (second, document)
@@ -43,43 +35,6 @@ def check_html(
     return document_html(models, document.lang)
 
 
-def layers_html(
-    done: LayerComparison,
-    findings: Sequence[Diagnostic] = (),
-    file_graph: FileGraph | None = None,
-    compiled: CompiledModel | None = None,
-) -> str:
-    """The page of a comparison.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where a template is missing or does not render.
-    """
-    return summary_html(
-        ModelSummary(
-            done.model,
-            file_graph=file_graph,
-            compiled=compiled,
-            comparison=done,
-            missed=tuple(findings),
-        )
-    )
-
-
-def profile_html(
-    done: Profile,
-    file_graph: FileGraph | None = None,
-    compiled: CompiledModel | None = None,
-) -> str:
-    """The page of a profile; `compiled` is the model on the first SoC for which it compiles.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where a template is missing or does not render.
-    """
-    return summary_html(
-        ModelSummary(done.model, file_graph=file_graph, compiled=compiled, profile=done)
-    )
-
-
 SCRIPTS = (
     "words.js", "names.js", "model.js", "folding.js", "layout.js", "graph.js", "charts.js", "tables.js",
     "panel.js", "verdict.js", "precision.js", "time.js", "findings.js", "main.js",
@@ -88,20 +43,12 @@ SCRIPTS = (
 
 
 def summary_html(done: ModelSummary, language: str = "en") -> str:
-    """The page about one model.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where a template is missing or does not render.
-    """
+    """The page about one model."""
     return summaries_html([done], language)
 
 
 def summaries_html(model_summaries: Sequence[ModelSummary], language: str = "en") -> str:
-    """The page about one model, or about its gears.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where a template is missing or does not render.
-    """
+    """The page about one model, or about its gears."""
     return document_html([_document(model_summary) for model_summary in model_summaries], language)
 
 
@@ -113,11 +60,7 @@ def _document(done: ModelSummary) -> dict[str, object]:
 
 
 def document_html(models: Sequence[Mapping[str, object]], language: str = "en") -> str:
-    """The page about models whose documents are given.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where a template is missing or does not render.
-    """
+    """The page about models whose documents are given."""
     folder = templates_dir() / "report" / "overview"
     script = page_script(folder / name for name in SCRIPTS)
     library = script_part(folder / "vendor" / "dagre.min.js")

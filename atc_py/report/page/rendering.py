@@ -74,20 +74,12 @@ def embedded_json(text: str) -> Markup:
 
 
 def page_script(paths: Iterable[Path]) -> str:
-    """Files of a page's script as one script with names of its own.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where one is missing.
-    """
+    """Files of a page's script as one script with names of its own."""
     return f'(() => {{\n"use strict";\n{"".join(map(script_part, paths))}}})();\n'
 
 
 def script_part(path: Path) -> str:
-    """The text of a part of a page's script.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where it is missing.
-    """
+    """The text of a part of a page's script."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from atc_py.cost.network import KernelCost, NetworkCost
-from atc_py.report.model.recorded_reasons import recorded_text
+from atc_py.report.model.records import recorded_text
 from atc_py.report.page.words import in_both, name_text
 from atc_py.text import Text
 
@@ -43,7 +43,6 @@ def _passes(report: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _miss_of(effect: Mapping[str, Any]) -> dict[str, Any]:
-    """The nearest miss of a pass; an empty dict where there is none."""
     miss = effect.get("nearest_miss")
     return miss if isinstance(miss, dict) else {}
 

@@ -68,7 +68,6 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
 
 
 def _counted(plan: DtypePlan) -> Text:
-    """Numbers of compilations and of the samples that they were run on."""
     runs = plural(plan.runs, "{n} run on {samples}", "{n} runs on {samples}", samples=_judged(plan))
     if plan.judged < plan.samples:
         runs = Text("{runs}, and verified on all", runs=runs)
@@ -206,11 +205,7 @@ WIDTH, HEIGHT = 720.0, 260.0
 
 
 def plan_html(plan: DtypePlan) -> str:
-    """The page: verdict, the curve of error against time, what is compared, lines.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
-    """
+    """The page: verdict, the curve of error against time, what is compared, lines."""
     from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
 
     marks, axes = _curve_marks(plan)

@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.network import KernelCost, NetworkCost
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.report.escape import visible
 from atc_py.report.profile.text import profile_tables
 from atc_py.report.tables import plain_lines
 from atc_py.results.cann_nodes import semantics_json
+from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.profile import GearCost, Profile, SocProfile
+from atc_py.results.summary import ModelSummary
 from atc_py.system.json_text import json_values
 
 _HEAD = (
@@ -169,18 +172,22 @@ def _text(done: Profile) -> str:
     return "\n\n".join("\n".join(plain_lines(table)) for table in profile_tables(done)) + "\n"
 
 
-def _html(done: Profile) -> str:
-    """The page without the graph."""
-    from atc_py.report.page.html_page import profile_html  # jinja2 takes long to import
+def profile_html(
+    done: Profile, file_graph: FileGraph | None = None, compiled: CompiledModel | None = None
+) -> str:
+    """The page, with the graphs of the file and of the model on the first SoC that takes it."""
+    from atc_py.report.page.html_page import summary_html  # jinja2 takes long to import
 
-    return profile_html(done)
+    return summary_html(
+        ModelSummary(done.model, file_graph=file_graph, compiled=compiled, profile=done)
+    )
 
 
 PROFILE_FORMATS: dict[str, Callable[[Profile], str]] = {
     "text": _text,
     "json": profile_json,
     "csv": profile_csv,
-    "html": _html,
+    "html": profile_html,
 }
 
 

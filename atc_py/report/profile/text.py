@@ -73,7 +73,6 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
 
 
 def _gear_tables(gears: Sequence[GearCost]) -> list[Table]:
-    """A line for each gear with its time; nothing where there are none."""
     if not gears:
         return []
     rows = tuple(

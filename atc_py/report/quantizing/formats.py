@@ -28,11 +28,7 @@ _CURVE_WIDTH, _CURVE_HEIGHT = 720.0, 200.0
 
 
 def quantization_html(done: FloatQuantization) -> str:
-    """The page: sizes and times, outputs, the curve to the target, layers, histograms.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
-    """
+    """The page: sizes and times, outputs, the curve to the target, layers, histograms."""
     proof = done.proof
     tables: list[Table] = [] if proof is None else [outputs_table(proof)]
     searched = None if proof is None else proof.fall_back
@@ -149,11 +145,7 @@ def check_ending(path: Path) -> None:
 
 
 def render_quantization(done: FloatQuantization, path: Path) -> str:
-    """The report in the format of the file `path`.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the page does not render.
-    """
+    """The report in the format of the file `path`."""
     ending = path.suffix.lower()
     if ending == ".json":
         return format_json(finite(done.as_json()))

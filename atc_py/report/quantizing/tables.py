@@ -4,8 +4,7 @@ import math
 
 from atc_py.onnx_graph.source import Outcome
 from atc_py.report.check.words import LEVELS
-from atc_py.report.fix.nodes import fixed_nodes_table
-from atc_py.report.tables import Table, format_bytes, share_text
+from atc_py.report.tables import Table, fixed_nodes_table, format_bytes, share_text
 from atc_py.results.output_error import ErrorFigures
 from atc_py.results.quantization import (
     FallBack,
@@ -223,7 +222,6 @@ def gain_tables(done: FloatQuantization) -> list[Table]:
 
 
 def _ranges_table(done: FloatQuantization) -> Table:
-    """The ranges that were tried, with the ratio at the results of their readers."""
     names = [*dict.fromkeys(name for trial in done.ranges for name in trial.errors)]
     rows = tuple(
         (trial.tensor, trial.chosen, *(_ratio_text(trial.errors.get(name)) for name in names))

@@ -1,4 +1,4 @@
-"""Rows of a sweep as JSON lines and CSV, in the order of the grid."""
+"""Rows of a sweep as JSON lines, CSV and Parquet, in the order of the grid."""
 
 import csv
 import io
@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from atc_py.diag import NO_PYARROW
 from atc_py.report.escape import visible
 from atc_py.results.sweep import SweepRow
-from atc_py.text import plain_text
+from atc_py.text import Text, plain_text
 
 COLUMNS: Mapping[str, type] = {
     "model": str, "soc": str, "precision_mode": str, "list": str, "verdict": str, "standing": str,
@@ -96,3 +97,30 @@ def _cell(value: object) -> str:
         return repr(value)
     text = visible(value)
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def require_pyarrow() -> None:
+    """Refuse to begin without the library.
+
+    Raises:
+        AtcError: NO_PYARROW.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise NO_PYARROW.error(Text("--parquet needs `pyarrow`, which is not installed")) from None
+    del pa
+
+
+def sweep_parquet(rows: Sequence[SweepRow]) -> bytes:
+    """The columns of the table, the same bytes for the same rows."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kinds = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
+    cells = [row_cells(row) for row in rows]
+    table = pa.table({name: [cell[name] for cell in cells] for name in COLUMNS}, schema=schema)
+    file = io.BytesIO()
+    parquet.write_table(table, file)
+    return file.getvalue()

@@ -10,9 +10,8 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.report.sweep.html_page import sweep_html
-from atc_py.report.sweep.parquet import require_pyarrow, sweep_parquet
 from atc_py.report.sweep.reasons import reason_counts, reasons_table
-from atc_py.report.sweep.rows import COLUMNS, row_cells, sweep_lines
+from atc_py.report.sweep.rows import COLUMNS, require_pyarrow, row_cells, sweep_lines, sweep_parquet
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 
 HOSTILE = "</script><script>alert(1)</script>\u202e\u2028"

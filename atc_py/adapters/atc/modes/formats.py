@@ -20,21 +20,10 @@ FORMAT_NUMBERS: Mapping[str, int] = {
 }
 """Formats by name: those of single operators are proven, those with three axes of space inferred."""
 
+_OTHER_WORDS = {DType.BFLOAT16: "BF16", DType.FLOAT32: "FLOAT", DType.FLOAT64: "DOUBLE"}
+
 GE_DTYPE_NAMES: Mapping[DType, str] = {
-    DType.FLOAT16: "DT_FLOAT16",
-    DType.BFLOAT16: "DT_BF16",
-    DType.FLOAT32: "DT_FLOAT",
-    DType.FLOAT64: "DT_DOUBLE",
-    DType.INT4: "DT_INT4",
-    DType.INT8: "DT_INT8",
-    DType.INT16: "DT_INT16",
-    DType.INT32: "DT_INT32",
-    DType.INT64: "DT_INT64",
-    DType.UINT8: "DT_UINT8",
-    DType.UINT16: "DT_UINT16",
-    DType.UINT32: "DT_UINT32",
-    DType.UINT64: "DT_UINT64",
-    DType.BOOL: "DT_BOOL",
+    each: f"DT_{_OTHER_WORDS.get(each, each.name)}" for each in DType
 }
 """Names of dtypes in files of ATC."""
 

@@ -12,11 +12,7 @@ from atc_py.package.reader import OfflineModel
 
 @contextmanager
 def opened_om(path: Path) -> Iterator[OfflineModel]:
-    """Open an offline model.
-
-    Raises:
-        AtcError: as `open_model` does, with E10041.
-    """
+    """Open an offline model; what `open_model` finds is E10041."""
     try:
         model = open_verified(path)
     except AtcError as error:

@@ -14,7 +14,7 @@ from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.pipeline.check import check_files
 from atc_py.report.check.atc_lines import check_atc
 from atc_py.report.check.json_document import check_document
-from atc_py.system.atomic_files import atomic_write
+from atc_py.system.atomic_files import write_files
 
 
 def pre_check(model: Path, report: Path, options: CheckOptions) -> None:
@@ -52,5 +52,4 @@ def save_failed_check(check: ModelCheck, report: Path, options: CompileOptions) 
 
 
 def _save(found: CheckReport, report: Path) -> None:
-    with atomic_write(report) as file:
-        file.write(check_atc(check_document(found)).encode("utf-8"))
+    write_files({report: check_atc(check_document(found))})

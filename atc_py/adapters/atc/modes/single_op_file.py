@@ -2,18 +2,99 @@
 
 import json
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from atc_py.adapters.atc.modes.formats import FORMAT_NUMBERS
 from atc_py.adapters.atc.modes.opening import with_fault
-from atc_py.adapters.atc.modes.single_op import SingleOp, SingleOpAttribute, SingleOpTensor
 from atc_py.diag import BAD_OPERATOR_FILE, FILE_NOT_FOUND, AtcError, AtcFault, Place
 from atc_py.options.ranges import DimRange
 from atc_py.system.input_files import read_text
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import Dims
 from atc_py.text import Text, verbatim
+
+UNDEFINED = 28
+"""Number of the type of an optional input that is not there."""
+
+_LONGEST_NAME = 128
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_FOLDERS = {".", ".."}
+_SUFFIX = ".om"
+_OPEN_TEXT = "-1"
+
+
+@dataclass(frozen=True, slots=True)
+class SingleOpTensor:
+    """An input or output.
+
+    Attributes:
+        dtype: None for an optional input that is not there.
+        format: number of its format.
+        shape: its dims as they are stored; None where each run decides.
+        name: empty where the file has none.
+        value: elements of a constant; None for data that runs are fed.
+        ranges: of every dim, where some are open.
+    """
+
+    dtype: DType | None
+    format: int
+    shape: Dims
+    name: str = ""
+    value: Sequence[float] | None = None
+    ranges: tuple[DimRange, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """The parts of the tensor in the name of a file."""
+        number = UNDEFINED if self.dtype is None else self.dtype.ge
+        dims = (_OPEN_TEXT if dim is None else str(dim) for dim in self.shape)
+        return [str(number), str(self.format), *dims]
+
+
+@dataclass(frozen=True, slots=True)
+class SingleOpAttribute:
+    """An attribute: its name, the kind that the file states, and its value in JSON."""
+
+    name: str
+    kind: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class SingleOp:
+    """An operator of the list.
+
+    Attributes:
+        index: its position in the list; entries that only set a flag do not count.
+        op: the target operator.
+        name: empty where the file has none.
+        inputs: by position.
+        outputs: by position.
+        attributes: in the file's order.
+    """
+
+    index: int
+    op: str
+    name: str
+    inputs: tuple[SingleOpTensor, ...]
+    outputs: tuple[SingleOpTensor, ...]
+    attributes: tuple[SingleOpAttribute, ...]
+
+    @property
+    def file_name(self) -> str:
+        """The name of its offline model, by ATC's rule [proven]."""
+        given = self.name[:_LONGEST_NAME]
+        if _NAME.fullmatch(given) and given not in _FOLDERS:
+            return given + _SUFFIX
+        parts = [str(self.index), self.op]
+        for tensor in (*self.inputs, *self.outputs):
+            parts += tensor.words
+        return "_".join(parts)[:_LONGEST_NAME] + _SUFFIX
+
 
 _MOST_BYTES = 64 << 20
 _MOST_ELEMENTS = 2**31 - 1
@@ -80,14 +161,12 @@ class _Reader:
         """Yield the operators in order."""
         found = _read_json(self._path)
         if not isinstance(found, list):
-            raise self._misshapen("the file must hold a list of operators")
+            raise self._misshapen(Text("the file must hold a list of operators"))
         index = 0
         for row in found:
             self._op = f"operator {index}"
             if not isinstance(row, dict):
-                raise self._misshapen(
-                    Text("{op} must be an object, found {row}", op=self._op, row=repr(row))
-                )
+                raise self._misshapen(Text("{op} must be an object, found {row}"), row=repr(row))
             if self._number(row, "compile_flag", 0) == 1:  # it concerns those that follow
                 continue
             yield self._operator(row, index)
@@ -113,15 +192,11 @@ class _Reader:
         """A tensor's row with its type and format, which may make no sense yet."""
         for key in ("shape", "format", "type"):
             if key not in row:
-                raise self._misshapen(Text("a tensor of {op} has no `{key}`", op=self._op, key=key))
+                raise self._misshapen(Text("a tensor of {op} has no `{key}`"), key=key)
         dims = row["shape"]
         if not isinstance(dims, list) or not all(_is_int(dim) for dim in dims):
             raise self._misshapen(
-                Text(
-                    "a shape of {op} must be a list of integers, found {dims}",
-                    op=self._op,
-                    dims=repr(dims),
-                )
+                Text("a shape of {op} must be a list of integers, found {dims}"), dims=repr(dims)
             )
         return row, self._text(row, "type").lower(), self._text(row, "format").lower()
 
@@ -163,10 +238,9 @@ class _Reader:
         ranges = self._ranges(row, dims, side, at) if side == "input" else ()
         if ranges and value is not None:
             raise self._tensor_fault("shape", side, at, Text("a constant has no open dims"))
-        return SingleOpTensor(known, number, dims, self._name(row), value, ranges)
+        return SingleOpTensor(known, number, dims, self._text(row, "name"), value, ranges)
 
     def _dims(self, row: dict[str, Any], side: str, at: int) -> tuple[int | None, ...]:
-        """Dims, None for those that are open."""
         dims = tuple(row["shape"])
         text = ",".join(map(str, dims))
         if any(dim < _OPEN for dim in dims):
@@ -239,39 +313,28 @@ class _Reader:
             (what, side, str(at), self._op),
         )
 
-    def _name(self, row: dict[str, Any]) -> str:
-        return self._text(row, "name")
-
     def _value(self, row: dict[str, Any]) -> tuple[float, ...] | None:
-        """The elements of a constant, None of other tensors."""
         is_const, values = row.get("is_const", False), row.get("const_value")
         if not isinstance(is_const, bool):
-            raise self._misshapen(
-                Text("is_const of a tensor of {op} must be true or false", op=self._op)
-            )
+            raise self._misshapen(Text("is_const of a tensor of {op} must be true or false"))
         if not is_const:
             return None
         if not isinstance(values, list) or not all(
             isinstance(each, int | float) for each in values
         ):
-            raise self._misshapen(
-                Text("const_value of a tensor of {op} must be a list of numbers", op=self._op)
-            )
+            raise self._misshapen(Text("const_value of a tensor of {op} must be a list of numbers"))
         return tuple(values)
 
     def _attribute(self, row: dict[str, Any]) -> SingleOpAttribute:
         for key in ("name", "type"):
             if key not in row:
-                raise self._misshapen(
-                    Text("an attribute of {op} has no `{key}`", op=self._op, key=key)
-                )
+                raise self._misshapen(Text("an attribute of {op} has no `{key}`"), key=key)
         kind = self._text(row, "type")
         if kind in _KINDS and "value" not in row:
-            raise self._misshapen(Text("an attribute of {op} has no `value`", op=self._op))
+            raise self._misshapen(Text("an attribute of {op} has no `value`"))
         return SingleOpAttribute(self._text(row, "name"), kind, row.get("value"))
 
     def _check_attribute(self, row: SingleOpAttribute) -> None:
-        """Refuse an attribute without a name or of an unknown kind."""
         if not row.name:
             raise self._fault(
                 Text("an attribute of {op} has no name", op=self._op), "E10029", (self._op,)
@@ -291,30 +354,20 @@ class _Reader:
     def _rows(self, row: dict[str, Any], key: str) -> list[dict[str, Any]]:
         found = row.get(key, [])
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-            raise self._misshapen(
-                Text("{key} of {op} must be a list of objects", key=key, op=self._op)
-            )
+            raise self._misshapen(Text("{key} of {op} must be a list of objects"), key=key)
         return found
 
     def _text(self, row: dict[str, Any], key: str) -> str:
         found = row.get(key, "")
         if not isinstance(found, str):
             raise self._misshapen(
-                Text(
-                    "{key} of {op} must be a text, found {actual}",
-                    key=key,
-                    op=self._op,
-                    actual=repr(found),
-                )
+                Text("{key} of {op} must be a text, found {actual}"), key=key, actual=repr(found)
             )
         if not found.isascii() and any("\ud800" <= each <= "\udfff" for each in found):
             raise self._misshapen(
-                Text(
-                    "{key} of {op} is half of a pair of characters: {actual}",
-                    key=key,
-                    op=self._op,
-                    actual=f"{found!a}",
-                )
+                Text("{key} of {op} is half of a pair of characters: {actual}"),
+                key=key,
+                actual=f"{found!a}",
             )
         return found
 
@@ -322,16 +375,15 @@ class _Reader:
         found = row.get(key, absent)
         if not _is_int(found):
             raise self._misshapen(
-                Text(
-                    "{key} of {op} must be an integer, found {actual}",
-                    key=key,
-                    op=self._op,
-                    actual=repr(found),
-                )
+                Text("{key} of {op} must be an integer, found {actual}"),
+                key=key,
+                actual=repr(found),
             )
         return int(found)
 
-    def _misshapen(self, message: str) -> AtcError:
+    def _misshapen(self, text: Text, **values: object) -> AtcError:
+        """The refusal of JSON that is no list of operators; the text may name the one at hand."""
+        message = text.with_values(op=self._op, **values)
         return self._fault(message, "E10032", (str(self._path), message))
 
     def _fault(self, message: str, code: str, arguments: tuple[str, ...]) -> AtcError:

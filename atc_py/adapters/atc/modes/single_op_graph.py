@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.adapters.atc.modes.formats import FORMAT_NUMBERS
-from atc_py.adapters.atc.modes.single_op import SingleOp, SingleOpAttribute, SingleOpTensor
+from atc_py.adapters.atc.modes.formats import FORMAT_NUMBERS, GE_DTYPE_NAMES
+from atc_py.adapters.atc.modes.single_op_file import SingleOp, SingleOpAttribute, SingleOpTensor
 from atc_py.diag import BAD_OPERATOR_FILE, AtcError, AtcFault, Place, nearest
 from atc_py.ir import (
     ATTRIBUTE_TYPES,
@@ -30,7 +30,8 @@ _SAME_AS = {"MatMul": "MatMulV2", "Softmax": "SoftmaxV2", "Gelu": "GeluV2"}
 """Operators of earlier versions of CANN with the operands of a later one, which has the row."""
 
 _ROWS_ALONE = frozenset(FORMAT_NUMBERS[name] for name in ("NCHW", "ND", "NCDHW"))
-_GE_DTYPES = {each.ge: each for each in DType}
+_GE_DTYPES: dict[object, DType] = {each.ge: each for each in DType}
+_GE_DTYPES |= {name: each for each, name in GE_DTYPE_NAMES.items()}
 _NEAREST = 3
 
 
@@ -201,8 +202,4 @@ def _converted(value: object, kind: str) -> AttrValue | None:
 
 
 def _dtype(value: object) -> DType | None:
-    if isinstance(value, str):
-        from atc_py.adapters.atc.modes.formats import GE_DTYPE_NAMES
-
-        return next((each for each, name in GE_DTYPE_NAMES.items() if name == value), None)
-    return _GE_DTYPES.get(value) if isinstance(value, int) else None
+    return _GE_DTYPES.get(value) if isinstance(value, int | str) else None

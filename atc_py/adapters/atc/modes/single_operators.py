@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from atc_py.adapters.atc.modes.single_op import SingleOp
-from atc_py.adapters.atc.modes.single_op_file import read_single_ops
+from atc_py.adapters.atc.modes.single_op_file import SingleOp, read_single_ops
 from atc_py.adapters.atc.modes.single_op_graph import graph_of
 from atc_py.diag import BAD_OPERATOR_FILE, Place
 from atc_py.ir import Graph
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.ranges import Ranges
 from atc_py.pipeline.bare_graph import compile_graph
-from atc_py.system.folders import make_folder
+from atc_py.system.atomic_files import make_folder
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
