@@ -166,6 +166,15 @@ class NodeCount(Result, frozen=True):
         return sum(self.counts.values())
 
 
+def ranked(operators: Iterable[NodeCount]) -> tuple[NodeCount, ...]:
+    """The worst standing first, then the most frequent, then by name."""
+
+    def place(row: NodeCount) -> tuple[int, int, str]:
+        return min(standing.rank for standing in row.counts), -row.total, row.op
+
+    return tuple(sorted(operators, key=place))
+
+
 class NodeRow(Result, frozen=True):
     """One node and its standing.
 
