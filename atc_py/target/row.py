@@ -209,9 +209,6 @@ class TargetOp(msgspec.Struct, frozen=True):
             return tuple(column for column in self.columns if soc.has(column.needs))
         return _as_columns(published)
 
-    def exists_on(self, soc: Soc) -> bool:
-        return not self.launches_kernel or bool(self.columns_on(soc))
-
     def takes_on(self, soc: Soc, dtype: DType) -> bool:
         """True if its AI Core kernel on `soc` has a column whose first input is `dtype`."""
         return any(dtype in column.inputs[:1] for column in self.columns_on(soc))
