@@ -149,8 +149,8 @@ class TargetOp(msgspec.Struct, frozen=True):
     name: str
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
-    unit: Unit
     summary: str
+    unit: Unit = Unit.VECTOR
     attributes: tuple[Attribute, ...] = ()
     columns: tuple[Column, ...] = ()
     kernels: Kernels | None = None

@@ -17,7 +17,7 @@ def row_with(kernels: Kernels | None, unit: Unit = Unit.VECTOR) -> TargetOp:
     """Return an operator with columns of its own and `kernels`."""
     columns = (Column((F16,), (F16,)), Column((F32,), (F32,), Resource.CUBE_FLOAT32))
     return TargetOp(
-        "Made", (Operand("x"),), (Operand("y"),), unit, "", columns=columns, kernels=kernels
+        "Made", (Operand("x"),), (Operand("y"),), "", unit=unit, columns=columns, kernels=kernels
     )
 
 
