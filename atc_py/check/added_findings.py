@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, worst
+from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, ranked, worst
 from atc_py.check.findings_builder import labelled
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.onnx_graph.source import SourceModel
@@ -72,11 +72,7 @@ def _with_rows(check: ModelCheck, view: SourceModel, rows: Sequence[NodeRow]) ->
         label = labelled(node.op_type, node.domain)
         counts.setdefault(label, Counter())[row.standing] += 1
     operators = (NodeCount(row.op, row.listed, dict(counts[row.op])) for row in check.operators)
-    ranked = sorted(
-        operators,
-        key=lambda row: (min(standing.rank for standing in row.counts), -row.total, row.op),
-    )
-    return replace(check, rows=tuple(rows), operators=tuple(ranked))
+    return replace(check, rows=tuple(rows), operators=ranked(operators))
 
 
 def with_kept(check: ModelCheck, specs: Library) -> ModelCheck:

@@ -10,7 +10,15 @@ from atc_py.check.alike import node_signature
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.conditions import NodesBefore, ask, concerns, is_outweighed
 from atc_py.check.deviations import deviation_findings
-from atc_py.check.findings import Finding, ModelCheck, NodeCount, NodeRow, Standing, worst
+from atc_py.check.findings import (
+    Finding,
+    ModelCheck,
+    NodeCount,
+    NodeRow,
+    Standing,
+    ranked,
+    worst,
+)
 from atc_py.check.findings_builder import Conclusions, labelled
 from atc_py.check.open_dims import (
     MAY_FOLD,
@@ -193,8 +201,7 @@ class _Checker:
             label = labelled(op_type, domain)
             counts.setdefault(label, Counter()).update(standing)
             listed[label] = self._specs[domain, op_type] is not None
-        ranked = [NodeCount(op, listed[op], dict(count)) for op, count in counts.items()]
-        return tuple(sorted(ranked, key=_by_standing))
+        return ranked(NodeCount(op, listed[op], dict(count)) for op, count in counts.items())
 
     def _node(self, view: SourceNode, kind: int) -> tuple[list[Finding], OpsetPlacement | None]:
         """The findings of one node, and its placement; alike nodes are judged once.
@@ -329,8 +336,3 @@ class _Checker:
         specs = map(self._spec, last.values())
         sets = [set(spec.opsets) for spec in specs if spec and not spec.custom]
         return tuple(sorted(set.intersection(*sets))) if sets else ()
-
-
-def _by_standing(row: NodeCount) -> tuple[int, int, str]:
-    """A sort key: worst standing first, then the most frequent, then by name."""
-    return min(standing.rank for standing in row.counts), -row.total, row.op

@@ -102,17 +102,14 @@ class Finding(Result, frozen=True):
     def message(self) -> Text:
         """Sentence, its conditions, and the observed value; of a rewrite, what becomes of it."""
         if self.effect:
-            return self._rewritten()
+            place, effect = self.place, self.effect
+            return rewrite_text(place.op_type, place.field, self.observed, effect)
         demand = with_condition(self.allowed, self.when)
         if self.standing is Standing.UNKNOWN:
             return demand + Text(" (not decided: ") + self.observed + Text(")")
         if not self.observed.en:
             return demand
         return demand + Text(", found {observed}", observed=self.observed)
-
-    def _rewritten(self) -> Text:
-        place, effect = self.place, self.effect
-        return rewrite_text(place.op_type, place.field, self.observed, effect)
 
     @property
     def fingerprint(self) -> str:
@@ -164,6 +161,15 @@ class NodeCount(Result, frozen=True):
     def total(self) -> int:
         """All nodes."""
         return sum(self.counts.values())
+
+
+def ranked(operators: Iterable[NodeCount]) -> tuple[NodeCount, ...]:
+    """The worst standing first, then the most frequent, then by name."""
+
+    def place(row: NodeCount) -> tuple[int, int, str]:
+        return min(standing.rank for standing in row.counts), -row.total, row.op
+
+    return tuple(sorted(operators, key=place))
 
 
 class NodeRow(Result, frozen=True):

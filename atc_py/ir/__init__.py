@@ -11,11 +11,10 @@ from atc_py.ir.constants import (
     narrows,
 )
 from atc_py.ir.graph import Graph
-from atc_py.ir.launches import launch_positions
 from atc_py.ir.literals import integer_range
 from atc_py.ir.memory_plan import Home, MemoryPlan, Spot, size_in_arena
 from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Return, Value
-from atc_py.ir.ordering import CycleError, producers_first
+from atc_py.ir.ordering import CycleError, launch_positions, producers_first
 from atc_py.ir.phases import Phase
 from atc_py.ir.placement import Moment, PlacedNode, PlacedTensor, Placement, Proof
 from atc_py.ir.placement_proof import peak, prove

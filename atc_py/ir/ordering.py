@@ -1,7 +1,7 @@
-"""Topological order that keeps the given order where it can."""
+"""Topological order that keeps the given order where it can, and the order of launches."""
 
-from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -56,3 +56,28 @@ def _place(root: T, needs: Callable[[T], Iterable[T]], done: set[T], ordered: li
             raise CycleError(item)
         begun.add(item)
         stack.extend(reversed(missing))
+
+
+class Scoped(Protocol):
+    """A node with the number of its launch; 0 is a launch of its own."""
+
+    @property
+    def scope(self) -> int: ...
+
+
+def launch_positions(nodes: Sequence[Scoped]) -> dict[int, list[int]]:
+    """Group nodes by launch: those of one scope are one, which happens at its last node.
+
+    It can only run once everything that its nodes read has been computed, and the last of them stands
+    after all producers. The placement proof and the simulator derive it on their own, so that they
+    can find a mistake here.
+
+    Returns:
+        The position of each launch's last node, ascending, with the positions of all its nodes in
+        order. Views are among them: a launch of nothing but views launches nothing.
+    """
+    ends = {node.scope: position for position, node in enumerate(nodes) if node.scope}
+    launches: dict[int, list[int]] = {}
+    for position, node in enumerate(nodes):
+        launches.setdefault(ends.get(node.scope, position), []).append(position)
+    return dict(sorted(launches.items()))

@@ -4,7 +4,7 @@ Each check yields (node at fault or None, what is wrong) for all that it finds, 
 on what another one checks, so a broken graph is reported whole.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias, TypeVar
 
 from atc_py.ir.graph import Graph
@@ -43,12 +43,8 @@ def is_sound(graph: Graph) -> bool:
             if value.producer is not node or value.const is not None or value in met:
                 return False
             met.add(value)
-    return uses == sum([value.use_count for value in met]) and _has_own_names(graph, met)
-
-
-def _has_own_names(graph: Graph, values: Collection[Value]) -> bool:
-    return (
-        len(values) == len({value.name for value in values})
+    return uses == sum([value.use_count for value in met]) and (
+        len(met) == len({value.name for value in met})
         and len(graph.nodes) == len({node.name for node in graph.nodes})
         and len(graph.outputs) == len(graph.output_names)
     )

@@ -160,7 +160,10 @@ class _Work(msgspec.Struct, frozen=True):
             self.sink.extend(error.diagnostics)
         except OpenShapeError as error:
             self.sink.extend(_needs_dims(builder, error).diagnostics)
-        return _stand_ins(builder.node)
+        return [
+            Value(output.name if output else "", _type_of(output))
+            for output in builder.node.outputs
+        ]
 
 
 def _with_typed_outputs(node: SourceNode) -> SourceNode:
@@ -213,11 +216,6 @@ def _lower_as_listed(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
             Text("{op_type} has no lowering", op_type=node.op_type), place=builder.place()
         )
     return lower_by_spec(spec, spec.target, builder)
-
-
-def _stand_ins(node: SourceNode) -> list[Value]:
-    """Values in place of a failed node's outputs, so that later nodes are checked."""
-    return [Value(output.name if output else "", _type_of(output)) for output in node.outputs]
 
 
 def _type_of(source: SourceTensor | None) -> TensorType:

@@ -29,7 +29,7 @@ class Scope:
             return self._values[source]
         found = None if self._outer is None else self._outer.find(source)
         if found is not None:
-            found = self._values[source] = self._captured(found)
+            found = self._values[source] = found if found.const is not None else self._passed(found)
         return found
 
     def bind(self, source: SourceTensor, value: Value) -> None:
@@ -47,10 +47,6 @@ class Scope:
         if self._gate is None or self._is_gated(value):
             return value
         return self._passed(value)
-
-    def _captured(self, value: Value) -> Value:
-        """`value` from around this scope as it is alive in it only; a constant as it is."""
-        return value if value.const is not None else self._passed(value)
 
     def _passed(self, value: Value) -> Value:
         """`value` after the gate; `value` itself in a graph that is not a branch."""

@@ -149,8 +149,8 @@ class TargetOp(msgspec.Struct, frozen=True):
     name: str
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
-    unit: Unit
     summary: str
+    unit: Unit = Unit.VECTOR
     attributes: tuple[Attribute, ...] = ()
     columns: tuple[Column, ...] = ()
     kernels: Kernels | None = None
@@ -208,9 +208,6 @@ class TargetOp(msgspec.Struct, frozen=True):
         if published is None:
             return tuple(column for column in self.columns if soc.has(column.needs))
         return _as_columns(published)
-
-    def exists_on(self, soc: Soc) -> bool:
-        return not self.launches_kernel or bool(self.columns_on(soc))
 
     def takes_on(self, soc: Soc, dtype: DType) -> bool:
         """True if its AI Core kernel on `soc` has a column whose first input is `dtype`."""

@@ -4,8 +4,80 @@ from enum import Enum
 
 import msgspec
 
-from atc_py.target.quant_rules import QuantRules
-from atc_py.target.soc_storage import SocStorage
+from atc_py.tensor.dtypes import DType
+
+
+class SocStorage(msgspec.Struct, frozen=True, kw_only=True):
+    """Storage that the kernels of a SoC ask for where SoCs differ; defaults are the generic device.
+
+    Attributes:
+        depthwise_blocks: True if the filter of DepthwiseConv2D is stored in C1HWNCoC0; elsewhere
+            it is FRACTAL_Z with a group for each channel.
+        grouped_conv: True if one launch of Conv2D takes all groups, the filter in FRACTAL_Z(G);
+            elsewhere a grouped convolution is split into one for each group.
+        int8_blocks: True if products of int8 are stored in blocks, and all that quantizes matrices
+            with them: x1 and the result in FRACTAL_NZ, x2 in FRACTAL_Z. Elsewhere they are stored
+            like products of floats.
+        row_quants: operators that quantize to int8, or back, in rows as well as in blocks; those
+            that are not named do so in blocks alone where `int8_blocks` is set.
+        float32_c0: C0 of float32 in what a convolution or a product reads and writes, where its
+            data and its result are float32.
+        pads_to_four: True if the cube pads channels of a convolution that has at most four to four;
+            elsewhere they are padded to C0, unless the filter is stored in FRACTAL_Z_C04.
+        c04_filters: True if filters of at most four channels may be stored in FRACTAL_Z_C04 where
+            the user asks for it, beside data in NC1HWC0.
+        small_channel: True if the user asks for that.
+    """
+
+    depthwise_blocks: bool = True
+    grouped_conv: bool = False
+    int8_blocks: bool = False
+    row_quants: frozenset[str] = frozenset()
+    float32_c0: int = 16
+    pads_to_four: bool = True
+    c04_filters: bool = False
+    small_channel: bool = False
+
+
+class Requant(Enum):
+    """Fate of a chain from AscendDequant to AscendQuant."""
+
+    NONE = "none"
+    """Both stay: no pass of CANN for this SoC fuses them."""
+
+    SINGLE = "single"
+    """Each AscendQuant becomes an AscendRequant, through data movement too: the generic device."""
+
+    FUSED = "fused"
+    """AscendRequant under the conditions of CANN's pass for the instruction set v200."""
+
+    FOLDED = "folded"
+    """The scale of AscendQuant goes into the factors of AscendDequant: CANN's pass for v100."""
+
+
+class QuantRules(msgspec.Struct, frozen=True, kw_only=True):
+    """Rules for quantized layers; the defaults are those of the generic device.
+
+    Attributes:
+        roll_back: most channels that the data of an int8 layer can have for the layer to be taken
+            back to float16; 0 where no layer is.
+        requant: what becomes of a chain from AscendDequant to AscendQuant.
+        flat_slope: LeakyRelu after AscendDequant counts as Relu if its slope is nearer to 0 than
+            this.
+        obeys_round_mode: dtypes of results that AscendQuant rounds as its round_mode says; it
+            rounds others to the nearest integer, ties to even.
+        cuts_offsets: True if a fractional offset of AscendQuant loses its fraction where a
+            layer needs it as int8; it is rounded elsewhere.
+        needs_channels: True if a layer whose data have an unknown number of channels gets neither
+            the offset of its data in its bias nor offset_x.
+    """
+
+    roll_back: int = 0
+    requant: Requant = Requant.SINGLE
+    flat_slope: float = 0.0
+    obeys_round_mode: frozenset[DType] = frozenset({DType.INT4, DType.INT8, DType.INT16})
+    cuts_offsets: bool = False
+    needs_channels: bool = False
 
 
 class SocFamily(Enum):

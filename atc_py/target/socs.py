@@ -21,9 +21,7 @@ from functools import partial
 
 from atc_py.diag import UNKNOWN_SOC, nearest
 from atc_py.system.structs import replace
-from atc_py.target.quant_rules import QuantRules, Requant
-from atc_py.target.soc import Isa, Soc, SocFamily
-from atc_py.target.soc_storage import SocStorage
+from atc_py.target.soc import Isa, QuantRules, Requant, Soc, SocFamily, SocStorage
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.storage import FLOAT32_C0
 from atc_py.text import Text

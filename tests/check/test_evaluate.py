@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py import api
-from atc_py.check.findings import Standing
+from atc_py.check.findings import NodeCount, Standing, ranked
 from atc_py.diag.codes import (
     ATTR_NOT_LISTED,
     ATTR_OUT_OF_RANGE,
@@ -280,3 +280,13 @@ def test_width_past_its_limit_is_reported_with_its_limit(tmp_path: Path) -> None
     finding = only(checked(onnx_files.model([conv()], inputs, ["y"], filters()), tmp_path))
     assert finding.code is DIM_OUT_OF_RANGE
     assert "4097" in finding.observed.en
+
+
+def test_operators_are_ranked_by_their_worst_node_then_by_number_then_by_name() -> None:
+    error, supported = Standing.ERROR, Standing.SUPPORTED
+    mixed = NodeCount("Mixed", listed=True, counts={error: 1, supported: 1})
+    parser = NodeCount("Parser", listed=True, counts={Standing.PARSER: 5})
+    more = NodeCount("More", listed=True, counts={supported: 3})
+    equal = NodeCount("Equal", listed=True, counts={supported: 3})
+    few = NodeCount("Few", listed=True, counts={supported: 1})
+    assert ranked([few, more, parser, equal, mixed]) == (mixed, parser, equal, more, few)

@@ -6,7 +6,8 @@ import pytest
 
 from atc_py.check.rules.shapes import is_prime
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.spec import Rule
+from atc_py.spec import Rule, find_spec
+from atc_py.spec.deviations import OutputShapePadsEvenly
 from atc_py.spec.rules import (
     DimDivisible,
     DimInRange,
@@ -31,6 +32,7 @@ EQUAL = DimsEqual(tensor="X", other="W", dims=("H", "W"))
 SHAPES = ShapesEqual(tensor="I", other="J")
 EVENLY = SamePaddingEven(attribute="axes", tensor="X")
 FULL = OutputShapeWithinFull(attribute="axes", tensor="X", other="W")
+HALVES = OutputShapePadsEvenly(attribute="output_shape", tensor="X", other="W")
 
 LARGEST_PRIME = 2**62 - 57
 
@@ -166,6 +168,31 @@ def test_output_shape_is_within_what_the_windows_cover(
     wanted: Any, others: dict[str, Any], x: SourceTensor, w: SourceTensor, expected: str
 ) -> None:
     assert said(FULL, bound(attributes={"axes": wanted, **others}, X=x, W=w)) == expected
+
+
+@in_one_item(
+    ("mode", "wanted", "after", "state"),
+    [
+        ("SAME_LOWER", 5, 0, "holds"),
+        ("SAME_UPPER", 5, 0, "holds"),
+        ("SAME_LOWER", 6, 0, "fails"),
+        ("SAME_UPPER", 6, 0, "fails"),
+        ("SAME_LOWER", 3, 0, "holds"),
+        ("SAME_UPPER", 5, 1, "holds"),
+        ("SAME_LOWER", 5, 1, "fails"),
+        ("SAME_UPPER", 7, 1, "holds"),
+        ("SAME_LOWER", 7, 1, "fails"),
+        ("SAME_UPPER", 9, 1, "holds"),
+        ("SAME_LOWER", 9, 1, "holds"),
+    ],
+)
+def test_halves_of_the_padding_are_alike(mode: str, wanted: int, after: int, state: str) -> None:
+    """Windows cover 7 elements and `after` more; CANN halves the padding without those."""
+    attributes = {"auto_pad": mode, "output_shape": (wanted, 5), "output_padding": (after, 0)}
+    spec = find_spec("ConvTranspose")
+    assert spec is not None
+    node = bound(spec, 11, attributes=attributes, X=X, W=W)
+    assert said(HALVES, node).partition(":")[0] == state
 
 
 @in_one_item(

@@ -59,8 +59,12 @@ APPENDING = """g (float[2,6,5] x, float[2,4] h0) => (float[2,6,4] all, float[2,4
 
 @pytest.mark.parametrize(
     ("text", "layer"),
-    [(WHILE.replace("STEPS", "600"), "LSTM"), (APPENDING, "GRU")],
-    ids=["while", "appending"],
+    [
+        (WHILE.replace("STEPS", "600"), "LSTM"),
+        (WHILE.replace("STEPS", "1"), "LSTM"),
+        (APPENDING, "GRU"),
+    ],
+    ids=["while", "one step", "appending"],
 )
 def test_loop_over_a_cell_becomes_a_layer(text: str, layer: str, tmp_path: Path) -> None:
     model = parser.parse_model(HEAD.format(13) + text)

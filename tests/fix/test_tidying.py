@@ -111,6 +111,11 @@ def test_a_region_of_signals_is_entered_once_and_left_once(
     assert counts(graph, "Unsqueeze", "Squeeze") == [1, 1]
 
 
+def test_a_constant_that_needs_no_other_dims_stays_itself(tmp_path: Path) -> None:
+    _, graph = fix(tmp_path, [CONV, node("Mul", ["a", "half"], ["b"]), END], {"x": (1, 4, 16)})
+    assert [each.name for each in graph.initializer if each.name.startswith("half")] == ["half"]
+
+
 def test_what_the_file_has_stays(tmp_path: Path) -> None:
     """Pairs of the file itself stay, and so do nodes that lead to no other form."""
     axis = {"one": np.array([2])}

@@ -9,11 +9,11 @@ from atc_py.diag import AtcError
 from atc_py.ir import DenseConst, Graph, Node, TensorType, Value
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import Rules, verify_graph
-from atc_py.target import Operand, TargetOp, Unit
+from atc_py.target import Operand, TargetOp
 from atc_py.tensor.dtypes import DType
 
 _ANY = (Operand("any", optional=True, variadic=True),)
-ROW = TargetOp("Any", _ANY, _ANY, Unit.VECTOR, "Takes and gives anything.")
+ROW = TargetOp("Any", _ANY, _ANY, "Takes and gives anything.")
 T = TensorType(DType.INT8, (2,))
 
 GOOD = """\

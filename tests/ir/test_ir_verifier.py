@@ -9,7 +9,7 @@ from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Node, Phase, TensorT
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.signature import ATTRIBUTE_TYPES
 from atc_py.ir.verifier import Rules, verify_graph
-from atc_py.target import Attribute, Operand, TargetOp, Unit, operators
+from atc_py.target import Attribute, Operand, TargetOp, operators
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -19,7 +19,7 @@ _Y = (Operand("y"),)
 def row(
     name: str, inputs: tuple[Operand, ...], outputs: tuple[Operand, ...], *attributes: Attribute
 ) -> TargetOp:
-    return TargetOp(name, inputs, outputs, Unit.VECTOR, "Made up.", attributes)
+    return TargetOp(name, inputs, outputs, "Made up.", attributes=attributes)
 
 
 DEFAULTS: dict[str, AttrValue] = {

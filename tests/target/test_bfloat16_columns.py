@@ -2,7 +2,7 @@
 
 import pytest
 
-from atc_py.target import Resource, TargetOp, Unit, find_operator, operators, socs
+from atc_py.target import Resource, TargetOp, find_operator, operators, socs
 from atc_py.target.operator_table import with_bfloat16
 from atc_py.target.row import Column, Operand
 from atc_py.tensor.dtypes import DType
@@ -22,7 +22,7 @@ def test_operator_with_both_floats_has_bfloat16(op: str, has: bool) -> None:
 
 def row_of(*columns: Column) -> TargetOp:
     """Return an operator with `columns`."""
-    return TargetOp("Made", (Operand("x"),), (Operand("y"),), Unit.VECTOR, "", columns=columns)
+    return TargetOp("Made", (Operand("x"),), (Operand("y"),), "", columns=columns)
 
 
 def test_bfloat16_columns_follow_the_others_and_need_the_resource() -> None:

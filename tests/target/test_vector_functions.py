@@ -7,7 +7,7 @@ import pytest
 
 from atc_py.kernels.functions import compute_type, instruction_of, operators_of
 from atc_py.system.resources import templates_dir
-from atc_py.target import TargetOp, Unit, find_operator, operators
+from atc_py.target import TargetOp, find_operator, operators
 from atc_py.target.vector import LOW, MASK, Form, Operands, Temporary, VectorFunction
 from atc_py.tensor.dtypes import DType
 
@@ -93,7 +93,7 @@ def test_arithmetic_is_native_or_goes_through_float32(
 
 def test_what_selects_or_rounds_once_is_exact() -> None:
     def row(*, selects: bool = False, vector: VectorFunction | None = None) -> TargetOp:
-        return TargetOp("F", (), (), Unit.VECTOR, "A function.", selects=selects, vector=vector)
+        return TargetOp("F", (), (), "A function.", selects=selects, vector=vector)
 
     assert row(selects=True).is_exact
     assert row(vector=VectorFunction(Form.UNARY, rounded_once=True)).is_exact

@@ -270,10 +270,11 @@ def multi_head_attention_as_products(ctx: RuleContext) -> Sequence[str]:
     keys = past + (k[2] if apart else k[1])
     width = v[3] if apart else v[2] // heads
     dims = HeadDims(q[0], heads, heads, q[1], keys, q[2] // heads, width)
+    terms = ctx.present(_MULTI_SCORE_BIAS)
     attended = attend(
         ctx, query, key, value, dims,
         scale=ctx.number("scale", 0.0) or dims.size**-0.5,
-        biases=_multi_head_terms(ctx, dims),
+        biases=[*terms, *mask_term(ctx, _MULTI_KEY_MASK, dims)],
     )  # fmt: skip
     return [merged(ctx, attended.y), key, value]
 
@@ -293,11 +294,6 @@ def _project_heads(ctx: RuleContext, heads: int, *, apart: bool) -> list[str]:
         begin += width
         names.append(split_heads(ctx, x, heads))
     return names
-
-
-def _multi_head_terms(ctx: RuleContext, dims: HeadDims) -> list[str]:
-    terms = ctx.present(_MULTI_SCORE_BIAS)
-    return [*terms, *mask_term(ctx, _MULTI_KEY_MASK, dims)]
 
 
 # Positions of inputs.

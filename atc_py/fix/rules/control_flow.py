@@ -75,7 +75,8 @@ def if_as_where(ctx: RuleContext) -> Sequence[str]:
         alike = one is not None and one == another
         require(alike or not is_used, "both branches return the same dtype and known dims")
     then, other = (ctx.inline(body, []) for body in bodies)
-    condition = _scalar(ctx)
+    dims = ctx.shape(0)
+    condition = ctx.squeeze(ctx.name(0), range(len(dims))) if dims else ctx.name(0)
     return [
         _choice(ctx, condition, (a, b), result) if is_used and result is not None else ""
         for a, b, result, is_used in zip(then, other, types[0], used, strict=True)
@@ -89,11 +90,6 @@ def _type_of(tensor: SourceTensor, stated: ValueType | None) -> tuple[DType, Sha
     dtype = None if stated is None else dtype_of_element(stated.element)
     shape = None if stated is None else stated.shape
     return None if dtype is None or shape is None else (dtype, shape)
-
-
-def _scalar(ctx: RuleContext) -> str:
-    dims = ctx.shape(0)
-    return ctx.squeeze(ctx.name(0), range(len(dims))) if dims else ctx.name(0)
 
 
 def _choice(

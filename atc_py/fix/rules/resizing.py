@@ -56,7 +56,8 @@ def resized_axes(ctx: RuleContext) -> tuple[ResizedAxis, ...]:
     regions = ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_REGION
     axes = [integer % len(x) for integer in ctx.integers("axes") or range(len(x))]
     found: Any
-    if regions and _has_elements(ctx, 3):
+    tensor = ctx.tensor(3)
+    if regions and tensor is not None and tensor.dims != (0,):
         counts, scales = _by_sizes(ctx, x, axes)
     else:
         if "scales" in ctx.node.attributes:
@@ -93,11 +94,6 @@ def _check_change(
     copied = all(count == x[axis] for axis, count in zip(axes, counts, strict=True))
     plain = not copied or all(scale == 1 for scale in scales)
     require(plain, "a dim changes, or all scales are 1")
-
-
-def _has_elements(ctx: RuleContext, position: int) -> bool:
-    tensor = ctx.tensor(position)
-    return tensor is not None and tensor.dims != (0,)
 
 
 def _by_sizes(

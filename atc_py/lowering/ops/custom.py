@@ -58,9 +58,10 @@ def lower_adaptive_max_pool(b: Builder) -> Sequence[Value]:
 
 
 @lowering("Addcmul")
-def lower_addcmul(b: Builder) -> Sequence[Value]:
+@lowering("DynSeqOuter")
+def lower_four_inputs(b: Builder) -> Sequence[Value]:
     (result,) = _results(b)
-    return [b.op("Addcmul", [b.input(position) for position in range(4)], result)]
+    return [b.op(b.node.op_type, [b.input(position) for position in range(4)], result)]
 
 
 @lowering("BatchMatMul")
@@ -143,12 +144,6 @@ def lower_deformable_conv(b: Builder) -> Sequence[Value]:
     }
     inputs = [points, filter_, *([] if bias is None else [bias])]
     return [b.op("Conv2D", inputs, result, steps)]
-
-
-@lowering("DynSeqOuter")
-def lower_dyn_seq_outer(b: Builder) -> Sequence[Value]:
-    (result,) = _results(b)
-    return [b.op("DynSeqOuter", [b.input(position) for position in range(4)], result)]
 
 
 @lowering("MovingSumWithSigmoid")

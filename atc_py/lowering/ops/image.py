@@ -55,9 +55,12 @@ def lower_resize_by_scales(b: Builder) -> Sequence[Value]:
         return [_resize(b, x, result.shape, scales, attributes)]
     for rounding, chosen in (("ceil", scales < 1), ("floor", scales > 1)):
         if chosen.any():
-            shape = _chosen(chosen, result.shape, x.type.shape)
+            shape = tuple(
+                new if taken else old
+                for taken, new, old in zip(chosen, result.shape, x.type.shape, strict=True)
+            )
             step = {**attributes, "nearest_mode": rounding}
-            x = _resize(b, x, shape, _ones(chosen, scales), step)
+            x = _resize(b, x, shape, np.where(chosen, scales, np.ones_like(scales)), step)
     return [x]
 
 
@@ -130,13 +133,3 @@ def _roi(b: Builder) -> Value:
         text = Text("needs a roi of {count} numbers for {crop}, found {found}")
         raise b.bad(text.with_values(count=count, crop=_CROP, found=found), "input roi")
     return b.cast(b.input(1), DType.FLOAT32)
-
-
-def _chosen(chosen: npt.NDArray[np.bool_], shape: Shape, other: Shape) -> Shape:
-    return tuple(
-        new if taken else old for taken, new, old in zip(chosen, shape, other, strict=True)
-    )
-
-
-def _ones(chosen: npt.NDArray[np.bool_], scales: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.where(chosen, scales, np.ones_like(scales))

@@ -30,7 +30,7 @@ def lower_ascend_quant(b: Builder) -> Sequence[Value]:
     target = _target(b)
     attributes: dict[str, AttrValue] = {
         **_scale_and_offset(b),
-        "sqrt_mode": _flag(b, "sqrt_mode"),
+        "sqrt_mode": b.flag("sqrt_mode"),
         "round_mode": mode,
         "dst_type": target,
     }
@@ -47,7 +47,7 @@ def lower_ascend_anti_quant(b: Builder) -> Sequence[Value]:
         "scale": numbers["scale"],
         "offset": 0.0 - numbers["offset"],
         "dtype": dtype,
-        "sqrt_mode": _flag(b, "sqrt_mode"),
+        "sqrt_mode": b.flag("sqrt_mode"),
     }
     result = stated(b, 0, TensorType(dtype, x.type.shape))
     return [b.op("AscendAntiQuant", [x], result, attributes)]
@@ -56,14 +56,14 @@ def lower_ascend_anti_quant(b: Builder) -> Sequence[Value]:
 @lowering("AscendDequant")
 def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
     x, scale = b.input(0), _scale(b)
-    sqrt_mode, dtype = _flag(b, "sqrt_mode"), _dtype(b)
+    sqrt_mode, dtype = b.flag("sqrt_mode"), _dtype(b)
     if sqrt_mode and scale.type.dtype is DType.UINT64:
         raise b.bad(
             Text("takes float16 factors with sqrt_mode, found uint64"), "attribute sqrt_mode"
         )
     attributes: dict[str, AttrValue] = {
         "sqrt_mode": sqrt_mode,
-        "relu_flag": _flag(b, "relu_flag"),
+        "relu_flag": b.flag("relu_flag"),
         "dtype": dtype,
     }
     result = stated(b, 0, TensorType(dtype, x.type.shape))
@@ -74,14 +74,14 @@ def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
 def lower_ascend_requant(b: Builder) -> Sequence[Value]:
     x, scale = b.input(0), _scale(b)
     result = stated(b, 0, TensorType(DType.INT8, x.type.shape))
-    return [b.op("AscendRequant", [x, scale], result, {"relu_flag": _flag(b, "relu_flag")})]
+    return [b.op("AscendRequant", [x, scale], result, {"relu_flag": b.flag("relu_flag")})]
 
 
 @lowering("AscendRequantS16")
 def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
     """Lower AscendRequantS16, with the second output where dual_output is set."""
     x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
-    dual = _flag(b, "dual_output")
+    dual = b.flag("dual_output")
     if b.wants_output(1) and not dual:
         raise b.bad(Text("gives a second output with dual_output alone"), "output 1")
     if addend is not None and addend.type.shape != x.type.shape:
@@ -96,7 +96,7 @@ def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
     ]
     attributes: dict[str, AttrValue] = {
         "dual_output": dual,
-        "relu_flag": _flag(b, "relu_flag"),
+        "relu_flag": b.flag("relu_flag"),
     }
     return b.ops("AscendRequantS16", _present([x, scale, addend]), outputs, attributes)
 
@@ -108,7 +108,7 @@ def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
         _check_channels(b, x, addend, "x1")
     result = stated(b, 0, TensorType(DType.INT16, x.type.shape))
     inputs = _present([x, scale, addend])
-    return [b.op("AscendDequantS16", inputs, result, {"relu_flag": _flag(b, "relu_flag")})]
+    return [b.op("AscendDequantS16", inputs, result, {"relu_flag": b.flag("relu_flag")})]
 
 
 # Parts ------------------------------------------------------------------------------------------
@@ -116,10 +116,6 @@ def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
 
 def _present(inputs: list[Value | None]) -> list[Value | None]:
     return inputs if inputs[-1] is not None else inputs[:-1]
-
-
-def _flag(b: Builder, name: str) -> bool:
-    return b.integer(name, 0) != 0
 
 
 def _scale_and_offset(b: Builder) -> dict[str, float]:

@@ -23,9 +23,10 @@ class MergeCommonNodesPass(Pass):
         twins: dict[Node, list[Node]] = {}
         graph.sort()
         for node in graph.nodes:
+            row = find_operator(node.op)
             if (
                 node.op in _NEVER
-                or _is_random(node)
+                or (row is not None and row.attribute("seed") is not None)
                 or any(value.is_output for value in node.outputs)
             ):
                 continue
@@ -75,11 +76,6 @@ class _FirstNodes:
             self._read[read] = single
         read = *key, *_contents(node)
         return self._read.setdefault(read, node)
-
-
-def _is_random(node: Node) -> bool:
-    row = find_operator(node.op)
-    return row is not None and row.attribute("seed") is not None
 
 
 def _origins(kept: Node, twins: Sequence[Node]) -> tuple[Origin, ...]:

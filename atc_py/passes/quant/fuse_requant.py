@@ -11,7 +11,7 @@ from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
 from atc_py.passes.quant.requant_groups import Finder, RequantGroup
 from atc_py.passes.quant.scale_folding import fold_scale, scaled_factors
-from atc_py.target.quant_rules import Requant
+from atc_py.target.soc import Requant
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import HardwareWords, decode_graph, encode_hardware
 

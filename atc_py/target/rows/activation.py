@@ -2,7 +2,7 @@
 
 from atc_py.target.kernels import Kernels, on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import (
     DECIDED_LATER,
     DIVISION,
@@ -31,7 +31,6 @@ def _activation(  # noqa: PLR0913  (what rows of activations differ in)
     return TargetOp(
         name,
         *operands("x > y"),
-        Unit.VECTOR,
         summary,
         attributes=attributes,
         columns=columns(FLOATS),
@@ -83,7 +82,6 @@ ROWS = (
     TargetOp(
         "HardSigmoid",
         *operands("input_x > output_y"),
-        Unit.VECTOR,
         "alpha * x + beta held between 0 and 1.",
         attributes=(
             Attribute("alpha", "float", 0.16666666),
@@ -114,7 +112,6 @@ ROWS = (
     TargetOp(
         "PRelu",
         *operands("x weight > y"),
-        Unit.VECTOR,
         "x for x >= 0, weight * x below; one weight for all, or one for each channel on axis 1.",
         columns=columns(FLOATS, "T T > T"),
         kernels=DECIDED_LATER,
@@ -141,7 +138,6 @@ ROWS = (
     TargetOp(
         "Shrink",
         *operands("input_x > output_y"),
-        Unit.VECTOR,
         "x + bias below -lambd, x - bias above lambd, 0 elsewhere.",
         attributes=(Attribute("lambd", "float", 0.5), Attribute("bias", "float", 0.0)),
         columns=columns(FLOATS),
@@ -194,7 +190,6 @@ ROWS = (
     TargetOp(
         "Threshold",
         *operands("x > y"),
-        Unit.VECTOR,
         "1 above the threshold, 0 elsewhere.",
         attributes=(Attribute("threshold", "float", 0.0),),
         columns=columns(FLOATS),

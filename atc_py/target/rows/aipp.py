@@ -1,7 +1,7 @@
 """Preprocessing of images before a network: the operator Aipp."""
 
 from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import columns, operands
 
 _SETTINGS = (
@@ -37,7 +37,6 @@ ROWS = (
     TargetOp(
         "Aipp",
         *operands("images params? > features"),
-        Unit.VECTOR,
         "Pictures cropped, their colors converted and normalized, and padded: [N, C, H, W].",
         attributes=_SETTINGS,
         columns=columns("(u8 u8 > f16) (u8 u8 > u8)"),

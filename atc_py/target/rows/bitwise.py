@@ -1,7 +1,7 @@
 """Arithmetic of the bits of integers."""
 
 from atc_py.target.kernels import on
-from atc_py.target.row import TargetOp, Unit
+from atc_py.target.row import TargetOp
 from atc_py.target.rows.parts import columns, operands
 from atc_py.target.vector import Form, VectorFunction
 
@@ -25,7 +25,6 @@ def _bitwise(  # noqa: PLR0913  (what rows of bits differ in)
     return TargetOp(
         name,
         *operands(signature),
-        Unit.VECTOR,
         summary,
         columns=columns(dtypes, form),
         kernels=on(kernels, form),
@@ -44,7 +43,6 @@ def _shift(name: str, summary: str, formula: str) -> TargetOp:
     return TargetOp(
         name,
         *operands("x y > z"),
-        Unit.VECTOR,
         summary,
         aicpu=columns(_INTEGERS, "T T > T"),
         family="binary",

@@ -2,7 +2,7 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import TargetOp, Unit
+from atc_py.target.row import TargetOp
 from atc_py.target.rows.parts import BOOL, F16, FLOATS, I32, columns, operands
 from atc_py.target.vector import MASK, Form, Temporary, VectorFunction
 from atc_py.tensor.dtypes import DType
@@ -33,7 +33,6 @@ def _comparison(
     return TargetOp(
         name,
         *operands("x1 x2 > y"),
-        Unit.VECTOR,
         summary,
         columns=columns(aicore, "T T > b"),
         kernels=on(kernels, "T T > b"),
@@ -49,7 +48,6 @@ def _test(name: str, summary: str, kernels: str) -> TargetOp:
     return TargetOp(
         name,
         *operands("x > y"),
-        Unit.VECTOR,
         summary,
         columns=columns(FLOATS, "T > b"),
         kernels=on(kernels, "T > b"),
@@ -65,7 +63,6 @@ def _logic(name: str, signature: str, summary: str, vector: VectorFunction) -> T
     return TargetOp(
         name,
         *operands(signature),
-        Unit.VECTOR,
         summary,
         columns=columns("b", "T T > T" if "x2" in signature else "T > T"),
         kernels=on("310 310P 310B 610 910 A2 A3 CS: b"),
@@ -155,7 +152,6 @@ ROWS = (
     TargetOp(
         "SelectV2",
         *operands("condition then else > result"),
-        Unit.VECTOR,
         "Elements of `then` where the condition is true, else of `else`, with broadcasting.",
         columns=columns("f16 f32 i8 i32 u8", "b T T > T"),
         kernels=on(

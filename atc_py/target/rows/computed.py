@@ -17,9 +17,9 @@ ROWS = (
     TargetOp(
         "OneHot",
         *operands("x depth# on_value off_value > y"),
-        Unit.MOVE,
         "on_value where a new axis runs over an index, off_value elsewhere, the axis as long as "
         "the second input says; negative indices count from there.",
+        unit=Unit.MOVE,
         attributes=(Attribute("axis", "int", -1),),
         columns=columns("f16 f32 i32 i8 u8", "i32 i64 T T > T"),
         kernels=on(
@@ -41,9 +41,9 @@ ROWS = (
     TargetOp(
         "PadV3",
         *operands("x paddings# > y"),
-        Unit.MOVE,
         "Borders added: zeros, the edge repeated, or the inside mirrored. The second input has "
         "(before, after) of each axis, or first all before and then all after.",
+        unit=Unit.MOVE,
         attributes=(
             Attribute("mode", "string", "constant"),
             Attribute("paddings_contiguous", "bool", default=True),
@@ -60,7 +60,6 @@ ROWS = (
     TargetOp(
         "ReduceSum",
         *operands("x axes# > y"),
-        Unit.VECTOR,
         "Sum over the axes of the second input; over all where it has none, unless "
         "noop_with_empty_axes.",
         attributes=(
@@ -82,8 +81,8 @@ ROWS = (
     TargetOp(
         "Shape",
         *operands("x > y"),
-        Unit.MOVE,
         "The dims of a tensor.",
+        unit=Unit.MOVE,
         attributes=(_INT64,),
         kernels=DECIDED_LATER,
         aicpu=columns(f"{ANY} bf16", "T > i64"),
@@ -94,8 +93,8 @@ ROWS = (
     TargetOp(
         "Size",
         *operands("x > y"),
-        Unit.MOVE,
         "The number of elements of a tensor.",
+        unit=Unit.MOVE,
         attributes=(_INT64,),
         aicpu=columns(f"{ANY} bf16", "T > i64"),
         family="region",
@@ -105,8 +104,8 @@ ROWS = (
     TargetOp(
         "SplitD",
         *operands("x > y*"),
-        Unit.MOVE,
         "A tensor cut along one axis into parts of one size.",
+        unit=Unit.MOVE,
         attributes=(Attribute("split_dim", "int"), Attribute("num_split", "int")),
         columns=columns(STORAGE),
         kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: f16 i8 i16 i32 i64 u8 u16 u32 u64"),
@@ -117,16 +116,16 @@ ROWS = (
     TargetOp(
         "SqueezeV3",
         *operands("x axes# > y"),
-        Unit.LOCAL,
         "Axes of size 1 removed, those that the second input names; none named means all.",
+        unit=Unit.LOCAL,
         columns=columns(f"{ANY} bf16", _NUMBERED),
     ),
     # Masks of bits, by which an axis is taken whole, inserted or taken out, are not used.
     TargetOp(
         "StridedSliceV2",
         *operands("x begin# end# axes?# strides?# > y"),
-        Unit.MOVE,
         "Every n-th element between two bounds on chosen axes, numpy's slicing.",
+        unit=Unit.MOVE,
         aicpu=columns(ANY, "T i64 i64 i64 i64 > T"),
         family="move",
         formula=(
@@ -138,8 +137,8 @@ ROWS = (
     TargetOp(
         "Tile",
         *operands("x multiples# > y"),
-        Unit.MOVE,
         "A tensor repeated along each of its axes.",
+        unit=Unit.MOVE,
         columns=columns(STORAGE, _NUMBERED),
         kernels=on(
             "310 610: f16 f32 i32 b; 310P: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b; "

@@ -12,8 +12,8 @@ ROWS = (
     TargetOp(
         "Merge",
         *operands("x* > y"),
-        Unit.MOVE,
         "The one of its inputs that is alive in this run.",
+        unit=Unit.MOVE,
         columns=columns(f"{ANY} bf16"),
         kernels=DECIDED_LATER,
         family="move",
@@ -21,8 +21,8 @@ ROWS = (
     TargetOp(
         "Switch",
         *operands("data pred > output_false output_true"),
-        Unit.LOCAL,
         "data, alive as output_true where pred holds and as output_false where not.",
+        unit=Unit.LOCAL,
         columns=columns(f"{ANY} bf16", "T b > T"),
     ),
 )

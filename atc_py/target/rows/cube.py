@@ -52,8 +52,8 @@ ROWS = (
     TargetOp(
         "BatchMatMulV2",
         *operands("x1 x2 bias? offset_w? > y"),
-        Unit.CUBE,
         "Products of stacked matrices, stacks broadcast, accumulated in float32 or int32.",
+        unit=Unit.CUBE,
         attributes=(
             Attribute("adj_x1", "bool", default=False),
             Attribute("adj_x2", "bool", default=False),
@@ -68,8 +68,8 @@ ROWS = (
     TargetOp(
         "Conv2D",
         *operands("x filter bias? offset_w? > y"),
-        Unit.CUBE,
         "2-D convolution of NCHW data with an OIHW filter, accumulated in float32 or int32.",
+        unit=Unit.CUBE,
         attributes=(
             *_WINDOW_ATTRIBUTES,
             Attribute("groups", "int", 1),
@@ -82,8 +82,8 @@ ROWS = (
     TargetOp(
         "Conv2DTransposeD",
         *operands("x filter bias? offset_w? > y"),
-        Unit.CUBE,
         "2-D transposed convolution of NCHW data with an IOHW filter.",
+        unit=Unit.CUBE,
         attributes=(
             Attribute("input_size", "ints"),
             *_WINDOW_ATTRIBUTES,
@@ -101,8 +101,8 @@ ROWS = (
     TargetOp(
         "Conv3D",
         *operands("x filter bias? offset_w? > y"),
-        Unit.CUBE,
         "3-D convolution of NCDHW data with an OIDHW filter, accumulated in float32 or int32.",
+        unit=Unit.CUBE,
         attributes=_DEEP_ATTRIBUTES,
         columns=CUBE,
         kernels=on(
@@ -116,8 +116,8 @@ ROWS = (
     TargetOp(
         "Conv3DTransposeD",
         *operands("x filter bias? offset_w? > y"),
-        Unit.CUBE,
         "3-D transposed convolution of NCDHW data with an IODHW filter.",
+        unit=Unit.CUBE,
         attributes=(
             Attribute("input_size", "ints"),
             *_DEEP_ATTRIBUTES,
@@ -133,8 +133,8 @@ ROWS = (
     TargetOp(
         "DepthwiseConv2D",
         *operands("x filter bias? offset_w? > y"),
-        Unit.CUBE,
         "Convolution in which output channel o reads input channel o // (O / C) alone.",
+        unit=Unit.CUBE,
         attributes=_WINDOW_ATTRIBUTES,
         columns=CUBE,
         kernels=_CONV_KERNELS,
@@ -144,8 +144,8 @@ ROWS = (
     TargetOp(
         "MatMulV2",
         *operands("x1 x2 bias? offset_w? > y"),
-        Unit.CUBE,
         "Product of two matrices, with a bias per column, accumulated in float32 or int32.",
+        unit=Unit.CUBE,
         attributes=(
             Attribute("transpose_x1", "bool", default=False),
             Attribute("transpose_x2", "bool", default=False),
@@ -163,7 +163,6 @@ ROWS = (
     TargetOp(
         "MatrixDeterminant",
         *operands("x > y"),
-        Unit.VECTOR,
         "Determinants of stacked square matrices.",
         aicpu=columns("f32 f64"),
         family="reduce",

@@ -12,7 +12,6 @@ ROWS = (
     TargetOp(
         "AdaptiveMaxPool2d",
         *operands("x > y argmax"),
-        Unit.VECTOR,
         "Largest value of windows that divide an image into rows and columns, and where it stands.",
         attributes=(Attribute("output_size", "ints"),),
         columns=columns("f16", "T > T i32"),
@@ -30,7 +29,6 @@ ROWS = (
     TargetOp(
         "Addcmul",
         *operands("input_data x1 x2 value > y"),
-        Unit.VECTOR,
         "A tensor plus the product of two others and a factor, all broadcast.",
         columns=columns("f16 f32 i32 i8 u8", "T T T T > T"),
         kernels=on("310 310P 310B 910 A3: ?; A2: f16 f32 bf16 i32; 610 CS: -"),
@@ -42,8 +40,8 @@ ROWS = (
     TargetOp(
         "BatchMatMul",
         *operands("x1 x2 > y"),
-        Unit.CUBE,
         "Products of two stacks of matrices, pair by pair.",
+        unit=Unit.CUBE,
         attributes=(
             Attribute("adj_x1", "bool", default=False),
             Attribute("adj_x2", "bool", default=False),
@@ -63,7 +61,6 @@ ROWS = (
             "boxes scores clip_window? num_valid_boxes? > "
             "nmsed_boxes nmsed_scores nmsed_classes nmsed_num"
         ),
-        Unit.VECTOR,
         "The best boxes of each image over all classes, without those that overlap a better one.",
         attributes=(
             Attribute("score_threshold", "float"),
@@ -88,7 +85,6 @@ ROWS = (
     TargetOp(
         "DynSeqOuter",
         *operands("x1 x2 seq_len1# seq_len2# > y"),
-        Unit.VECTOR,
         "Each row of a sequence of x2 plus each row of the same sequence of x1.",
         columns=columns(FLOATS, "T T i32 i32 > T"),
         kernels=on("310 310P 310B 910: f16 f32; 610 A2 A3 CS: -", "T T i32 i32 > T"),
@@ -98,7 +94,6 @@ ROWS = (
     TargetOp(
         "MovingSumWithSigmoid",
         *operands("alpha energy offset# > y"),
-        Unit.VECTOR,
         "Sums of alpha over the next ksize frames times the sigmoid of energy, beam by beam; 0 where "
         "a beam has frames of other sequences.",
         attributes=(Attribute("ksize", "int"),),
@@ -117,7 +112,6 @@ ROWS = (
         *operands(
             "weight indices offsets? per_sample_weights? > y offset2bag? bag_size? max_indices?"
         ),
-        Unit.VECTOR,
         "Rows of a table looked up and reduced bag by bag; an empty bag gives zeros.",
         attributes=(
             Attribute("mode", "string", "mean"),
@@ -143,7 +137,6 @@ ROWS = (
     TargetOp(
         "RoiExtractor",
         *operands("rois features* > y"),  # CANN: the maps in front, an index after the rois
-        Unit.VECTOR,
         "Regions of interest pooled to one size, each from the map that fits its size.",
         attributes=(
             Attribute("finest_scale", "int", 56),

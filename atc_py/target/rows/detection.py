@@ -2,7 +2,7 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import FLOATS, columns, operands
 
 ROWS = (
@@ -11,7 +11,6 @@ ROWS = (
         *operands(
             "boxes scores max_output_size? iou_threshold? score_threshold? index_id? > selected_indices"
         ),
-        Unit.VECTOR,
         "Image, class and box of the best boxes of each class, without those that overlap a "
         "better one; rows that are left over are -1.",
         attributes=(
@@ -37,7 +36,6 @@ ROWS = (
     TargetOp(
         "ROIAlign",
         *operands("features rois rois_n? > y"),
-        Unit.VECTOR,
         "Regions of interest pooled to one size, with bilinear samples.",
         attributes=(
             Attribute("spatial_scale", "float"),
@@ -62,7 +60,6 @@ ROWS = (
     TargetOp(
         "ROIPooling",
         *operands("x rois roi_actual_num? > y"),
-        Unit.VECTOR,
         "Largest value of each cell of a grid over regions of interest.",
         attributes=(
             Attribute("pooled_h", "int"),

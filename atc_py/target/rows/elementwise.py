@@ -28,7 +28,6 @@ ROWS = (
     TargetOp(
         "AccumulateNV2",
         *operands("x* > y"),
-        Unit.VECTOR,
         "Sum of tensors of one shape.",
         attributes=(Attribute("N", "int"),),
         columns=columns("f16 f32 i32 i8 u8"),
@@ -41,7 +40,6 @@ ROWS = (
     TargetOp(
         "Add",
         *operands("x1 x2 > y"),
-        Unit.VECTOR,
         "Elementwise sum with broadcasting.",
         columns=columns("f16 f32 i32", "T T > T"),
         kernels=on("310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 i32 i8 u8 i64"),
@@ -54,7 +52,6 @@ ROWS = (
     TargetOp(
         "Cast",
         *operands("x > y"),
-        Unit.VECTOR,
         "Conversion to another dtype.",
         attributes=(Attribute("dst_type", "dtype"),),
         kernels=on(
@@ -72,7 +69,6 @@ ROWS = (
     TargetOp(
         "ClipByValue",
         *operands("x clip_value_min clip_value_max > y"),
-        Unit.VECTOR,
         "Values held between two bounds.",
         columns=columns("f16 f32 i32", "T T T > T"),
         kernels=on(
@@ -87,8 +83,8 @@ ROWS = (
     TargetOp(
         "ExpandD",
         *operands("x > y"),
-        Unit.MOVE,
         "A tensor broadcast to `shape`.",
+        unit=Unit.MOVE,
         attributes=(Attribute("shape", "ints"),),
         columns=columns("f16 f32 i32 u8 i8 b"),
         kernels=on("310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 u8 i8 b"),
@@ -98,7 +94,6 @@ ROWS = (
     TargetOp(
         "FloorMod",
         *operands("x1 x2 > y"),
-        Unit.VECTOR,
         "Elementwise remainder with the sign of the divisor, with broadcasting.",
         columns=columns("f16 f32 i32", "T T > T"),
         kernels=on(
@@ -115,7 +110,6 @@ ROWS = (
     TargetOp(
         "Maximum",
         *operands("x1 x2 > y"),
-        Unit.VECTOR,
         "The larger of two elements, with broadcasting.",
         columns=columns("f16 f32 i32 i8", "T T > T"),
         kernels=on(
@@ -130,7 +124,6 @@ ROWS = (
     TargetOp(
         "Minimum",
         *operands("x1 x2 > y"),
-        Unit.VECTOR,
         "The smaller of two elements, with broadcasting.",
         columns=columns("f16 f32 i32 i8", "T T > T"),
         kernels=on(
@@ -145,7 +138,6 @@ ROWS = (
     TargetOp(
         "Mod",
         *operands("x1 x2 > y"),
-        Unit.VECTOR,
         "Elementwise remainder with the sign of the dividend, with broadcasting.",
         columns=columns("f16 f32 i32 i8 u8", "T T > T"),
         kernels=on(
@@ -160,7 +152,6 @@ ROWS = (
     TargetOp(
         "Mul",
         *operands("x1 x2 > y"),
-        Unit.VECTOR,
         "Elementwise product with broadcasting.",
         columns=columns("f16 f32 i32 i8 u8", "T T > T"),
         kernels=on("310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 i32 i8 u8 i64"),
@@ -173,7 +164,6 @@ ROWS = (
     TargetOp(
         "Adds",
         *operands("x > y"),
-        Unit.VECTOR,
         "Sum with one number.",
         attributes=(Attribute("value", "float"),),
         columns=columns(FLOATS),
@@ -184,7 +174,6 @@ ROWS = (
     TargetOp(
         "Muls",
         *operands("x > y"),
-        Unit.VECTOR,
         "Product with one number.",
         attributes=(Attribute("value", "float"),),
         columns=columns(FLOATS),
@@ -196,7 +185,6 @@ ROWS = (
     TargetOp(
         "Pow",
         *operands("x1 x2 > y"),
-        Unit.VECTOR,
         "Elements of x1 raised to those of x2, with broadcasting.",
         columns=columns("f16 f32 i32 i8 u8", "T T > T"),
         kernels=on(
@@ -210,7 +198,6 @@ ROWS = (
     TargetOp(
         "RealDiv",
         *operands("x1 x2 > y"),
-        Unit.VECTOR,
         "Elementwise quotient with broadcasting; that of integers has its fraction cut off.",
         columns=columns("f16 f32", "T T > T"),
         kernels=on("310: f16 f32; 310P 310B 610 910 A3: ?; A2: f16 f32 bf16 i32; CS: f16"),
@@ -222,7 +209,6 @@ ROWS = (
     TargetOp(
         "Relu",
         *operands("x > y"),
-        Unit.VECTOR,
         "Negative values become zero.",
         columns=columns("f16 f32 i32 i8"),
         kernels=on(
@@ -237,7 +223,6 @@ ROWS = (
     TargetOp(
         "Sub",
         *operands("x1 x2 > y"),
-        Unit.VECTOR,
         "Elementwise difference with broadcasting.",
         columns=columns("f16 f32 i32", "T T > T"),
         kernels=on(

@@ -1,7 +1,7 @@
 """Elementary functions of each element: absolute values, powers, logarithms, angles, rounding."""
 
 from atc_py.target.kernels import Kernels, on
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import (
     DIVISION,
     EXP,
@@ -43,7 +43,6 @@ def _of_floats(  # noqa: PLR0913  (what rows of functions differ in)
     return TargetOp(
         name,
         *operands("x > y"),
-        Unit.VECTOR,
         summary,
         attributes=attributes,
         columns=columns(FLOATS),
@@ -61,7 +60,6 @@ ROWS = (
     TargetOp(
         "Abs",
         *operands("x > y"),
-        Unit.VECTOR,
         "Absolute value.",
         columns=columns("f16 f32 i32"),
         kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32 i64; CS: f16 i32"),
@@ -152,7 +150,6 @@ ROWS = (
     TargetOp(
         "Neg",
         *operands("x > y"),
-        Unit.VECTOR,
         "The opposite sign.",
         columns=columns("f16 f32 i32 i8"),
         kernels=on(
@@ -186,7 +183,6 @@ ROWS = (
     TargetOp(
         "Round",
         *operands("x > y"),
-        Unit.VECTOR,
         "Nearest integer, the even one of two.",
         attributes=(Attribute("decimals", "int", 0),),
         columns=columns(f"{FLOATS} i32"),
@@ -205,7 +201,6 @@ ROWS = (
     TargetOp(
         "Sign",
         *operands("x > y"),
-        Unit.VECTOR,
         "-1, 0 or 1.",
         columns=columns(f"{FLOATS} i32"),
         kernels=_SIGNS,
@@ -238,7 +233,6 @@ ROWS = (
     TargetOp(
         "Tan",
         *operands("x > y"),
-        Unit.VECTOR,
         "Tangent of an angle in radians; that of an integer has its fraction cut off.",
         columns=columns("f16 f32 i32"),
         kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: bf16 f16 f32 i32; CS: f16"),

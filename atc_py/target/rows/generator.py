@@ -1,6 +1,6 @@
 """Random numbers; a seed and a second one that are both 0 stand for none."""
 
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import I64, columns, operands
 
 _SEEDS = (Attribute("seed", "int", 0), Attribute("seed2", "int", 0))
@@ -11,7 +11,6 @@ ROWS = (
     TargetOp(
         "Multinomial",
         *operands("logits num_samples# > y"),
-        Unit.VECTOR,
         "Class numbers drawn, row by row, with the log-probabilities that the row gives.",
         attributes=(Attribute("dtype", "dtype", I64), *_SEEDS),
         aicpu=columns("f16 f32 f64", "T i32 > i32|i64"),
@@ -22,7 +21,6 @@ ROWS = (
     TargetOp(
         "RandomStandardNormal",
         *operands("shape# > y"),
-        Unit.VECTOR,
         "Random numbers, normally distributed around 0 with a standard deviation of 1.",
         attributes=(Attribute("dtype", "dtype"), *_SEEDS),
         aicpu=_DRAWN,
@@ -32,7 +30,6 @@ ROWS = (
     TargetOp(
         "RandomUniform",
         *operands("shape# > y"),
-        Unit.VECTOR,
         "Random numbers, evenly distributed from 0 to below 1.",
         attributes=(Attribute("dtype", "dtype"), *_SEEDS),
         aicpu=_DRAWN,

@@ -10,7 +10,6 @@ ROWS = (
     TargetOp(
         "DeformableOffsets",
         *operands("x offsets > y"),
-        Unit.VECTOR,
         "Each window of an image sampled at its own points, apart from the other windows.",
         attributes=(
             Attribute("strides", "ints"),
@@ -38,8 +37,8 @@ ROWS = (
     TargetOp(
         "DepthToSpace",
         *operands("x > y"),
-        Unit.MOVE,
         "Blocks of channels laid out as blocks of height and width; mode is the channels' order.",
+        unit=Unit.MOVE,
         attributes=(
             Attribute("block_size", "int"),
             Attribute("mode", "string", "DCR"),
@@ -57,7 +56,6 @@ ROWS = (
     TargetOp(
         "GridSampler2D",
         *operands("x grid > y"),
-        Unit.VECTOR,
         "Images sampled at positions from -1 to 1, between pixels or at the nearest one.",
         attributes=(
             Attribute("interpolation_mode", "string", "bilinear"),
@@ -80,7 +78,6 @@ ROWS = (
     TargetOp(
         "Resize",
         *operands("x roi?# scales?# sizes?# > y"),
-        Unit.VECTOR,
         "Other dims, each element taken or interpolated from its neighborhood in x; axes of "
         "scale 1 are left alone but for tf_crop_and_resize.",
         attributes=(
@@ -101,8 +98,8 @@ ROWS = (
     TargetOp(
         "SpaceToDepth",
         *operands("x > y"),
-        Unit.MOVE,
         "Blocks of rows and columns moved into channels.",
+        unit=Unit.MOVE,
         attributes=(
             Attribute("block_size", "int"),
             Attribute("data_format", "string", "NCHW"),

@@ -14,8 +14,8 @@ ROWS = (
     TargetOp(
         "GatherElements",
         *operands("x index > y"),
-        Unit.MOVE,
         "One element for each index, picked along one axis; negative indices count from its end.",
+        unit=Unit.MOVE,
         attributes=(Attribute("dim", "int", 0),),
         kernels=on(
             "310 610 CS: -; 310P 310B 910: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64; "
@@ -33,8 +33,8 @@ ROWS = (
     TargetOp(
         "GatherNd",
         *operands("x indices > y"),
-        Unit.MOVE,
         "Slices picked by tuples of indices, one for each batch.",
+        unit=Unit.MOVE,
         attributes=(
             Attribute("batch_dims", "int", 0),
             Attribute("negative_index_support", "bool", default=False),
@@ -52,8 +52,8 @@ ROWS = (
     TargetOp(
         "GatherV2D",
         *operands("x indices > y"),
-        Unit.MOVE,
         "Slices along one axis, picked by index.",
+        unit=Unit.MOVE,
         attributes=(
             Attribute("axis", "int"),
             Attribute("negative_index_support", "bool", default=False),  # that of GatherV2
@@ -67,7 +67,6 @@ ROWS = (
     TargetOp(
         "NonZero",
         *operands("x > y"),
-        Unit.VECTOR,
         "Indices of the elements that are not zero, in row-major order, a row for each axis.",
         attributes=(
             Attribute("transpose", "bool", default=False),
@@ -90,9 +89,9 @@ ROWS = (
     TargetOp(
         "OneHotD",
         *operands("x on_value off_value > y"),
-        Unit.MOVE,
         "on_value where a new axis runs over an index, off_value elsewhere; negative indices "
         "count from depth, and one outside [-depth, depth - 1] marks nothing.",
+        unit=Unit.MOVE,
         attributes=(Attribute("depth", "int"), Attribute("axis", "int", -1)),
         columns=columns("f16 f32 i32 i8 u8", "i32 T T > T"),
         kernels=on(
@@ -109,8 +108,8 @@ ROWS = (
     TargetOp(
         "ReverseSequence",
         *operands("x seq_lengths > y"),
-        Unit.MOVE,
         "The first seq_lengths[b] elements of each sequence b in reverse order, the rest kept.",
+        unit=Unit.MOVE,
         attributes=(Attribute("seq_dim", "int"), Attribute("batch_dim", "int", 0)),
         kernels=on(
             "310 310B 610 910 A2 A3 CS: -; 310P: f16 f32 i8 u8 i16 u16 i32 i64 b",
@@ -127,9 +126,9 @@ ROWS = (
     TargetOp(
         "ScatterElements",
         *operands("data indices updates > y"),
-        Unit.MOVE,
         "A copy of data with one element for each index replaced along one axis; negative indices "
         "count from its end, and of several updates of one element the last one stays.",
+        unit=Unit.MOVE,
         attributes=(Attribute("axis", "int", 0), Attribute("reduction", "string", "none")),
         columns=columns("f16 f32 i32 i8 u8", _PLACED),
         kernels=on(
@@ -143,16 +142,15 @@ ROWS = (
     TargetOp(
         "TensorScatterUpdate",
         *operands("x indices updates > y"),
-        Unit.MOVE,
         "A copy of x with the slices at tuples of indices replaced by updates; negative indices "
         "count from the end of their axis.",
+        unit=Unit.MOVE,
         columns=columns("f16 f32 b", _PLACED),
         family="move",
     ),
     TargetOp(
         "Where",
         *operands("x > y"),
-        Unit.VECTOR,
         "Indices of the elements that are not zero, in row-major order, a row for each element.",
         aicpu=columns(ANY, "T > i64"),
         family="region",

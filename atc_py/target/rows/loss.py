@@ -1,7 +1,7 @@
 """Losses."""
 
 from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import DIVISION, EXP, FLOATS, LOG, columns, operands
 
 _LABELED = "T i32|i64 T > T T"
@@ -12,7 +12,6 @@ ROWS = (
     TargetOp(
         "SoftmaxCrossEntropyLoss",
         *operands("scores labels weights? > loss log_prop"),
-        Unit.VECTOR,
         "Negative logarithm of the softmax of scores at labels, times the labels' weights, and the "
         "logarithm of the softmax.",
         attributes=(

@@ -16,8 +16,8 @@ ROWS = (
     TargetOp(
         "ConcatD",
         *operands("x* > y"),
-        Unit.MOVE,
         "Tensors joined along one axis.",
+        unit=Unit.MOVE,
         attributes=(Attribute("concat_dim", "int"), Attribute("N", "int", 1)),
         columns=columns(STORAGE),
         kernels=DECIDED_LATER,
@@ -28,8 +28,8 @@ ROWS = (
     TargetOp(
         "ConfusionTransposeD",
         *operands("x > y"),
-        Unit.MOVE,
         "Axes in another order, then another shape; or another shape, then axes in another order.",
+        unit=Unit.MOVE,
         attributes=(
             Attribute("perm", "ints"),
             Attribute("shape", "ints"),
@@ -45,8 +45,8 @@ ROWS = (
     TargetOp(
         "Flatten",
         *operands("x > y"),
-        Unit.LOCAL,
         "A matrix whose rows run over the axes before `axis`.",
+        unit=Unit.LOCAL,
         attributes=(Attribute("axis", "int", 1),),
         columns=columns(_NAMED),
         takes=Layout.VIEW,
@@ -54,8 +54,8 @@ ROWS = (
     TargetOp(
         "PadV3D",
         *operands("x > y"),
-        Unit.MOVE,
         "Borders added: a constant, the edge repeated, or the inside mirrored.",
+        unit=Unit.MOVE,
         attributes=(
             Attribute("paddings", "ints"),
             Attribute("constant_values", "float", 0.0),
@@ -69,9 +69,9 @@ ROWS = (
     TargetOp(
         "Reshape",
         *operands("x shape# > y"),
-        Unit.LOCAL,
         "The same elements in the same order under another shape; a dim of 0 stands for that "
         "of x at its place unless allowzero, one of -1 for what is left.",
+        unit=Unit.LOCAL,
         attributes=(
             Attribute("axis", "int", 0),
             Attribute("num_axes", "int", -1),
@@ -83,8 +83,8 @@ ROWS = (
     TargetOp(
         "SplitVD",
         *operands("x > y*"),
-        Unit.MOVE,
         "A tensor cut along one axis into parts of given sizes.",
+        unit=Unit.MOVE,
         attributes=(
             Attribute("size_splits", "ints"),
             Attribute("split_dim", "int"),
@@ -99,8 +99,8 @@ ROWS = (
     TargetOp(
         "Squeeze",
         *operands("x > y"),
-        Unit.LOCAL,
         "Axes of size 1 removed; none named means all of them.",
+        unit=Unit.LOCAL,
         attributes=(Attribute("axis", "ints", ()),),
         columns=columns(_NAMED),
         takes=Layout.VIEW,
@@ -108,8 +108,8 @@ ROWS = (
     TargetOp(
         "StridedSliceD",
         *operands("x > y"),
-        Unit.MOVE,
         "Every n-th element between two bounds on each axis, numpy's slicing.",
+        unit=Unit.MOVE,
         attributes=(
             Attribute("begin", "ints"),
             Attribute("end", "ints"),
@@ -126,8 +126,8 @@ ROWS = (
     TargetOp(
         "TileD",
         *operands("x > y"),
-        Unit.MOVE,
         "A tensor repeated along each of its axes.",
+        unit=Unit.MOVE,
         attributes=(Attribute("multiples", "ints"),),
         columns=(*columns(STORAGE), *_BFLOAT16),
         kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: f16 i32 b"),
@@ -137,8 +137,8 @@ ROWS = (
     TargetOp(
         "TransData",
         *operands("src > dst"),
-        Unit.MOVE,
         "The same tensor stored in another format; padding is zero.",
+        unit=Unit.MOVE,
         attributes=(
             Attribute("src_format", "string"),
             Attribute("dst_format", "string"),
@@ -157,8 +157,8 @@ ROWS = (
     TargetOp(
         "TransposeD",
         *operands("x > y"),
-        Unit.MOVE,
         "Axes in another order.",
+        unit=Unit.MOVE,
         attributes=(Attribute("perm", "ints"),),
         columns=columns(STORAGE),
         kernels=on(
@@ -172,8 +172,8 @@ ROWS = (
     TargetOp(
         "Unsqueeze",
         *operands("x > y"),
-        Unit.LOCAL,
         "Axes of size 1 inserted.",
+        unit=Unit.LOCAL,
         attributes=(Attribute("axes", "ints", ()),),
         columns=columns(_NAMED),
         takes=Layout.VIEW,

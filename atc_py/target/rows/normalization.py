@@ -2,7 +2,7 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import (
     DIVISION,
     EXP,
@@ -21,7 +21,6 @@ ROWS = (
     TargetOp(
         "BNInfer",
         *operands("x scale offset mean variance > y"),
-        Unit.VECTOR,
         "Batch normalization with given statistics.",
         attributes=(Attribute("epsilon", "float"),),
         columns=columns(FLOATS, _STATISTICS),
@@ -40,7 +39,6 @@ ROWS = (
     TargetOp(
         "BatchNorm",
         *operands("x scale offset mean? variance? > y"),
-        Unit.VECTOR,
         "Batch normalization as the graph states it; becomes BNInfer or part of a convolution.",
         attributes=(
             Attribute("epsilon", "float", 0.0001),
@@ -62,7 +60,6 @@ ROWS = (
     TargetOp(
         "HardMax",
         *operands("x > y"),
-        Unit.VECTOR,
         "1 at the first of the largest elements along an axis, 0 elsewhere.",
         attributes=(Attribute("axis", "int", -1),),
         columns=columns(FLOATS),
@@ -77,7 +74,6 @@ ROWS = (
     TargetOp(
         "InstanceNorm",
         *operands("x gamma beta > y"),
-        Unit.VECTOR,
         "Elements less the mean of their channel in their image, divided by its deviation, times "
         "gamma, plus beta.",
         attributes=(
@@ -96,7 +92,6 @@ ROWS = (
     TargetOp(
         "LRN",
         *operands("x > y"),
-        Unit.VECTOR,
         "Local response normalization across channels.",
         attributes=(
             Attribute("depth_radius", "int", 5),
@@ -118,7 +113,6 @@ ROWS = (
     TargetOp(
         "LayerNorm",
         *operands("x gamma beta > y mean? variance?"),
-        Unit.VECTOR,
         "Elements less their mean over the last axes, divided by their deviation, times gamma, "
         "plus beta.",
         attributes=(
@@ -138,7 +132,6 @@ ROWS = (
     TargetOp(
         "LogSoftmaxV2",
         *operands("logits > logsoftmax"),
-        Unit.VECTOR,
         "Elements less the logarithm of the sum of their exponentials over axes.",
         attributes=(Attribute("axes", "ints", (-1,)), IMPL_MODE),
         columns=columns(FLOATS),
@@ -153,7 +146,6 @@ ROWS = (
     TargetOp(
         "LpNormalize",
         *operands("x > y"),
-        Unit.VECTOR,
         "Elements divided by their norm along an axis; 0 where the norm is 0.",
         attributes=(Attribute("p", "int", 2), Attribute("axis", "int", -1)),
         columns=columns(FLOATS),
@@ -163,7 +155,6 @@ ROWS = (
     TargetOp(
         "MVNV2",
         *operands("x > y"),
-        Unit.VECTOR,
         "Elements less their mean over axes, divided by their standard deviation plus eps.",
         attributes=(Attribute("eps", "float", 1e-9), Attribute("axes", "ints", (0, 2, 3))),
         columns=columns(FLOATS),
@@ -175,7 +166,6 @@ ROWS = (
     TargetOp(
         "RmsNorm",
         *operands("x gamma > y"),
-        Unit.VECTOR,
         "Elements divided by the root of their mean square over gamma's axes, times gamma.",
         attributes=(Attribute("epsilon", "float", 1e-6),),
         columns=columns(FLOATS, "T T > T"),
@@ -191,7 +181,6 @@ ROWS = (
     TargetOp(
         "ScaledMaskedSoftmax",
         *operands("x mask > y"),
-        Unit.VECTOR,
         "Softmax along the last axis of x times scale, without the elements that a mask hides.",
         attributes=(
             Attribute("scale", "float", 1.0),
@@ -213,7 +202,6 @@ ROWS = (
     TargetOp(
         "SoftmaxV2",
         *operands("x > y"),
-        Unit.VECTOR,
         "Exponentials divided by their sum over axes.",
         attributes=(
             Attribute("axes", "ints", (-1,)),

@@ -2,7 +2,7 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Limit, TargetOp, Unit
+from atc_py.target.row import Attribute, Limit, TargetOp
 from atc_py.target.rows.parts import EXP, FLOATS, LOG, columns, operands
 
 _WINDOW_LIMITS = (
@@ -26,7 +26,6 @@ ROWS = (
     TargetOp(
         "AvgPoolV2",
         *operands("x > y"),
-        Unit.VECTOR,
         "Mean over sliding windows; `exclusive` leaves padding out of the count.",
         attributes=(
             *_POOL_ATTRIBUTES,
@@ -43,7 +42,6 @@ ROWS = (
     TargetOp(
         "GlobalLpPool",
         *operands("x > y"),
-        Unit.VECTOR,
         "Root p of the sum of magnitudes to the power p, over all axes but batch and channel.",
         attributes=(Attribute("p", "float", 2.0),),
         columns=columns(FLOATS),
@@ -56,7 +54,6 @@ ROWS = (
     TargetOp(
         "MaxPoolV3",
         *operands("x > y"),
-        Unit.VECTOR,
         "Largest value of sliding windows; padding never wins.",
         attributes=(
             *_POOL_ATTRIBUTES,

@@ -5,7 +5,7 @@ the SoC that they are built for. It and the attributes that name the dtype of a 
 the column that a node takes.
 """
 
-from atc_py.target.row import Attribute, Column, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, TargetOp
 from atc_py.target.rows.parts import F16, F32, I4, I8, I16, I32, U64, columns, operands
 from atc_py.target.soc import Resource
 
@@ -37,7 +37,6 @@ ROWS = (
     TargetOp(
         "AscendAntiQuant",
         *operands("x > y"),
-        Unit.VECTOR,
         "int8 plus an offset, times a factor.",
         attributes=(*_SCALE_AND_OFFSET, Attribute("dtype", "dtype", F32), _SQRT_MODE),
         columns=tuple(Column((I8,), (y,), attributes=(("dtype", y),)) for y in (F16, F32)),
@@ -47,7 +46,6 @@ ROWS = (
     TargetOp(
         "AscendDequant",
         *operands("x deq_scale > y"),
-        Unit.VECTOR,
         "int32 times a factor, one for all or one per channel, in float16.",
         attributes=(_SQRT_MODE, _RELU_FLAG, Attribute("dtype", "dtype", F32)),
         columns=tuple(
@@ -61,7 +59,6 @@ ROWS = (
     TargetOp(
         "AscendDequantS16",
         *operands("x0 deq_scale x1? > y"),
-        Unit.VECTOR,
         "int32 shifted right to int16, plus an addend per channel.",
         attributes=(_RELU_FLAG,),
         columns=columns("(i32 u64 i16 > i16)", needs=Resource.REQUANT_S16),
@@ -71,7 +68,6 @@ ROWS = (
     TargetOp(
         "AscendQuant",
         *operands("x > y"),
-        Unit.VECTOR,
         "Floats times a factor, plus an offset, rounded to small integers.",
         attributes=(
             *_SCALE_AND_OFFSET,
@@ -87,7 +83,6 @@ ROWS = (
     TargetOp(
         "AscendRequant",
         *operands("x req_scale > y"),
-        Unit.VECTOR,
         "int32 times a factor, rounded, plus an offset, as int8; one word for all or per channel.",
         attributes=(_RELU_FLAG,),
         columns=columns("(i32 u64 > i8)", needs=Resource.REQUANT),
@@ -97,7 +92,6 @@ ROWS = (
     TargetOp(
         "AscendRequantS16",
         *operands("x0 req_scale x1? > y0 y1?"),
-        Unit.VECTOR,
         "The sum of two int16 tensors, and that sum requantized to int8.",
         attributes=(Attribute("dual_output", "bool", default=False), _RELU_FLAG),
         columns=columns("(i16 u64 i16 > i8 i16)", needs=Resource.REQUANT_S16),

@@ -1,14 +1,13 @@
 """Numbers counted up in steps."""
 
 from atc_py.target.kernels import on
-from atc_py.target.row import TargetOp, Unit
+from atc_py.target.row import TargetOp
 from atc_py.target.rows.parts import columns, operands
 
 ROWS = (
     TargetOp(
         "Range",
         *operands("start limit delta > y"),
-        Unit.VECTOR,
         "start + i * delta for every i before limit is reached.",
         kernels=on(
             "310: -; 310P 910: f16 f32 i32 i64; 310B 610: f16 f32 i32; "

@@ -37,7 +37,6 @@ ROWS = (
     TargetOp(
         "CommonGRU",
         *operands("x w r b? sequence_lens? initial_h? > y y_h"),
-        Unit.VECTOR,
         "A layer of gated recurrent units, any activations, one or both directions.",
         attributes=(*_LAYER, Attribute("linear_before_reset", "int", 0)),
         aicpu=columns("f16 f32 f64", _GRU),
@@ -53,7 +52,6 @@ ROWS = (
     TargetOp(
         "CommonLSTM",
         *operands("x w r b? sequence_lens? initial_h? initial_c? p? > y y_h y_c"),
-        Unit.VECTOR,
         "A layer of long short-term memory, any activations, one or both directions.",
         attributes=(*_LAYER, Attribute("input_forget", "int", 0)),
         aicpu=columns("f16 f32 f64", _LSTM),
@@ -72,8 +70,8 @@ ROWS = (
             "x weight_input weight_hidden bias_input? bias_hidden? seq_length? init_h? > "
             "y output_h update? reset? new? hidden_new?"
         ),
-        Unit.CUBE,
         "A layer of gated recurrent units in one direction.",
+        unit=Unit.CUBE,
         attributes=(
             *_ONE_DIRECTION,
             Attribute("gate_order", "string", "zrh"),
@@ -101,8 +99,8 @@ ROWS = (
             "x w b seq_length? init_h? init_c? wci? wcf? wco? mask? > "
             "y output_h output_c i? j? f? o? tanhc?"
         ),
-        Unit.CUBE,
         "A layer of long short-term memory in one direction.",
+        unit=Unit.CUBE,
         attributes=(
             Attribute("cell_type", "string", "LSTM"),
             *_ONE_DIRECTION,

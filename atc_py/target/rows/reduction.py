@@ -2,7 +2,7 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import (
     EXP,
     FLOAT_KERNELS,
@@ -34,7 +34,6 @@ ROWS = (
     TargetOp(
         "ArgMaxD",
         *operands("x > y"),
-        Unit.VECTOR,
         "Position of the first of the largest elements along one axis, which goes.",
         attributes=_POSITION,
         columns=_POSITIONS,
@@ -48,7 +47,6 @@ ROWS = (
     TargetOp(
         "ArgMinD",
         *operands("x > y"),
-        Unit.VECTOR,
         "Position of the first of the smallest elements along one axis, which goes.",
         attributes=_POSITION,
         columns=_POSITIONS,
@@ -62,7 +60,6 @@ ROWS = (
     TargetOp(
         "LpNorm",
         *operands("x > y"),
-        Unit.VECTOR,
         "Sum of magnitudes (p 1) or root of the sum of squares (p 2) over axes, at least epsilon.",
         attributes=(
             Attribute("p", "int", 2),
@@ -82,7 +79,6 @@ ROWS = (
     TargetOp(
         "ReduceLogSumExp",
         *operands("x axes#! > y"),
-        Unit.VECTOR,
         "Logarithm of the sum of exponentials over the axes of the second input.",
         attributes=(Attribute("keep_dims", "bool", default=False),),
         columns=columns(FLOATS, "T i64 > T"),
@@ -97,7 +93,6 @@ ROWS = (
     TargetOp(
         "ReduceMaxD",
         *operands("x > y"),
-        Unit.VECTOR,
         "Largest element over axes.",
         attributes=_AXES,
         columns=columns("f16 f32 i32 i8 u8 b"),
@@ -112,7 +107,6 @@ ROWS = (
     TargetOp(
         "ReduceMeanD",
         *operands("x > y"),
-        Unit.VECTOR,
         "Mean over axes.",
         attributes=_AXES,
         columns=columns(FLOATS),
@@ -122,7 +116,6 @@ ROWS = (
     TargetOp(
         "ReduceMinD",
         *operands("x > y"),
-        Unit.VECTOR,
         "Smallest element over axes.",
         attributes=_AXES,
         columns=columns("f16 f32 i32 i8 u8"),
@@ -137,7 +130,6 @@ ROWS = (
     TargetOp(
         "ReduceProdD",
         *operands("x > y"),
-        Unit.VECTOR,
         "Product over axes; integers wrap around.",
         attributes=_AXES,
         columns=columns("f16 f32 i8 u8"),
@@ -150,7 +142,6 @@ ROWS = (
     TargetOp(
         "ReduceSumD",
         *operands("x > y"),
-        Unit.VECTOR,
         "Sum over axes.",
         attributes=_AXES,
         columns=columns(FLOATS),
@@ -160,7 +151,6 @@ ROWS = (
     TargetOp(
         "SquareSumV1",
         *operands("x > y"),
-        Unit.VECTOR,
         "Sum of squares over axes; integers wrap around.",
         attributes=(Attribute("axis", "ints"), Attribute("keep_dims", "bool", default=False)),
         columns=columns(FLOATS),

@@ -1,7 +1,7 @@
 """Work along one axis that keeps it: running sums, and the largest elements in order."""
 
 from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import columns, operands
 
 _DIRECTION = (
@@ -13,7 +13,6 @@ ROWS = (
     TargetOp(
         "Cumsum",
         *operands("x axis# > y"),
-        Unit.VECTOR,
         "Running sums along an axis that only the run knows.",
         attributes=_DIRECTION,
         kernels=on(
@@ -30,7 +29,6 @@ ROWS = (
     TargetOp(
         "CumsumD",
         *operands("x > y"),
-        Unit.VECTOR,
         "Running sums along an axis, from the front or back, with or without the element itself.",
         attributes=(Attribute("axis", "int"), *_DIRECTION),
         columns=columns("f16 f32 i32 i8 u8"),
@@ -44,7 +42,6 @@ ROWS = (
     TargetOp(
         "TopK",
         *operands("x k# > values indices"),
-        Unit.VECTOR,
         "The k largest or smallest elements along an axis, in order, and where they are.",
         attributes=(
             Attribute("sorted", "bool", default=True),

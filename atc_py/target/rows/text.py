@@ -1,6 +1,6 @@
 """Statistics of sequences of words, which are numbers."""
 
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import columns, operands
 
 ROWS = (
@@ -8,7 +8,6 @@ ROWS = (
     TargetOp(
         "TfIdfVectorizer",
         *operands("input > output"),
-        Unit.VECTOR,
         "Counts or weights of the n-grams of a pool in sequences of numbers; words of an n-gram are "
         "neighbors, or have 1 to max_skip_count others between any two.",
         attributes=(

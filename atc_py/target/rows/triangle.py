@@ -11,8 +11,8 @@ ROWS = (
     TargetOp(
         "MatrixDiagV2",
         *operands("diagonal k# num_rows# num_cols# padding_value > output"),
-        Unit.MOVE,
         "Matrices with given diagonals, k places above the main one, and one value elsewhere.",
+        unit=Unit.MOVE,
         aicpu=columns("f16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64", "T i32 i32 i32 T > T"),
         family="region",
         formula=(
@@ -22,8 +22,8 @@ ROWS = (
     TargetOp(
         "Trilu",
         *operands("x k?# > y"),
-        Unit.MOVE,
         "The upper or lower triangle of matrices, 0 elsewhere; k moves its diagonal to the right.",
+        unit=Unit.MOVE,
         attributes=(Attribute("upper", "int", 0),),
         columns=columns(ANY, "T i64 > T"),
         family="triangle",
