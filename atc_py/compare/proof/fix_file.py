@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.compare.original import runnable_file
-from atc_py.compare.proof.final_regions import StreamedModel
 from atc_py.compare.proof.fix_diff import graph_changes
 from atc_py.compare.proof.fix_record import (
     difference_of,
@@ -23,9 +22,9 @@ from atc_py.compare.proof.fix_record import (
     refuse_differences,
     rewrites_of,
 )
-from atc_py.compare.proof.node_group import constant_bytes
 from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
 from atc_py.compare.proof.whole_models import FixProof, ModelFeeds, prove
+from atc_py.compare.reference import ReferenceModel
 from atc_py.diag import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED, AtcError, Diagnostic
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
@@ -37,6 +36,7 @@ from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.onnx_writer import Written, write_onnx
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
+from atc_py.onnx_graph.running.piece import FED_BYTES, constant_bytes
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.fix_options import FixOptions
@@ -152,6 +152,9 @@ def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
             by_value.update(dict.fromkeys(node.writes, several))
     return [tuple(group) for group in sorted(groups, key=lambda group: group[0].node.index)]
 
+
+_PIECE_BYTES = 128 << 20
+"""Bytes of weights of a piece of a model, unless one node has more."""
 
 _LESS_PROOF = Text("{raise_it}; --seeds 0 fixes it without a proof", raise_it=RAISE_IT)
 _WITHOUT_PROOF = Text("run the model in onnxruntime to see why; --seeds 0 fixes it without a proof")
@@ -353,7 +356,8 @@ def _prove(
     if feeds is None:
         return None
     original, written = (
-        StreamedModel(runnable_file(each, trial.parent)) for each in (fixed.file, read_model(trial))
+        ReferenceModel(runnable_file(file, trial.parent), _PIECE_BYTES, FED_BYTES)
+        for file in (fixed.file, read_model(trial))
     )
     try:
         return prove(original, written, groups, feeds, fixed.tidied.twins)

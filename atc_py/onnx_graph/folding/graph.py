@@ -329,6 +329,19 @@ def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
         yield from attribute.graphs
 
 
+def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """Yield nodes, each with the nodes of the graphs in it."""
+    for node in nodes:
+        yield node
+        for graph in subgraphs(node):
+            yield from nodes_within(graph.node)
+
+
+def read_names(node: NodeProto) -> list[str]:
+    """The names that a node reads, with those that the graphs inside of it take from around it."""
+    return [*filter(None, node.input), *captured_names(node, Place())]
+
+
 def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:
     """The names that the graphs inside of a node take from around it, each once.
 

@@ -12,14 +12,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import ModelProto
 
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.folding.bind import bind_inputs, input_faults, observe_inputs
 from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
-from atc_py.onnx_graph.folding.graph import FoldedGraph, ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.folding.graph import (
+    FoldedGraph,
+    ValueType,
+    WorkGraph,
+    WorkNode,
+    nodes_within,
+)
 from atc_py.onnx_graph.folding.translation import translate
 from atc_py.onnx_graph.reading.contents import Contents, DeclaredInput
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
@@ -250,7 +256,7 @@ def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasCo
         proto: the model.
         asked: what the user says; None leaves it to the file.
     """
-    if not any(node.op_type in ASCEND_OPERATORS for node in _all_nodes(proto.graph)):
+    if not any(node.op_type in ASCEND_OPERATORS for node in nodes_within(proto.graph.node)):
         return None
     if asked is not None:
         return BiasConvention(asked, BiasSource.OPTION)
@@ -261,16 +267,6 @@ def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasCo
     if proto.producer_name == PRODUCER:
         return BiasConvention(QuantBias.FOLDED, BiasSource.PRODUCER)
     return BiasConvention(QuantBias.UNFOLDED, BiasSource.ASSUMED)
-
-
-def _all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
-    graphs = [graph]
-    while graphs:
-        for node in graphs.pop().node:
-            yield node
-            for attribute in node.attribute:
-                graphs += [attribute.g] if attribute.HasField("g") else []
-                graphs += attribute.graphs
 
 
 _KEY = "atc_py.balanced_values"

@@ -202,14 +202,24 @@ def whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodePro
     whole = NodeProto()
     whole.CopyFrom(proto)
     for tensor in _tensors_of(whole):
-        elsewhere = tensors.elsewhere(tensor, place)
-        if elsewhere is not None:
-            file, start, size = elsewhere.span
-            _remove_location(tensor)
-            tensor.MergeFromString(
-                bytes_field(elsewhere.field.value, file.data[start : start + size])
-            )
+        _make_whole(tensor, tensors, place)
     return whole
+
+
+def whole_tensor(proto: TensorProto, tensors: TensorReader, place: Place) -> TensorProto:
+    """A tensor with all its data in it."""
+    whole = TensorProto()
+    whole.CopyFrom(proto)
+    _make_whole(whole, tensors, place)
+    return whole
+
+
+def _make_whole(tensor: TensorProto, tensors: TensorReader, place: Place) -> None:
+    elsewhere = tensors.elsewhere(tensor, place)
+    if elsewhere is not None:
+        file, start, size = elsewhere.span
+        _remove_location(tensor)
+        tensor.MergeFromString(bytes_field(elsewhere.field.value, file.data[start : start + size]))
 
 
 def _tensors_of(proto: NodeProto) -> Iterator[TensorProto]:
