@@ -20,7 +20,7 @@ from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceNode
-from atc_py.onnx_graph.typing.infer import infer_what_can_be
+from atc_py.onnx_graph.typing.infer import infer_types
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
@@ -72,7 +72,7 @@ def form_seconds(ctx: RuleContext, origin: WorkNode, graph: WorkGraph, soc: Soc)
         soc: whose figures count.
     """
     form = _graph_of(ctx, origin, graph)
-    infer_what_can_be(form)
+    infer_types(form)
     constant = set(form.consts)
     seconds = 0.0
     for node in form.nodes:

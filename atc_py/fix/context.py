@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from atc_py.fix import tables
-from atc_py.fix.facts import MOST_NODES, ContextFacts, Surroundings, ValueReader
+from atc_py.fix.facts import MOST_NODES, ContextFacts, Surroundings
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.unfit import require
 from atc_py.ir import ConstData, DeferredConst, DenseConst
@@ -81,7 +81,6 @@ class RuleContext(ContextFacts):
         opset: int,
         fresh: Callable[[str], str],
         ranges: Ranges | None = None,
-        work: WorkNode | None = None,
         around: Surroundings | None = None,
     ) -> None:
         """Start without new nodes.
@@ -91,12 +90,11 @@ class RuleContext(ContextFacts):
             opset: the version at which new nodes are written.
             fresh: returns an unused name, given a base.
             ranges: ranges of the model's integers.
-            work: the node with its graphs.
             around: the graph around it.
         """
-        super().__init__(node, ranges, work, around)
-        self.absorbed: tuple[ValueReader, ...] = ()
-        self.beside: tuple[WorkNode, ...] = ()
+        super().__init__(node, ranges, around)
+        self.absorbed: tuple[SourceNode, ...] = ()
+        self.beside: tuple[SourceNode, ...] = ()
         self.opset = opset
         self.made: list[NewNode] = []
         self.consts: dict[str, ConstData] = {}

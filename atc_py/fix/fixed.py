@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from atc_py.check.evaluate import Checked
 from atc_py.diag import FIX_NOT_SETTLED
 from atc_py.fix.context import NewNode
-from atc_py.fix.facts import Maker
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.rule import FixRule
@@ -97,20 +96,16 @@ def application_of(
 
 
 def nodes_looked_through(
-    makers: Mapping[str, Maker],
-    origin: WorkNode,
-    written: Sequence[WorkNode],
-    constants: Collection[str],
+    graph: WorkGraph, origin: WorkNode, written: Sequence[WorkNode]
 ) -> list[WorkNode]:
     """The nodes before `origin` back to what the new nodes read, producers first.
 
     Args:
-        makers: the origins of values.
+        graph: the graph, whose nodes are those before this round.
         origin: the node that was replaced.
         written: the new nodes.
-        constants: names of the constants.
     """
-    read = {name for node in written for name in node.reads if name not in constants}
+    read = {name for node in written for name in node.reads if name not in graph.consts}
     own = {name for node in written for name in node.writes}
     if read <= {*origin.reads, *own}:
         return []
@@ -118,11 +113,11 @@ def nodes_looked_through(
 
     def visit(names: Iterable[str]) -> None:
         for name in names:
-            maker = None if name in read else makers.get(name)
-            if maker is None or maker.work in results or len(results) >= _MOST_LOOKED_THROUGH:
+            node = None if name in read else graph.producer(name)
+            if node is None or node in results or len(results) >= _MOST_LOOKED_THROUGH:
                 continue
-            visit(maker.work.reads)
-            results[maker.work] = None
+            visit(node.reads)
+            results[node] = None
 
     visit(origin.reads)
     return [*results]

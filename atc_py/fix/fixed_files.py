@@ -29,11 +29,10 @@ def with_original_layers(fixed: Fixed) -> WorkGraph | None:
     imported = {name for node in fixed.imported for name in node.writes}
     new = (node for applied in fixed.applied for node in applied.step.written)
     imported -= {name for node in new for name in node.writes}
-    makers = {name: node for node in graph.nodes for name in node.writes}
-    if imported.isdisjoint(makers):
+    if not any(map(graph.producer, imported)):
         return None
     own = {name: node for node in file.nodes for name in node.writes}
-    walk = _Walk(makers, own, imported, {*graph.consts, *graph.inputs})
+    walk = _Walk(graph, own, imported, {*graph.consts, *graph.inputs})
     nodes = walk.nodes_of(graph.outputs)
     taken = set(file.nodes).difference(graph.nodes).intersection(nodes)
     opset = graph.opsets.get("", 0)
@@ -59,7 +58,7 @@ class _Walk:
     """A walk from the outputs of a graph back to what makes them, in the file where it may.
 
     Args:
-        makers: the nodes of the graph by their results.
+        graph: the graph.
         own: the nodes of the file by theirs.
         imported: results whose makers in the graph give way.
         there: constants and inputs of the graph.
@@ -67,12 +66,12 @@ class _Walk:
 
     def __init__(
         self,
-        makers: Mapping[str, WorkNode],
+        graph: WorkGraph,
         own: Mapping[str, WorkNode],
         imported: Collection[str],
         there: Collection[str],
     ) -> None:
-        self._makers = makers
+        self._graph = graph
         self._own = own
         self._imported = imported
         self._there = there
@@ -97,7 +96,7 @@ class _Walk:
 
     def _maker(self, name: str) -> WorkNode | None:
         """The node that makes a value; None for a constant or an input."""
-        node = self._makers.get(name)
+        node = self._graph.producer(name)
         if node is not None and name not in self._imported:
             return node
         if node is None and name in self._there:

@@ -93,15 +93,12 @@ def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
     Args:
         model: folded, so that the If nodes that are left depend on inputs.
     """
-    makers = {
-        tensor.name: node for node in model.nodes for tensor in node.outputs if tensor is not None
-    }
     inputs = {tensor.name for tensor in model.inputs if _is_single(tensor)}
     results: dict[str, dict[float, None]] = {}
     for node in model.nodes:
         if node.domain or node.op_type != "If" or node.inputs[0] is None:
             continue
-        for name, values in _decisions(node.inputs[0].name, makers, inputs):
+        for name, values in _decisions(node.inputs[0].name, model, inputs):
             results.setdefault(name, {}).update(dict.fromkeys(values))
     return {name: tuple(values) for name, values in results.items() if values}
 
@@ -112,7 +109,7 @@ def _is_single(tensor: SourceTensor) -> bool:
 
 
 def _decisions(
-    name: str, makers: dict[str, SourceNode], inputs: set[str]
+    name: str, model: SourceModel, inputs: set[str]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     todo, seen = [name], {name}
     while todo:
@@ -120,11 +117,12 @@ def _decisions(
         if name in inputs:
             yield name, (1, 0)
             continue
-        node = makers.get(name)
-        if node is None or node.domain:
+        maker = model.producer(name)
+        if maker is None or maker.node.domain:
             continue
+        node = maker.node
         if node.op_type in _STEPS:
-            yield from _compared(node, makers, inputs)
+            yield from _compared(node, model, inputs)
         elif node.op_type in _COMBINING:
             names = {tensor.name for tensor in node.inputs if tensor is not None} - seen
             seen |= names
@@ -132,15 +130,17 @@ def _decisions(
 
 
 def _compared(
-    node: SourceNode, makers: dict[str, SourceNode], inputs: set[str]
+    node: SourceNode, model: SourceModel, inputs: set[str]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     for at, tensor in enumerate(node.inputs[:2]):
         other = node.inputs[1 - at] if len(node.inputs) > 1 else None
         if tensor is None or other is None or other.const is None:
             continue
         source = tensor.name
-        while source not in inputs and source in makers and makers[source].op_type in _PASSING:
-            first = makers[source].inputs[0]
+        while source not in inputs and (maker := model.producer(source)) is not None:
+            if maker.node.op_type not in _PASSING:
+                break
+            first = maker.node.inputs[0]
             source = "" if first is None else first.name
         data = other.const.numpy().reshape(-1)
         if source in inputs and data.size == 1:

@@ -43,13 +43,12 @@ class _Diff:
         self._fixed = fixed
         self._written = written
         self._own = set(fixed.file.nodes)
-        makers = {name: node for node in fixed.graph.nodes for name in node.writes}
         self._new: dict[int, list[onnx.NodeProto]] = defaultdict(list)
         self._ops: dict[int, list[WorkNode]] = defaultdict(list)
         self._there: set[str] = set()
         for proto in written:
             self._there.update(filter(None, proto.output))
-            node = next((makers[name] for name in proto.output if name in makers), None)
+            node = next(filter(None, map(fixed.graph.producer, proto.output)), None)
             if node is not None and node not in self._own:
                 self._new[node.index].append(proto)
                 self._ops[node.index].append(node)

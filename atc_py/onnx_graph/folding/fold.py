@@ -24,7 +24,7 @@ from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, ints_of
 from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
-from atc_py.onnx_graph.typing.infer import infer_node, infer_types, infer_what_can_be
+from atc_py.onnx_graph.typing.infer import infer_node, infer_types
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK, Shape, element_count, format_shape
@@ -55,45 +55,31 @@ _AT_MOST_INPUT = frozenset({"Compress", "NonZero", "NonMaxSuppression", "Unique"
 
 
 def fold_graph(
-    graph: WorkGraph, tensors: TensorReader, limit: int, memo: FoldMemo | None = None
-) -> None:
+    graph: WorkGraph,
+    tensors: TensorReader,
+    limit: int,
+    held: Collection[str] = (),
+    memo: FoldMemo | None = None,
+) -> list[Diagnostic]:
     """Turn what `graph` computes from constants into constants, and work out all types.
 
     Folding makes shapes known, and known shapes make more to fold; both are done in turn until
-    nothing changes. Nodes that no output depends on are taken out.
-
-    Raises:
-        AtcError: FOLD_TOO_LARGE for each node that would fold into more bytes than `limit`, or
-            into more than SPLAT_LIMIT where it repeats one value, and for each from which on all
-            constants made would be larger than the memory limit; BAD_MODEL from inference.
-    """
-    folder = _Folder(graph, tensors, limit, memo=memo)
-    graph.drop_dead_nodes()
-    folder.fold()
-    infer_types(graph, folder.fold)
-    for _ in range(_MAX_ROUNDS):
-        if not folder.fold() or not graph.may_run:
-            break
-        infer_types(graph, folder.fold)
-    if folder.errors:
-        raise AtcError(*folder.errors)
-
-
-def fold_what_can_be(
-    graph: WorkGraph, tensors: TensorReader, limit: int, held: Collection[str] = ()
-) -> list[Diagnostic]:
-    """Fold like `fold_graph`, but a graph that need not be sound; the rest stays.
+    nothing changes. Nodes that no output depends on are taken out. The graph need not be sound: what
+    is at fault stays as it is.
 
     Args:
         graph: the graph.
         tensors: reads the tensors of attributes.
-        limit: bytes that folding one node may make.
+        limit: bytes that folding one node may make; more than SPLAT_LIMIT where it repeats one value.
         held: operators that are not folded, although they could be.
+        memo: results of nodes in earlier folds of this file, and of later ones.
 
     Returns:
-        The errors that `fold_graph` would raise, of every node.
+        The faults: those of branches that are taken; BAD_MODEL and BAD_NODE from inference;
+        FOLD_TOO_LARGE for each node that would fold into too many bytes, and for each from which on
+        all constants made would be larger than the memory limit.
     """
-    folder = _Folder(graph, tensors, limit, held)
+    folder = _Folder(graph, tensors, limit, held, memo)
     graph.drop_dead_nodes()
     branches: list[Diagnostic] = []
 
@@ -107,11 +93,11 @@ def fold_what_can_be(
         return before != (len(graph.consts), len(graph.nodes))
 
     fold()
-    faults = infer_what_can_be(graph, fold)
+    faults = infer_types(graph, fold)
     for _ in range(_MAX_ROUNDS):
         if not fold() or not graph.may_run:
             break
-        faults = infer_what_can_be(graph, fold)
+        faults = infer_types(graph, fold)
     return [*branches, *faults, *folder.errors]
 
 
@@ -141,13 +127,15 @@ class _Folder:
         self._made = 0
         self._given_up: set[WorkNode] = set()
         self._too_large: dict[WorkNode, AtcError] = {}
-        self._producers: dict[str, WorkNode] = {}
 
-    def fold(self) -> bool:
-        """One walk over the nodes; whether anything folded."""
+    def fold(self) -> None:
+        """One walk over the nodes.
+
+        Raises:
+            AtcError: for a branch that is taken.
+        """
         graph = self._graph
         changed = False
-        self._producers = {}
         for node in graph.nodes:
             results = self._try(node)
             if results is not None:
@@ -156,7 +144,6 @@ class _Folder:
         inlined = self._inline_branches()
         if changed or inlined:
             graph.drop_dead_nodes()
-        return changed or inlined
 
     def _inline_branches(self) -> bool:
         if not any(node.is_if for node in self._graph.nodes):
@@ -212,17 +199,9 @@ class _Folder:
         """The result of a Where whose condition chooses no undefined element."""
         if node.inputs[0] not in self._graph.consts or not node.outputs:
             return None
-        if not self._producers:
-            sound = (e for e in self._graph.nodes if e not in self._graph.unsound)
-            self._producers = {
-                name: producer
-                for producer in sound
-                if producer.op_type not in self._held
-                for name in producer.writes
-            }
         from atc_py.onnx_graph.folding.masked_where import fold_masked_where  # few models need it
 
-        data = fold_masked_where(self._graph, node, self._producers.get)
+        data = fold_masked_where(self._graph, node, self._held)
         return None if data is None else {node.outputs[0]: DenseConst(data)}
 
     def _fold(self, node: WorkNode) -> dict[str, ConstData] | None:

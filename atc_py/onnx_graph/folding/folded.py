@@ -6,11 +6,12 @@ Some parts lowering rejects: values without static type, attributes without form
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from atc_py.diag import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE, Diagnostic, Place, Sink
-from atc_py.onnx_graph.folding.fold import fold_what_can_be
+from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.graph import FoldedGraph, ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import (
     is_optional_output,
@@ -30,6 +31,9 @@ from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK
 from atc_py.text import Text
+
+if TYPE_CHECKING:
+    from atc_py.onnx_graph.folding.evaluate import FoldMemo
 
 
 class FoldedModel(msgspec.Struct, frozen=True):
@@ -71,13 +75,15 @@ class FoldedModel(msgspec.Struct, frozen=True):
         return self.source
 
 
-def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
+def fold_with_branches(
+    graph: WorkGraph, tensors: TensorReader, limit: int, memo: FoldMemo | None = None
+) -> FoldedGraph:
     """Fold `graph` as far as it can be, with the branches of the If nodes that are left."""
     if any(node.is_if for node in graph.nodes):
         from atc_py.onnx_graph.folding.if_branches import fold_branches  # few models have any
 
-        return fold_branches(graph, tensors, limit)
-    faults = tuple(fold_what_can_be(graph, tensors, limit))
+        return fold_branches(graph, tensors, limit, memo)
+    faults = tuple(fold_graph(graph, tensors, limit, memo=memo))
     return FoldedGraph(graph, faults=faults, chosen=() if graph.always_runs else faults)
 
 

@@ -1,6 +1,6 @@
 """The working graph: an ONNX graph by names while it is bound, inferred and folded."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
@@ -121,13 +121,25 @@ def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
         return None
 
 
+class _Links:
+    """Producers and uses of the values of some nodes."""
+
+    def __init__(self, nodes: list[WorkNode]) -> None:
+        self.nodes = nodes
+        self.producers = {name: node for node in nodes for name in node.writes}
+        self.uses: dict[str, list[WorkNode]] = {}
+        for node in nodes:
+            for name in node.reads:
+                self.uses.setdefault(name, []).append(node)
+
+
 class WorkGraph(msgspec.Struct, eq=False):
     """A graph whose nodes refer to values by name.
 
     Attributes:
         path: the model's file.
         opsets: imported version of each domain.
-        nodes: producers first.
+        nodes: producers first; a graph that changes gets another list.
         inputs: types of the inputs, in the file's order; initializers are not among them.
         outputs: names of the graph's outputs.
         consts: values that are known.
@@ -160,6 +172,24 @@ class WorkGraph(msgspec.Struct, eq=False):
     runs: int = 0
     always_runs: bool = True
     quant_bias: QuantBias = QuantBias.UNFOLDED
+    _links: _Links | None = None
+
+    def producer(self, name: str) -> WorkNode | None:
+        """The node that makes a value; None for inputs and for constants of the file."""
+        return self._linked().producers.get(name)
+
+    def uses(self, name: str) -> Sequence[WorkNode]:
+        """The nodes that read a value, each as often as it or its graphs do."""
+        return self._linked().uses.get(name, ())
+
+    def is_read_once(self, name: str) -> bool:
+        """True if one node alone needs a value."""
+        return len(self.uses(name)) == 1 and name not in self.outputs
+
+    def _linked(self) -> _Links:
+        if self._links is None or self._links.nodes is not self.nodes:
+            self._links = _Links(self.nodes)
+        return self._links
 
     @property
     def may_run(self) -> bool:

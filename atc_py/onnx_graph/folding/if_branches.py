@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from onnx import GraphProto
 
 from atc_py.diag import BAD_MODEL, UNKNOWN_SHAPE, AtcError, Diagnostic
-from atc_py.onnx_graph.folding.fold import fold_what_can_be
+from atc_py.onnx_graph.folding.evaluate import FoldMemo
+from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.graph import (
     Branch,
     FoldedGraph,
@@ -35,7 +36,9 @@ _SAME_COUNT = Text(
 )
 
 
-def fold_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
+def fold_branches(
+    graph: WorkGraph, tensors: TensorReader, limit: int, memo: FoldMemo | None = None
+) -> FoldedGraph:
     """Fold `graph` as `fold_with_branches` does.
 
     The outputs of branches determine the types of later nodes. So branches are folded in
@@ -43,13 +46,16 @@ def fold_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> Folded
     depends on types learned since. After _FOLDINGS of these, only types are carried on
     from one If to the next.
     """
-    return _BranchWalk(graph, tensors, limit).fold()
+    return _BranchWalk(graph, tensors, limit, memo).fold()
 
 
 class _BranchWalk:
     """The walk over the If nodes of one graph."""
 
-    def __init__(self, graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
+    def __init__(
+        self, graph: WorkGraph, tensors: TensorReader, limit: int, memo: FoldMemo | None
+    ) -> None:
+        self._memo = memo
         self._graph = graph
         self._tensors = tensors
         self._limit = limit
@@ -79,7 +85,7 @@ class _BranchWalk:
     def _fold(self) -> list[Diagnostic]:
         """Fold with what is known by now; return the faults."""
         self._news.clear()
-        faults = fold_what_can_be(self._graph, self._tensors, self._limit)
+        faults = fold_graph(self._graph, self._tensors, self._limit, memo=self._memo)
         if any(node.is_if for node in self._graph.nodes):
             self._used = self._graph.used_names()
         return faults

@@ -17,7 +17,6 @@ from onnx import ModelProto
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.folding.bind import bind_inputs, input_faults, observe_inputs
-from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
 from atc_py.onnx_graph.folding.graph import (
     FoldedGraph,
@@ -120,14 +119,22 @@ class OnnxFile(msgspec.Struct, frozen=True):
         self.refuse_faults()
         convention = self.bias_convention(quant_bias)
         inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest, self.nodes, opened)
+        model = self.folded(inputs, limit, convention, memo)
+        if model.folded.faults:
+            raise AtcError(*dict.fromkeys(model.folded.faults))
+        return model
+
+    def folded(
+        self,
+        inputs: dict[str, ValueType],
+        limit: int,
+        convention: BiasConvention | None,
+        memo: FoldMemo | None = None,
+    ) -> FoldedModel:
+        """The model as far as it can be folded, given the types of its inputs."""
         graph = self.graph(inputs, convention)
         quantized = import_quantized(graph, self.tensors, limit)
-        fold_graph(graph, self.tensors, limit, memo)
-        folded = FoldedGraph(graph)
-        if any(node.is_if for node in graph.nodes):
-            folded = fold_with_branches(graph, self.tensors, limit)
-        if folded.faults:
-            raise AtcError(*dict.fromkeys(folded.faults))
+        folded = fold_with_branches(graph, self.tensors, limit, memo)
         return self.translated(folded, quantized, convention)
 
     def translated(
@@ -215,7 +222,6 @@ class Survey(msgspec.Struct, frozen=True, eq=False):
 def surveyed(
     file: OnnxFile,
     input_shapes: Mapping[str, Shape],
-    limit: int = FOLD_LIMIT,
     quant_bias: QuantBias | None = None,
     suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> Survey:
@@ -224,7 +230,6 @@ def surveyed(
     Args:
         file: read leniently, so that a model that breaks ONNX's rules can be looked at, too.
         input_shapes: dims of inputs that the model leaves open, by name.
-        limit: bytes that folding one node may make.
         quant_bias: the convention of biases of int8 layers; None to use the file's.
         suggest: finds shapes to propose where those given do not fit.
 
@@ -232,11 +237,7 @@ def surveyed(
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
     inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest, file.nodes)
-    convention = file.bias_convention(quant_bias)
-    graph = file.graph(inputs, convention)
-    quantized = import_quantized(graph, file.tensors, limit)
-    folded = fold_with_branches(graph, file.tensors, limit)
-    model = file.translated(folded, quantized, convention)
+    model = file.folded(inputs, FOLD_LIMIT, file.bias_convention(quant_bias))
     return Survey(model, tuple(input_faults(file.path, file.inputs, input_shapes)))
 
 

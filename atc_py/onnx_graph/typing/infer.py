@@ -61,7 +61,7 @@ for _module in pkgutil.iter_modules(rules.__path__):  # each registers its rules
     importlib.import_module(f"{rules.__name__}.{_module.name}")
 
 
-def infer_types(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> None:
+def infer_types(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> list[Diagnostic]:
     """Work out `graph.types` for what its nodes compute, from inputs and constants alone.
 
     Types that the file states itself are used only for operators that ONNX does not define: they
@@ -72,23 +72,24 @@ def infer_types(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> Non
     from onnx, since it would end the process or take one thing for another, is kept from it until
     enough is known of the inputs.
 
-    Chains of such nodes take a run each. Where the runs of a graph come to VISITS nodes, what is
-    left is inferred node by node, without what onnx knows of the values of computed shapes.
+    Chains of such nodes take a run each. Where the runs of a graph come to VISITS nodes, and where
+    onnx refuses the graph, it is inferred node by node, without what onnx knows of the values of
+    computed shapes; results of a node that contradicts itself stay unknown.
 
     Args:
         graph: the graph.
         fold: folds the graph by the types known so far, and returns True if that changed it. It is
             called before each run that would find more: nodes that it takes out need no types.
 
-    Raises:
-        AtcError: BAD_MODEL where onnx refuses the whole graph, or a node contradicts itself;
-            BAD_NODE where a node's result would have a negative dim.
+    Returns:
+        The faults: BAD_MODEL for every node that contradicts itself; where none alone does, BAD_MODEL
+        for what onnx says of the graph, or BAD_NODE for results that would have a negative dim.
     """
-    faults = _infer_whole(graph, fold)
-    if faults is None:
-        faults = _infer_one_by_one(graph)
-    if faults:
-        raise AtcError(*faults)
+    try:
+        faults = _infer_whole(graph, fold)
+    except AtcError as error:
+        faults = list(error.diagnostics)
+    return [] if faults == [] else _infer_one_by_one(graph) or faults or []
 
 
 def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diagnostic] | None:
@@ -216,26 +217,6 @@ def _contradiction(asked: Question) -> Text | None:
     """The contradiction in a node that onnx infers nonetheless, or None."""
     answers = verdicts(asked, before=False)
     return next((item.reason for item in answers if isinstance(item, Contradiction)), None)
-
-
-def infer_what_can_be(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> list[Diagnostic]:
-    """Work out `graph.types` as far as they can be; what contradicts itself stays unknown.
-
-    Args:
-        graph: the graph.
-        fold: as `infer_types` takes it.
-
-    Returns:
-        What is wrong: BAD_MODEL for every node that contradicts itself, or what `infer_types`
-        raises where no node alone does.
-    """
-    try:
-        infer_types(graph, fold)
-    except AtcError as error:
-        refused = list(error.diagnostics)
-    else:
-        return []
-    return _infer_one_by_one(graph) or refused
 
 
 def infer_between(graph: WorkGraph, nodes: Iterable[WorkNode]) -> None:

@@ -12,7 +12,7 @@ import onnx
 
 from atc_py.diag import ALREADY_QUANTIZED, NO_QDQ_FORM, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.folding.bind import observe_inputs
-from atc_py.onnx_graph.folding.fold import fold_what_can_be
+from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile, balance_mark
 from atc_py.onnx_graph.reading.read import read_model
@@ -44,7 +44,7 @@ def open_float(file: OnnxFile) -> WorkGraph:
     _refuse_quantized(file)
     inputs = observe_inputs(file.path, file.inputs, {}, None, file.nodes)
     graph = file.graph(inputs)
-    fold_what_can_be(graph, file.tensors, FOLD_LIMIT)
+    fold_graph(graph, file.tensors, FOLD_LIMIT)
     return graph
 
 

@@ -3,7 +3,6 @@
 w' = w * g,    b' = (b - mean) * g + beta,    g = gamma / sqrt(variance + epsilon)
 """
 
-from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -81,14 +80,13 @@ def fold_norms(graph: WorkGraph, skipped: Collection[str] = ()) -> int:
         graph: the graph.
         skipped: names of convolutions into which none is folded.
     """
-    readers = Counter(name for node in graph.nodes for name in node.reads)
     makers = {layer.node.outputs[0]: layer for layer in find_layers(graph).layers}
     constants, gone = LayerConstants(graph), set()
     for node in graph.nodes:
         if node.domain or node.op_type != "BatchNormalization" or len(node.writes) != 1:
             continue
         layer = makers.get(node.inputs[0])
-        alone = readers[node.inputs[0]] == 1 and node.inputs[0] not in graph.outputs
+        alone = graph.is_read_once(node.inputs[0])
         if layer is None or not alone or layer.kind not in _FOLDED_INTO or layer.name in skipped:
             continue
         if _fold(constants, layer, node):

@@ -82,10 +82,6 @@ def _find_moved(
     left_out: Collection[WorkNode],
 ) -> tuple[dict[WorkNode, Scale], Mapping[str, Sequence[tuple[WorkNode, Scale]]]]:
     """Nodes all of whose results are read as equal codes, and who asks for codes by value."""
-    counts: dict[str, int] = defaultdict(int)
-    for node in graph.nodes:
-        for name in node.reads:
-            counts[name] += 1
     asked: dict[str, list[tuple[WorkNode, Scale]]] = defaultdict(list)
     results: dict[WorkNode, Scale] = {}
     for node in reversed(graph.nodes):
@@ -99,7 +95,7 @@ def _find_moved(
             continue
         scales = [scale for name in node.writes for _, scale in asked[name]]
         whole = all(
-            len(asked[name]) == counts[name] and counts[name] and name not in graph.outputs
+            asked[name] and len(asked[name]) == len(graph.uses(name)) and name not in graph.outputs
             for name in node.writes
         )
         if not whole or len(set(scales)) != 1:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from atc_py.onnx_graph.folding.fold import fold_what_can_be
+from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
@@ -42,12 +42,12 @@ _LAYERS: dict[str, Callable[[Writer, KnownTensors, WorkNode], None]] = {
 def rewrite_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> tuple[QuantizedNode, ...]:
     """Rewrite `graph` as `import_quantized` does."""
     if any(node.is_if and _branches_quantize(node) for node in graph.nodes):
-        fold_what_can_be(graph, tensors, limit, _HELD)  # what is chosen already comes up here
+        fold_graph(graph, tensors, limit, _HELD)  # what is chosen already comes up here
     own = (not node.domain and node.op_type in _HELD for node in graph.nodes)
     if not any(own) and not any(is_opened(node) or is_sum(node) for node in graph.nodes):
         return ()
     open_operators(graph)
-    fold_what_can_be(graph, tensors, limit, _HELD)
+    fold_graph(graph, tensors, limit, _HELD)
     return _Import(graph).run()
 
 

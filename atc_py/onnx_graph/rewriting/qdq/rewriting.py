@@ -15,7 +15,7 @@ from atc_py.onnx_graph.rewriting.qdq.products import is_sum
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import import_qdq_opset, is_deploy_form, to_qdq
 from atc_py.onnx_graph.source import BiasConvention, Outcome, QuantizedNode
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
-from atc_py.onnx_graph.typing.infer import infer_what_can_be
+from atc_py.onnx_graph.typing.infer import infer_types
 from atc_py.options.compile_options import QuantBias
 from atc_py.text import Text
 
@@ -118,7 +118,7 @@ def rewrite_file(
 
 
 def _refuse_contradictions(graph: WorkGraph) -> None:
-    faults = infer_what_can_be(graph)
+    faults = infer_types(graph)
     if faults:
         raise AtcError(*faults)
 

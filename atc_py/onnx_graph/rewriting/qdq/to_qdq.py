@@ -37,7 +37,7 @@ from atc_py.onnx_graph.rewriting.qdq.raising import (
 from atc_py.onnx_graph.rewriting.qdq.real_layers import RealLayers, channel_scale
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
-from atc_py.onnx_graph.typing.infer import infer_what_can_be
+from atc_py.onnx_graph.typing.infer import infer_types
 from atc_py.onnx_graph.typing.rules.quantized import ASCEND_OPERATORS, is_integer_layer
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import channel_axis
@@ -75,7 +75,7 @@ def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]
         AtcError: NO_QDQ_FORM for every node that cannot be rewritten; BAD_MODEL where types
             contradict each other.
     """
-    faults = infer_what_can_be(graph)
+    faults = infer_types(graph)
     if faults:
         raise AtcError(*faults)
     return _ToQdq(graph, _known(graph, tensors)).run()
