@@ -18,7 +18,7 @@ import onnx
 from numpy.typing import NDArray
 
 from atc_py.diag import REFERENCE_FAILED, AtcError, Place
-from atc_py.onnx_graph.folding.graph import read_names
+from atc_py.onnx_graph.graph import read_names
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, balanced_values
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element

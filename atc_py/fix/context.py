@@ -12,7 +12,7 @@ from atc_py.fix.facts import MOST_NODES, ContextFacts, Surroundings
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.unfit import require
 from atc_py.ir import ConstData, DeferredConst, DenseConst
-from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.graph import Node
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.rewriting.graph_body import (
     BodyNode,
@@ -326,9 +326,9 @@ _ELEMENTS = {
 
 
 def splice(
-    writer: Writer, origin: WorkNode, ctx: RuleContext, results: Sequence[str]
-) -> tuple[NewNode, ...]:
-    """Write what `ctx` has in place of `origin`; return the nodes with their final names.
+    writer: Writer, origin: Node, ctx: RuleContext, results: Sequence[str]
+) -> tuple[Node, ...]:
+    """Write what `ctx` has in place of `origin`; return the nodes, without copies of values.
 
     Args:
         writer: of the graph.
@@ -347,16 +347,16 @@ def splice(
             names[result] = output
         else:
             copies.append((names.get(result, result), output))
-    done = [_renamed(node, names) for node in ctx.made]
     origin = structs.replace(origin, replaces=origin.replaces or origin.op_type)
-    for node in done:
+    done = []
+    for node in (_renamed(made, names) for made in ctx.made):
         own = node.op_type == origin.op_type and not origin.domain
         without = [
             attribute.name
             for attribute in origin.proto.attribute
             if attribute.name not in node.attributes
         ]
-        writer.again(
+        new = writer.again(
             origin,
             node.op_type,
             node.inputs,
@@ -365,6 +365,7 @@ def splice(
             without=without,
             **node.plain,
         )
+        done.append(new)
     for source, output in copies:
         writer.op(origin, "Identity", [source], output)
     return tuple(done)

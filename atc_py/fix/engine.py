@@ -19,7 +19,7 @@ from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
-from atc_py.onnx_graph.folding.graph import WorkGraph, levels_of
+from atc_py.onnx_graph.graph import Graph, levels_of
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
@@ -179,7 +179,7 @@ class Fixer:
         )
 
     def _looking(
-        self, graph: WorkGraph, quantized: tuple[QuantizedNode, ...]
+        self, graph: Graph, quantized: tuple[QuantizedNode, ...]
     ) -> Callable[[], tuple[FoldedModel, Checked]]:
         file = self._file
 
@@ -213,7 +213,7 @@ class Fixer:
             graph.nodes, graph.consts = nodes, dict(consts)
             fixed.folded, fixed.after = fixed.look()
 
-    def _is_modernized(self, graph: WorkGraph, model: FoldedModel, checked: Checked) -> bool:
+    def _is_modernized(self, graph: Graph, model: FoldedModel, checked: Checked) -> bool:
         """State a refused model of an old opset at the preferred one; return True if it has changed.
 
         Rules write in the forms of the model's opset, and lists have few of the oldest.
@@ -229,7 +229,7 @@ class Fixer:
 
     def _round(
         self,
-        graph: WorkGraph,
+        graph: Graph,
         model: SourceModel,
         todo: Collection[SourceNode],
         purpose: Purpose = Purpose.LISTS,

@@ -17,15 +17,16 @@ from onnx import ModelProto
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.folding.bind import bind_inputs, input_faults, observe_inputs
+from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
-from atc_py.onnx_graph.folding.graph import (
+from atc_py.onnx_graph.folding.translation import translate
+from atc_py.onnx_graph.graph import (
     FoldedGraph,
+    Graph,
+    Node,
     ValueType,
-    WorkGraph,
-    WorkNode,
     nodes_within,
 )
-from atc_py.onnx_graph.folding.translation import translate
 from atc_py.onnx_graph.reading.contents import Contents, DeclaredInput
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
@@ -63,7 +64,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     path: Path
     name: str
     opsets: Mapping[str, int]
-    nodes: tuple[WorkNode, ...]
+    nodes: tuple[Node, ...]
     inputs: tuple[DeclaredInput, ...]
     outputs: tuple[str, ...]
     declared: Mapping[str, ValueType]
@@ -72,7 +73,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     file_nodes: int
     proto: ModelProto
     faults: tuple[Diagnostic, ...] = ()
-    unsound: frozenset[WorkNode] = frozenset()
+    unsound: frozenset[Node] = frozenset()
     held: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     @property
@@ -119,22 +120,14 @@ class OnnxFile(msgspec.Struct, frozen=True):
         self.refuse_faults()
         convention = self.bias_convention(quant_bias)
         inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest, self.nodes, opened)
-        model = self.folded(inputs, limit, convention, memo)
-        if model.folded.faults:
-            raise AtcError(*dict.fromkeys(model.folded.faults))
-        return model
-
-    def folded(
-        self,
-        inputs: dict[str, ValueType],
-        limit: int,
-        convention: BiasConvention | None,
-        memo: FoldMemo | None = None,
-    ) -> FoldedModel:
-        """The model as far as it can be folded, given the types of its inputs."""
         graph = self.graph(inputs, convention)
         quantized = import_quantized(graph, self.tensors, limit)
-        folded = fold_with_branches(graph, self.tensors, limit, memo)
+        fold_graph(graph, self.tensors, limit, memo=memo, strict=True)
+        folded = FoldedGraph(graph)
+        if any(node.is_if for node in graph.nodes):
+            folded = fold_with_branches(graph, self.tensors, limit)
+        if folded.faults:
+            raise AtcError(*dict.fromkeys(folded.faults))
         return self.translated(folded, quantized, convention)
 
     def translated(
@@ -167,14 +160,14 @@ class OnnxFile(msgspec.Struct, frozen=True):
 
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None
-    ) -> WorkGraph:
+    ) -> Graph:
         """A working graph of the file, its inputs of the types given.
 
         Args:
             inputs: types by name.
             convention: how biases of int8 layers are read.
         """
-        return WorkGraph(
+        return Graph(
             path=self.path,
             opsets=self.opsets,
             nodes=list(self.nodes),
@@ -237,7 +230,11 @@ def surveyed(
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
     inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest, file.nodes)
-    model = file.folded(inputs, FOLD_LIMIT, file.bias_convention(quant_bias))
+    convention = file.bias_convention(quant_bias)
+    graph = file.graph(inputs, convention)
+    quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
+    folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
+    model = file.translated(folded, quantized, convention)
     return Survey(model, tuple(input_faults(file.path, file.inputs, input_shapes)))
 
 

@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 
 from atc_py.diag import Place
 from atc_py.ir import ConstData, DeferredConst
-from atc_py.onnx_graph.folding.graph import WorkNode, nodes_within, read_names
+from atc_py.onnx_graph.graph import Node, nodes_within, read_names
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.rewriting.model_message import whole_node
 from atc_py.onnx_graph.running.engines import Engine, start_onnx_reference, start_onnxruntime
@@ -188,7 +188,7 @@ def changed_floats(
 
 
 def piece_of(
-    nodes: Iterable[WorkNode],
+    nodes: Iterable[Node],
     opsets: Mapping[str, int],
     constants: Mapping[str, ConstData],
     writes: Iterable[str],
