@@ -33,7 +33,7 @@ LEVELS = {
 
 OWNERS = {
     "onnx": {"onnx_graph", "compare", "quantizing.layers", "device.ort", "backend"},
-    "onnxruntime": {"compare", "device", "quantizing"},
+    "onnxruntime": {"device", "onnx_graph.running", "quantizing"},
     "distributed": {"jobs"},
     "pyarrow": {"report"},
     "click": {"cli"},

@@ -283,12 +283,12 @@ class ComparisonSession:
         for _ in range(_ROUNDS):
             model = self._package.description
             suspects = find_suspects(done, model, self._reference, looked_at)
-            looked_at |= {suspect.nodes.value for suspect in suspects}
+            looked_at |= {suspect.value for suspect in suspects}
             few = (run for _, run in self._runs(_RECORDED))
             found = own_errors_of(suspects, few) if suspects else []
             if not found:
                 break
-            taken_out |= {suspect.nodes.value: (suspect, error) for suspect, error in found}
+            taken_out |= {suspect.value: (suspect, error) for suspect, error in found}
             exact = ExactValues(suspect.nodes for suspect, _ in taken_out.values())
             self._reference = plain.with_amendment(exact)
             if self._recorded is not None:

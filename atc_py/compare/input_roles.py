@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 import onnx
 
-from atc_py.compare.node_order import nodes_within
 from atc_py.compare.reference import ReferenceModel
+from atc_py.onnx_graph.graph import nodes_within
 from atc_py.pipeline.running.model import Port
 
 _THROUGH = frozenset(
@@ -137,7 +137,7 @@ class _Roles:
     def _shapes(self) -> Mapping[str, tuple[int, ...]]:
         """Closed dims of computed values by name, as far as ONNX's inference finds them."""
         model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
-        model.opset_import.extend(self._model.opsets)
+        model.opset_import.extend(self._model.file.proto.opset_import)
         model.graph.node.extend(self._model.running_nodes)
         for port in self._ports:
             element = onnx.helper.np_dtype_to_tensor_dtype(port.dtype.numpy)

@@ -37,17 +37,17 @@ def open_original(
             deploy form that no ONNX runtime could run in another form either; BAD_OPTION for a
             reference with other inputs or outputs.
     """
-    found = open_reference(model)
+    file = read_model(model, lenient=True)
+    original = ReferenceModel(file)
     if reference is not None:
         other = open_reference(reference)
-        _refuse_other_ports(found, other)
-        other.scaled = found.balanced
-        return other.standing_for(found, "")
-    if not is_deploy_form(node.op_type for node in found.nodes):
-        return found
-    rewritten = folder / "original.qdq.onnx"
-    rewrite_quantized(model, rewritten, RewriteOptions(form=_FORM, quant_bias=quant_bias))
-    return open_reference(rewritten).standing_for(found, _FORM)
+        _refuse_other_ports(original, other)
+        other.scaled = original.balanced
+        return other.standing_for(original, "")
+    runnable = runnable_file(file, folder, quant_bias)
+    if runnable is file:
+        return original
+    return ReferenceModel(runnable).standing_for(original, _FORM)
 
 
 def _refuse_other_ports(model: ReferenceModel, reference: ReferenceModel) -> None:
@@ -80,12 +80,13 @@ def _refuse_other_ports(model: ReferenceModel, reference: ReferenceModel) -> Non
         )
 
 
-def runnable_file(file: OnnxFile, folder: Path) -> OnnxFile:
+def runnable_file(file: OnnxFile, folder: Path, quant_bias: QuantBias | None = None) -> OnnxFile:
     """A file that an ONNX runtime runs: one in the deploy form is written as QDQ.
 
     Args:
         file: the file.
         folder: where the other form goes.
+        quant_bias: as in `convert`.
 
     Raises:
         AtcError: as `open_original`.
@@ -93,5 +94,6 @@ def runnable_file(file: OnnxFile, folder: Path) -> OnnxFile:
     if not is_deploy_form(node.op_type for node in file.nodes):
         return file
     rewritten = folder / f"{file.path.stem}.{_FORM}.onnx"
-    rewrite_quantized(file.path, rewritten, RewriteOptions(form=_FORM, external_data=True))
+    options = RewriteOptions(form=_FORM, quant_bias=quant_bias, external_data=True)
+    rewrite_quantized(file.path, rewritten, options)
     return read_model(rewritten)

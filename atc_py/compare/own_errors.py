@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.compare.float64_nodes import ExactNodes
 from atc_py.compare.measure import Measure
 from atc_py.compare.paired_run import Original
 from atc_py.compare.reference import ReferenceModel
+from atc_py.onnx_graph.running.float64 import run_in_float64
+from atc_py.onnx_graph.running.piece import Piece
 from atc_py.package.schema import OmModel
 from atc_py.results.layer import INTRODUCED_FACTOR, ErrorOrigin, Layer, OwnError
 from atc_py.results.layer_comparison import LayerComparison, missed_figures
@@ -51,7 +52,12 @@ class Suspect:
     """
 
     layer: Layer
-    nodes: ExactNodes
+    nodes: Piece
+
+    @property
+    def value(self) -> str:
+        """The name of the value."""
+        return self.nodes.writes[0]
 
 
 class ExactValues:
@@ -61,17 +67,17 @@ class ExactValues:
         reads: the values that each of them is computed from, by name.
     """
 
-    def __init__(self, nodes: Iterable[ExactNodes]) -> None:
-        self._nodes = {each.value: each for each in nodes}
+    def __init__(self, nodes: Iterable[Piece]) -> None:
+        self._nodes = {piece.writes[0]: piece for piece in nodes}
         self.reads: Mapping[str, Collection[str]] = {
-            name: each.reads for name, each in self._nodes.items()
+            name: piece.reads for name, piece in self._nodes.items()
         }
 
     def amended(
         self, name: str, value: NDArray[Any], feeds: Mapping[str, NDArray[Any]]
     ) -> NDArray[Any]:
         """The float64 result in the dtype of `value`; `value` where there is none."""
-        exact = self._nodes[name].run(feeds, value)
+        exact = run_in_float64(self._nodes[name], name, feeds, value)
         with np.errstate(over="ignore"):
             return value if exact is None else exact.astype(value.dtype)
 
@@ -105,7 +111,7 @@ def find_suspects(
         origins = {origin.index for origin in model.nodes[layer.index].origins}
         nodes = (reference.nodes[at] for at in origins if 0 <= at < len(reference.nodes))
         among = {name for node in nodes for name in node.output}
-        exact = reference.exact_nodes(layer.value, among)
+        exact = reference.makers_of(layer.value, among)
         if exact is not None:
             found[layer.value] = Suspect(layer, exact)
     return [*found.values()][:_MOST]
@@ -120,7 +126,7 @@ def own_errors_of(
         suspects: the layers.
         runs: a run of the original on each sample.
     """
-    measured = {suspect.nodes.value: _Measured(suspect) for suspect in suspects}
+    measured = {suspect.value: _Measured(suspect) for suspect in suspects}
     for run in runs:
         wanted = [each for each in measured.values() if each.judged]
         run.expect(Counter(name for each in wanted for name in each.names))
@@ -143,7 +149,7 @@ class _Measured:
 
     def __init__(self, suspect: Suspect) -> None:
         self.suspect = suspect
-        self.names = (*suspect.nodes.reads, suspect.nodes.value)
+        self.names = (*suspect.nodes.reads, suspect.value)
         self.judged = True
         self._dtype = DType.FLOAT32
         self._measure: Measure | None = None
@@ -154,8 +160,8 @@ class _Measured:
         if len(there) < len(values):
             self.judged = False
             return
-        value = there.pop(self.suspect.nodes.value)
-        exact = self.suspect.nodes.run(there, value)
+        value = there.pop(self.suspect.value)
+        exact = run_in_float64(self.suspect.nodes, self.suspect.value, there, value)
         if exact is None:
             self.judged = False
             return

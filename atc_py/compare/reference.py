@@ -17,20 +17,21 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from atc_py.compare.changed_constants import with_constants
-from atc_py.compare.float64_nodes import ExactNodes, exact_nodes
-from atc_py.compare.node_order import producers_first, read_by
-from atc_py.compare.piece import Piece, piece_of
-from atc_py.compare.reference_engines import (
-    ReferenceEngine,
-    start_onnx_reference,
-    start_onnxruntime,
+from atc_py.diag import REFERENCE_FAILED, AtcError, Place
+from atc_py.onnx_graph.graph import read_names
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile, balanced_values
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.onnx_graph.rewriting.model_message import whole_tensor
+from atc_py.onnx_graph.running.piece import (
+    ENGINES,
+    NotRunError,
+    Piece,
+    PieceSettings,
+    changed_floats,
+    constant_bytes,
 )
-from atc_py.diag import BAD_MODEL, REFERENCE_FAILED, AtcError, Place
-from atc_py.onnx_graph.reading.mapped import reading_errors
-from atc_py.onnx_graph.reading.onnx_file import balanced_values
-from atc_py.system.input_files import check_regular
-from atc_py.text import SEMICOLON, Text
+from atc_py.text import SEMICOLON, Text, error_text
 
 _NODES = 32
 """Nodes of a piece; fewer hold less, more start less often."""
@@ -63,16 +64,17 @@ class Amendment(Protocol):
 
 
 class ReferenceModel:
-    """An ONNX model in pieces.
+    """An ONNX model in pieces, whose weights are read from its file as pieces run.
 
     Attributes:
-        path: the file.
+        file: the file.
+        path: where it is.
         form: the form that runs, where that is not the file's own; empty where it is.
         bound: inputs that are not fed but filled with one value, by name.
         nodes: its nodes, in the file's order; functions that the model defines are inlined.
         inputs: names of the inputs.
         outputs: names of the outputs.
-        constants: initializers by name.
+        constants: initializers by name, large ones without their data.
         makers: the nodes that run, by their results.
         pieces: the nodes that run, producers first.
         amendment: values that its runs take from elsewhere; None where they take none.
@@ -82,44 +84,66 @@ class ReferenceModel:
 
     def __init__(
         self,
-        path: Path,
-        proto: onnx.ModelProto,
+        file: OnnxFile,
         weight_bytes: int = WEIGHT_BYTES,
+        fed_bytes: int | None = None,
         amendment: Amendment | None = None,
         piece_nodes: int = _NODES,
+        change: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
     ) -> None:
-        self.path = path
+        """Cut a model into pieces.
+
+        Args:
+            file: the model.
+            weight_bytes: bytes of weights of a piece, unless one node has more.
+            fed_bytes: size from which weights are fed, not held by the engines; None for none.
+            amendment: values that its runs take from elsewhere.
+            piece_nodes: nodes of a piece.
+            change: replaces each float initializer.
+        """
+        self.file, self.path = file, file.path
         self.form = ""
         self.scaled: frozenset[str] = frozenset()
         self.bound: Mapping[str, float] = {}
         self.amendment = amendment
-        self._proto = proto
-        self._weight_limit = weight_bytes
-        self._piece_nodes = piece_nodes
-        self.nodes: Sequence[onnx.NodeProto] = tuple(proto.graph.node)
-        self.makers = {name: node for node in proto.graph.node for name in node.output if name}
-        self.constants = {each.name: each for each in proto.graph.initializer}
-        self.inputs = tuple(
-            each.name for each in proto.graph.input if each.name not in self.constants
+        self._limits = weight_bytes, fed_bytes
+        graph = file.proto.graph
+        self.nodes: Sequence[onnx.NodeProto] = tuple(graph.node)
+        self.running_nodes = tuple(node.proto for node in file.nodes)
+        self.makers = {name: node for node in self.running_nodes for name in node.output if name}
+        self.constants = {tensor.name: tensor for tensor in graph.initializer}
+        self.inputs = tuple(declared.name for declared in file.inputs)
+        self.outputs = file.outputs
+        weights = file.contents.weights
+        self._weights = weights if change is None else changed_floats(weights, change)
+        self._settings = PieceSettings(
+            opsets=file.opsets,
+            tensors=file.tensors,
+            fed_bytes=fed_bytes,
+            threads=0,
+            ir_version=file.proto.ir_version,
+            others={
+                name: whole_tensor(self.constants[name], file.tensors, Place(str(file.path)))
+                for name in file.contents.foreign
+            },
         )
-        self.outputs = tuple(each.name for each in proto.graph.output)
-        self._engines: dict[int, ReferenceEngine] = {}
-        self.pieces = self._pieces_of(weight_bytes)
+        self._engines: dict[int, str] = {}
+        self.pieces = self._pieces_of(weight_bytes, piece_nodes)
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """Copy the model; runs of the copy take some values from `amendment`."""
-        found = ReferenceModel(self.path, self._proto, self._weight_limit, amendment)
-        found.form, found.nodes, found.bound = self.form, self.nodes, self.bound
-        return found
+        return self._like_this(ReferenceModel(self.file, *self._limits, amendment))
 
     def node_by_node(
         self, change: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     ) -> ReferenceModel:
-        """Copy the model, with a piece for each node; `change` replaces each float constant."""
-        proto = self._proto if change is None else with_constants(self._proto, change)
-        found = ReferenceModel(self.path, proto, self._weight_limit, piece_nodes=1)
-        found.form, found.nodes, found.bound = self.form, self.nodes, self.bound
-        return found
+        """Copy the model, with a piece for each node; `change` replaces each float initializer."""
+        copy = ReferenceModel(self.file, *self._limits, piece_nodes=1, change=change)
+        return self._like_this(copy)
+
+    def _like_this(self, copy: ReferenceModel) -> ReferenceModel:
+        copy.form, copy.nodes, copy.bound = self.form, self.nodes, self.bound
+        return copy
 
     def standing_for(self, other: ReferenceModel, form: str) -> ReferenceModel:
         """Present this model as `other`, of which it is the form called `form`.
@@ -131,46 +155,42 @@ class ReferenceModel:
         return self
 
     @property
-    def opsets(self) -> Sequence[onnx.OperatorSetIdProto]:
-        """Versions of operators that the model imports."""
-        found: Sequence[onnx.OperatorSetIdProto] = self._proto.opset_import
-        return found
-
-    @property
-    def running_nodes(self) -> Sequence[onnx.NodeProto]:
-        """The nodes that run."""
-        found: Sequence[onnx.NodeProto] = self._proto.graph.node
-        return found
-
-    @property
     def balanced(self) -> frozenset[str]:
         """The values that the file says were scaled when it was quantized."""
-        return balanced_values(self._proto)
+        return balanced_values(self.file.proto)
 
     @property
     def can_be_amended(self) -> bool:
         """True if a value can be changed between its maker and its readers."""
-        return not any(node.op_type in _NEVER_CUT for node in self.makers.values())
+        return not any(node.op_type in _NEVER_CUT for node in self.running_nodes)
 
-    def exact_nodes(self, value: str, among: Collection[str]) -> ExactNodes | None:
-        """Collect the nodes that make `value`, to be run alone; None where no node makes it.
+    def makers_of(self, value: str, among: Collection[str]) -> Piece | None:
+        """The nodes that make `value`, to be run alone; None where no node makes it.
 
         Args:
             value: its name.
             among: values on the way to it whose makers belong to them.
         """
-        opsets = self._proto.opset_import
-        return exact_nodes(value, among, self.makers, self.constants, opsets)
+        chosen: set[int] = set()
+        waiting = [value] if value in self.makers else []
+        while waiting:
+            node = self.makers[waiting.pop()]
+            if id(node) not in chosen:
+                chosen.add(id(node))
+                inside = (name for name in read_names(node) if name in among)
+                waiting += [name for name in inside if name in self.makers]
+        nodes = [node for node in self.running_nodes if id(node) in chosen]
+        return Piece(nodes, self._weights, (value,), self._settings) if nodes else None
 
     def constant(self, name: str) -> NDArray[Any] | None:
         """The constant of an initializer or a Constant node; None for other names."""
-        if name in self.constants:
-            return onnx.numpy_helper.to_array(self.constants[name])
+        if name in self._weights:
+            return np.asarray(self._weights[name].numpy())
         maker = self.makers.get(name)
-        if maker is not None and maker.op_type == "Constant":
-            for attribute in maker.attribute:
-                if attribute.name == "value":
-                    return onnx.numpy_helper.to_array(attribute.t)
+        for attribute in maker.attribute if maker and maker.op_type == "Constant" else ():
+            if attribute.name == "value" and dtype_of_element(attribute.t.data_type):
+                const = self.file.tensors.const(attribute.t, Place(str(self.path)))
+                return np.asarray(const.numpy())
         return None
 
     def as_declared(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -179,33 +199,30 @@ class ReferenceModel:
         A compiled model may take other dtypes. Open dims of bound inputs are 1.
         """
         declared = {
-            each.name: each.type.tensor_type.elem_type
-            for each in self._proto.graph.input
-            if each.type.HasField("tensor_type")
+            value.name: value.type.tensor_type
+            for value in self.file.proto.graph.input
+            if value.type.HasField("tensor_type")
         }
         bound = {
-            each.name: np.full(
-                [dim.dim_value or 1 for dim in each.type.tensor_type.shape.dim],
-                self.bound[each.name],
-            )
-            for each in self._proto.graph.input
-            if each.name in self.bound
+            name: np.full([dim.dim_value or 1 for dim in declared[name].shape.dim], number)
+            for name, number in self.bound.items()
+            if name in declared
         }
         return {
-            name: np.asarray(array, onnx.helper.tensor_dtype_to_np_dtype(declared[name]))
+            name: np.asarray(array, onnx.helper.tensor_dtype_to_np_dtype(declared[name].elem_type))
             for name, array in (*feeds.items(), *bound.items())
             if name in declared
         }
 
     def constant_shape(self, name: str) -> tuple[int, ...] | None:
         """The dims of initializer `name`; None if `name` is not an initializer."""
-        found = self.constants.get(name)
-        return None if found is None else tuple(found.dims)
+        tensor = self.constants.get(name)
+        return None if tensor is None else tuple(tensor.dims)
 
     @property
     def engines(self) -> tuple[str, ...]:
         """Names of the engines that have run pieces so far."""
-        return tuple(sorted({engine.name for engine in self._engines.values()}))
+        return tuple(sorted(set(self._engines.values())))
 
     def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Results of the piece at `at`; those that are not tensors are left out.
@@ -214,27 +231,23 @@ class ReferenceModel:
             AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it,
                 MEMORY_LIMIT where its values take too much.
         """
+        piece = self.pieces[at]
         if at in self._engines:
             # Of other data, the engine may refuse some, and the other one is tried again.
-            with suppress(Exception):
-                return self._engines[at].run(feeds)
-        self._engines[at], found = self._started(self.pieces[at], feeds)
-        return found
-
-    def _started(
-        self, piece: Piece, feeds: Mapping[str, NDArray[Any]]
-    ) -> tuple[ReferenceEngine, dict[str, NDArray[Any]]]:
-        """The first engine that runs `piece`, and its results."""
+            with suppress(NotRunError):
+                return piece.run(feeds, self._engines[at])
+            piece.close()
         reasons = []
-        model = self._model_of(piece, feeds)
-        for start in (start_onnxruntime, start_onnx_reference):
+        for engine in ENGINES:
             try:
-                engine = start(model, piece.writes)
-                return engine, engine.run(feeds)
-            except AtcError:  # noqa: PERF203  (both raise anything)
-                raise
-            except Exception as error:  # noqa: BLE001
-                reasons.append(" ".join(f"{type(error).__name__}: {error}".split())[:200])
+                results = piece.run(feeds, engine)
+            except NotRunError as error:
+                if isinstance(error.__cause__, AtcError):
+                    raise error.__cause__ from None
+                reasons.append(error_text(error))
+                continue
+            self._engines[at] = engine
+            return results
         ops = ", ".join(dict.fromkeys(node.op_type for node in piece.nodes))
         raise REFERENCE_FAILED.error(
             Text(
@@ -245,46 +258,31 @@ class ReferenceModel:
             place=Place(str(self.path)),
         )
 
-    def _pieces_of(self, weight_bytes: int) -> tuple[Piece, ...]:
+    def _pieces_of(self, weight_bytes: int, most_nodes: int) -> tuple[Piece, ...]:
         """All nodes, in pieces; one piece where values cannot pass between pieces.
 
         A piece ends with the node of an amended value, so that its readers come in a later one.
         """
-        nodes = producers_first(self._proto.graph.node, {*self.inputs, *self.constants, ""})
-        if any(node.op_type in _NEVER_CUT for node in nodes):
-            return (piece_of(nodes, self.constants),)
+        if not self.can_be_amended:
+            return (self._piece(self.running_nodes),)
         amended = self.amendment.reads.keys() if self.amendment else ()
         pieces: list[list[onnx.NodeProto]] = []
         held, ended = 0, True
-        for node in nodes:
-            size = sum(self._weight_bytes(name) for name in node.input)
-            if ended or len(pieces[-1]) == self._piece_nodes or held + size > weight_bytes:
+        for node in self.running_nodes:
+            size = sum(
+                constant_bytes(self._weights[name]) for name in node.input if name in self._weights
+            )
+            if ended or len(pieces[-1]) == most_nodes or held + size > weight_bytes:
                 pieces.append([])
                 held = 0
             pieces[-1].append(node)
             held += size
             ended = any(name in amended for name in node.output)
-        return tuple(piece_of(each, self.constants) for each in pieces)
+        return tuple(map(self._piece, pieces))
 
-    def _weight_bytes(self, name: str) -> int:
-        """Bytes of initializer `name` as protobuf writes it; 0 where it is none."""
-        return self.constants[name].ByteSize() if name in self.constants else 0
-
-    def _model_of(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
-        """A model of the piece alone; the types of its inputs are those of `feeds`."""
-        model = onnx.ModelProto(ir_version=self._proto.ir_version)
-        model.opset_import.extend(self._proto.opset_import)
-        graph = model.graph
-        graph.name = "piece"
-        graph.node.extend(piece.nodes)
-        for name in piece.reads:
-            element = onnx.helper.np_dtype_to_tensor_dtype(feeds[name].dtype)
-            graph.input.append(onnx.helper.make_tensor_value_info(name, element, feeds[name].shape))
-        used = {name for node in piece.nodes for name in read_by(node)}
-        graph.initializer.extend(self.constants[n] for n in sorted(used) if n in self.constants)
-        graph.sparse_initializer.extend(self._proto.graph.sparse_initializer)
-        graph.output.extend(onnx.ValueInfoProto(name=name) for name in piece.writes)
-        return model
+    def _piece(self, nodes: Sequence[onnx.NodeProto]) -> Piece:
+        writes = dict.fromkeys(name for node in nodes for name in node.output if name)
+        return Piece(nodes, self._weights, tuple(writes), self._settings)
 
 
 class ReferenceRun:
@@ -360,19 +358,6 @@ def open_reference(path: Path) -> ReferenceModel:
     """The ONNX model in the file at `path`, ready to run.
 
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; BAD_MODEL if onnx cannot load it.
+        AtcError: what `read_model` raises.
     """
-    from onnx import inliner
-
-    with reading_errors(path):
-        check_regular(path.stat().st_mode)
-    try:
-        proto = onnx.load(path)
-        if proto.functions:
-            proto = inliner.inline_local_functions(proto)
-    except Exception as error:
-        text = " ".join(str(error).split())[:200]
-        raise BAD_MODEL.error(
-            Text("onnx cannot load it: {text}", text=text), place=Place(str(path))
-        ) from error
-    return ReferenceModel(path, proto)
+    return ReferenceModel(read_model(path, lenient=True))

@@ -19,7 +19,7 @@ from atc_py.fix.facts import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import fold_with_branches
-from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.graph import Graph, ValueType
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
@@ -112,7 +112,7 @@ class _Rewriter:
         declared = self._file.declared
         return {name: each for name, each in declared.items() if name not in self._replaced}
 
-    def _round(self, graph: WorkGraph, model: SourceModel) -> bool:
+    def _round(self, graph: Graph, model: SourceModel) -> bool:
         """Write out one deviation of every node that meets any; return True if there is one."""
         met = {node: found for node in model.all_nodes if (found := self._first(node))}
         problems = [refusal for node in model.all_nodes for refusal in self._refusals(node)]
@@ -123,9 +123,10 @@ class _Rewriter:
         if problems:
             raise AtcError(*dict.fromkeys(problems))
         writer = Writer(graph)
+        around = Surroundings(graph, model, self._file.tensors)
         for work, node in zip(graph.nodes, model.nodes, strict=True):
             if node in met:
-                self._replace(writer, work, node, met[node])
+                self._replace(writer, around, node, met[node])
             else:
                 writer.keep(work)
         writer.finish()
@@ -155,14 +156,14 @@ class _Rewriter:
             if finding.code is REFUSED_BY_PARSER:
                 yield finding.diagnostic()
 
-    def _replace(self, writer: Writer, work: WorkNode, node: SourceNode, met: Met) -> None:
+    def _replace(self, writer: Writer, around: Surroundings, node: SourceNode, met: Met) -> None:
+        work = around.works[node]
         form = FORMS.get((node.op_type, met.row.name))
         ctx = RuleContext(
             node,
             writer.graph.opsets.get("", 0),
             writer.fresh,
-            work=work,
-            around=Surroundings(writer.graph, {}, self._file.tensors),
+            around=around,
         )
         if form is None:
             raise AtcError(_no_form(node, met, str(self._file.path)))

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from atc_py.fix import tables
-from atc_py.fix.facts import MOST_NODES, ContextFacts, Surroundings, ValueReader
+from atc_py.fix.facts import MOST_NODES, ContextFacts, Surroundings
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.unfit import require
 from atc_py.ir import ConstData, DeferredConst, DenseConst
-from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.graph import Node
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.rewriting.graph_body import (
     BodyNode,
@@ -81,7 +81,6 @@ class RuleContext(ContextFacts):
         opset: int,
         fresh: Callable[[str], str],
         ranges: Ranges | None = None,
-        work: WorkNode | None = None,
         around: Surroundings | None = None,
     ) -> None:
         """Start without new nodes.
@@ -91,12 +90,11 @@ class RuleContext(ContextFacts):
             opset: the version at which new nodes are written.
             fresh: returns an unused name, given a base.
             ranges: ranges of the model's integers.
-            work: the node with its graphs.
             around: the graph around it.
         """
-        super().__init__(node, ranges, work, around)
-        self.absorbed: tuple[ValueReader, ...] = ()
-        self.beside: tuple[WorkNode, ...] = ()
+        super().__init__(node, ranges, around)
+        self.absorbed: tuple[SourceNode, ...] = ()
+        self.beside: tuple[SourceNode, ...] = ()
         self.opset = opset
         self.made: list[NewNode] = []
         self.consts: dict[str, ConstData] = {}
@@ -328,9 +326,9 @@ _ELEMENTS = {
 
 
 def splice(
-    writer: Writer, origin: WorkNode, ctx: RuleContext, results: Sequence[str]
-) -> tuple[NewNode, ...]:
-    """Write what `ctx` has in place of `origin`; return the nodes with their final names.
+    writer: Writer, origin: Node, ctx: RuleContext, results: Sequence[str]
+) -> tuple[Node, ...]:
+    """Write what `ctx` has in place of `origin`; return the nodes, without copies of values.
 
     Args:
         writer: of the graph.
@@ -349,16 +347,16 @@ def splice(
             names[result] = output
         else:
             copies.append((names.get(result, result), output))
-    done = [_renamed(node, names) for node in ctx.made]
     origin = structs.replace(origin, replaces=origin.replaces or origin.op_type)
-    for node in done:
+    done = []
+    for node in (_renamed(made, names) for made in ctx.made):
         own = node.op_type == origin.op_type and not origin.domain
         without = [
             attribute.name
             for attribute in origin.proto.attribute
             if attribute.name not in node.attributes
         ]
-        writer.again(
+        new = writer.again(
             origin,
             node.op_type,
             node.inputs,
@@ -367,6 +365,7 @@ def splice(
             without=without,
             **node.plain,
         )
+        done.append(new)
     for source, output in copies:
         writer.op(origin, "Identity", [source], output)
     return tuple(done)

@@ -9,7 +9,7 @@ from atc_py.diag import OPERATOR_RESTATED
 from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
-from atc_py.fix.facts import MOST_NODES, Readers, Surroundings, makers_of
+from atc_py.fix.facts import Surroundings
 from atc_py.fix.fixed import Applied, Fixed, Lineage, Unfit, application_of, nodes_looked_through
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
@@ -19,7 +19,7 @@ from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, levels_of
+from atc_py.onnx_graph.graph import Graph, levels_of
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
@@ -84,7 +84,7 @@ class Fixer:
         self._hopeless: dict[int, list[Unfit]] = {}
         self._levels = max((levels_of(node.proto) for node in file.nodes), default=0)
         self._lineage = Lineage()
-        self._made_bytes = 0
+        self._around: Surroundings | None = None
         self._choices: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
         self._deviations: Mapping[SourceNode, frozenset[str]] = {}
@@ -129,7 +129,7 @@ class Fixer:
 
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """The model with every rule applied that fits; hopeless nodes are left out."""
-        self._lineage, self._choices, self._made_bytes = Lineage(self._levels), {}, 0
+        self._lineage, self._choices, self._around = Lineage(self._levels), {}, None
         file = self._file
         start = self._start
         if start is None:
@@ -179,7 +179,7 @@ class Fixer:
         )
 
     def _looking(
-        self, graph: WorkGraph, quantized: tuple[QuantizedNode, ...]
+        self, graph: Graph, quantized: tuple[QuantizedNode, ...]
     ) -> Callable[[], tuple[FoldedModel, Checked]]:
         file = self._file
 
@@ -213,7 +213,7 @@ class Fixer:
             graph.nodes, graph.consts = nodes, dict(consts)
             fixed.folded, fixed.after = fixed.look()
 
-    def _is_modernized(self, graph: WorkGraph, model: FoldedModel, checked: Checked) -> bool:
+    def _is_modernized(self, graph: Graph, model: FoldedModel, checked: Checked) -> bool:
         """State a refused model of an old opset at the preferred one; return True if it has changed.
 
         Rules write in the forms of the model's opset, and lists have few of the oldest.
@@ -229,7 +229,7 @@ class Fixer:
 
     def _round(
         self,
-        graph: WorkGraph,
+        graph: Graph,
         model: SourceModel,
         todo: Collection[SourceNode],
         purpose: Purpose = Purpose.LISTS,
@@ -238,20 +238,21 @@ class Fixer:
         writer = Writer(graph)
         unfit: list[Unfit] = []
         changed = False
-        self._makers = makers_of(graph, model)
         self._ranges = Ranges(
             model, {name: Range(*bound) for name, bound in self._rules.ranges.items()}
         )
-        self._readers = Readers(graph, model)
-        self._pending: dict[SourceNode, tuple[FittingForm, WorkNode, SourceNode]] = {}
+        made_bytes = 0 if self._around is None else self._around.made_bytes
+        around = Surroundings(graph, model, self._file.tensors, writer.nodes, made_bytes)
+        self._around = around
+        self._pending: dict[SourceNode, FittingForm] = {}
         for work, node in zip(graph.nodes, model.nodes, strict=True):
-            if node in self._readers.taken:
+            if node in around.taken:
                 if node in self._pending:
-                    self._write(writer, *self._pending.pop(node))
+                    self._write(writer, around, self._pending.pop(node))
                 continue
             hit = any(inner in todo for inner in node.with_inner)
             tried = hit and node.index not in self._hopeless and not self._lineage.endless
-            done = tried and self._replace(writer, work, node, unfit, purpose)
+            done = tried and self._replace(writer, around, node, unfit, purpose)
             changed = changed or done
             if not done:
                 writer.keep(work)
@@ -291,12 +292,13 @@ class Fixer:
     def _replace(
         self,
         writer: Writer,
-        work: WorkNode,
+        around: Surroundings,
         node: SourceNode,
         unfit: list[Unfit],
         purpose: Purpose,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
+        work = around.works[node]
         if any(attribute.ref_attr_name for attribute in work.proto.attribute):
             return False  # an attribute of a function, outside of which it has no value
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
@@ -311,15 +313,10 @@ class Fixer:
             and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
-        room = MOST_NODES - len(writer.nodes)
-        around = Surroundings(
-            writer.graph, self._makers, self._file.tensors, room, self._readers, self._made_bytes
-        )
-
         contexts: list[RuleContext] = []
 
         def open_context() -> RuleContext:
-            contexts.append(RuleContext(node, opset, writer.fresh, self._ranges, work, around))
+            contexts.append(RuleContext(node, opset, writer.fresh, self._ranges, around))
             return contexts[-1]
 
         misfits: list[Misfit] = []
@@ -333,22 +330,24 @@ class Fixer:
             self._choices[node.index] = (node.index, (*before, form.rule.name))
         absorbed = form.ctx.absorbed
         if absorbed:
-            self._readers.taken.update(reader.node for reader in absorbed)
-            self._pending[absorbed[-1].node] = (form, work, node)
+            around.taken.update(absorbed)
+            self._pending[absorbed[-1]] = form
         else:
-            self._write(writer, form, work, node)
+            self._write(writer, around, form)
         return True
 
-    def _write(self, writer: Writer, form: FittingForm, work: WorkNode, node: SourceNode) -> None:
+    def _write(self, writer: Writer, around: Surroundings, form: FittingForm) -> None:
         """Write a form in the place of a node, or of the last of the nodes that go along with it."""
         ctx, start = form.ctx, len(writer.nodes)
-        chain = tuple(reader.work for reader in ctx.absorbed)
+        node, work = ctx.node, around.works[ctx.node]
+        chain = tuple(around.works[absorbed] for absorbed in ctx.absorbed)
         origin = replace(work, outputs=chain[-1].outputs) if chain else work
         made = splice(writer, origin, ctx, form.results)
-        self._made_bytes += ctx.made_bytes
-        chain = (*chain[:-1], *ctx.beside, *chain[-1:])
+        around.made_bytes += ctx.made_bytes
+        beside = (around.works[kept] for kept in ctx.beside)
+        chain = (*chain[:-1], *beside, *chain[-1:])
         new = writer.nodes[start:]
-        given = [] if chain else nodes_looked_through(self._makers, work, new, writer.graph.consts)
+        given = [] if chain else nodes_looked_through(writer.graph, work, new)
         step = application_of(writer.graph, (work, *chain), node, new, self._ranges, given)
         before = self._lineage.of(work.writes)
         names = (*origin.writes, *(name for new_node in made for name in new_node.outputs))

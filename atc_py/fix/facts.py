@@ -1,9 +1,8 @@
 """What a rule reads of a node and of the graph around it; each fact that lacks is a requirement."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from numpy.typing import NDArray
 
@@ -12,103 +11,61 @@ from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.unfit import require
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.graph import Graph, Node
 from atc_py.onnx_graph.reading.tensors import TensorReader
-from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import Producer, SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, Shape
-
-
-class ValueReader(NamedTuple):
-    """A node that reads a value.
-
-    Attributes:
-        node: the node.
-        work: the same in the graph.
-    """
-
-    node: SourceNode
-    work: WorkNode
-
-
-class Readers:
-    """The readers of the values of one model, while one round of rules is applied.
-
-    Attributes:
-        taken: nodes that a rule replaces along with another one.
-    """
-
-    def __init__(self, graph: WorkGraph, model: SourceModel) -> None:
-        self.taken: set[SourceNode] = set()
-        self._readers: dict[str, list[ValueReader]] = {}
-        self._results = {tensor.name for tensor in model.outputs}
-        for work, node in zip(graph.nodes, model.nodes, strict=True):
-            for read in node.reads:
-                self._readers.setdefault(read.name, []).append(ValueReader(node, work))
-
-    def only(self, name: str) -> ValueReader | None:
-        """The only reader of a value.
-
-        It is None if others read the value too, the model returns it, or the node is replaced already.
-        """
-        reader = self._readers.get(name, [])
-        if len(reader) != 1 or name in self._results or reader[0].node in self.taken:
-            return None
-        return reader[0]
-
 
 MOST_NODES = 50_000
 """Nodes that a model may have after its loops are written out."""
 
 
-class Maker(NamedTuple):
-    """The origin of a value.
-
-    Attributes:
-        node: the node that makes it.
-        position: its position among the node's outputs.
-        work: the node with its graphs.
-    """
-
-    node: SourceNode
-    position: int
-    work: WorkNode
-
-
-@dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The graph around a node.
+    """The graph around the nodes of one round of rules.
 
     Attributes:
         graph: the graph, whose constants are known.
-        makers: the origins of values, by name.
+        model: the same as a source model.
         tensors: reads the tensors of attributes.
-        room: number of nodes that may be added.
-        readers: the readers of values; None where single nodes alone are replaced.
+        works: the nodes with their graphs.
+        taken: nodes that a rule replaces along with another one.
         made_bytes: bytes of the constants that rules have made.
     """
 
-    graph: WorkGraph
-    makers: Mapping[str, Maker]
-    tensors: TensorReader
-    room: int = MOST_NODES
-    readers: Readers | None = None
-    made_bytes: int = 0
+    def __init__(
+        self,
+        graph: Graph,
+        model: SourceModel,
+        tensors: TensorReader,
+        written: Sequence[Node] = (),
+        made_bytes: int = 0,
+    ) -> None:
+        """Take a graph, and the list of the nodes that are written in this round."""
+        self.graph, self.model, self.tensors = graph, model, tensors
+        self.works = dict(zip(model.nodes, graph.nodes, strict=True))
+        self.taken: set[SourceNode] = set()
+        self.made_bytes = made_bytes
+        self._written = written
+
+    @property
+    def room(self) -> int:
+        """Number of nodes that may be added."""
+        return MOST_NODES - len(self._written)
 
     def known(self, name: str) -> NDArray[Any] | None:
         """The data of a constant; None for other values."""
         const = self.graph.consts.get(name)
         return None if const is None else const.numpy()
 
+    def only_use(self, name: str) -> SourceNode | None:
+        """The only reader of a value.
 
-def makers_of(graph: WorkGraph, model: SourceModel) -> dict[str, Maker]:
-    """The origins of the values of a model, whose nodes are those of `graph`, in order."""
-    return {
-        tensor.name: Maker(node, position, work)
-        for work, node in zip(graph.nodes, model.nodes, strict=True)
-        for position, tensor in enumerate(node.outputs)
-        if tensor is not None
-    }
+        It is None if others read the value too, the model returns it, or the node is replaced already.
+        """
+        uses = self.model.uses(name)
+        returned = any(tensor.name == name for tensor in self.model.outputs)
+        return None if len(uses) != 1 or returned or uses[0] in self.taken else uses[0]
 
 
 FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
@@ -120,7 +77,6 @@ class ContextFacts:
 
     Attributes:
         node: the node.
-        work: the node with its graphs; None where a node is only restated.
         looked_around: whether the rule has asked for more than the node: its graph, or the makers and
             ranges of its inputs.
         computes_in: the dtype of new scalars, where it is not that of the first input.
@@ -130,11 +86,9 @@ class ContextFacts:
         self,
         node: SourceNode,
         ranges: Ranges | None = None,
-        work: WorkNode | None = None,
         around: Surroundings | None = None,
     ) -> None:
         self.node = node
-        self.work = work
         self.looked_around = False
         self.computes_in: DType | None = None
         self._surroundings = around
@@ -145,6 +99,15 @@ class ContextFacts:
         """The graph around the node; None where a node is only restated."""
         self.looked_around = True
         return self._surroundings
+
+    @property
+    def work(self) -> Node | None:
+        """The node with its graphs; None where a node is only restated."""
+        return None if self._surroundings is None else self._surroundings.works[self.node]
+
+    def producer(self, name: str) -> Producer | None:
+        """The origin of a value; None for inputs and constants."""
+        return None if self.around is None else self.around.model.producer(name)
 
     @property
     def _ranges(self) -> Ranges | None:

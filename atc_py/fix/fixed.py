@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from atc_py.check.evaluate import Checked
 from atc_py.diag import FIX_NOT_SETTLED
-from atc_py.fix.context import NewNode
-from atc_py.fix.facts import Maker
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.rule import FixRule
 from atc_py.fix.tidy.tidying import Tidied
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.graph import Graph, Node, ValueType
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.source import SourceModel, SourceNode
@@ -40,17 +38,17 @@ class RuleApplication:
         given: nodes before the node that the rule looked through, producers first.
     """
 
-    origin: WorkNode
-    written: tuple[WorkNode, ...]
+    origin: Node
+    written: tuple[Node, ...]
     opsets: Mapping[str, int]
     types: Mapping[str, ValueType]
     ranges: Mapping[str, Range]
     consts: Mapping[str, ConstData]
-    given: tuple[WorkNode, ...] = ()
-    chain: tuple[WorkNode, ...] = ()
+    given: tuple[Node, ...] = ()
+    chain: tuple[Node, ...] = ()
 
     @property
-    def nodes(self) -> tuple[WorkNode, ...]:
+    def nodes(self) -> tuple[Node, ...]:
         """The node, between those that the rule looked through and those of the chain."""
         return (*self.given, self.origin, *self.chain)
 
@@ -67,12 +65,12 @@ class RuleApplication:
 
 
 def application_of(
-    graph: WorkGraph,
-    nodes: Sequence[WorkNode],
+    graph: Graph,
+    nodes: Sequence[Node],
     node: SourceNode,
-    written: Sequence[WorkNode],
+    written: Sequence[Node],
     ranges: Ranges,
-    given: Sequence[WorkNode] = (),
+    given: Sequence[Node] = (),
 ) -> RuleApplication:
     """The step that put `written` in place of `nodes`.
 
@@ -96,33 +94,27 @@ def application_of(
     )
 
 
-def nodes_looked_through(
-    makers: Mapping[str, Maker],
-    origin: WorkNode,
-    written: Sequence[WorkNode],
-    constants: Collection[str],
-) -> list[WorkNode]:
+def nodes_looked_through(graph: Graph, origin: Node, written: Sequence[Node]) -> list[Node]:
     """The nodes before `origin` back to what the new nodes read, producers first.
 
     Args:
-        makers: the origins of values.
+        graph: the graph, whose nodes are those before this round.
         origin: the node that was replaced.
         written: the new nodes.
-        constants: names of the constants.
     """
-    read = {name for node in written for name in node.reads if name not in constants}
+    read = {name for node in written for name in node.reads if name not in graph.consts}
     own = {name for node in written for name in node.writes}
     if read <= {*origin.reads, *own}:
         return []
-    results: dict[WorkNode, None] = {}
+    results: dict[Node, None] = {}
 
     def visit(names: Iterable[str]) -> None:
         for name in names:
-            maker = None if name in read else makers.get(name)
-            if maker is None or maker.work in results or len(results) >= _MOST_LOOKED_THROUGH:
+            node = None if name in read else graph.producer(name)
+            if node is None or node in results or len(results) >= _MOST_LOOKED_THROUGH:
                 continue
-            visit(maker.work.reads)
-            results[maker.work] = None
+            visit(node.reads)
+            results[node] = None
 
     visit(origin.reads)
     return [*results]
@@ -141,10 +133,10 @@ class Applied:
 
     rule: FixRule
     node: SourceNode
-    made: tuple[NewNode, ...]
+    made: tuple[Node, ...]
     step: RuleApplication
 
-    def with_moved(self, moved: Mapping[str, NewNode]) -> Applied:
+    def with_moved(self, moved: Mapping[str, Node]) -> Applied:
         """The same with those of its nodes that tidying has moved, by former results."""
         new = (moved[name] for node in self.made for name in node.outputs if name in moved)
         return Applied(self.rule, self.node, (*self.made, *new), self.step)
@@ -178,7 +170,7 @@ class Fixed:
     """
 
     file: OnnxFile
-    graph: WorkGraph
+    graph: Graph
     before: Checked
     after: Checked
     applied: tuple[Applied, ...] = ()
@@ -187,7 +179,7 @@ class Fixed:
     look: Callable[[], tuple[FoldedModel, Checked]] | None = None
     folded: FoldedModel | None = None
     tidied: Tidied = field(default_factory=Tidied)
-    imported: frozenset[WorkNode] = frozenset()
+    imported: frozenset[Node] = frozenset()
 
     @property
     def model(self) -> SourceModel | None:

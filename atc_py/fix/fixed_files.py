@@ -8,7 +8,7 @@ from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.restate import best_opset, restate_graph
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.graph import Graph, Node
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq.raising import means_the_same
 from atc_py.options.fix_rules import FixRules
@@ -17,7 +17,7 @@ from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 
 
-def with_original_layers(fixed: Fixed) -> WorkGraph | None:
+def with_original_layers(fixed: Fixed) -> Graph | None:
     """The graph in which quantized layers that no rule rewrote stand as in the file.
 
     The import of a quantized model, which lets rules see it as the compiler does, keeps the names
@@ -29,11 +29,10 @@ def with_original_layers(fixed: Fixed) -> WorkGraph | None:
     imported = {name for node in fixed.imported for name in node.writes}
     new = (node for applied in fixed.applied for node in applied.step.written)
     imported -= {name for node in new for name in node.writes}
-    makers = {name: node for node in graph.nodes for name in node.writes}
-    if imported.isdisjoint(makers):
+    if not any(map(graph.producer, imported)):
         return None
     own = {name: node for node in file.nodes for name in node.writes}
-    walk = _Walk(makers, own, imported, {*graph.consts, *graph.inputs})
+    walk = _Walk(graph, own, imported, {*graph.consts, *graph.inputs})
     nodes = walk.nodes_of(graph.outputs)
     taken = set(file.nodes).difference(graph.nodes).intersection(nodes)
     opset = graph.opsets.get("", 0)
@@ -50,7 +49,7 @@ def with_original_layers(fixed: Fixed) -> WorkGraph | None:
     )
 
 
-def _weights(file: OnnxFile, nodes: Collection[WorkNode]) -> dict[str, ConstData]:
+def _weights(file: OnnxFile, nodes: Collection[Node]) -> dict[str, ConstData]:
     weights = file.contents.weights
     return {name: weights[name] for node in nodes for name in node.reads if name in weights}
 
@@ -59,7 +58,7 @@ class _Walk:
     """A walk from the outputs of a graph back to what makes them, in the file where it may.
 
     Args:
-        makers: the nodes of the graph by their results.
+        graph: the graph.
         own: the nodes of the file by theirs.
         imported: results whose makers in the graph give way.
         there: constants and inputs of the graph.
@@ -67,20 +66,20 @@ class _Walk:
 
     def __init__(
         self,
-        makers: Mapping[str, WorkNode],
-        own: Mapping[str, WorkNode],
+        graph: Graph,
+        own: Mapping[str, Node],
         imported: Collection[str],
         there: Collection[str],
     ) -> None:
-        self._makers = makers
+        self._graph = graph
         self._own = own
         self._imported = imported
         self._there = there
 
-    def nodes_of(self, names: Collection[str]) -> list[WorkNode]:
+    def nodes_of(self, names: Collection[str]) -> list[Node]:
         """The nodes that make `names`, producers first."""
-        done: dict[WorkNode, None] = {}
-        opened: set[WorkNode] = set()
+        done: dict[Node, None] = {}
+        opened: set[Node] = set()
         waiting = [(name, False) for name in reversed([*names])]
         while waiting:
             name, is_ready = waiting.pop()
@@ -95,9 +94,9 @@ class _Walk:
                 waiting += [(read, False) for read in reversed(node.reads)]
         return [*done]
 
-    def _maker(self, name: str) -> WorkNode | None:
+    def _maker(self, name: str) -> Node | None:
         """The node that makes a value; None for a constant or an input."""
-        node = self._makers.get(name)
+        node = self._graph.producer(name)
         if node is not None and name not in self._imported:
             return node
         if node is None and name in self._there:

@@ -116,12 +116,9 @@ class Ranges:
     """Ranges of the tensors of one model, worked out as they are asked for."""
 
     def __init__(self, model: SourceModel, given: Mapping[str, Range]) -> None:
-        self._makers: dict[str, tuple[SourceNode, int]] = {}
+        self._model = model
         self._indexes: dict[str, int] = {}
         for node in model.nodes:
-            for position, tensor in enumerate(node.outputs):
-                if tensor is not None:
-                    self._makers[tensor.name] = (node, position)
             self._note_index(node)
         self._given = given
         self._known: dict[str, Range | None] = {}
@@ -129,8 +126,8 @@ class Ranges:
 
     def maker(self, tensor: SourceTensor) -> SourceNode | None:
         """The node that computes a tensor; None for inputs and constants."""
-        result = self._makers.get(tensor.name)
-        return None if result is None else result[0]
+        result = self._model.producer(tensor.name)
+        return None if result is None else result.node
 
     def of(self, tensor: SourceTensor) -> Range | None:
         """The range of a tensor of integers; None for other dtypes."""
@@ -171,14 +168,14 @@ class Ranges:
         waiting, seen = [tensor], {tensor.name}
         while waiting:
             current = waiting.pop()
-            maker = self._makers.get(current.name)
+            maker = self._model.producer(current.name)
             if maker is None:
                 if current.name not in self._given:
                     inputs[current.name] = None
                 continue
             if self._rule(current) is None:
                 others[current.name] = None
-            for one in maker[0].inputs:
+            for one in maker.node.inputs:
                 found = None if one is None or one.const is not None else self.of(one)
                 if one is None or found is None or one.name in seen:
                     continue
@@ -189,15 +186,16 @@ class Ranges:
 
     def _needed(self, tensor: SourceTensor) -> Iterator[SourceTensor]:
         """Yield the tensors whose ranges have to be known before that of `tensor`."""
-        if tensor.name in self._known or self._rule(tensor) is None:
+        maker = self._model.producer(tensor.name)
+        if tensor.name in self._known or maker is None or self._rule(tensor) is None:
             return
-        for source in self._makers[tensor.name][0].inputs:
+        for source in maker.node.inputs:
             if source is not None and source.name not in self._known and source.dtype in _NUMBERS:
                 yield source
 
     def _rule(self, tensor: SourceTensor) -> Rule | None:
-        maker = self._makers.get(tensor.name)
-        if tensor.const is not None or maker is None or maker[0].domain:
+        maker = self._model.producer(tensor.name)
+        if tensor.const is not None or maker is None or maker.node.domain:
             return None
         node, position = maker
         if tensor.dtype not in _LIMITS:
@@ -220,16 +218,15 @@ class Ranges:
         result = self._given.get(tensor.name, self._by_rule(tensor))
         if result is None or not result.within(limit):
             result = limit  # a result that may wrap may be anything
-            if tensor.name in self._makers:
+            if self._model.producer(tensor.name):
                 self._free.add(tensor.name)
         size = self._indexes.get(tensor.name)
         return result if size is None else result.met(Range(-size, size - 1))
 
     def _by_rule(self, tensor: SourceTensor) -> Range | None:
-        rule = self._rule(tensor)
-        if rule is None:
+        rule, node = self._rule(tensor), self.maker(tensor)
+        if rule is None or node is None:
             return None
-        node = self._makers[tensor.name][0]
         known = [None if tensor is None else self._known.get(tensor.name) for tensor in node.inputs]
         return rule(node, known)
 

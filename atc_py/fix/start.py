@@ -11,7 +11,7 @@ from atc_py.check.evaluate import Checked
 from atc_py.diag import BAD_OPTION
 from atc_py.ir import DenseConst
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.folding.graph import WorkGraph
+from atc_py.onnx_graph.graph import Graph
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode, SourceTensor
 from atc_py.system.memory_limit import require_memory
@@ -30,7 +30,7 @@ class Start(msgspec.Struct, frozen=True):
 
     model: FoldedModel
     checked: Checked
-    kept: WorkGraph
+    kept: Graph
 
     @classmethod
     def of(cls, model: FoldedModel, checked: Checked) -> Start:
@@ -38,7 +38,7 @@ class Start(msgspec.Struct, frozen=True):
         return cls(model, checked, model.graph.copied())
 
     @property
-    def graph(self) -> WorkGraph:
+    def graph(self) -> Graph:
         """A graph that may be changed."""
         return self.kept.copied()
 
@@ -49,7 +49,7 @@ class Start(msgspec.Struct, frozen=True):
         return every[: len(every) - len(inner)]
 
 
-def bind_inputs(graph: WorkGraph, values: Mapping[str, float]) -> None:
+def bind_inputs(graph: Graph, values: Mapping[str, float]) -> None:
     """Make inputs constants that are filled with one value.
 
     Raises:
@@ -93,15 +93,12 @@ def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
     Args:
         model: folded, so that the If nodes that are left depend on inputs.
     """
-    makers = {
-        tensor.name: node for node in model.nodes for tensor in node.outputs if tensor is not None
-    }
     inputs = {tensor.name for tensor in model.inputs if _is_single(tensor)}
     results: dict[str, dict[float, None]] = {}
     for node in model.nodes:
         if node.domain or node.op_type != "If" or node.inputs[0] is None:
             continue
-        for name, values in _decisions(node.inputs[0].name, makers, inputs):
+        for name, values in _decisions(node.inputs[0].name, model, inputs):
             results.setdefault(name, {}).update(dict.fromkeys(values))
     return {name: tuple(values) for name, values in results.items() if values}
 
@@ -112,7 +109,7 @@ def _is_single(tensor: SourceTensor) -> bool:
 
 
 def _decisions(
-    name: str, makers: dict[str, SourceNode], inputs: set[str]
+    name: str, model: SourceModel, inputs: set[str]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     todo, seen = [name], {name}
     while todo:
@@ -120,11 +117,12 @@ def _decisions(
         if name in inputs:
             yield name, (1, 0)
             continue
-        node = makers.get(name)
-        if node is None or node.domain:
+        maker = model.producer(name)
+        if maker is None or maker.node.domain:
             continue
+        node = maker.node
         if node.op_type in _STEPS:
-            yield from _compared(node, makers, inputs)
+            yield from _compared(node, model, inputs)
         elif node.op_type in _COMBINING:
             names = {tensor.name for tensor in node.inputs if tensor is not None} - seen
             seen |= names
@@ -132,15 +130,17 @@ def _decisions(
 
 
 def _compared(
-    node: SourceNode, makers: dict[str, SourceNode], inputs: set[str]
+    node: SourceNode, model: SourceModel, inputs: set[str]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     for at, tensor in enumerate(node.inputs[:2]):
         other = node.inputs[1 - at] if len(node.inputs) > 1 else None
         if tensor is None or other is None or other.const is None:
             continue
         source = tensor.name
-        while source not in inputs and source in makers and makers[source].op_type in _PASSING:
-            first = makers[source].inputs[0]
+        while source not in inputs and (maker := model.producer(source)) is not None:
+            if maker.node.op_type not in _PASSING:
+                break
+            first = maker.node.inputs[0]
             source = "" if first is None else first.name
         data = other.const.numpy().reshape(-1)
         if source in inputs and data.size == 1:

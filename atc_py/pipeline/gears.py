@@ -16,7 +16,7 @@ from atc_py.diag import (
 )
 from atc_py.kernels.kernels import SourceMemo
 from atc_py.onnx_graph.folding.evaluate import FoldMemo
-from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model, with_user_ends

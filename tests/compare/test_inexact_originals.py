@@ -3,7 +3,6 @@
 import csv
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
-from atc_py.compare.float64_nodes import ExactNodes
 from atc_py.compare.own_errors import ExactValues
 from atc_py.compare.reference import ReferenceRun, open_reference
+from atc_py.onnx_graph.running.float64 import run_in_float64
+from atc_py.onnx_graph.running.piece import Piece, PieceSettings
 from atc_py.report.layers.formats import FORMATS, render_layers
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
@@ -161,11 +161,9 @@ def test_part_of_an_error_that_is_moved_is_passed_on(tmp_path: Path) -> None:
     assert part.origin.value == "passed on"
 
 
-def exact(op: str, **attributes: Any) -> ExactNodes:
-    """Make a node that reads `x` and makes `y`."""
-    return ExactNodes(
-        "y", (node(op, "x", "y", **attributes),), ("x",), {}, [helper.make_opsetid("", 13)]
-    )
+def exact(op: str, reads: str = "x", **attributes: Any) -> Piece:
+    """Make a node that makes `y`."""
+    return Piece([node(op, reads, "y", **attributes)], {}, ("y",), PieceSettings({"": 13}))
 
 
 @pytest.mark.parametrize(
@@ -187,7 +185,7 @@ def test_float64_run_is_that_of_the_formula(op: str) -> None:
         from math import erf
 
         expected["Erf"] = np.array([erf(value) for value in wide])
-    found = exact(op).run({"x": x}, expected[op].astype(np.float32))
+    found = run_in_float64(exact(op), "y", {"x": x}, expected[op].astype(np.float32))
     assert found is not None
     np.testing.assert_allclose(found, expected[op], rtol=1e-7, atol=1e-300)
 
@@ -202,18 +200,19 @@ def test_float64_run_is_that_of_the_formula(op: str) -> None:
         (exact("Novelty"), np.zeros(4, np.float32)),
     ],
 )
-def test_what_float64_cannot_judge_has_no_such_run(nodes: ExactNodes, found: np.ndarray) -> None:
-    assert nodes.run({"x": np.zeros(4, np.float32)}, found) is None
+def test_what_float64_cannot_judge_has_no_such_run(nodes: Piece, found: np.ndarray) -> None:
+    assert run_in_float64(nodes, "y", {"x": np.zeros(4, np.float32)}, found) is None
 
 
 def test_long_work_has_no_float64_run() -> None:
     large = np.zeros((1, 1, 2048, 4096), np.float32)
-    assert exact("Sigmoid").run({"x": large}, large) is None
+    assert run_in_float64(exact("Sigmoid"), "y", {"x": large}, large) is None
     pooled = np.zeros((1, 1, 256, 256), np.float32)
-    assert exact("MaxPool", kernel_shape=[1, 1]).run({"x": pooled}, pooled) is None
-    product = replace(exact("Relu"), nodes=(helper.make_node("MatMul", ["x", "w"], ["y"]),))
+    pool = exact("MaxPool", kernel_shape=[1, 1])
+    assert run_in_float64(pool, "y", {"x": pooled}, pooled) is None
+    product = exact("MatMul", "x w")
     feeds = {"x": np.zeros((1 << 17, 8), np.float32), "w": np.zeros((8, 8), np.float32)}
-    assert product.run(feeds, feeds["x"]) is None
+    assert run_in_float64(product, "y", feeds, feeds["x"]) is None
 
 
 def test_amended_value_is_what_all_readers_get(tmp_path: Path) -> None:
@@ -221,7 +220,7 @@ def test_amended_value_is_what_all_readers_get(tmp_path: Path) -> None:
     nodes = [node("Sigmoid", "x", "p"), node("Neg", "p", "n"), node("Add", "n p", "y")]
     onnx.save(built(nodes, {"x": x}, {}), tmp_path / "model.onnx")
     plain = open_reference(tmp_path / "model.onnx")
-    nodes_of_p = plain.exact_nodes("p", ())
+    nodes_of_p = plain.makers_of("p", ())
     assert nodes_of_p is not None
     run = ReferenceRun(plain.with_amendment(ExactValues([nodes_of_p])), {"x": x})
     run.expect({"p": 1, "n": 1, "y": 1})
@@ -242,9 +241,9 @@ def test_constants_of_the_group_are_widened(tmp_path: Path) -> None:
         node("Add", "a w", "y"),
     ]
     onnx.save(built(nodes, {"x": x}, {"w": np.ones(8, np.float32)}), tmp_path / "model.onnx")
-    group = open_reference(tmp_path / "model.onnx").exact_nodes("y", {"a", "t"})
+    group = open_reference(tmp_path / "model.onnx").makers_of("y", {"a", "t"})
     assert group is not None
     assert group.reads == ("x",)
-    found = group.run({"x": x}, np.full(8, 1.01, np.float32))
+    found = run_in_float64(group, "y", {"x": x}, np.full(8, 1.01, np.float32))
     assert found is not None
     np.testing.assert_array_equal(found, 1 + np.float64(x) * np.float64(np.float32(0.1)))

@@ -12,6 +12,7 @@ from atc_py.check.findings import Standing
 from atc_py.fix.fixed_files import _Walk
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.reading.read import read_model
+from atc_py.system.structs import replace
 from tests.end_to_end import run_with_onnxruntime
 from tests.onnx_graph import onnx_files
 
@@ -65,7 +66,10 @@ def test_the_files_node_makes_what_the_graph_no_longer_has(tmp_path: Path) -> No
     proto = onnx_files.model(nodes, {"x": (TensorProto.FLOAT, [3])}, ["y", "z"], {}, {"": 13})
     path = onnx_files.save(proto, tmp_path)
     file = read_model(path)
-    made, own = file.graph(observe_inputs(path, file.inputs, {})).nodes
-    walk = _Walk({"y": made, "z": made}, {"z": own, "gone": own, "w": own}, {"z"}, {"w", "z"})
+    graph = file.graph(observe_inputs(path, file.inputs, {}))
+    made, own = graph.nodes
+    made = replace(made, outputs=("y", "z"))
+    graph.nodes = [made]
+    walk = _Walk(graph, {"z": own, "gone": own, "w": own}, {"z"}, {"w", "z"})
     makers = {name: walk._maker(name) for name in ("y", "z", "gone", "w", "nowhere")}
     assert makers == {"y": made, "z": own, "gone": own, "w": None, "nowhere": None}

@@ -11,7 +11,6 @@ from onnx import TensorProto, helper
 
 import atc_py
 from atc_py.compare.proof.final_regions import TwinValues
-from atc_py.compare.proof.node_group import NodeGroup
 from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
 from atc_py.compare.proof.region_inputs import DrawnInput
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest
@@ -24,8 +23,11 @@ from atc_py.fix.rule import Exactness, FixRule, load_rules
 from atc_py.fix.tidy.known_equalities import Reshaped
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.running.piece import Piece, PieceSettings
 from atc_py.tensor.dtypes import DType
 
+SETTINGS = PieceSettings({"": 13})
 Apply = Callable[[RuleContext], Sequence[str]]
 
 pytestmark = pytest.mark.usefixtures("base_list")
@@ -201,9 +203,9 @@ def test_each_step_of_a_chain_is_judged_by_its_own_class(monkeypatch: pytest.Mon
 
 def test_results_outside_of_the_domain_are_no_false_alarm() -> None:
     """Where the node itself has no finite result, a form that has one is not accused."""
-    before = NodeGroup([node("Log", ["x"], ["y"])], {"": 13}, {}, ("y",))
+    before = Piece([node("Log", ["x"], ["y"])], {}, ("y",), SETTINGS)
     clipped = [node("Abs", ["x"], ["a"]), node("Log", ["a"], ["y"])]
-    after = NodeGroup(clipped, {"": 13}, {}, ("y",))
+    after = Piece(clipped, {}, ("y",), SETTINGS)
     test = RegionTest(("tried",), 1e-5, before, after, RegionProof())
     values = np.array([-1.0, 0.0, 2.0], np.float32)
     assert test.run(DataSet("values", {"x": values}), {})
@@ -218,7 +220,7 @@ def test_limit_of_a_class_is_the_largest_error() -> None:
     for factor, wrong in ((1 + 0.9e-5, False), (1 + 1.2e-5, True)):
         nodes = [node("Mul", ["x", "f"], ["y"])]
         before, after = (
-            NodeGroup(nodes, {"": 13}, {"f": DenseConst(np.array(by, np.float32))}, ("y",))
+            Piece(nodes, {"f": DenseConst(np.array(by, np.float32))}, ("y",), SETTINGS)
             for by in (1.0, factor)
         )
         test = RegionTest(("tried",), 1e-5, before, after, RegionProof())
@@ -229,14 +231,14 @@ def test_limit_of_a_class_is_the_largest_error() -> None:
 def test_differences_that_rounded_inputs_make_are_no_false_alarm() -> None:
     """(x - mean) of equal large values is 0 or a rounding of them, by the order of the sum."""
 
-    def centered(mean: str, shift: float) -> NodeGroup:
+    def centered(mean: str, shift: float) -> Piece:
         nodes = [
             node("ReduceMean", ["x"], ["m"], axes=[1]),
             node("Add", ["m", "shift"], ["n"]),
             node("Sub", ["x", "n"], ["y"]),
         ]
         constants = {"shift": DenseConst(np.array(shift, np.float32))}
-        return NodeGroup(nodes, {"": 13}, constants, (mean,))
+        return Piece(nodes, constants, (mean,), SETTINGS)
 
     values = np.full((1, 8), 1e4, np.float32)
     for shift, wrong in ((1e-3, False), (1.0, True)):
@@ -248,13 +250,13 @@ def test_differences_that_rounded_inputs_make_are_no_false_alarm() -> None:
 def test_differences_that_rounded_constants_make_are_no_false_alarm() -> None:
     """Codes are not rounded, but the scores that a constant makes of them are."""
 
-    def scores(*factors: float) -> NodeGroup:
+    def scores(*factors: float) -> Piece:
         nodes, constants = [node("Cast", ["x"], ["v0"], to=TensorProto.FLOAT)], {}
         for at, factor in enumerate(factors):
             nodes.append(node("Mul", [f"v{at}", f"c{at}"], [f"v{at + 1}"]))
             constants[f"c{at}"] = DenseConst(np.array(factor, np.float32))
         nodes.append(node("Softmax", [f"v{len(factors)}"], ["y"]))
-        return NodeGroup(nodes, {"": 13}, constants, ("y",))
+        return Piece(nodes, constants, ("y",), SETTINGS)
 
     codes = np.arange(1_000_000, 1_000_004, dtype=np.int32)[None]
     for factor, wrong in ((0.1 * (1 + 2**-23), False), (0.6, True)):
@@ -278,9 +280,8 @@ def test_a_branch_is_not_tried_on_values_without_an_order() -> None:
 
 
 def test_run_with_other_dims_than_the_model_has_is_refused() -> None:
-    model = onnx.ModelProto()
-    model.graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, [5]))
-    run = ReferenceRun(ReferenceModel(Path("m.onnx"), model), {"x": np.ones(5, np.float32)})
+    file = read_model(Path(save([node("Relu", ["x"], ["y"])], dims=[5])))
+    run = ReferenceRun(ReferenceModel(file), {"x": np.ones(5, np.float32)})
     twins = TwinValues({"x"}, {"z": [Twin("x", Reshaped((2, 3), (6,)))]})
     with pytest.raises(AtcError) as caught:
         twins.value("z", run)

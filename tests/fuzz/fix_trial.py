@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from atc_py.compare.node_order import nodes_within
-from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
+from atc_py.onnx_graph.graph import nodes_within
+from atc_py.onnx_graph.running.engines import start_onnx_reference, start_onnxruntime
 from tests.fuzz.trial import Outcome, Step, run_command
 
 Arrays = dict[str, npt.NDArray[Any]]

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, shape_inference
 
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
-from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.typing import type_rules
 from atc_py.onnx_graph.typing.type_rules import Override, Question, Refinement, type_rule
 from tests.onnx_graph import onnx_files
@@ -53,7 +53,7 @@ def test_corrections_side_by_side_take_one_more_inference(runs: list[int], tmp_p
 def test_chain_past_the_bound_is_inferred_node_by_node(
     runs: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atc_py.onnx_graph.folding.graph.VISITS", 0)
+    monkeypatch.setattr("atc_py.onnx_graph.graph.VISITS", 0)
     nodes = []
     for at in range(COUNT):  # each Slice waits until the window before it is known to be sound
         nodes += [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, helper
 
-from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.typing import inference_model
 from tests.onnx_graph import onnx_files
 

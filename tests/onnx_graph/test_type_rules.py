@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, shape_inference
 from onnx.defs import has
 
 from atc_py.diag.codes import BAD_MODEL, BAD_NODE
-from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.onnx_graph.typing import infer, rules, type_rules
 from atc_py.onnx_graph.typing.type_rules import (
@@ -89,8 +89,8 @@ def _no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
 def asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Infer graphs as a whole, or node by node, as past the bound of runs."""
     if request.param == "alone":
-        monkeypatch.setattr("atc_py.onnx_graph.folding.graph._FEWEST_RUNS", 0)
-        monkeypatch.setattr("atc_py.onnx_graph.folding.graph.VISITS", -1)
+        monkeypatch.setattr("atc_py.onnx_graph.graph._FEWEST_RUNS", 0)
+        monkeypatch.setattr("atc_py.onnx_graph.graph.VISITS", -1)
     return str(request.param)
 
 

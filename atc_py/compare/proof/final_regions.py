@@ -4,92 +4,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
-from onnx import helper, numpy_helper
 
-from atc_py.compare.node_order import read_by
-from atc_py.compare.piece import Piece
-from atc_py.compare.proof.node_group import FED_BYTES, constant_bytes, group_of
 from atc_py.compare.proof.region_data import OWN_RUN, DataSet, is_float
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest, run_drawn
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
-from atc_py.diag import REFERENCE_FAILED, Place
+from atc_py.diag import REFERENCE_FAILED
 from atc_py.fix.fixed import Applied
 from atc_py.fix.tidy.tidying import Twin
-from atc_py.onnx_graph.folding.graph import WorkNode
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.rewriting.model_message import whole_node
+from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.running.piece import piece_of
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
-
-_PIECE = 128 << 20
-"""Bytes of weights of a piece, unless one node has more."""
-
-
-class StreamedModel(ReferenceModel):
-    """A model whose weights are read from its file as pieces run.
-
-    Attributes:
-        file: the file.
-    """
-
-    def __init__(self, file: OnnxFile) -> None:
-        self.file = file
-        super().__init__(file.path, file.proto, _PIECE)
-
-    def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Results of the piece at `at`; those that are not tensors are left out.
-
-        Raises:
-            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it.
-        """
-        weights = self.file.contents.weights
-        weights = self.file.contents.weights
-        large = [
-            name
-            for name in self._constants_of(self.pieces[at])
-            if name in weights and self._weight_bytes(name) >= FED_BYTES
-        ]
-        try:
-            fed = {name: np.asarray(weights[name].numpy()) for name in large}
-            return super().run_piece(at, {**feeds, **fed})
-        finally:
-            for name in large:
-                weights[name].release()
-
-    def constant(self, name: str) -> NDArray[Any] | None:
-        """The constant of an initializer or a Constant node; None for other names."""
-        weight = self.file.contents.weights.get(name)
-        return super().constant(name) if weight is None else np.asarray(weight.numpy())
-
-    def _weight_bytes(self, name: str) -> int:
-        weight = self.file.contents.weights.get(name)
-        return super()._weight_bytes(name) if weight is None else constant_bytes(weight)
-
-    def _constants_of(self, piece: Piece) -> list[str]:
-        read = dict.fromkeys(name for node in piece.nodes for name in read_by(node))
-        return [name for name in read if name in self.constants]
-
-    def _model_of(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
-        """A model of the piece alone; the types of its inputs are those of `feeds`."""
-        model = onnx.ModelProto(ir_version=self._proto.ir_version)
-        model.opset_import.extend(self._proto.opset_import)
-        graph, place = model.graph, Place(str(self.path))
-        graph.name = "piece"
-        graph.node.extend(whole_node(node, self.file.tensors, place) for node in piece.nodes)
-        for name, array in feeds.items():
-            element = helper.np_dtype_to_tensor_dtype(array.dtype)
-            graph.input.append(helper.make_tensor_value_info(name, element, array.shape))
-        for name in self._constants_of(piece):
-            const = self.file.contents.weights.get(name)
-            if const is None:
-                graph.initializer.append(self.constants[name])
-            elif name not in feeds:
-                graph.initializer.append(numpy_helper.from_array(np.asarray(const.numpy()), name))
-        graph.sparse_initializer.extend(self._proto.graph.sparse_initializer)
-        graph.output.extend(onnx.ValueInfoProto(name=name) for name in piece.writes)
-        return model
 
 
 class TwinValues:
@@ -212,8 +138,8 @@ class FinalRegions:
 
     def __init__(
         self,
-        original: StreamedModel,
-        fixed: StreamedModel,
+        original: ReferenceModel,
+        fixed: ReferenceModel,
         groups: Sequence[tuple[Applied, ...]],
         proofs: Sequence[RegionProof],
         twins: Mapping[str, Sequence[Twin]],
@@ -254,8 +180,8 @@ class FinalRegions:
             return None
         nodes = self._nodes_between(set(step.reads), writes)
         file = self._fixed.file
-        after = group_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
-        before = group_of(step.nodes, step.opsets, step.consts, shown, self._original.file.tensors)
+        after = piece_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
+        before = piece_of(step.nodes, step.opsets, step.consts, shown, self._original.file.tensors)
         limits = {applied.rule.name: applied.rule.limit for applied in group}
         for name in (name for node in nodes for name in node.writes):
             # What the node reads may have gone, so that rewrites before it belong to its region.
@@ -263,9 +189,9 @@ class FinalRegions:
         test = RegionTest(tuple(limits), sum(limits.values()), before, after, proof)
         return FinalRegion(test, group, self._twins)
 
-    def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[WorkNode]:
+    def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[Node]:
         """The nodes that make `writes` of what the original shows, producers first."""
-        results: set[WorkNode] = set()
+        results: set[Node] = set()
         waiting = [*writes]
         while waiting:
             node = self._makers.get(waiting.pop())

@@ -9,7 +9,7 @@ from onnx import AttributeProto, helper
 
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.folding.graph import WorkNode
+from atc_py.onnx_graph.graph import Node
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, known_type
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, NodeChange
@@ -43,13 +43,12 @@ class _Diff:
         self._fixed = fixed
         self._written = written
         self._own = set(fixed.file.nodes)
-        makers = {name: node for node in fixed.graph.nodes for name in node.writes}
         self._new: dict[int, list[onnx.NodeProto]] = defaultdict(list)
-        self._ops: dict[int, list[WorkNode]] = defaultdict(list)
+        self._ops: dict[int, list[Node]] = defaultdict(list)
         self._there: set[str] = set()
         for proto in written:
             self._there.update(filter(None, proto.output))
-            node = next((makers[name] for name in proto.output if name in makers), None)
+            node = next(filter(None, map(fixed.graph.producer, proto.output)), None)
             if node is not None and node not in self._own:
                 self._new[node.index].append(proto)
                 self._ops[node.index].append(node)
@@ -78,7 +77,7 @@ class _Diff:
             else:
                 yield from self._change(node, _rules(applied), self._kind(node, applied))
 
-    def _changes_inside(self, node: WorkNode, applied: Sequence[Applied]) -> Iterator[NodeChange]:
+    def _changes_inside(self, node: Node, applied: Sequence[Applied]) -> Iterator[NodeChange]:
         """Yield the changes of nodes in a branch, and take their new nodes out of those of the If."""
         by_name: dict[str, list[Applied]] = defaultdict(list)
         for application in applied:
@@ -106,9 +105,7 @@ class _Diff:
                 reader=self._reader(new, (output.name for output in first.outputs if output)),
             )
 
-    def _change(
-        self, node: WorkNode, rules: tuple[str, ...], kind: ChangeKind
-    ) -> Iterator[NodeChange]:
+    def _change(self, node: Node, rules: tuple[str, ...], kind: ChangeKind) -> Iterator[NodeChange]:
         new = self._new.get(node.index, [])
         if not new and not self._there.isdisjoint(node.writes):
             return
@@ -125,7 +122,7 @@ class _Diff:
             reader=self._reader(new, node.writes),
         )
 
-    def _kind(self, node: WorkNode, applied: Sequence[Applied]) -> ChangeKind:
+    def _kind(self, node: Node, applied: Sequence[Applied]) -> ChangeKind:
         new = self._ops.get(node.index, [])
         if applied:
             return ChangeKind.RULES

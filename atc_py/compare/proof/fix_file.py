@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.compare.original import runnable_file
-from atc_py.compare.proof.final_regions import StreamedModel
 from atc_py.compare.proof.fix_diff import graph_changes
 from atc_py.compare.proof.fix_record import (
     difference_of,
@@ -23,20 +22,21 @@ from atc_py.compare.proof.fix_record import (
     refuse_differences,
     rewrites_of,
 )
-from atc_py.compare.proof.node_group import constant_bytes
 from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
 from atc_py.compare.proof.whole_models import FixProof, ModelFeeds, prove
+from atc_py.compare.reference import ReferenceModel
 from atc_py.diag import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED, AtcError, Diagnostic
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.fixed_files import state_at_listed_opset, with_original_layers
 from atc_py.fix.restate import changed_operators
 from atc_py.fix.start import Start, deciding_values
-from atc_py.onnx_graph.folding.graph import WorkGraph
+from atc_py.onnx_graph.graph import Graph
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.onnx_writer import Written, write_onnx
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
+from atc_py.onnx_graph.running.piece import FED_BYTES, constant_bytes
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.command_options import FixOptions
 from atc_py.options.compile_options import CheckOptions
@@ -153,6 +153,9 @@ def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
     return [tuple(group) for group in sorted(groups, key=lambda group: group[0].node.index)]
 
 
+_PIECE_BYTES = 128 << 20
+"""Bytes of weights of a piece of a model, unless one node has more."""
+
 _LESS_PROOF = Text("{raise_it}; --seeds 0 fixes it without a proof", raise_it=RAISE_IT)
 _WITHOUT_PROOF = Text("run the model in onnxruntime to see why; --seeds 0 fixes it without a proof")
 
@@ -262,7 +265,7 @@ def _fix(file: OnnxFile, library: Library, options: FixOptions, before: LoneChec
 class _Form:
     """A fixed model in a file, and its check, whose findings are placed in the original."""
 
-    graph: WorkGraph
+    graph: Graph
     written: Written
     check: ModelCheck
 
@@ -296,7 +299,7 @@ class _Writer:
     opsets: tuple[int, int]
     options: FixOptions
 
-    def write(self, fixed: Fixed, graph: WorkGraph, trial: Path, path: Path) -> _Form:
+    def write(self, fixed: Fixed, graph: Graph, trial: Path, path: Path) -> _Form:
         """Write a graph and check it; no folded node comes back that the list does not take."""
         operators = {node.op_type for node in fixed.file.nodes}
         gone = {operator for operator in operators if self.library.find(operator) is None}
@@ -353,7 +356,8 @@ def _prove(
     if feeds is None:
         return None
     original, written = (
-        StreamedModel(runnable_file(each, trial.parent)) for each in (fixed.file, read_model(trial))
+        ReferenceModel(runnable_file(file, trial.parent), _PIECE_BYTES, FED_BYTES)
+        for file in (fixed.file, read_model(trial))
     )
     try:
         return prove(original, written, groups, feeds, fixed.tidied.twins)

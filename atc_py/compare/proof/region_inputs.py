@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from atc_py.fix.fixed import RuleApplication
 from atc_py.fix.range_rules import Range
-from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape

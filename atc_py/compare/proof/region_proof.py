@@ -17,13 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.compare.proof.node_group import (
-    ENGINES,
-    NodeGroup,
-    NotRunError,
-    defined_elements,
-    group_of,
-)
 from atc_py.compare.proof.region_data import (
     FLOAT32_STEP,
     OWN_RUN,
@@ -36,9 +29,11 @@ from atc_py.compare.proof.region_data import (
     step_of,
 )
 from atc_py.compare.proof.region_inputs import inputs_of
-from atc_py.compare.proof.result_gap import largest_gap, magnitude
+from atc_py.compare.proof.result_gap import defined_elements, largest_gap, magnitude
 from atc_py.fix.fixed import Applied, RuleApplication
 from atc_py.onnx_graph.reading.tensors import TensorReader
+from atc_py.onnx_graph.running.float64 import run_in_float64
+from atc_py.onnx_graph.running.piece import ENGINES, FED_BYTES, NotRunError, Piece, piece_of
 from atc_py.tensor.sameness import same_elements
 from atc_py.text import SEMICOLON, Text, error_text
 
@@ -140,8 +135,8 @@ class RegionTest:
 
     rules: tuple[str, ...]
     limit: float
-    before: NodeGroup
-    after: NodeGroup
+    before: Piece
+    after: Piece
     proof: RegionProof
     _scales: dict[str, float] = field(default_factory=dict)
     _engines: tuple[str, str] | None = None
@@ -226,7 +221,7 @@ class RegionTest:
         kept: NDArray[np.bool_] | None,
         data: DataSet,
     ) -> None:
-        defined = defined_elements(self.before, data.feeds, wanted)
+        defined = defined_elements(self.before.nodes, data.feeds, wanted)
         if defined is not None:
             kept = defined if kept is None else kept & defined
             if data.label == OWN_RUN and not defined.all():
@@ -251,7 +246,7 @@ class RegionTest:
             if error > limit:
                 # Far from 1 it is enough that the engines agreed on data near 1.
                 alike = data.own_scale and proof.wrong is None and proof.drawn > 0
-                true = self.before.in_float64(name, data.feeds, whole, alike=alike)
+                true = self._in_float64(name, data.feeds, whole, alike=alike)
                 near = true if true is None or kept is None else true[kept]
                 if near is not None:
                     own = largest_gap(value.astype(np.float64), near)
@@ -259,6 +254,14 @@ class RegionTest:
         proof.error = max(proof.error, error)
         if error > limit and proof.wrong is None:
             proof.wrong = Disagreement(self.rules, data.label, name, error, limit)
+
+    def _in_float64(
+        self, name: str, feeds: Feeds, value: NDArray[Any], *, alike: bool
+    ) -> NDArray[np.float64] | None:
+        if self.before.constant_bytes > FED_BYTES:
+            return None
+        fed = {read: feeds[read] for read in self.before.reads if read in feeds}
+        return run_in_float64(self.before, name, fed, value, alike=alike)
 
     def _limit(self, wanted: NDArray[Any]) -> float:
         """The limit for a result of a dtype; those of rules are for float32."""
@@ -308,8 +311,8 @@ def prove_step(
     step, rule = applied.step, applied.rule
     made = {name for node in step.written for name in node.writes}
     writes = [name for name in step.writes if name in made]
-    before = group_of(step.nodes, step.opsets, step.consts, writes, tensors)
-    after = group_of(step.written, step.opsets, step.consts, writes, tensors)
+    before = piece_of(step.nodes, step.opsets, step.consts, writes, tensors)
+    after = piece_of(step.written, step.opsets, step.consts, writes, tensors)
     test = RegionTest((rule.name,), rule.limit, before, after, RegionProof())
     run_drawn(test, step, seeds, visible)
     return test.proof

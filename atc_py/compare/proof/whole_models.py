@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 
 from atc_py.compare.input_roles import Role, input_roles
 from atc_py.compare.inputs import fitting_feeds
-from atc_py.compare.proof.final_regions import FinalRegions, StreamedModel
-from atc_py.compare.proof.node_group import constant_bytes
+from atc_py.compare.proof.final_regions import FinalRegions
 from atc_py.compare.proof.region_data import moved, step_of
 from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.region_proof import RegionProof, prove_step
 from atc_py.compare.proof.result_gap import ResultGap, largest_gap
-from atc_py.compare.reference import ReferenceRun
+from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.fix.fixed import Applied, RuleApplication
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
+from atc_py.onnx_graph.running.piece import constant_bytes
 from atc_py.pipeline.running.model import Port
 from atc_py.system.memory_limit import held_memory
 from atc_py.tensor.shapes import closed_shape
@@ -161,8 +161,8 @@ class FixProof:
 
 
 def prove(
-    original: StreamedModel,
-    fixed: StreamedModel,
+    original: ReferenceModel,
+    fixed: ReferenceModel,
     groups: Sequence[tuple[Applied, ...]],
     feeds: ModelFeeds,
     twins: Mapping[str, Sequence[Twin]],
@@ -204,8 +204,8 @@ def prove(
 
 
 def _run_both(
-    original: StreamedModel,
-    fixed: StreamedModel,
+    original: ReferenceModel,
+    fixed: ReferenceModel,
     feeds: Feeds,
     regions: FinalRegions,
     proof: FixProof,
@@ -235,7 +235,7 @@ def _run_both(
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -> Iterator[str]:
+def _not_drawn(original: ReferenceModel, groups: Sequence[tuple[Applied, ...]]) -> Iterator[str]:
     """Yield values of the original's own run that steps read and that cannot be drawn."""
     for step in (applied.step for group in groups for applied in group):
         for name in step.reads:
@@ -247,7 +247,7 @@ def _not_drawn(original: StreamedModel, groups: Sequence[tuple[Applied, ...]]) -
 
 
 def _diverging_output(
-    original: StreamedModel,
+    original: ReferenceModel,
     feeds: ModelFeeds,
     proof: FixProof,
     groups: Sequence[tuple[Applied, ...]],
@@ -267,7 +267,7 @@ def _diverging_output(
     return ""
 
 
-def _coarsest_step(original: StreamedModel) -> float:
+def _coarsest_step(original: ReferenceModel) -> float:
     elements = {constant.data_type for constant in original.constants.values()}
     for node in original.makers.values():
         elements.update(attribute.i for attribute in node.attribute if node.op_type == "Cast")
@@ -276,7 +276,7 @@ def _coarsest_step(original: StreamedModel) -> float:
 
 
 def _effect_of_rounding(
-    original: StreamedModel, feeds: ModelFeeds, name: str, least: float
+    original: ReferenceModel, feeds: ModelFeeds, name: str, least: float
 ) -> float:
     """The largest change of an output of the original when inputs move by one step.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from onnx import NodeProto
 
-from atc_py.onnx_graph.folding.graph import subgraphs
+from atc_py.onnx_graph.graph import subgraphs
 
 
 def reads_of(node: NodeProto) -> Iterator[str]:

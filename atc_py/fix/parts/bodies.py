@@ -9,27 +9,27 @@ import numpy as np
 
 from atc_py.diag import AtcError
 from atc_py.fix.context import RuleContext
-from atc_py.fix.facts import MOST_NODES, Maker
+from atc_py.fix.facts import MOST_NODES
 from atc_py.fix.unfit import require
-from atc_py.onnx_graph.folding.graph import WorkNode
 from atc_py.onnx_graph.rewriting.graph_body import GraphBody, graph_bodies
 from atc_py.onnx_graph.rewriting.loop_count import LoopTrace, trace_loop
-from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.source import Producer, SourceNode, SourceTensor
 
 
-def body_of(ctx: RuleContext, attribute: str, work: WorkNode | None = None) -> GraphBody:
+def body_of(ctx: RuleContext, attribute: str, node: SourceNode | None = None) -> GraphBody:
     """A graph that a node holds.
 
     Args:
         ctx: the node.
         attribute: that has the graph.
-        work: another node around it that holds the graph.
+        node: another node around it that holds the graph.
     """
     results: dict[str, GraphBody] = {}
-    holder = work or ctx.work
-    if holder is not None and ctx.around is not None:
+    around = ctx.around
+    if around is not None:
         try:
-            results = graph_bodies(holder, ctx.around.tensors, _whole_numbers(ctx))
+            holder = around.works[node or ctx.node]
+            results = graph_bodies(holder, around.tensors, _whole_numbers(ctx))
         except (AtcError, ValueError):
             require(condition=False, template="its graphs have plain tensors")
     require(attribute in results, "the node has {attribute}", attribute=attribute)
@@ -117,8 +117,8 @@ _PASSED_ON = frozenset({"Identity", "Optional", "OptionalGetElement"})
 _CHANGED = frozenset({"SequenceErase", "SequenceInsert"})
 
 
-def _maker_of(ctx: RuleContext, name: str) -> Maker | None:
-    maker = None if ctx.around is None else ctx.around.makers.get(name)
+def _maker_of(ctx: RuleContext, name: str) -> Producer | None:
+    maker = ctx.producer(name)
     return None if maker is None or maker.node.domain else maker
 
 
@@ -207,7 +207,7 @@ def _place(node: SourceNode, position: int, count: int, last: int) -> int:
     return place_in(given, last, count, last)
 
 
-def _source(ctx: RuleContext, name: str) -> Maker | None:
+def _source(ctx: RuleContext, name: str) -> Producer | None:
     maker = _maker_of(ctx, name)
     while maker is not None and maker.node.op_type in _PASSED_ON:
         maker = _maker_of(ctx, _name(maker.node, 0))
@@ -219,16 +219,16 @@ def _name(node: SourceNode, position: int) -> str:
     return "" if result is None else result.name
 
 
-def _constructed(_ctx: RuleContext, maker: Maker) -> list[Element]:
+def _constructed(_ctx: RuleContext, maker: Producer) -> list[Element]:
     return [partial(_name, maker.node, at) for at in range(len(maker.node.inputs))]
 
 
-def _mapped(ctx: RuleContext, maker: Maker) -> list[Element]:
+def _mapped(ctx: RuleContext, maker: Producer) -> list[Element]:
     """The results of the body of SequenceMap, which runs once for each tensor.
 
     Of further sequences every run gets the tensor at the same place, of tensors the whole.
     """
-    body = body_of(ctx, "body", maker.work)
+    body = body_of(ctx, "body", maker.node)
     first = elements_of(ctx, _name(maker.node, 0))
     check_room(ctx, body, len(first))
     columns = [first]
@@ -246,7 +246,7 @@ def _mapped(ctx: RuleContext, maker: Maker) -> list[Element]:
     return [partial(result, at) for at in range(len(first))]
 
 
-def _split(ctx: RuleContext, maker: Maker) -> list[Element]:
+def _split(ctx: RuleContext, maker: Producer) -> list[Element]:
     node = maker.node
     data = node.inputs[0]
     dims = None if data is None else data.dims
@@ -291,7 +291,7 @@ def _part(ctx: RuleContext, name: str, axis: int, bounds: tuple[int, int], witho
     return ctx.squeeze(part, [axis]) if without else part
 
 
-_MAKERS: dict[str, Callable[[RuleContext, Maker], list[Element]]] = {
+_MAKERS: dict[str, Callable[[RuleContext, Producer], list[Element]]] = {
     "SequenceConstruct": _constructed,
     "SequenceEmpty": lambda _ctx, _maker: [],
     "SequenceMap": _mapped,

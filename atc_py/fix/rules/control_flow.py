@@ -15,7 +15,7 @@ from atc_py.fix.parts.bodies import FIRST_STATE, MOST_STEPS, body_of, check_room
 from atc_py.fix.parts.loop_layers import CellLayer, gru_of, lstm_of, read_recurrence, write_layer
 from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import UnfitError, require
-from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.rewriting.graph_body import GraphBody
 from atc_py.onnx_graph.rewriting.total_nodes import may_repeat_always, may_run_always

@@ -119,9 +119,8 @@ def double_as_float32(ctx: RuleContext) -> Sequence[str]:
 
 
 def _single(ctx: RuleContext, tensor: SourceTensor) -> str:
-    maker = None if ctx.around is None else ctx.around.makers.get(tensor.name)
-    made = None if maker is None else maker.node
-    first = made.inputs[0] if made is not None and made.op_type == "Cast" else None
+    made = ctx.producer(tensor.name)
+    first = made.node.inputs[0] if made is not None and made.node.op_type == "Cast" else None
     if first is not None and first.dtype is DType.FLOAT32:
         return first.name
     return ctx.cast(tensor.name, DType.FLOAT32)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase, case, contrib_case, data
 from atc_py.fix.context import RuleContext
-from atc_py.fix.facts import ValueReader
 from atc_py.fix.parts.codes import DATA_SHARE, WEIGHT_SHARE, centered_codes, dynamic_codes, scaled
 from atc_py.fix.rule import BOUNDED, EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.tensor.dtypes import DType
 
 _BYTE = 8
@@ -241,34 +241,33 @@ def integer_sum_as_product(ctx: RuleContext) -> str:
         return ctx.cast(scaled(ctx, y, whole), DType.INT32)
     ctx.absorbed = chain
     cast, scale = chain
-    (factor,) = [name for name in scale.work.inputs if name not in cast.work.outputs]
+    (factor,) = [name for name in scale.input_names if name not in cast.output_names]
     return ctx.op("Mul", y, _scale_up(ctx, factor))
 
 
-def _scaling(ctx: RuleContext) -> tuple[ValueReader, ValueReader] | None:
+def _scaling(ctx: RuleContext) -> tuple[SourceNode, SourceNode] | None:
     """The Cast of the sums and the Mul by scales, if nothing else reads the sums."""
-    known = None if ctx.around is None else ctx.around.readers
-    sums = ctx.output(0)
-    if known is None or sums is None:
+    around, sums = ctx.around, ctx.output(0)
+    if around is None or sums is None:
         return None
-    cast = known.only(sums.name)
-    if cast is None or cast.node.op_type != "Cast" or cast.node.attributes.get("to") != _FLOAT:
+    cast = around.only_use(sums.name)
+    if cast is None or cast.op_type != "Cast" or cast.attributes.get("to") != _FLOAT:
         return None
-    (real,) = cast.work.outputs
-    scale = known.only(real)
-    if scale is None or scale.node.op_type != "Mul" or len({*scale.work.inputs}) == 1:
+    (real,) = cast.output_names
+    scale = around.only_use(real)
+    if scale is None or scale.op_type != "Mul" or len({*scale.input_names}) == 1:
         return None
     return cast, scale
 
 
 def _scale_up(ctx: RuleContext, scale: str) -> str:
-    maker = None if ctx.around is None else ctx.around.makers.get(scale)
+    maker = ctx.producer(scale)
     if maker is None or maker.node.op_type != "Mul":
         return scaled(ctx, scale, 1 / (DATA_SHARE * WEIGHT_SHARE))
-    ctx.beside = (maker.work,)
+    ctx.beside = (maker.node,)
     first, second = (
         scaled(ctx, part, 1 / share)
-        for part, share in zip(maker.work.inputs, (DATA_SHARE, WEIGHT_SHARE), strict=True)
+        for part, share in zip(maker.node.input_names, (DATA_SHARE, WEIGHT_SHARE), strict=True)
     )
     return ctx.op("Mul", first, second)
 

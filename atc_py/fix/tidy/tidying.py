@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from atc_py.fix.context import NewNode
 from atc_py.fix.tidy.known_equalities import Narrowed, Relation, Squeezed, TwinStep, enters, leaves
 from atc_py.fix.tidy.transparent_operators import Carried, carried
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.graph import Graph, Node
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 
@@ -48,11 +47,11 @@ class Tidied:
     """
 
     twins: dict[str, list[Twin]] = field(default_factory=lambda: defaultdict(list))
-    moved: dict[str, NewNode] = field(default_factory=dict)
+    moved: dict[str, Node] = field(default_factory=dict)
 
 
 def tidy_graph(
-    graph: WorkGraph, model: SourceModel, own: Collection[str], barred: Collection[int]
+    graph: Graph, model: SourceModel, own: Collection[str], barred: Collection[int]
 ) -> Tidied:
     """Tidy `graph`, each node once; return what changed.
 
@@ -74,8 +73,8 @@ def tidy_graph(
 class _Tidier:
     def __init__(
         self,
-        graph: WorkGraph,
-        pairs: Sequence[tuple[WorkNode, SourceNode]],
+        graph: Graph,
+        pairs: Sequence[tuple[Node, SourceNode]],
         own: Collection[str],
         barred: Collection[int],
     ) -> None:
@@ -92,10 +91,10 @@ class _Tidier:
         for work, node in reversed(pairs):
             self._want(work, node)
 
-    def _is_own(self, work: WorkNode) -> bool:
+    def _is_own(self, work: Node) -> bool:
         return not work.domain and any(name in self._own for name in work.writes)
 
-    def _want(self, work: WorkNode, node: SourceNode) -> None:
+    def _want(self, work: Node, node: SourceNode) -> None:
         """Note the relations in which a node's inputs are asked for."""
         if self._is_own(work):
             relation = enters(node)
@@ -108,14 +107,14 @@ class _Tidier:
                 if name and name not in self.writer.graph.consts:
                     self._wants[name][relation] = None
 
-    def _relations(self, work: WorkNode, node: SourceNode) -> list[Relation]:
+    def _relations(self, work: Node, node: SourceNode) -> list[Relation]:
         """The relations in which a node's results are asked for, as far as they are followed."""
         if node.index in self._barred:
             return []
         asked = dict.fromkeys(want for name in work.writes for want in self._wants.get(name, ()))
         return [*asked][:_MOST_WANTS]
 
-    def take(self, work: WorkNode, node: SourceNode) -> None:
+    def take(self, work: Node, node: SourceNode) -> None:
         """Write one node: left out, on twins, or as it is."""
         if work.inputs and self._is_own(work) and self._is_there(work, node):
             return
@@ -129,10 +128,10 @@ class _Tidier:
         else:
             self.writer.again(work, work.op_type, names, work.outputs, with_own=True)
 
-    def _read(self, work: WorkNode) -> list[str]:
+    def _read(self, work: Node) -> list[str]:
         return [self._same.get(name, name) for name in work.inputs]
 
-    def _is_there(self, work: WorkNode, node: SourceNode) -> bool:
+    def _is_there(self, work: Node, node: SourceNode) -> bool:
         """True if the result of a node that rules wrote is the twin of its input; note twins."""
         source, result = self._read(work)[0], work.outputs[0]
         inverse = enters(node)
@@ -155,7 +154,7 @@ class _Tidier:
         if isinstance(relation, Squeezed) and value not in held.get(twin, ()):
             held[twin] = (*held.get(twin, ()), value)  # the same elements in the same order
 
-    def _carry(self, work: WorkNode, node: SourceNode, relation: Relation, form: Carried) -> bool:
+    def _carry(self, work: Node, node: SourceNode, relation: Relation, form: Carried) -> bool:
         """Write a node on twins, and what leads back from them; return False if that costs more."""
         names = self._read(work)
         result = node.outputs[0]
@@ -207,22 +206,21 @@ class _Tidier:
     def _numbers(self, base: str, numbers: Sequence[int]) -> str:
         return self.writer.const(base, np.array(numbers, np.int64))
 
-    def _enter(self, work: WorkNode, name: str, relation: Relation) -> str:
+    def _enter(self, work: Node, name: str, relation: Relation) -> str:
         if relation not in self._twins[name]:
             twin = self.writer.fresh(f"{name}/{relation.label}")
             self._write_step(work, relation.enter(self._opset), name, twin, twin)
             self._relate(name, relation, twin)
         return self._twins[name][relation]
 
-    def _write(
-        self, work: WorkNode, names: Sequence[str], relation: Relation, form: Carried
-    ) -> None:
+    def _write(self, work: Node, names: Sequence[str], relation: Relation, form: Carried) -> None:
         """Write a node on twins; its own results follow, and are dead where nothing reads them."""
         outputs = [
             self.writer.fresh(f"{name}/{relation.label}") if name else "" for name in work.outputs
         ]
-        self.writer.again(work, work.op_type, names, outputs, with_own=True, **form.attributes)
-        new = NewNode(work.op_type, tuple(names), tuple(outputs), form.attributes)
+        new = self.writer.again(
+            work, work.op_type, names, outputs, with_own=True, **form.attributes
+        )
         self.tidied.moved.update(dict.fromkeys(work.writes, new))
         for name, twin in zip(work.outputs, outputs, strict=True):
             if not name:
@@ -230,9 +228,7 @@ class _Tidier:
             self._relate(name, relation, twin)
             self._write_step(work, relation.leave(self._opset), twin, name, twin)
 
-    def _write_step(
-        self, work: WorkNode, step: TwinStep, source: str, result: str, twin: str
-    ) -> None:
+    def _write_step(self, work: Node, step: TwinStep, source: str, result: str, twin: str) -> None:
         inputs = [source]
         if step.numbers is not None:
             inputs.append(self._numbers(f"{twin}/dims", step.numbers))

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from onnx import GraphProto
 
 from atc_py.diag import BAD_MODEL, UNKNOWN_SHAPE, AtcError, Diagnostic
-from atc_py.onnx_graph.folding.fold import fold_what_can_be
-from atc_py.onnx_graph.folding.graph import (
+from atc_py.onnx_graph.folding.fold import fold_graph
+from atc_py.onnx_graph.graph import (
     Branch,
     FoldedGraph,
+    Graph,
+    Node,
     ValueType,
-    WorkGraph,
-    WorkNode,
     inner_nodes,
     texts_of,
 )
@@ -35,7 +35,7 @@ _SAME_COUNT = Text(
 )
 
 
-def fold_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
+def fold_branches(graph: Graph, tensors: TensorReader, limit: int) -> FoldedGraph:
     """Fold `graph` as `fold_with_branches` does.
 
     The outputs of branches determine the types of later nodes. So branches are folded in
@@ -49,13 +49,13 @@ def fold_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> Folded
 class _BranchWalk:
     """The walk over the If nodes of one graph."""
 
-    def __init__(self, graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
+    def __init__(self, graph: Graph, tensors: TensorReader, limit: int) -> None:
         self._graph = graph
         self._tensors = tensors
         self._limit = limit
-        self._branches: dict[WorkNode, tuple[Branch, ...]] = {}
-        self._faults: dict[WorkNode, list[Diagnostic]] = {}
-        self._results: dict[WorkNode, list[Diagnostic]] = {}
+        self._branches: dict[Node, tuple[Branch, ...]] = {}
+        self._faults: dict[Node, list[Diagnostic]] = {}
+        self._results: dict[Node, list[Diagnostic]] = {}
         self._news: set[str] = set()
         self._used: set[str] = set()
 
@@ -79,7 +79,7 @@ class _BranchWalk:
     def _fold(self) -> list[Diagnostic]:
         """Fold with what is known by now; return the faults."""
         self._news.clear()
-        faults = fold_what_can_be(self._graph, self._tensors, self._limit)
+        faults = fold_graph(self._graph, self._tensors, self._limit)
         if any(node.is_if for node in self._graph.nodes):
             self._used = self._graph.used_names()
         return faults
@@ -104,7 +104,7 @@ class _BranchWalk:
             dependent.update(self._look_into(node))
         return False
 
-    def _look_into(self, node: WorkNode) -> set[str]:
+    def _look_into(self, node: Node) -> set[str]:
         """Fold the branches of one node; return the names of its results whose types are known now."""
         graph = self._graph
         branches, faults = _look_into(graph, node, self._tensors, self._limit)
@@ -119,7 +119,7 @@ class _BranchWalk:
 
 
 def _look_into(
-    graph: WorkGraph, node: WorkNode, tensors: TensorReader, limit: int
+    graph: Graph, node: Node, tensors: TensorReader, limit: int
 ) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
     branches: list[Branch] = []
     faults: list[Diagnostic] = []
@@ -138,8 +138,8 @@ def _look_into(
 
 
 def _fold_branch(
-    outer: WorkGraph,
-    node: WorkNode,
+    outer: Graph,
+    node: Node,
     branch: tuple[str, GraphProto],
     tensors: TensorReader,
     limit: int,
@@ -155,7 +155,7 @@ def _fold_branch(
     nodes = inner_nodes(proto, node, outer.opsets)
     taken = {name: known_type(outer, name) or _NOTHING for name in node.captured}
     faults = {other: own_faults for other in nodes if (own_faults := signature_faults(other))}
-    graph = WorkGraph(
+    graph = Graph(
         path=outer.path,
         opsets=outer.opsets,
         nodes=sort_nodes(nodes),
@@ -180,9 +180,7 @@ def _fold_branch(
     return FoldedGraph(graph, folded.branches, every, (*here, *inner), folded.chosen)
 
 
-def _refuse_inputs(
-    node: WorkNode, name: str, proto: GraphProto, initializers: Sequence[str]
-) -> None:
+def _refuse_inputs(node: Node, name: str, proto: GraphProto, initializers: Sequence[str]) -> None:
     """Refuse a branch with inputs: an If passes none."""
     fed = [value.name for value in proto.input if value.name not in set(initializers)]
     if fed:
@@ -196,7 +194,7 @@ def _refuse_inputs(
         raise BAD_MODEL.error(message, place=place, help=_NO_INPUTS)
 
 
-def _types_of_outputs(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
+def _types_of_outputs(node: Node, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
     """The types of an If node's outputs, as far as both branches agree."""
     learned: dict[str, ValueType] = {}
     for position, name in enumerate(node.outputs):
@@ -214,7 +212,7 @@ def _output_type(branch: Branch, position: int) -> ValueType:
 
 
 def _faults_of_results(
-    node: WorkNode, branches: Sequence[Branch], used: Collection[str]
+    node: Node, branches: Sequence[Branch], used: Collection[str]
 ) -> Iterator[Diagnostic]:
     count = len(node.outputs)
     for branch in branches:
@@ -233,9 +231,7 @@ def _faults_of_results(
             yield from differences
 
 
-def _contradictions(
-    node: WorkNode, name: str, types: Mapping[str, ValueType]
-) -> Iterator[Diagnostic]:
+def _contradictions(node: Node, name: str, types: Mapping[str, ValueType]) -> Iterator[Diagnostic]:
     """Yield the differences between the types that the branches return as one output."""
     place = node.place.with_field(Text("output {at}", at=repr(name)))
     elements = {at: element_name(known.element) for at, known in types.items() if known.element}

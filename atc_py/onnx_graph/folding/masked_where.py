@@ -5,7 +5,7 @@ a constant condition what the cast is not needed for. ONNX leaves the cast of wh
 the device; as long as the condition chooses none of it, the result is a constant.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,10 @@ import numpy.typing as npt
 import onnx
 
 from atc_py.onnx_graph.folding.evaluate import can_evaluate, evaluate, fits_the_cast
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.graph import Graph, Node
 
 Array = npt.NDArray[Any]
 Partial = tuple[Array, npt.NDArray[np.bool_]]
-Producer = Callable[[str], WorkNode | None]
 
 
 _ELEMENTWISE = frozenset(
@@ -32,17 +31,17 @@ _MOST_BYTES = 2**24
 """Bytes of the result; positions of sentences take a few MiB at most."""
 
 
-def fold_masked_where(graph: WorkGraph, node: WorkNode, producer: Producer) -> Array | None:
+def fold_masked_where(graph: Graph, node: Node, held: Collection[str] = ()) -> Array | None:
     """The data of a Where whose condition chooses defined elements only, else None.
 
     Args:
         graph: the graph.
         node: a Where of which not every input is a constant.
-        producer: returns the node that makes a value.
+        held: operators that are not folded.
     """
     if len(node.inputs) != 3 or node.inputs[0] not in graph.consts:  # noqa: PLR2004
         return None
-    known = _Known(graph, producer)
+    known = _Known(graph, held)
     try:
         return _chosen(graph.consts[node.inputs[0]].numpy(), *map(known.value, node.inputs[1:]))
     except ValueError:  # shapes that do not broadcast
@@ -64,9 +63,9 @@ def _chosen(chosen: Array, first: Partial | None, second: Partial | None) -> Arr
 class _Known:
     """Values that are constants up to elements that are not defined; these are 1 here."""
 
-    def __init__(self, graph: WorkGraph, producer: Producer) -> None:
+    def __init__(self, graph: Graph, held: Collection[str]) -> None:
         self._graph = graph
-        self._producer = producer
+        self._held = held
         self._room = _MOST_NODES
 
     def value(self, name: str) -> Partial | None:
@@ -78,8 +77,10 @@ class _Known:
         if const is not None:
             array = const.numpy()
             return array, np.ones((), np.bool_)
-        node = self._producer(name)
-        if node is None or node.op_type not in _ELEMENTWISE or not can_evaluate(node):
+        node = self._graph.producer(name)
+        if node is None or node in self._graph.unsound or node.op_type in self._held:
+            return None
+        if node.op_type not in _ELEMENTWISE or not can_evaluate(node):
             return None
         if not self._room:
             return None
@@ -88,7 +89,7 @@ class _Known:
         values = {tensor: value for tensor, value in inputs.items() if value is not None}
         return self._result(node, values) if len(values) == len(inputs) else None
 
-    def _result(self, node: WorkNode, inputs: Mapping[str, Partial]) -> Partial | None:
+    def _result(self, node: Node, inputs: Mapping[str, Partial]) -> Partial | None:
         arrays = {name: array for name, (array, _) in inputs.items()}
         masks = [mask for _, mask in inputs.values()]
         if node.op_type == "Cast":

@@ -9,7 +9,7 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.folding.graph import normal_domain
+from atc_py.onnx_graph.graph import normal_domain
 from atc_py.onnx_graph.reading.contents import DeclaredInput, declared_input
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model

@@ -12,15 +12,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import ModelProto
 
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.folding.bind import bind_inputs, input_faults, observe_inputs
 from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
-from atc_py.onnx_graph.folding.graph import FoldedGraph, ValueType, WorkGraph, WorkNode
 from atc_py.onnx_graph.folding.translation import translate
+from atc_py.onnx_graph.graph import (
+    FoldedGraph,
+    Graph,
+    Node,
+    ValueType,
+    nodes_within,
+)
 from atc_py.onnx_graph.reading.contents import Contents, DeclaredInput
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
@@ -58,7 +64,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     path: Path
     name: str
     opsets: Mapping[str, int]
-    nodes: tuple[WorkNode, ...]
+    nodes: tuple[Node, ...]
     inputs: tuple[DeclaredInput, ...]
     outputs: tuple[str, ...]
     declared: Mapping[str, ValueType]
@@ -67,7 +73,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     file_nodes: int
     proto: ModelProto
     faults: tuple[Diagnostic, ...] = ()
-    unsound: frozenset[WorkNode] = frozenset()
+    unsound: frozenset[Node] = frozenset()
     held: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     @property
@@ -116,7 +122,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
         inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest, self.nodes, opened)
         graph = self.graph(inputs, convention)
         quantized = import_quantized(graph, self.tensors, limit)
-        fold_graph(graph, self.tensors, limit, memo)
+        fold_graph(graph, self.tensors, limit, memo=memo, strict=True)
         folded = FoldedGraph(graph)
         if any(node.is_if for node in graph.nodes):
             folded = fold_with_branches(graph, self.tensors, limit)
@@ -154,14 +160,14 @@ class OnnxFile(msgspec.Struct, frozen=True):
 
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None
-    ) -> WorkGraph:
+    ) -> Graph:
         """A working graph of the file, its inputs of the types given.
 
         Args:
             inputs: types by name.
             convention: how biases of int8 layers are read.
         """
-        return WorkGraph(
+        return Graph(
             path=self.path,
             opsets=self.opsets,
             nodes=list(self.nodes),
@@ -209,7 +215,6 @@ class Survey(msgspec.Struct, frozen=True, eq=False):
 def surveyed(
     file: OnnxFile,
     input_shapes: Mapping[str, Shape],
-    limit: int = FOLD_LIMIT,
     quant_bias: QuantBias | None = None,
     suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> Survey:
@@ -218,7 +223,6 @@ def surveyed(
     Args:
         file: read leniently, so that a model that breaks ONNX's rules can be looked at, too.
         input_shapes: dims of inputs that the model leaves open, by name.
-        limit: bytes that folding one node may make.
         quant_bias: the convention of biases of int8 layers; None to use the file's.
         suggest: finds shapes to propose where those given do not fit.
 
@@ -228,8 +232,8 @@ def surveyed(
     inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest, file.nodes)
     convention = file.bias_convention(quant_bias)
     graph = file.graph(inputs, convention)
-    quantized = import_quantized(graph, file.tensors, limit)
-    folded = fold_with_branches(graph, file.tensors, limit)
+    quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
+    folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
     model = file.translated(folded, quantized, convention)
     return Survey(model, tuple(input_faults(file.path, file.inputs, input_shapes)))
 
@@ -250,7 +254,7 @@ def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasCo
         proto: the model.
         asked: what the user says; None leaves it to the file.
     """
-    if not any(node.op_type in ASCEND_OPERATORS for node in _all_nodes(proto.graph)):
+    if not any(node.op_type in ASCEND_OPERATORS for node in nodes_within(proto.graph.node)):
         return None
     if asked is not None:
         return BiasConvention(asked, BiasSource.OPTION)
@@ -261,16 +265,6 @@ def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasCo
     if proto.producer_name == PRODUCER:
         return BiasConvention(QuantBias.FOLDED, BiasSource.PRODUCER)
     return BiasConvention(QuantBias.UNFOLDED, BiasSource.ASSUMED)
-
-
-def _all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
-    graphs = [graph]
-    while graphs:
-        for node in graphs.pop().node:
-            yield node
-            for attribute in node.attribute:
-                graphs += [attribute.g] if attribute.HasField("g") else []
-                graphs += attribute.graphs
 
 
 _KEY = "atc_py.balanced_values"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from onnx import helper, inliner, numpy_helper
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.folding.graph import ValueType, WorkNode, subgraphs
+from atc_py.onnx_graph.graph import Node, ValueType, subgraphs
 from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array
 from atc_py.onnx_graph.source import SourceNode
@@ -158,7 +158,7 @@ class GraphBody(msgspec.Struct, frozen=True):
 
 
 def graph_bodies(
-    node: WorkNode, tensors: TensorReader, trips: Mapping[str, int]
+    node: Node, tensors: TensorReader, trips: Mapping[str, int]
 ) -> dict[str, GraphBody]:
     """The graphs that a node holds, by the names of their attributes.
 

@@ -19,7 +19,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from atc_py.diag import Place
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, captured_names, subgraphs
+from atc_py.onnx_graph.graph import Graph, Node, captured_names, subgraphs
 from atc_py.onnx_graph.reading.tensors import Elsewhere, TensorReader, element_of_dtype
 from atc_py.onnx_graph.reading.wire import CutField, bytes_field, opening
 from atc_py.system.atomic_files import atomic_write
@@ -202,14 +202,24 @@ def whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodePro
     whole = NodeProto()
     whole.CopyFrom(proto)
     for tensor in _tensors_of(whole):
-        elsewhere = tensors.elsewhere(tensor, place)
-        if elsewhere is not None:
-            file, start, size = elsewhere.span
-            _remove_location(tensor)
-            tensor.MergeFromString(
-                bytes_field(elsewhere.field.value, file.data[start : start + size])
-            )
+        _make_whole(tensor, tensors, place)
     return whole
+
+
+def whole_tensor(proto: TensorProto, tensors: TensorReader, place: Place) -> TensorProto:
+    """A tensor with all its data in it."""
+    whole = TensorProto()
+    whole.CopyFrom(proto)
+    _make_whole(whole, tensors, place)
+    return whole
+
+
+def _make_whole(tensor: TensorProto, tensors: TensorReader, place: Place) -> None:
+    elsewhere = tensors.elsewhere(tensor, place)
+    if elsewhere is not None:
+        file, start, size = elsewhere.span
+        _remove_location(tensor)
+        tensor.MergeFromString(bytes_field(elsewhere.field.value, file.data[start : start + size]))
 
 
 def _tensors_of(proto: NodeProto) -> Iterator[TensorProto]:
@@ -334,7 +344,7 @@ class ModelMessage:
 
 
 def branch_message(
-    before: onnx.GraphProto, graph: WorkGraph, captured: Collection[str]
+    before: onnx.GraphProto, graph: Graph, captured: Collection[str]
 ) -> onnx.GraphProto:
     """A branch in its new form.
 
@@ -359,7 +369,7 @@ def branch_message(
     return after
 
 
-def with_branches(node: WorkNode, branches: Mapping[str, onnx.GraphProto]) -> WorkNode:
+def with_branches(node: Node, branches: Mapping[str, onnx.GraphProto]) -> Node:
     """A node with other graphs, by the names of their attributes."""
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)

@@ -7,10 +7,11 @@ and data may be absent; lowering reads the facts of a tensor with `required_dtyp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -261,6 +262,16 @@ class SourceNode(msgspec.Struct, frozen=True, eq=False):
     replaces: str = ""
 
     @property
+    def input_names(self) -> tuple[str, ...]:
+        """The names of its inputs by position; "" for an absent one."""
+        return tuple("" if tensor is None else tensor.name for tensor in self.inputs)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The names of its outputs by position; "" for one that is not asked for."""
+        return tuple("" if tensor is None else tensor.name for tensor in self.outputs)
+
+    @property
     def with_inner(self) -> Iterator[SourceNode]:
         """The node, then those of its branches."""
         yield self
@@ -291,7 +302,14 @@ class SourceBranch(msgspec.Struct, frozen=True, eq=False):
     outputs: tuple[SourceTensor, ...]
 
 
-class SourceModel(msgspec.Struct, frozen=True, eq=False):
+class Producer(NamedTuple):
+    """A node that makes a value, and the value's position among its outputs."""
+
+    node: SourceNode
+    position: int
+
+
+class SourceModel(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A model that is read, typed and folded as far as it can be.
 
     Attributes:
@@ -332,6 +350,31 @@ class SourceModel(msgspec.Struct, frozen=True, eq=False):
         if not any(node.branches for node in self.nodes):
             return self.nodes
         return tuple(inner for node in self.nodes for inner in node.with_inner)
+
+    def producer(self, name: str) -> Producer | None:
+        """The origin of a value outside of branches; None for inputs and constants."""
+        return self._producers.get(name)
+
+    def uses(self, name: str) -> Sequence[SourceNode]:
+        """The nodes that read a value, each as often as it or its branches do."""
+        return self._uses.get(name, ())
+
+    @cached_property
+    def _producers(self) -> Mapping[str, Producer]:
+        return {
+            tensor.name: Producer(node, position)
+            for node in self.nodes
+            for position, tensor in enumerate(node.outputs)
+            if tensor is not None
+        }
+
+    @cached_property
+    def _uses(self) -> Mapping[str, Sequence[SourceNode]]:
+        uses: dict[str, list[SourceNode]] = {}
+        for node in self.nodes:
+            for tensor in node.reads:
+                uses.setdefault(tensor.name, []).append(node)
+        return uses
 
 
 class OpenDim(Result, frozen=True):

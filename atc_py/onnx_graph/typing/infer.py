@@ -14,7 +14,7 @@ import onnx
 from onnx import shape_inference
 
 from atc_py.diag import BAD_MODEL, AtcError, Diagnostic, Place
-from atc_py.onnx_graph.folding.graph import ValueType, WorkGraph, WorkNode
+from atc_py.onnx_graph.graph import Graph, Node, ValueType
 from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.typing import rules
@@ -61,7 +61,9 @@ for _module in pkgutil.iter_modules(rules.__path__):  # each registers its rules
     importlib.import_module(f"{rules.__name__}.{_module.name}")
 
 
-def infer_types(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> None:
+def infer_types(
+    graph: Graph, fold: Callable[[], bool] | None = None, *, strict: bool = False
+) -> list[Diagnostic]:
     """Work out `graph.types` for what its nodes compute, from inputs and constants alone.
 
     Types that the file states itself are used only for operators that ONNX does not define: they
@@ -72,26 +74,39 @@ def infer_types(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> Non
     from onnx, since it would end the process or take one thing for another, is kept from it until
     enough is known of the inputs.
 
-    Chains of such nodes take a run each. Where the runs of a graph come to VISITS nodes, what is
-    left is inferred node by node, without what onnx knows of the values of computed shapes.
+    Chains of such nodes take a run each. Where the runs of a graph come to VISITS nodes, and where
+    onnx refuses the graph, it is inferred node by node, without what onnx knows of the values of
+    computed shapes; results of a node that contradicts itself stay unknown.
 
     Args:
         graph: the graph.
         fold: folds the graph by the types known so far, and returns True if that changed it. It is
             called before each run that would find more: nodes that it takes out need no types.
+        strict: raise the first faults, in the words of the whole graph's inference.
+
+    Returns:
+        The faults: BAD_MODEL for every node that contradicts itself; where none alone does, BAD_MODEL
+        for what onnx says of the graph, or BAD_NODE for results that would have a negative dim.
 
     Raises:
-        AtcError: BAD_MODEL where onnx refuses the whole graph, or a node contradicts itself;
-            BAD_NODE where a node's result would have a negative dim.
+        AtcError: with faults, if `strict`.
     """
-    faults = _infer_whole(graph, fold)
+    try:
+        faults = _infer_whole(graph, fold)
+    except AtcError as error:
+        if strict:
+            raise
+        faults = list(error.diagnostics)
     if faults is None:
         faults = _infer_one_by_one(graph)
-    if faults:
+    elif faults and not strict:
+        faults = _infer_one_by_one(graph) or faults
+    if faults and strict:
         raise AtcError(*faults)
+    return faults
 
 
-def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diagnostic] | None:
+def _infer_whole(graph: Graph, fold: Callable[[], bool] | None) -> list[Diagnostic] | None:
     """Infer the whole graph again and again until nothing more comes of it.
 
     Returns:
@@ -133,7 +148,7 @@ def _infer_whole(graph: WorkGraph, fold: Callable[[], bool] | None) -> list[Diag
     return None
 
 
-def _contradictions(graph: WorkGraph) -> list[Diagnostic]:
+def _contradictions(graph: Graph) -> list[Diagnostic]:
     judged = (node for node in graph.nodes if has_rules(node, before=False))
     complaints = ((node, _contradiction(Question(graph, node))) for node in judged)
     return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in complaints if text]
@@ -148,11 +163,11 @@ class _Hints(msgspec.Struct):
         negative: dims of results that it passes over, by name.
     """
 
-    withheld: dict[WorkNode, Question] = msgspec.field(default_factory=dict)
-    shown: dict[WorkNode, Shown] = msgspec.field(default_factory=dict)
+    withheld: dict[Node, Question] = msgspec.field(default_factory=dict)
+    shown: dict[Node, Shown] = msgspec.field(default_factory=dict)
     negative: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
 
-    def ready(self) -> list[WorkNode]:
+    def ready(self) -> list[Node]:
         """The withheld nodes of whose inputs enough is known now."""
         return [asked.node for asked in self.withheld.values() if not _is_withheld(asked)]
 
@@ -161,7 +176,7 @@ class _Hints(msgspec.Struct):
             del self.withheld[node]
 
 
-def _hints(graph: WorkGraph) -> _Hints:
+def _hints(graph: Graph) -> _Hints:
     """Consult the rules about a graph of which nothing has been inferred."""
     hints = _Hints()
     doubtful = doubtful_values(graph)
@@ -184,7 +199,7 @@ def _is_withheld(asked: Question) -> bool:
     return any(isinstance(verdict, Withheld) for verdict in verdicts(asked, before=True))
 
 
-def _corrected_types(graph: WorkGraph) -> tuple[dict[str, ValueType], dict[str, ValueType]]:
+def _corrected_types(graph: Graph) -> tuple[dict[str, ValueType], dict[str, ValueType]]:
     """The types that rules put in the place of wrong ones, and in the place of open ones.
 
     Wrong ones are those of nodes that do not depend on another one whose type is wrong.
@@ -208,7 +223,7 @@ def _corrected_types(graph: WorkGraph) -> tuple[dict[str, ValueType], dict[str, 
     return overrides, refinements
 
 
-def _differ(graph: WorkGraph, types: Mapping[str, ValueType]) -> bool:
+def _differ(graph: Graph, types: Mapping[str, ValueType]) -> bool:
     return any(graph.types.get(name) != known for name, known in types.items())
 
 
@@ -218,27 +233,7 @@ def _contradiction(asked: Question) -> Text | None:
     return next((item.reason for item in answers if isinstance(item, Contradiction)), None)
 
 
-def infer_what_can_be(graph: WorkGraph, fold: Callable[[], bool] | None = None) -> list[Diagnostic]:
-    """Work out `graph.types` as far as they can be; what contradicts itself stays unknown.
-
-    Args:
-        graph: the graph.
-        fold: as `infer_types` takes it.
-
-    Returns:
-        What is wrong: BAD_MODEL for every node that contradicts itself, or what `infer_types`
-        raises where no node alone does.
-    """
-    try:
-        infer_types(graph, fold)
-    except AtcError as error:
-        refused = list(error.diagnostics)
-    else:
-        return []
-    return _infer_one_by_one(graph) or refused
-
-
-def infer_between(graph: WorkGraph, nodes: Iterable[WorkNode]) -> None:
+def infer_between(graph: Graph, nodes: Iterable[Node]) -> None:
     """Update the types of what some nodes compute to what is now known of their inputs.
 
     Args:
@@ -252,7 +247,7 @@ def infer_between(graph: WorkGraph, nodes: Iterable[WorkNode]) -> None:
             _infer_next(graph, node)
 
 
-def _infer_next(graph: WorkGraph, node: WorkNode) -> None:
+def _infer_next(graph: Graph, node: Node) -> None:
     """Update the types of what one node computes, all before it being inferred."""
     graph.types.update(infer_node(graph, node))
     for verdict in verdicts(Question(graph, node, alone=True), before=False):
@@ -260,7 +255,7 @@ def _infer_next(graph: WorkGraph, node: WorkNode) -> None:
             graph.types.update(verdict.types)
 
 
-def _infer_one_by_one(graph: WorkGraph) -> list[Diagnostic]:
+def _infer_one_by_one(graph: Graph) -> list[Diagnostic]:
     """Work out `graph.types` in one walk; BAD_MODEL for every node that contradicts itself."""
     graph.types = {**graph.inputs, **graph.foreign, **graph.pinned}
     faults: list[Diagnostic] = []
@@ -275,9 +270,7 @@ def _infer_one_by_one(graph: WorkGraph) -> list[Diagnostic]:
     return faults
 
 
-def _inferred(
-    graph: WorkGraph, pinned: Mapping[str, ValueType], hints: _Hints
-) -> dict[str, ValueType]:
+def _inferred(graph: Graph, pinned: Mapping[str, ValueType], hints: _Hints) -> dict[str, ValueType]:
     """The types that onnx infers of all values, given the types of some and without some nodes."""
     try:
         model = inference_model(graph, pinned, hints.withheld, hints.shown)
@@ -316,7 +309,7 @@ def _read_types(
             negative[value.name] = entry[1]
 
 
-def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
+def infer_node(graph: Graph, node: Node) -> dict[str, ValueType]:
     """Types of one node's outputs from what is known of its inputs.
 
     Inference on the whole graph knows more of operators that are functions of others; what it
@@ -332,7 +325,7 @@ def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     return types
 
 
-def inference_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
+def inference_complaint(graph: Graph, node: Node) -> Text | None:
     """The contradiction in one node, in a sentence, or None."""
     try:
         _infer_node(graph, node)
@@ -341,7 +334,7 @@ def inference_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
     return _contradiction(Question(graph, node, alone=True))
 
 
-def own_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
+def own_complaint(graph: Graph, node: Node) -> Text | None:
     """The contradiction in one node; None where its inputs may be to blame."""
     inputs = (known_type(graph, name) for name in node.reads)
     if any(known is None or not known.element for known in inputs):
@@ -349,7 +342,7 @@ def own_complaint(graph: WorkGraph, node: WorkNode) -> Text | None:
     return inference_complaint(graph, node)
 
 
-def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
+def _infer_node(graph: Graph, node: Node) -> dict[str, ValueType]:
     """Types of one node's outputs, by onnx or in place of it; raises what onnx raises."""
     shown = Shown((node.plain,))
     for verdict in verdicts(Question(graph, node, alone=True), before=True):
@@ -382,7 +375,7 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     }
 
 
-def _own_imports(graph: WorkGraph, node: WorkNode) -> list[onnx.OperatorSetIdProto]:
+def _own_imports(graph: Graph, node: Node) -> list[onnx.OperatorSetIdProto]:
     """The operator sets that matter to a node; a file may import any number."""
     own = dict.fromkeys(("", node.domain))
     return imports({domain: graph.opsets[domain] for domain in own if domain in graph.opsets})

@@ -7,14 +7,13 @@ normalization.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.graph import Graph, Node
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.quantizing.layers.layer_constants import LayerConstants, over_axis, over_outputs
 from atc_py.quantizing.layers.layers import FloatLayer, FoundLayers
@@ -49,7 +48,7 @@ class BalanceSite(msgspec.Struct, frozen=True, eq=False):
     tensor: str
     axis: int
     maker: FloatLayer | None
-    scaled: tuple[tuple[WorkNode, int], ...]
+    scaled: tuple[tuple[Node, int], ...]
     readers: tuple[FloatLayer, ...]
 
     @property
@@ -58,20 +57,17 @@ class BalanceSite(msgspec.Struct, frozen=True, eq=False):
         return input_channels(self.readers[0])
 
 
-def balance_sites(graph: WorkGraph, found: FoundLayers) -> list[BalanceSite]:
+def balance_sites(graph: Graph, found: FoundLayers) -> list[BalanceSite]:
     """The tensors of `graph` that layers alone read and whose channels can be scaled."""
     read_by: dict[str, list[FloatLayer]] = defaultdict(list)
     for layer in found.layers:
         read_by[layer.data].append(layer)
-    all_readers: dict[str, int] = defaultdict(int)
-    for node in graph.nodes:
-        for name in node.reads:
-            all_readers[name] += 1
     sites = []
+    search = _Search(graph, found)
     for name, layers in read_by.items():
-        if len(layers) != all_readers[name] or name in graph.outputs:
+        if len(layers) != len(graph.uses(name)) or name in graph.outputs:
             continue
-        site = _Search(graph, found, all_readers).site(name, layers)
+        site = search.site(name, layers)
         if site is not None:
             sites.append(site)
     return sites
@@ -114,9 +110,8 @@ def apply_factors(
             constants.put(layer.node, _WEIGHTS, times)
 
 
-def scaled_values(graph: WorkGraph, site: BalanceSite) -> list[str]:
+def scaled_values(graph: Graph, site: BalanceSite) -> list[str]:
     """The values that have other numbers once a tensor is balanced: it, and what leads to it."""
-    makers = {name: node for node in graph.nodes for name in node.writes}
     ends = {node for node, _ in site.scaled}
     if site.maker is not None:
         ends = {site.maker.node}
@@ -124,17 +119,17 @@ def scaled_values(graph: WorkGraph, site: BalanceSite) -> list[str]:
     name: str | None = site.tensor
     while name is not None:
         results.append(name)
-        node = makers[name]
+        node = graph.producer(name)
+        reads = () if node is None else node.reads
         ends.discard(node)
-        before = (read for read in node.reads if read in makers and read not in graph.consts)
+        before = (read for read in reads if graph.producer(read) and read not in graph.consts)
         name = next(before, None) if ends else None
     return results
 
 
 class _Search:
-    def __init__(self, graph: WorkGraph, found: FoundLayers, readers: Mapping[str, int]) -> None:
-        self._graph, self._readers = graph, readers
-        self._makers = {name: node for node in graph.nodes for name in node.writes}
+    def __init__(self, graph: Graph, found: FoundLayers) -> None:
+        self._graph = graph
         self._layers = {layer.node: layer for layer in found.layers}
 
     def site(self, name: str, readers: list[FloatLayer]) -> BalanceSite | None:
@@ -144,12 +139,12 @@ class _Search:
         if len(channels) != 1 or len(axes) != 1:
             return None
         axis = axes.pop()
-        node = self._maker(name)
+        node = self._graph.producer(name)
         passed = _HOMOGENEOUS if axis == 1 else _BY_ELEMENT
         while node is not None and not node.domain and node.op_type in passed:
-            if len(node.writes) != 1 or not self._is_single(node.inputs[0]):
+            if len(node.writes) != 1 or not self._graph.is_read_once(node.inputs[0]):
                 return None
-            node = self._maker(node.inputs[0])
+            node = self._graph.producer(node.inputs[0])
         if node is None:
             return None
         count = channels.pop()
@@ -165,7 +160,7 @@ class _Search:
         made_along = 1 if layer.kind in {"Conv", "ConvTranspose"} else -1
         if made_along != axis or layer.channels != count:
             return None
-        scaled: tuple[tuple[WorkNode, int], ...] = ()
+        scaled: tuple[tuple[Node, int], ...] = ()
         if layer.bias:
             const = self._graph.consts.get(layer.bias)
             if const is None or const.shape[-1:] != (count,):
@@ -174,25 +169,25 @@ class _Search:
         return BalanceSite(name, axis, layer, scaled, tuple(readers))
 
     def _of_sum(
-        self, name: str, node: WorkNode, readers: list[FloatLayer], count: int
+        self, name: str, node: Node, readers: list[FloatLayer], count: int
     ) -> BalanceSite | None:
         """A tensor that a layer makes, and an Add after it, as a site."""
         at = self._vector_at(node, count) if node.op_type == "Add" and not node.domain else None
-        if at is None or not self._is_single(node.inputs[1 - at]):
+        if at is None or not self._graph.is_read_once(node.inputs[1 - at]):
             return None
-        maker = self._maker(node.inputs[1 - at])
+        maker = self._graph.producer(node.inputs[1 - at])
         if maker not in self._layers:
             return None
         result = self._of_layer(name, -1, self._layers[maker], readers, count)
         return None if result is None else replace(result, scaled=(*result.scaled, (node, at)))
 
     def _of_norm(
-        self, name: str, node: WorkNode, readers: list[FloatLayer], count: int
+        self, name: str, node: Node, readers: list[FloatLayer], count: int
     ) -> BalanceSite | None:
         scaled = self._norm_operands(node, count)
         return BalanceSite(name, -1, None, scaled, tuple(readers)) if scaled else None
 
-    def _norm_operands(self, node: WorkNode, count: int) -> tuple[tuple[WorkNode, int], ...]:
+    def _norm_operands(self, node: Node, count: int) -> tuple[tuple[Node, int], ...]:
         """The factor and the addend of a normalization that ends with `node`; () for none."""
         if not node.domain and node.op_type == "LayerNormalization" and len(node.writes) == 1:
             results = [(node, at) for at in (1, 2) if at < len(node.inputs) and node.inputs[at]]
@@ -207,29 +202,27 @@ class _Search:
         if node.op_type == "Mul":
             return ((node, at),)
         before = node.inputs[1 - at]
-        maker = self._maker(before)
-        if maker is None or not self._is_single(before) or maker.op_type not in {"Add", "Mul"}:
+        maker = self._graph.producer(before)
+        if (
+            maker is None
+            or not self._graph.is_read_once(before)
+            or maker.op_type not in {"Add", "Mul"}
+        ):
             return ()
         rest = self._norm_operands(maker, count)
         return (*rest, (node, at)) if rest else ()
 
-    def _vector_at(self, node: WorkNode, count: int) -> int | None:
+    def _vector_at(self, node: Node, count: int) -> int | None:
         """The position of the operand of Add or Mul that is a number for each channel."""
         return next((at for at in (0, 1) if self._is_vector(node, at, count)), None)
 
-    def _is_vector(self, node: WorkNode, position: int, count: int) -> bool:
+    def _is_vector(self, node: Node, position: int, count: int) -> bool:
         """True if an operand is a float32 constant with a number for each channel."""
         name = node.inputs[position]
         const = self._graph.consts.get(name)
         known = known_type(self._graph, name)
         is_float = known is not None and known.element == TensorProto.FLOAT
         return const is not None and const.shape == (count,) and is_float
-
-    def _maker(self, name: str) -> WorkNode | None:
-        return self._makers.get(name)
-
-    def _is_single(self, name: str) -> bool:
-        return self._readers[name] == 1 and name not in self._graph.outputs
 
 
 def _input_axis(layer: FloatLayer) -> int:

@@ -3,14 +3,13 @@
 w' = w * g,    b' = (b - mean) * g + beta,    g = gamma / sqrt(variance + epsilon)
 """
 
-from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.graph import Graph, Node
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.quantizing.layers.layers import FloatLayer, find_layers
@@ -22,12 +21,12 @@ class LayerConstants:
     A constant that several nodes read is replaced for one of them alone.
     """
 
-    def __init__(self, graph: WorkGraph) -> None:
+    def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._arrays: dict[tuple[WorkNode, int], NDArray[Any]] = {}
-        self._outputs: dict[WorkNode, tuple[str, ...]] = {}
+        self._arrays: dict[tuple[Node, int], NDArray[Any]] = {}
+        self._outputs: dict[Node, tuple[str, ...]] = {}
 
-    def read(self, node: WorkNode, position: int) -> NDArray[Any] | None:
+    def read(self, node: Node, position: int) -> NDArray[Any] | None:
         """An operand as an array; None where it is absent or not constant."""
         array = self._arrays.get((node, position))
         if array is not None:
@@ -36,15 +35,15 @@ class LayerConstants:
         const = self._graph.consts.get(name)
         return None if const is None else np.array(const.numpy())
 
-    def put(self, node: WorkNode, position: int, array: NDArray[Any]) -> None:
+    def put(self, node: Node, position: int, array: NDArray[Any]) -> None:
         """Give a node another constant as an operand."""
         self._arrays[node, position] = array
 
-    def rename(self, node: WorkNode, outputs: tuple[str, ...]) -> None:
+    def rename(self, node: Node, outputs: tuple[str, ...]) -> None:
         """Give the results of a node other names."""
         self._outputs[node] = outputs
 
-    def apply(self, gone: Collection[WorkNode] = ()) -> None:
+    def apply(self, gone: Collection[Node] = ()) -> None:
         """Write the graph anew, without the nodes of `gone`."""
         writer = Writer(self._graph)
         changed = {node for node, _ in self._arrays} | self._outputs.keys()
@@ -74,21 +73,20 @@ _WEIGHTS, _BIAS = 1, 2
 _EPSILON = 1e-5
 
 
-def fold_norms(graph: WorkGraph, skipped: Collection[str] = ()) -> int:
+def fold_norms(graph: Graph, skipped: Collection[str] = ()) -> int:
     """Fold BatchNormalization into the convolutions before it; return how many were folded.
 
     Args:
         graph: the graph.
         skipped: names of convolutions into which none is folded.
     """
-    readers = Counter(name for node in graph.nodes for name in node.reads)
     makers = {layer.node.outputs[0]: layer for layer in find_layers(graph).layers}
     constants, gone = LayerConstants(graph), set()
     for node in graph.nodes:
         if node.domain or node.op_type != "BatchNormalization" or len(node.writes) != 1:
             continue
         layer = makers.get(node.inputs[0])
-        alone = readers[node.inputs[0]] == 1 and node.inputs[0] not in graph.outputs
+        alone = graph.is_read_once(node.inputs[0])
         if layer is None or not alone or layer.kind not in _FOLDED_INTO or layer.name in skipped:
             continue
         if _fold(constants, layer, node):
@@ -127,7 +125,7 @@ def over_axis(
     return factors.reshape(shape)
 
 
-def _fold(constants: LayerConstants, layer: FloatLayer, node: WorkNode) -> bool:
+def _fold(constants: LayerConstants, layer: FloatLayer, node: Node) -> bool:
     """Fold a BatchNormalization into a layer; False where its numbers are computed or not finite."""
     numbers = [constants.read(node, position) for position in range(1, 5)]
     weights, bias = constants.read(layer.node, _WEIGHTS), constants.read(layer.node, _BIAS)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from onnx import GraphProto, TensorProto
 
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode, subgraphs
+from atc_py.onnx_graph.graph import Graph, Node, subgraphs
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.parameters import COMPUTED_BIAS, VOLUMES
@@ -26,7 +26,7 @@ class Addition(msgspec.Struct, frozen=True, eq=False):
         position: of the constant among its operands.
     """
 
-    node: WorkNode
+    node: Node
     position: int
 
     @property
@@ -35,24 +35,17 @@ class Addition(msgspec.Struct, frozen=True, eq=False):
         return self.node.inputs[self.position]
 
 
-def additions_after(graph: WorkGraph) -> Mapping[str, Addition]:
+def additions_after(graph: Graph) -> Mapping[str, Addition]:
     """The additions that alone read a value, by its name."""
-    counts: dict[str, int] = {}
     results: dict[str, Addition] = {}
     for node in graph.nodes:
-        for name in node.reads:
-            counts[name] = counts.get(name, 0) + 1
         position = _constant_at(graph, node)
         if position is not None:
             results[node.inputs[1 - position]] = Addition(node, position)
-    return {
-        name: result
-        for name, result in results.items()
-        if counts[name] == 1 and name not in graph.outputs
-    }
+    return {name: result for name, result in results.items() if graph.is_read_once(name)}
 
 
-def _constant_at(graph: WorkGraph, node: WorkNode) -> int | None:
+def _constant_at(graph: Graph, node: Node) -> int | None:
     """The position of the only constant among an Add's operands, a list of float32."""
     if node.domain or node.op_type != "Add" or node in graph.unsound:
         return None
@@ -94,7 +87,7 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
             None for none.
     """
 
-    node: WorkNode
+    node: Node
     name: str
     data: str
     weight: str
@@ -124,13 +117,13 @@ class FoundLayers(msgspec.Struct, frozen=True, eq=False):
     """
 
     layers: tuple[FloatLayer, ...]
-    left: tuple[tuple[WorkNode, Text], ...]
+    left: tuple[tuple[Node, Text], ...]
 
 
-def find_layers(graph: WorkGraph) -> FoundLayers:
+def find_layers(graph: Graph) -> FoundLayers:
     """The layers of `graph` that can be quantized, and the others with reasons."""
     layers: list[FloatLayer] = []
-    left: list[tuple[WorkNode, Text]] = []
+    left: list[tuple[Node, Text]] = []
     names: set[str] = set()
     additions = additions_after(graph)
     for node in graph.nodes:
@@ -144,7 +137,7 @@ def find_layers(graph: WorkGraph) -> FoundLayers:
     return FoundLayers(tuple(layers), tuple(left))
 
 
-def layer_name(node: WorkNode, taken: set[str]) -> str:
+def layer_name(node: Node, taken: set[str]) -> str:
     """A name for a layer that none of `taken` is, and add it to these."""
     base = name = node.name or node.outputs[0]
     if name in taken:
@@ -158,7 +151,7 @@ def layer_name(node: WorkNode, taken: set[str]) -> str:
 
 
 def _layer(
-    graph: WorkGraph, node: WorkNode, names: set[str], additions: Mapping[str, Addition]
+    graph: Graph, node: Node, names: set[str], additions: Mapping[str, Addition]
 ) -> FloatLayer | Text:
     weight = node.inputs[_WEIGHTS]
     const = graph.consts.get(weight)
@@ -192,7 +185,7 @@ def _layer(
     )
 
 
-def _axis(node: WorkNode, shape: Shape) -> int | Text:
+def _axis(node: Node, shape: Shape) -> int | Text:
     """The axis of the output channels in weights of that shape, or a reason."""
     attributes = numeric_attributes(node)
     if node.op_type in {"Conv", "ConvTranspose"}:
@@ -208,7 +201,7 @@ def _axis(node: WorkNode, shape: Shape) -> int | Text:
     return 1
 
 
-def layers_in_bodies(graph: WorkGraph) -> list[tuple[WorkNode, dict[str, int]]]:
+def layers_in_bodies(graph: Graph) -> list[tuple[Node, dict[str, int]]]:
     """The nodes whose own graphs have layers, with how many of each operator."""
     results = []
     for node in graph.nodes:

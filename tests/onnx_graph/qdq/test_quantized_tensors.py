@@ -345,7 +345,7 @@ def test_a_model_without_quantization_is_left_alone(tmp_path: Path, monkeypatch:
         raise AssertionError
 
     monkeypatch.setattr(importing, "open_operators", never)
-    monkeypatch.setattr(importing, "fold_what_can_be", never)
+    monkeypatch.setattr(importing, "fold_graph", never)
     s = Sketch()
     s.output(s.op("Relu", s.input("x", [2, 3])))
     folded = s.folded(tmp_path)

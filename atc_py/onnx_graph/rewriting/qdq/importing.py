@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from atc_py.onnx_graph.folding.fold import fold_what_can_be
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.folding.fold import fold_graph
+from atc_py.onnx_graph.graph import Graph, Node
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.layers import rewrite_convolution, rewrite_gemm
@@ -31,7 +31,7 @@ _HELD = frozenset({"QuantizeLinear", "DequantizeLinear"})
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 _IMAGE = 4
 
-_LAYERS: dict[str, Callable[[Writer, KnownTensors, WorkNode], None]] = {
+_LAYERS: dict[str, Callable[[Writer, KnownTensors, Node], None]] = {
     "Conv": rewrite_convolution,
     "ConvTranspose": rewrite_convolution,
     "Gemm": rewrite_gemm,
@@ -39,19 +39,19 @@ _LAYERS: dict[str, Callable[[Writer, KnownTensors, WorkNode], None]] = {
 }
 
 
-def rewrite_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> tuple[QuantizedNode, ...]:
+def rewrite_graph(graph: Graph, tensors: TensorReader, limit: int) -> tuple[QuantizedNode, ...]:
     """Rewrite `graph` as `import_quantized` does."""
     if any(node.is_if and _branches_quantize(node) for node in graph.nodes):
-        fold_what_can_be(graph, tensors, limit, _HELD)  # what is chosen already comes up here
+        fold_graph(graph, tensors, limit, _HELD)  # what is chosen already comes up here
     own = (not node.domain and node.op_type in _HELD for node in graph.nodes)
     if not any(own) and not any(is_opened(node) or is_sum(node) for node in graph.nodes):
         return ()
     open_operators(graph)
-    fold_what_can_be(graph, tensors, limit, _HELD)
+    fold_graph(graph, tensors, limit, _HELD)
     return _Import(graph).run()
 
 
-def _branches_quantize(node: WorkNode) -> bool:
+def _branches_quantize(node: Node) -> bool:
     """True if a branch of an If, or one inside it, quantizes or dequantizes."""
     graphs = [attribute.g for attribute in node.proto.attribute if attribute.HasField("g")]
     while graphs:
@@ -65,7 +65,7 @@ def _branches_quantize(node: WorkNode) -> bool:
 class _Import:
     """Writes one graph anew."""
 
-    def __init__(self, graph: WorkGraph) -> None:
+    def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._writer = Writer(graph)
         self._tensors = KnownTensors(self._writer)
@@ -84,7 +84,7 @@ class _Import:
         self._writer.finish()
         return tuple(self._found)
 
-    def _rewrite(self, node: WorkNode) -> bool:
+    def _rewrite(self, node: Node) -> bool:
         """Write what stands for a node; False where it stays as it is."""
         if node.domain or node in self._graph.unsound:
             return False
@@ -101,8 +101,8 @@ class _Import:
 
     def _try(
         self,
-        node: WorkNode,
-        rewrite: Callable[[Writer, KnownTensors, WorkNode], None],
+        node: Node,
+        rewrite: Callable[[Writer, KnownTensors, Node], None],
         otherwise: Outcome,
     ) -> bool:
         try:
@@ -117,9 +117,7 @@ class _Import:
             self._note(node, Outcome.INTEGER)
         return True
 
-    def _note(
-        self, node: WorkNode, outcome: Outcome, error: NoCounterpartError | None = None
-    ) -> None:
+    def _note(self, node: Node, outcome: Outcome, error: NoCounterpartError | None = None) -> None:
         op_type = node.place.op_type or node.op_type
         reason, help_ = (None, None) if error is None else (error.reason, error.help)
         channels = None
@@ -178,7 +176,7 @@ _RENAMED = {(_MICROSOFT, "QuantizeLinear"), (_MICROSOFT, "DequantizeLinear")}
 _OPENED = {*_FORMS, _CONCAT, *_RENAMED}
 
 
-def is_opened(node: WorkNode) -> bool:
+def is_opened(node: Node) -> bool:
     """True if an operator is one that is opened."""
     return (node.domain, node.op_type) in _OPENED
 
@@ -196,7 +194,7 @@ def result_scale_at(domain: str, op_type: str) -> int | None:
     return None if form is None else form.result
 
 
-def open_operators(graph: WorkGraph) -> None:
+def open_operators(graph: Graph) -> None:
     """Open all operators whose scales and zero points are constants."""
     opener = _Opener(graph)
     for node in graph.nodes:
@@ -204,7 +202,7 @@ def open_operators(graph: WorkGraph) -> None:
     opener.writer.finish()
 
 
-def _rewrite_quantization(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
+def _rewrite_quantization(writer: Writer, tensors: KnownTensors, node: Node) -> None:
     parameters = read_parameters(writer.graph, node)
     if node.op_type == "QuantizeLinear":
         tensors.quantize(node, parameters)
@@ -213,7 +211,7 @@ def _rewrite_quantization(writer: Writer, tensors: KnownTensors, node: WorkNode)
 
 
 class _Opener:
-    def __init__(self, graph: WorkGraph) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.writer = Writer(graph)
         known = set(graph.consts)
         for node in graph.nodes:
@@ -224,7 +222,7 @@ class _Opener:
         self._unsound = graph.unsound
         self._coalesced = graph.opsets.get("", 0) >= _COALESCED
 
-    def open(self, node: WorkNode) -> None:
+    def open(self, node: Node) -> None:
         """Open a node where it can be opened; others stay."""
         key = (node.domain, node.op_type)
         if key not in _OPENED or node in self._unsound or len(node.outputs) != 1:
@@ -238,7 +236,7 @@ class _Opener:
         else:
             self.writer.keep(node)
 
-    def _matches_form(self, node: WorkNode, form: _Form) -> bool:
+    def _matches_form(self, node: Node, form: _Form) -> bool:
         """True if a node matches its form, and means what the operator on floats does."""
         inputs, attributes = node.inputs, numeric_attributes(node)
         if not form.fewest <= len(inputs) <= form.result + 2 + (form.bias == form.result + 2):
@@ -254,7 +252,7 @@ class _Opener:
             return isinstance(opset, int) and (opset >= _COALESCED) == self._coalesced
         return bool(any(result) or form.op_type == "Gemm") and not attributes.get("channels_last")
 
-    def _fits_concat(self, node: WorkNode) -> bool:
+    def _fits_concat(self, node: Node) -> bool:
         """True if a QLinearConcat has scale and zero point for result and operands."""
         result, rest = node.inputs[:2], node.inputs[2:]
         operands = [rest[at : at + 3] for at in range(0, len(rest), 3)]
@@ -265,7 +263,7 @@ class _Opener:
         """True if a scale is present and constant, and so is any zero point."""
         return bool(numbers and numbers[0]) and all(name in self._known for name in numbers if name)
 
-    def _open_operator(self, node: WorkNode, form: _Form) -> None:
+    def _open_operator(self, node: Node, form: _Form) -> None:
         """Write DequantizeLinear of the operands, the operator, QuantizeLinear."""
         attributes = numeric_attributes(node)
         operands = [
@@ -286,7 +284,7 @@ class _Opener:
         if result:
             self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
-    def _bias_scale(self, node: WorkNode, form: _Form) -> str:
+    def _bias_scale(self, node: Node, form: _Form) -> str:
         """The product of the operands' scales and alpha, which the first fold computes."""
         writer, y = self.writer, node.outputs[0]
         scales = [node.inputs[at + 1] for at in form.data]
@@ -297,7 +295,7 @@ class _Opener:
         factor = writer.const(f"{y}/alpha", np.array(alpha, np.float32))
         return writer.op(node, "Mul", [product, factor], writer.fresh(f"{y}/scale"))
 
-    def _open_concat(self, node: WorkNode) -> None:
+    def _open_concat(self, node: Node) -> None:
         """Write DequantizeLinear of each operand, Concat, QuantizeLinear."""
         result, rest = node.inputs[:2], node.inputs[2:]
         operands = [self._dequantize(node, rest[at : at + 3], 0) for at in range(0, len(rest), 3)]
@@ -306,7 +304,7 @@ class _Opener:
         self.writer.again(node, "Concat", operands, [real], with_own=True)
         self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
-    def _dequantize(self, node: WorkNode, numbers: Sequence[str], axis: int) -> str:
+    def _dequantize(self, node: Node, numbers: Sequence[str], axis: int) -> str:
         real = self.writer.fresh(f"{node.outputs[0]}/operand")
         inputs = [name for name in numbers if name]
         return self.writer.op(node, "DequantizeLinear", inputs, real, axis=axis)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.folding.graph import WorkGraph, WorkNode
+from atc_py.onnx_graph.graph import Graph, Node
 from atc_py.onnx_graph.typing.rules.quantized import is_integer_layer
 
 _MOST_TERMS = 4
@@ -50,12 +50,12 @@ class Sums:
         nodes: the layer and the nodes that make up for zero points.
     """
 
-    layer: WorkNode
+    layer: Node
     added: NDArray[np.int64] | None = None
     left: int = 0
     right: int = 0
     depth: int = 0
-    nodes: tuple[WorkNode, ...] = field(default=())
+    nodes: tuple[Node, ...] = field(default=())
 
     @property
     def is_alone(self) -> bool:
@@ -71,16 +71,11 @@ class SumsReader:
         absorbed: nodes that are in one of them, and that nothing else needs.
     """
 
-    def __init__(self, graph: WorkGraph, known: Mapping[str, ConstData]) -> None:
+    def __init__(self, graph: Graph, known: Mapping[str, ConstData]) -> None:
         self._graph = graph
         self._known = known
-        self._producers = {name: node for node in graph.nodes for name in node.writes}
-        self._readers: dict[str, list[WorkNode]] = {}
-        for node in graph.nodes:
-            for name in node.reads:
-                self._readers.setdefault(name, []).append(node)
         self.found: dict[str, Sums] = {}
-        self.absorbed: set[WorkNode] = set()
+        self.absorbed: set[Node] = set()
         self._outputs = frozenset(graph.outputs)
         self._looked: set[str] = set()
         for node in graph.nodes:
@@ -92,7 +87,7 @@ class SumsReader:
         if name in self._looked or name in self._outputs:
             return
         self._looked.add(name)
-        readers = self._readers.get(name, [])
+        readers = self._graph.uses(name)
         if not all(
             reader.op_type in _REQUANTIZE and reader.inputs[0] == name for reader in readers
         ):
@@ -111,7 +106,7 @@ class SumsReader:
         lost: set[str | None] = set(self._outputs)
         for node in reversed(self._graph.nodes):
             for name in node.writes:
-                readers = self._readers.get(name, [])
+                readers = self._graph.uses(name)
                 read = [sums for reader in readers for sums in self._read_as(name, reader)]
                 if not lost.isdisjoint(read) or None in read:
                     lost.add(name)
@@ -119,7 +114,7 @@ class SumsReader:
                     scaled.add(name)
         return scaled
 
-    def _read_as(self, name: str, reader: WorkNode) -> list[str | None]:
+    def _read_as(self, name: str, reader: Node) -> list[str | None]:
         """The moved sums that a node makes of sums; None stands for anything else."""
         if reader.op_type in _REQUANTIZE and reader.inputs[0] == name:
             return []
@@ -131,7 +126,7 @@ class SumsReader:
 
     def _sums(self, name: str, most: int = _MOST_TERMS) -> Sums | None:
         """The sums that are the value called `name`, with at most `most` terms."""
-        node = self._producers.get(name)
+        node = self._graph.producer(name)
         if node is None or node.domain or not most:
             return None
         if is_integer_layer(self._graph, node):
@@ -141,7 +136,7 @@ class SumsReader:
         left, right = node.inputs
         if node.op_type == "Add":
             left, right = (right, left) if left in self._known else (left, right)
-        if not self._is_inner(left):
+        if not self._graph.is_read_once(left):
             return None
         before = self._sums(left, most - 1)
         if before is None:
@@ -155,14 +150,10 @@ class SumsReader:
             after = None
         return None if after is None else replace(after, nodes=(*after.nodes, node))
 
-    def _is_inner(self, name: str) -> bool:
-        """True if one node alone reads a value."""
-        return len(self._readers.get(name, ())) == 1 and name not in self._outputs
-
     def _less(self, sums: Sums, name: str) -> Sums | None:
         """`sums` less a product with a matrix that holds a zero point."""
-        part = self._producers.get(name)
-        if part is None or not self._is_inner(name) or sums.layer.op_type != "MatMul":
+        part = self._graph.producer(name)
+        if part is None or not self._graph.is_read_once(name) or sums.layer.op_type != "MatMul":
             return None
         if part.op_type != "MatMul" or sums.added is not None:
             return None

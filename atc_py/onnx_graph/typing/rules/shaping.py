@@ -5,7 +5,7 @@ are computed, the rank of the result follows from how many numbers there are. Th
 """
 
 from atc_py.onnx_graph.folding.fold_views import ints_of
-from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.typing.type_rules import (
     Contradiction,

@@ -10,7 +10,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.folding.graph import ValueType
+from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.typing.rules.quantized import sum_element
 from atc_py.onnx_graph.typing.type_rules import Override, Question, Shown, Withheld, type_rule
 from atc_py.tensor.shapes import Dims, window_count

@@ -7,9 +7,9 @@ import onnx.parser
 import pytest
 
 import atc_py
-from atc_py.compare.reference_engines import require_engine_memory
 from atc_py.diag import AtcError
 from atc_py.diag.codes import MEMORY_LIMIT
+from atc_py.onnx_graph.running.engines import require_engine_memory
 
 HEAD = '<ir_version: 8, opset_import: ["": 13]> g '
 LOSS = (

@@ -1,4 +1,4 @@
-"""The engines that run the original: onnxruntime, and onnx's own evaluator."""
+"""The engines that run nodes: onnxruntime, and onnx's own evaluator."""
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -10,8 +10,8 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from atc_py.compare.node_order import nodes_within
 from atc_py.onnx_graph.folding.evaluate import FINITE, fault_of
+from atc_py.onnx_graph.graph import nodes_within
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.system.memory_limit import require_memory
@@ -90,10 +90,9 @@ _NORMAL = frozenset({"RandomNormal", "RandomNormalLike"})
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceEngine:
-    """Runner of one piece of the original."""
+class Engine:
+    """Runner of some nodes; `writes` are the results that `call` returns."""
 
-    name: str
     call: Callable[[Mapping[str, NDArray[Any]]], Sequence[object]]
     writes: tuple[str, ...]
 
@@ -107,9 +106,7 @@ class ReferenceEngine:
         }
 
 
-def start_onnxruntime(
-    model: onnx.ModelProto, writes: tuple[str, ...], threads: int = 0
-) -> ReferenceEngine:
+def start_onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...], threads: int = 0) -> Engine:
     """Onnxruntime without optimizations, which would remove results.
 
     Args:
@@ -140,10 +137,10 @@ def start_onnxruntime(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     names = list(writes)
-    return ReferenceEngine("onnxruntime", lambda feeds: session.run(names, dict(feeds)), writes)
+    return Engine(lambda feeds: session.run(names, dict(feeds)), writes)
 
 
-def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> ReferenceEngine:
+def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Engine:
     """The reference evaluator of onnx.
 
     Raises:
@@ -152,7 +149,7 @@ def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Ref
     """
     from onnx.reference import ReferenceEvaluator
 
-    from atc_py.compare.evaluator_operators import own_operators
+    from atc_py.onnx_graph.running.evaluator_operators import own_operators
 
     opset = _opset_of(model)
     require_engine_memory(model, None)
@@ -173,7 +170,7 @@ def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Ref
             warnings.simplefilter("ignore")
             return list(evaluator.run(list(writes), dict(feeds)))
 
-    return ReferenceEngine("onnx", call, writes)
+    return Engine(call, writes)
 
 
 def _opset_of(model: onnx.ModelProto) -> int:

@@ -1,6 +1,6 @@
 """The working graph: an ONNX graph by names while it is bound, inferred and folded."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
@@ -47,7 +47,7 @@ class ValueType(NamedTuple):
         return tuple(dim for dim in self.dims if dim is not None)
 
 
-class WorkNode(msgspec.Struct, eq=False):
+class Node(msgspec.Struct, eq=False):
     """A node and the names that it reads and writes.
 
     Attributes:
@@ -121,13 +121,25 @@ def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
         return None
 
 
-class WorkGraph(msgspec.Struct, eq=False):
+class _Links:
+    """Producers and uses of the values of some nodes."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+        self.producers = {name: node for node in nodes for name in node.writes}
+        self.uses: dict[str, list[Node]] = {}
+        for node in nodes:
+            for name in node.reads:
+                self.uses.setdefault(name, []).append(node)
+
+
+class Graph(msgspec.Struct, eq=False):
     """A graph whose nodes refer to values by name.
 
     Attributes:
         path: the model's file.
         opsets: imported version of each domain.
-        nodes: producers first.
+        nodes: producers first; a graph that changes gets another list.
         inputs: types of the inputs, in the file's order; initializers are not among them.
         outputs: names of the graph's outputs.
         consts: values that are known.
@@ -146,7 +158,7 @@ class WorkGraph(msgspec.Struct, eq=False):
 
     path: Path
     opsets: Mapping[str, int]
-    nodes: list[WorkNode]
+    nodes: list[Node]
     inputs: dict[str, ValueType]
     outputs: tuple[str, ...]
     consts: dict[str, ConstData]
@@ -156,17 +168,35 @@ class WorkGraph(msgspec.Struct, eq=False):
     kinds: dict[str, str] = msgspec.field(default_factory=dict)
     held: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     pinned: dict[str, ValueType] = msgspec.field(default_factory=dict)
-    unsound: frozenset[WorkNode] = frozenset()
+    unsound: frozenset[Node] = frozenset()
     runs: int = 0
     always_runs: bool = True
     quant_bias: QuantBias = QuantBias.UNFOLDED
+    _links: _Links | None = None
+
+    def producer(self, name: str) -> Node | None:
+        """The node that makes a value; None for inputs and for constants of the file."""
+        return self._linked().producers.get(name)
+
+    def uses(self, name: str) -> Sequence[Node]:
+        """The nodes that read a value, each as often as it or its graphs do."""
+        return self._linked().uses.get(name, ())
+
+    def is_read_once(self, name: str) -> bool:
+        """True if one node alone needs a value."""
+        return len(self.uses(name)) == 1 and name not in self.outputs
+
+    def _linked(self) -> _Links:
+        if self._links is None or self._links.nodes is not self.nodes:
+            self._links = _Links(self.nodes)
+        return self._links
 
     @property
     def may_run(self) -> bool:
         """True if the whole graph may be inferred once more."""
         return self.runs < _FEWEST_RUNS or self.runs * len(self.nodes) <= VISITS
 
-    def copied(self) -> "WorkGraph":
+    def copied(self) -> "Graph":
         """A graph that may be rewritten: its nodes and data are shared, its lists are its own."""
         return replace(
             self,
@@ -190,7 +220,7 @@ class WorkGraph(msgspec.Struct, eq=False):
     def drop_dead_nodes(self) -> None:
         """Remove the nodes that no output of the graph depends on, and their constants."""
         needed = set(self.outputs)
-        alive: list[WorkNode] = []
+        alive: list[Node] = []
         for node in reversed(self.nodes):
             wanted = needed.intersection(node.writes)
             if wanted and not wanted <= self.consts.keys():
@@ -219,8 +249,8 @@ class FoldedGraph(msgspec.Struct, frozen=True, eq=False):
             contradict each other inside of it.
     """
 
-    graph: WorkGraph
-    branches: dict[WorkNode, tuple["Branch", ...]] = msgspec.field(default_factory=dict)
+    graph: Graph
+    branches: dict[Node, tuple["Branch", ...]] = msgspec.field(default_factory=dict)
     faults: tuple[Diagnostic, ...] = ()
     quantized: tuple[QuantizedNode, ...] = ()
     chosen: tuple[Diagnostic, ...] = ()
@@ -268,7 +298,7 @@ def are_texts(values: tuple[str | bytes, ...]) -> bool:
     return bytes not in map(type, values)
 
 
-def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[WorkNode]:
+def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[Node]:
     """The nodes of `proto`, in the file's order.
 
     Raises:
@@ -278,7 +308,7 @@ def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list
     return [_node(index, node, opsets, file) for index, node in enumerate(proto.node)]
 
 
-def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -> list[WorkNode]:
+def inner_nodes(proto: GraphProto, outer: Node, opsets: Mapping[str, int]) -> list[Node]:
     """The nodes of a subgraph of `outer`; they have the index of `outer`.
 
     Raises:
@@ -288,7 +318,7 @@ def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -
     return [_node(outer.index, node, opsets, file) for node in proto.node]
 
 
-def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) -> WorkNode:
+def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) -> Node:
     name, op_type = proto.name, proto.op_type
     if not are_texts((name, op_type)):
         anywhere = Place(file=file, node=index)
@@ -296,7 +326,7 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) ->
     op_type = intern(op_type)
     place = Place(file, index, name, op_type)
     domain = normal_domain(text_of(proto.domain, place))
-    return WorkNode(
+    return Node(
         index=index,
         proto=proto,
         name=name,
@@ -327,6 +357,19 @@ def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
         if attribute.HasField("g"):
             yield attribute.g
         yield from attribute.graphs
+
+
+def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """Yield nodes, each with the nodes of the graphs in it."""
+    for node in nodes:
+        yield node
+        for graph in subgraphs(node):
+            yield from nodes_within(graph.node)
+
+
+def read_names(node: NodeProto) -> list[str]:
+    """The names that a node reads, with those that the graphs inside of it take from around it."""
+    return [*filter(None, node.input), *captured_names(node, Place())]
 
 
 def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:

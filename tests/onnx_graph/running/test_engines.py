@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from atc_py.compare.reference_engines import start_onnx_reference, start_onnxruntime
+from atc_py.onnx_graph.running.engines import start_onnx_reference, start_onnxruntime
 from tests.end_to_end import one_node_model
 from tests.sampling import rounds
 

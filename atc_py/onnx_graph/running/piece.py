@@ -1,0 +1,219 @@
+"""A few nodes that run by themselves on data that are given, with their constants read as needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+
+from atc_py.diag import Place
+from atc_py.ir import ConstData, DeferredConst
+from atc_py.onnx_graph.graph import Node, nodes_within, read_names
+from atc_py.onnx_graph.reading.tensors import TensorReader
+from atc_py.onnx_graph.rewriting.model_message import whole_node
+from atc_py.onnx_graph.running.engines import Engine, start_onnx_reference, start_onnxruntime
+
+FED_BYTES = 1 << 20
+"""Size from which constants are fed: a model that holds them would be copied several times."""
+
+_REASON = 200
+
+Feeds = dict[str, "NDArray[Any]"]
+
+
+class NotRunError(Exception):
+    """Nodes that an engine does not run, with the reason; what the engine raised is the cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class PieceSettings:
+    """What pieces of one model share.
+
+    Attributes:
+        opsets: imported version of each domain.
+        tensors: reads the tensors of the nodes' attributes; None where the nodes have all data.
+        fed_bytes: size from which constants are fed; None where none is.
+        threads: threads of onnxruntime within a node; 0 for as many as this work may use.
+        ir_version: of the models that engines are given.
+        others: initializers that are no constants, such as strings, by name.
+    """
+
+    opsets: Mapping[str, int]
+    tensors: TensorReader | None = None
+    fed_bytes: int | None = FED_BYTES
+    threads: int = 1
+    ir_version: int = 8
+    others: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
+
+
+ENGINES: Mapping[str, Callable[[onnx.ModelProto, tuple[str, ...], int], Engine]] = {
+    "onnxruntime": start_onnxruntime,
+    "onnx": lambda model, writes, _threads: start_onnx_reference(model, writes),
+}
+"""How the engines start, by name, the one that is preferred first."""
+
+
+@dataclass(eq=False, slots=True)
+class Piece:
+    """Some nodes, producers first.
+
+    Attributes:
+        nodes: their messages.
+        constants: the constants that they read.
+        writes: the results that are looked at.
+        settings: what it shares with other pieces.
+        reads: values that are fed.
+    """
+
+    nodes: Sequence[onnx.NodeProto]
+    constants: Mapping[str, ConstData]
+    writes: tuple[str, ...]
+    settings: PieceSettings
+    reads: tuple[str, ...] = ()
+    _engines: dict[str, Engine | Exception] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Gather what the nodes read from around them."""
+        made = {name for node in self.nodes for name in node.output}
+        read = dict.fromkeys(name for node in self.nodes for name in read_names(node))
+        read.update(dict.fromkeys(self.writes))
+        self.constants = {name: self.constants[name] for name in read if name in self.constants}
+        known = (made, self.constants, self.settings.others)
+        self.reads = tuple(name for name in read if not any(name in names for names in known))
+
+    @property
+    def operators(self) -> frozenset[str]:
+        """Operators of the nodes and of those in graphs that they hold."""
+        return frozenset(node.op_type for node in nodes_within(self.nodes))
+
+    @property
+    def constant_bytes(self) -> int:
+        """The size of the constants together."""
+        return sum(map(constant_bytes, self.constants.values()))
+
+    def run(self, feeds: Mapping[str, NDArray[Any]], engine: str) -> Feeds:
+        """The results that are tensors.
+
+        Raises:
+            NotRunError: the engine does not run the nodes, or not on these data.
+        """
+        fed = {name: feeds[name] for name in self.reads}
+        least = self.settings.fed_bytes
+        large = [
+            (name, const)
+            for name, const in self.constants.items()
+            if least is not None and constant_bytes(const) >= least
+        ]
+        try:
+            fed.update((name, np.asarray(const.numpy())) for name, const in large)
+            return self._started(engine, fed).run(fed)
+        except NotRunError:
+            raise
+        except Exception as error:
+            raise NotRunError(one_line(error)) from error
+        finally:
+            fed.clear()
+            for _, const in large:
+                const.release()
+
+    def with_constants(self, changed: Callable[[NDArray[Any]], NDArray[Any]]) -> Piece:
+        """The same nodes with other float constants.
+
+        Args:
+            changed: returns the data of a constant in their place.
+        """
+        return Piece(
+            self.nodes, changed_floats(self.constants, changed), self.writes, self.settings
+        )
+
+    def close(self) -> None:
+        """Give back what the engines hold; they start again when they are needed."""
+        self._engines.clear()
+
+    def _started(self, engine: str, fed: Mapping[str, NDArray[Any]]) -> Engine:
+        """The engine with the nodes; one that did not start once is not tried again."""
+        result = self._engines.get(engine)
+        if result is None:
+            try:
+                result = ENGINES[engine](self._model(fed), self.writes, self.settings.threads)
+            except Exception as error:  # noqa: BLE001  (engines raise anything)
+                result = error.with_traceback(None)
+            self._engines[engine] = result
+        if isinstance(result, Exception):
+            raise NotRunError(one_line(result)) from result
+        return result
+
+    def _model(self, fed: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
+        settings = self.settings
+        graph = onnx.GraphProto(name="piece", node=self.whole_nodes)
+        for name, array in fed.items():
+            element = helper.np_dtype_to_tensor_dtype(array.dtype)
+            graph.input.append(helper.make_tensor_value_info(name, element, array.shape))
+        for name, const in self.constants.items():
+            if name not in fed:
+                graph.initializer.append(numpy_helper.from_array(np.asarray(const.numpy()), name))
+                const.release()
+        read = {name for node in self.nodes for name in read_names(node)}
+        graph.initializer.extend(
+            settings.others[name] for name in sorted(read & settings.others.keys())
+        )
+        graph.output.extend(onnx.ValueInfoProto(name=name) for name in self.writes)
+        opsets = [helper.make_opsetid(domain, at) for domain, at in settings.opsets.items()]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=settings.ir_version)
+
+    @property
+    def whole_nodes(self) -> Sequence[onnx.NodeProto]:
+        """The nodes with the data of their tensors."""
+        tensors = self.settings.tensors
+        if tensors is None:
+            return self.nodes
+        return [whole_node(node, tensors, Place()) for node in self.nodes]
+
+
+def changed_floats(
+    constants: Mapping[str, ConstData], changed: Callable[[NDArray[Any]], NDArray[Any]]
+) -> dict[str, ConstData]:
+    """Constants of which the floats are computed from those given whenever they are read."""
+    return {
+        name: DeferredConst(const.dtype, const.shape, [const], changed, "changed")
+        if const.dtype.is_float
+        else const
+        for name, const in constants.items()
+    }
+
+
+def piece_of(
+    nodes: Iterable[Node],
+    opsets: Mapping[str, int],
+    constants: Mapping[str, ConstData],
+    writes: Iterable[str],
+    tensors: TensorReader,
+) -> Piece:
+    """Nodes of a working graph as a piece.
+
+    Args:
+        nodes: producers first.
+        opsets: imported version of each domain.
+        constants: constants by name, others than those that the nodes read among them.
+        writes: the results that are looked at.
+        tensors: reads the tensors of the nodes' attributes.
+    """
+    protos = [whole_node(node.proto, tensors, node.place) for node in nodes]
+    for proto in protos:
+        proto.name = ""  # New nodes share the name of the node that they replaced.
+    return Piece(protos, constants, tuple(writes), PieceSettings(opsets))
+
+
+def constant_bytes(const: ConstData) -> int:
+    """The size of a constant."""
+    return int(np.prod(const.shape, dtype=np.float64)) * const.dtype.itemsize
+
+
+def one_line(error: Exception) -> str:
+    """An error of an engine in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:_REASON]
