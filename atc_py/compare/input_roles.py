@@ -138,7 +138,7 @@ class _Roles:
         """Closed dims of computed values by name, as far as ONNX's inference finds them."""
         model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
         model.opset_import.extend(self._model.file.proto.opset_import)
-        model.graph.node.extend(self._model.running_nodes)
+        model.graph.node.extend(node.proto for node in self._model.graph.nodes)
         for port in self._ports:
             element = onnx.helper.np_dtype_to_tensor_dtype(port.dtype.numpy)
             dims = list(port.shape)

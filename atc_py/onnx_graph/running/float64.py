@@ -14,6 +14,7 @@ import onnx
 from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
+from atc_py.onnx_graph.graph import Node
 from atc_py.onnx_graph.running.piece import Piece
 
 _ELEMENTS = 1 << 23
@@ -103,7 +104,7 @@ def _is_suited(piece: Piece, feeds: Mapping[str, NDArray[Any]], found: NDArray[A
     ops = {node.op_type for node in piece.nodes}
     if ops & _UNSUITED or any(op.startswith("Random") for op in ops):
         return False
-    if any(_rounds_on_purpose(node) for node in piece.nodes):
+    if any(_rounds_on_purpose(node.proto) for node in piece.nodes):
         return False
     constants = sum(math.prod(const.shape) for const in _constants_of(piece).values())
     elements = found.size + constants + sum(array.size for array in feeds.values())
@@ -114,12 +115,12 @@ def _is_suited(piece: Piece, feeds: Mapping[str, NDArray[Any]], found: NDArray[A
 
 def _constants_of(piece: Piece) -> dict[str, ConstData]:
     """The constants that the nodes themselves read; graphs in them are not run in float64."""
-    read = {name for node in piece.nodes for name in node.input}
+    read = {name for node in piece.nodes for name in node.inputs}
     return {name: const for name, const in piece.constants.items() if name in read}
 
 
 def _is_light(
-    piece: Piece, node: onnx.NodeProto, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]
+    piece: Piece, node: Node, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]
 ) -> bool:
     """True if a product or a convolution is within its limit, as far as is known."""
 
@@ -129,10 +130,10 @@ def _is_light(
         return piece.constants[name].shape if name in piece.constants else ()
 
     if node.op_type in {"Gemm", "MatMul"}:
-        return found.size * max(shape(node.input[0]), default=1) <= _PRODUCTS
+        return found.size * max(shape(node.inputs[0]), default=1) <= _PRODUCTS
     if node.op_type == "Conv":
-        weights = shape(node.input[1])
-        channels = shape(node.input[0])[1:2]
+        weights = shape(node.inputs[1])
+        channels = shape(node.inputs[0])[1:2]
         places = found.size // max(weights[0] if weights else 1, 1)
         return places * math.prod((*channels, *weights[2:])) <= _PATCHES
     return True
