@@ -33,16 +33,16 @@ def grids_of(
         values: names of the original's values that tensors stand for, by position.
         reference: the original.
     """
-    found: dict[int, QuantizedGrid] = {}
+    grids: dict[int, QuantizedGrid] = {}
     computed = {port.tensor for port in model.inputs}
     for node in model.nodes:
         for tensor in node.outputs:
             grid = _grid_of_maker(model, tensor, values.get(tensor), reference)
-            grid = grid or _handed_on(model, node, found, computed)
+            grid = grid or _handed_on(model, node, grids, computed)
             if grid is not None and grid.codes is not is_float(model, tensor):
-                found[tensor] = grid
+                grids[tensor] = grid
         computed.update(node.outputs)
-    return found
+    return grids
 
 
 def _grid_of_maker(

@@ -344,7 +344,7 @@ class ReferenceRun:
             return read
         for name in made:
             if name in amendment.reads:
-                feeds = {each: self._held[each] for each in amendment.reads[name]}
+                feeds = {source: self._held[source] for source in amendment.reads[name]}
                 self._held[name] = amendment.amended(name, self._held[name], feeds)
                 self._reads.subtract([*feeds])
                 read += feeds
