@@ -33,31 +33,31 @@ def grids_of(
         values: names of the original's values that tensors stand for, by position.
         reference: the original.
     """
-    found: dict[int, QuantizedGrid] = {}
+    grids: dict[int, QuantizedGrid] = {}
     computed = {port.tensor for port in model.inputs}
     for node in model.nodes:
         for tensor in node.outputs:
             grid = _grid_of_maker(model, tensor, values.get(tensor), reference)
-            grid = grid or _handed_on(model, node, found, computed)
+            grid = grid or _handed_on(model, node, grids, computed)
             if grid is not None and grid.codes is not is_float(model, tensor):
-                found[tensor] = grid
+                grids[tensor] = grid
         computed.update(node.outputs)
-    return found
+    return grids
 
 
 def _grid_of_maker(
     model: OmModel, tensor: int, value: str | None, reference: ReferenceModel
 ) -> QuantizedGrid | None:
     """The grid of a value that its maker in the original quantizes or dequantizes."""
-    maker = reference.makers.get(value or "")
+    maker = reference.graph.producer(value or "")
     if maker is None:
         return None
     if maker.op_type == "DequantizeLinear" and is_float(model, tensor):
-        return QuantizedGrid(*_parameters(reference, maker.input[1:3]), codes=False)
+        return QuantizedGrid(*_parameters(reference, maker.inputs[1:3]), codes=False)
     at = result_scale_at(maker.domain, maker.op_type)
     if at is None or DType(model.tensors[tensor].dtype) is not DType.INT8:
         return None
-    return QuantizedGrid(*_parameters(reference, maker.input[at : at + 2]), codes=True)
+    return QuantizedGrid(*_parameters(reference, maker.inputs[at : at + 2]), codes=True)
 
 
 def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float | None, int]:

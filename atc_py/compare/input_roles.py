@@ -58,8 +58,8 @@ def input_roles(model: ReferenceModel, ports: Sequence[Port] = ()) -> dict[str, 
         ports: its inputs with their dims, from which those of computed tables follow.
     """
     roles = _Roles(model, ports)
-    found = {name: roles.role_of(name) for name in model.inputs}
-    return {name: role for name, role in found.items() if role != Role()}
+    known = {name: roles.role_of(name) for name in model.inputs}
+    return {name: role for name, role in known.items() if role != Role()}
 
 
 class _Roles:
@@ -138,22 +138,26 @@ class _Roles:
         """Closed dims of computed values by name, as far as ONNX's inference finds them."""
         model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
         model.opset_import.extend(self._model.file.proto.opset_import)
-        model.graph.node.extend(self._model.running_nodes)
+        model.graph.node.extend(node.proto for node in self._model.graph.nodes)
         for port in self._ports:
             element = onnx.helper.np_dtype_to_tensor_dtype(port.dtype.numpy)
             dims = list(port.shape)
             model.graph.input.append(onnx.helper.make_tensor_value_info(port.name, element, dims))
-        for each in self._model.constants.values():
-            if np.prod(each.dims, dtype=np.float64) <= _SMALL and not each.external_data:
-                model.graph.initializer.append(each)
+        for tensor in self._model.constants.values():
+            if np.prod(tensor.dims, dtype=np.float64) <= _SMALL and not tensor.external_data:
+                model.graph.initializer.append(tensor)
             else:
-                info = onnx.helper.make_tensor_value_info(each.name, each.data_type, each.dims)
+                info = onnx.helper.make_tensor_value_info(
+                    tensor.name, tensor.data_type, tensor.dims
+                )
                 model.graph.input.append(info)
         try:
-            found = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+            inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
         except Exception:  # noqa: BLE001  (inference raises anything; tables are then not known)
             return {}
-        known = {each.name: each.type.tensor_type for each in (*found.value_info, *found.input)}
+        known = {
+            value.name: value.type.tensor_type for value in (*inferred.value_info, *inferred.input)
+        }
         return {
             name: tuple(dim.dim_value for dim in type_.shape.dim)
             for name, type_ in known.items()
@@ -162,13 +166,13 @@ class _Roles:
 
 
 def _along_axis(node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
-    axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
+    axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
     return shape[axis] if -len(shape) <= axis < len(shape) else None
 
 
 def _of_all_axes(node: onnx.NodeProto, shape: tuple[int, ...]) -> int | None:
     """The smallest of the dims that tuples of indices select among."""
-    batch = next((each.i for each in node.attribute if each.name == "batch_dims"), 0)
+    batch = next((attribute.i for attribute in node.attribute if attribute.name == "batch_dims"), 0)
     return min(shape[batch:], default=None)
 
 

@@ -96,7 +96,7 @@ def find_suspects(
         reference: the original.
         looked_at: values that were judged before.
     """
-    found: dict[str, Suspect] = {}
+    suspects: dict[str, Suspect] = {}
     if not reference.can_be_amended:
         return []
     for at in sorted(_roots(done)):
@@ -106,15 +106,15 @@ def find_suspects(
             and layer.is_float
             and not layer.figures.lost_share
         )
-        if not introduces or layer.value in looked_at or layer.value in found:
+        if not introduces or layer.value in looked_at or layer.value in suspects:
             continue
         origins = {origin.index for origin in model.nodes[layer.index].origins}
         nodes = (reference.nodes[at] for at in origins if 0 <= at < len(reference.nodes))
         among = {name for node in nodes for name in node.output}
         exact = reference.makers_of(layer.value, among)
         if exact is not None:
-            found[layer.value] = Suspect(layer, exact)
-    return [*found.values()][:_MOST]
+            suspects[layer.value] = Suspect(layer, exact)
+    return [*suspects.values()][:_MOST]
 
 
 def own_errors_of(
@@ -128,13 +128,13 @@ def own_errors_of(
     """
     measured = {suspect.value: _Measured(suspect) for suspect in suspects}
     for run in runs:
-        wanted = [each for each in measured.values() if each.judged]
-        run.expect(Counter(name for each in wanted for name in each.names))
-        for each in wanted:
-            each.add(run)
-            for name in each.names:
+        wanted = [measurement for measurement in measured.values() if measurement.judged]
+        run.expect(Counter(name for measurement in wanted for name in measurement.names))
+        for measurement in wanted:
+            measurement.add(run)
+            for name in measurement.names:
                 run.release(name)
-    errors = [(each.suspect, each.own_error()) for each in measured.values()]
+    errors = [(measurement.suspect, measurement.own_error()) for measurement in measured.values()]
     return [(suspect, error) for suspect, error in errors if error is not None]
 
 
@@ -191,22 +191,22 @@ def with_own_errors(done: LayerComparison, errors: Sequence[OwnError]) -> LayerC
     """Note `errors`, the original's own, in the comparison and at their layers."""
     if not errors:
         return done
-    found = {error.value: error for error in errors}
-    layers = tuple(replace(layer, own=found.get(layer.value)) for layer in done.layers)
+    own = {error.value: error for error in errors}
+    layers = tuple(replace(layer, own=own.get(layer.value)) for layer in done.layers)
     return replace(done, layers=layers, own_errors=tuple(errors))
 
 
 def _roots(done: LayerComparison) -> set[int]:
     """Find the layers that introduced errors of failing layers and outputs, and their roots."""
-    found: set[int] = set()
+    roots: set[int] = set()
     waiting = [*_shown_roots(done)]
     while waiting:
         at = waiting.pop()
-        if at not in found:
-            found.add(at)
+        if at not in roots:
+            roots.add(at)
             before = done.layers[at].before
             waiting += [] if before is None else [before]
-    return found
+    return roots
 
 
 def _shown_roots(done: LayerComparison) -> set[int]:

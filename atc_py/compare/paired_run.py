@@ -245,7 +245,7 @@ class Pair:
             found = _without_new_axes(found, wanted)
         reason = _unlike(dtype, found, wanted)
         value = self._matching.values[tensor]
-        if wanted is None and value not in self._reference.makers:
+        if wanted is None and self._reference.graph.producer(value) is None:
             reason = "the reference has no value of that name"
         if value in self._reference.scaled:
             reason = "its channels were scaled when the model was quantized"

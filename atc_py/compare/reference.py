@@ -18,7 +18,7 @@ import onnx
 from numpy.typing import NDArray
 
 from atc_py.diag import REFERENCE_FAILED, AtcError, Place
-from atc_py.onnx_graph.graph import read_names
+from atc_py.onnx_graph.graph import Graph, Node
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, balanced_values
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
@@ -75,7 +75,7 @@ class ReferenceModel:
         inputs: names of the inputs.
         outputs: names of the outputs.
         constants: initializers by name, large ones without their data.
-        makers: the nodes that run, by their results.
+        graph: the graph that runs.
         pieces: the nodes that run, producers first.
         amendment: values that its runs take from elsewhere; None where they take none.
         scaled: values that the compiled model has with other numbers, channel by channel; they are
@@ -107,11 +107,9 @@ class ReferenceModel:
         self.bound: Mapping[str, float] = {}
         self.amendment = amendment
         self._limits = weight_bytes, fed_bytes
-        graph = file.proto.graph
-        self.nodes: Sequence[onnx.NodeProto] = tuple(graph.node)
-        self.running_nodes = tuple(node.proto for node in file.nodes)
-        self.makers = {name: node for node in self.running_nodes for name in node.output if name}
-        self.constants = {tensor.name: tensor for tensor in graph.initializer}
+        self.graph: Graph = file.graph({})
+        self.nodes: Sequence[onnx.NodeProto] = tuple(file.proto.graph.node)
+        self.constants = {tensor.name: tensor for tensor in file.proto.graph.initializer}
         self.inputs = tuple(declared.name for declared in file.inputs)
         self.outputs = file.outputs
         weights = file.contents.weights
@@ -126,6 +124,7 @@ class ReferenceModel:
                 name: whole_tensor(self.constants[name], file.tensors, Place(str(file.path)))
                 for name in file.contents.foreign
             },
+            named=True,
         )
         self._engines: dict[int, str] = {}
         self.pieces = self._pieces_of(weight_bytes, piece_nodes)
@@ -162,7 +161,11 @@ class ReferenceModel:
     @property
     def can_be_amended(self) -> bool:
         """True if a value can be changed between its maker and its readers."""
-        return not any(node.op_type in _NEVER_CUT for node in self.running_nodes)
+        return not any(node.op_type in _NEVER_CUT for node in self.graph.nodes)
+
+    def is_there(self, name: str) -> bool:
+        """True for an input, and for a value that a node makes."""
+        return name in self.inputs or self.graph.producer(name) is not None
 
     def makers_of(self, value: str, among: Collection[str]) -> Piece | None:
         """The nodes that make `value`, to be run alone; None where no node makes it.
@@ -171,23 +174,22 @@ class ReferenceModel:
             value: its name.
             among: values on the way to it whose makers belong to them.
         """
-        chosen: set[int] = set()
-        waiting = [value] if value in self.makers else []
+        chosen: set[Node] = set()
+        waiting = [value]
         while waiting:
-            node = self.makers[waiting.pop()]
-            if id(node) not in chosen:
-                chosen.add(id(node))
-                inside = (name for name in read_names(node) if name in among)
-                waiting += [name for name in inside if name in self.makers]
-        nodes = [node for node in self.running_nodes if id(node) in chosen]
+            node = self.graph.producer(waiting.pop())
+            if node is not None and node not in chosen:
+                chosen.add(node)
+                waiting += [name for name in node.reads if name in among]
+        nodes = [node for node in self.graph.nodes if node in chosen]
         return Piece(nodes, self._weights, (value,), self._settings) if nodes else None
 
     def constant(self, name: str) -> NDArray[Any] | None:
         """The constant of an initializer or a Constant node; None for other names."""
         if name in self._weights:
             return np.asarray(self._weights[name].numpy())
-        maker = self.makers.get(name)
-        for attribute in maker.attribute if maker and maker.op_type == "Constant" else ():
+        maker = self.graph.producer(name)
+        for attribute in maker.proto.attribute if maker and maker.op_type == "Constant" else ():
             if attribute.name == "value" and dtype_of_element(attribute.t.data_type):
                 const = self.file.tensors.const(attribute.t, Place(str(self.path)))
                 return np.asarray(const.numpy())
@@ -264,24 +266,24 @@ class ReferenceModel:
         A piece ends with the node of an amended value, so that its readers come in a later one.
         """
         if not self.can_be_amended:
-            return (self._piece(self.running_nodes),)
+            return (self._piece(self.graph.nodes),)
         amended = self.amendment.reads.keys() if self.amendment else ()
-        pieces: list[list[onnx.NodeProto]] = []
+        pieces: list[list[Node]] = []
         held, ended = 0, True
-        for node in self.running_nodes:
+        for node in self.graph.nodes:
             size = sum(
-                constant_bytes(self._weights[name]) for name in node.input if name in self._weights
+                constant_bytes(self._weights[name]) for name in node.inputs if name in self._weights
             )
             if ended or len(pieces[-1]) == most_nodes or held + size > weight_bytes:
                 pieces.append([])
                 held = 0
             pieces[-1].append(node)
             held += size
-            ended = any(name in amended for name in node.output)
+            ended = any(name in amended for name in node.outputs)
         return tuple(map(self._piece, pieces))
 
-    def _piece(self, nodes: Sequence[onnx.NodeProto]) -> Piece:
-        writes = dict.fromkeys(name for node in nodes for name in node.output if name)
+    def _piece(self, nodes: Sequence[Node]) -> Piece:
+        writes = dict.fromkeys(name for node in nodes for name in node.writes)
         return Piece(nodes, self._weights, tuple(writes), self._settings)
 
 
@@ -311,7 +313,7 @@ class ReferenceRun:
 
     def value(self, name: str) -> NDArray[Any] | None:
         """The value called `name`; None where the model makes no tensor of that name."""
-        there = name in self._held or name in self._model.makers
+        there = name in self._held or self._model.graph.producer(name) is not None
         while there and name not in self._held and self._next < len(self._model.pieces):
             self._run_next_piece()
         return self._held.get(name)
@@ -342,7 +344,7 @@ class ReferenceRun:
             return read
         for name in made:
             if name in amendment.reads:
-                feeds = {each: self._held[each] for each in amendment.reads[name]}
+                feeds = {source: self._held[source] for source in amendment.reads[name]}
                 self._held[name] = amendment.amended(name, self._held[name], feeds)
                 self._reads.subtract([*feeds])
                 read += feeds

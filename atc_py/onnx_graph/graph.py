@@ -367,11 +367,6 @@ def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
             yield from nodes_within(graph.node)
 
 
-def read_names(node: NodeProto) -> list[str]:
-    """The names that a node reads, with those that the graphs inside of it take from around it."""
-    return [*filter(None, node.input), *captured_names(node, Place())]
-
-
 def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:
     """The names that the graphs inside of a node take from around it, each once.
 

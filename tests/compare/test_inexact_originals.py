@@ -15,12 +15,13 @@ import atc_py
 from atc_py.compare.own_errors import ExactValues
 from atc_py.compare.reference import ReferenceRun, open_reference
 from atc_py.onnx_graph.running.float64 import run_in_float64
-from atc_py.onnx_graph.running.piece import Piece, PieceSettings
+from atc_py.onnx_graph.running.piece import Piece
 from atc_py.report.layers.formats import FORMATS, render_layers
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.compare.judged_networks import detector, image
+from tests.onnx_graph.running.pieces import piece
 
 KEEP = "must_keep_origin_dtype"
 EXACT_DB = 110.0
@@ -163,7 +164,7 @@ def test_part_of_an_error_that_is_moved_is_passed_on(tmp_path: Path) -> None:
 
 def exact(op: str, reads: str = "x", **attributes: Any) -> Piece:
     """Make a node that makes `y`."""
-    return Piece([node(op, reads, "y", **attributes)], {}, ("y",), PieceSettings({"": 13}))
+    return piece([node(op, reads, "y", **attributes)])
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ from atc_py.fix.tidy.known_equalities import Reshaped
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.running.piece import Piece, PieceSettings
+from atc_py.onnx_graph.running.piece import Piece
 from atc_py.tensor.dtypes import DType
+from tests.onnx_graph.running.pieces import piece
 
-SETTINGS = PieceSettings({"": 13})
 Apply = Callable[[RuleContext], Sequence[str]]
 
 pytestmark = pytest.mark.usefixtures("base_list")
@@ -203,9 +203,9 @@ def test_each_step_of_a_chain_is_judged_by_its_own_class(monkeypatch: pytest.Mon
 
 def test_results_outside_of_the_domain_are_no_false_alarm() -> None:
     """Where the node itself has no finite result, a form that has one is not accused."""
-    before = Piece([node("Log", ["x"], ["y"])], {}, ("y",), SETTINGS)
+    before = piece([node("Log", ["x"], ["y"])])
     clipped = [node("Abs", ["x"], ["a"]), node("Log", ["a"], ["y"])]
-    after = Piece(clipped, {}, ("y",), SETTINGS)
+    after = piece(clipped)
     test = RegionTest(("tried",), 1e-5, before, after, RegionProof())
     values = np.array([-1.0, 0.0, 2.0], np.float32)
     assert test.run(DataSet("values", {"x": values}), {})
@@ -220,7 +220,7 @@ def test_limit_of_a_class_is_the_largest_error() -> None:
     for factor, wrong in ((1 + 0.9e-5, False), (1 + 1.2e-5, True)):
         nodes = [node("Mul", ["x", "f"], ["y"])]
         before, after = (
-            Piece(nodes, {"f": DenseConst(np.array(by, np.float32))}, ("y",), SETTINGS)
+            piece(nodes, constants={"f": DenseConst(np.array(by, np.float32))})
             for by in (1.0, factor)
         )
         test = RegionTest(("tried",), 1e-5, before, after, RegionProof())
@@ -238,7 +238,7 @@ def test_differences_that_rounded_inputs_make_are_no_false_alarm() -> None:
             node("Sub", ["x", "n"], ["y"]),
         ]
         constants = {"shift": DenseConst(np.array(shift, np.float32))}
-        return Piece(nodes, constants, (mean,), SETTINGS)
+        return piece(nodes, (mean,), constants)
 
     values = np.full((1, 8), 1e4, np.float32)
     for shift, wrong in ((1e-3, False), (1.0, True)):
@@ -256,7 +256,7 @@ def test_differences_that_rounded_constants_make_are_no_false_alarm() -> None:
             nodes.append(node("Mul", [f"v{at}", f"c{at}"], [f"v{at + 1}"]))
             constants[f"c{at}"] = DenseConst(np.array(factor, np.float32))
         nodes.append(node("Softmax", [f"v{len(factors)}"], ["y"]))
-        return Piece(nodes, constants, ("y",), SETTINGS)
+        return piece(nodes, constants=constants)
 
     codes = np.arange(1_000_000, 1_000_004, dtype=np.int32)[None]
     for factor, wrong in ((0.1 * (1 + 2**-23), False), (0.6, True)):
@@ -281,8 +281,9 @@ def test_a_branch_is_not_tried_on_values_without_an_order() -> None:
 
 def test_run_with_other_dims_than_the_model_has_is_refused() -> None:
     file = read_model(Path(save([node("Relu", ["x"], ["y"])], dims=[5])))
-    run = ReferenceRun(ReferenceModel(file), {"x": np.ones(5, np.float32)})
-    twins = TwinValues({"x"}, {"z": [Twin("x", Reshaped((2, 3), (6,)))]})
+    original = ReferenceModel(file)
+    run = ReferenceRun(original, {"x": np.ones(5, np.float32)})
+    twins = TwinValues(original, {"z": [Twin("x", Reshaped((2, 3), (6,)))]})
     with pytest.raises(AtcError) as caught:
         twins.value("z", run)
     (found,) = caught.value.diagnostics

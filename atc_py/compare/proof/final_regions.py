@@ -1,6 +1,6 @@
 """What was finally written for each node: the part of the fixed model between what the node reads and makes."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from atc_py.diag import REFERENCE_FAILED
 from atc_py.fix.fixed import Applied
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.onnx_graph.graph import Node
-from atc_py.onnx_graph.running.piece import piece_of
+from atc_py.onnx_graph.running.piece import Piece, PieceSettings
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
@@ -21,14 +21,12 @@ from atc_py.text import Text
 class TwinValues:
     """Values of the original that those of a fixed model stand for."""
 
-    def __init__(self, known: Collection[str], twins: Mapping[str, Sequence[Twin]]) -> None:
-        """Take the names of the original's values, and the twins that tidying made."""
+    def __init__(self, original: ReferenceModel, twins: Mapping[str, Sequence[Twin]]) -> None:
+        """Take the original, and the twins that tidying made."""
         self._found: dict[str, Twin] = {}
         for name, several in twins.items():
-            twin = next(
-                (application for application in several if application.value in known), None
-            )
-            if twin is not None and name not in known:
+            twin = next((twin for twin in several if original.is_there(twin.value)), None)
+            if twin is not None and not original.is_there(name):
                 self._found[name] = twin
 
     def __contains__(self, name: str) -> bool:
@@ -146,16 +144,15 @@ class FinalRegions:
     ) -> None:
         self._original = original
         self._fixed = fixed
-        self._makers = {name: node for node in fixed.file.nodes for name in node.writes}
-        self._order = {node: at for at, node in enumerate(fixed.file.nodes)}
+        self._order = {node: at for at, node in enumerate(fixed.graph.nodes)}
         kept = {name for group in groups for name in group[0].step.writes}
         self._rules: dict[str, dict[str, float]] = {}
         for applied in (applied for group in groups for applied in group):
             for name in (name for node in applied.step.written for name in node.writes):
                 self._rules.setdefault(name, {})[applied.rule.name] = applied.rule.limit
         self._new = self._rules.keys() - kept
-        self._twins = TwinValues({*original.makers, *original.inputs}, twins)
-        there = (name for name in self._twins if name in self._makers)
+        self._twins = TwinValues(original, twins)
+        there = filter(fixed.graph.producer, self._twins)
         self._shown_as = {self._twins.source(name): name for name in there}
         self.regions = [
             self._region(group, proof) for group, proof in zip(groups, proofs, strict=True)
@@ -172,7 +169,7 @@ class FinalRegions:
 
     def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
         step = group[0].step
-        shown = [name for name in step.writes if name in self._makers]
+        shown = [name for name in step.writes if self._fixed.graph.producer(name)]
         # Values of the fixed model stand for results that it does not show.
         gone = {*step.writes}.difference(shown)
         writes = [*shown, *(self._shown_as[name] for name in gone if name in self._shown_as)]
@@ -180,8 +177,10 @@ class FinalRegions:
             return None
         nodes = self._nodes_between(set(step.reads), writes)
         file = self._fixed.file
-        after = piece_of(nodes, file.opsets, file.contents.weights, writes, file.tensors)
-        before = piece_of(step.nodes, step.opsets, step.consts, shown, self._original.file.tensors)
+        settings = PieceSettings(file.opsets, file.tensors)
+        after = Piece(nodes, file.contents.weights, tuple(writes), settings)
+        settings = PieceSettings(step.opsets, self._original.file.tensors)
+        before = Piece(step.nodes, step.consts, tuple(shown), settings)
         limits = {applied.rule.name: applied.rule.limit for applied in group}
         for name in (name for node in nodes for name in node.writes):
             # What the node reads may have gone, so that rewrites before it belong to its region.
@@ -194,7 +193,7 @@ class FinalRegions:
         results: set[Node] = set()
         waiting = [*writes]
         while waiting:
-            node = self._makers.get(waiting.pop())
+            node = self._fixed.graph.producer(waiting.pop())
             if node is None or node in results:
                 continue
             results.add(node)
@@ -205,6 +204,4 @@ class FinalRegions:
         """True for a value that the node reads, or that the original's own run shows."""
         if name in reads or name in self._twins:
             return True
-        return name not in self._new and (
-            name in self._original.makers or name in self._original.inputs
-        )
+        return name not in self._new and self._original.is_there(name)

@@ -33,7 +33,7 @@ from atc_py.compare.proof.result_gap import defined_elements, largest_gap, magni
 from atc_py.fix.fixed import Applied, RuleApplication
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.running.float64 import run_in_float64
-from atc_py.onnx_graph.running.piece import ENGINES, FED_BYTES, NotRunError, Piece, piece_of
+from atc_py.onnx_graph.running.piece import ENGINES, FED_BYTES, NotRunError, Piece, PieceSettings
 from atc_py.tensor.sameness import same_elements
 from atc_py.text import SEMICOLON, Text, error_text
 
@@ -310,9 +310,10 @@ def prove_step(
     """
     step, rule = applied.step, applied.rule
     made = {name for node in step.written for name in node.writes}
-    writes = [name for name in step.writes if name in made]
-    before = piece_of(step.nodes, step.opsets, step.consts, writes, tensors)
-    after = piece_of(step.written, step.opsets, step.consts, writes, tensors)
+    writes = tuple(name for name in step.writes if name in made)
+    settings = PieceSettings(step.opsets, tensors)
+    before = Piece(step.nodes, step.consts, writes, settings)
+    after = Piece(step.written, step.consts, writes, settings)
     test = RegionTest((rule.name,), rule.limit, before, after, RegionProof())
     run_drawn(test, step, seeds, visible)
     return test.proof

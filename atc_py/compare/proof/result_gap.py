@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
 
 from atc_py.compare.proof.region_data import is_float
+from atc_py.onnx_graph.graph import Node
 from atc_py.tensor.sameness import same_elements
 
 _AT_ONCE = 2**18
@@ -98,7 +98,7 @@ _TERMS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 
 
 def defined_elements(
-    nodes: Sequence[onnx.NodeProto], feeds: Mapping[str, NDArray[Any]], result: NDArray[Any]
+    nodes: Sequence[Node], feeds: Mapping[str, NDArray[Any]], result: NDArray[Any]
 ) -> NDArray[np.bool_] | None:
     """True for the elements of a result that ONNX defines; None for all.
 
@@ -111,7 +111,7 @@ def defined_elements(
     (node,) = nodes
     if node.op_type.startswith("Random"):
         return np.zeros(result.shape, np.bool_)
-    x = feeds.get(node.input[0]) if node.input else None
+    x = feeds.get(node.inputs[0]) if node.inputs else None
     if x is None or result.dtype.kind not in "iu":
         return None
     if node.op_type in _TERMS and x.dtype == result.dtype:

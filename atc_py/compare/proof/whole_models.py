@@ -239,7 +239,7 @@ def _not_drawn(original: ReferenceModel, groups: Sequence[tuple[Applied, ...]]) 
     """Yield values of the original's own run that steps read and that cannot be drawn."""
     for step in (applied.step for group in groups for applied in group):
         for name in step.reads:
-            if name in step.consts or not (name in original.makers or name in original.inputs):
+            if name in step.consts or not original.is_there(name):
                 continue
             one = inputs_of(step, name)
             if one is None or not one.drawn:
@@ -269,8 +269,9 @@ def _diverging_output(
 
 def _coarsest_step(original: ReferenceModel) -> float:
     elements = {constant.data_type for constant in original.constants.values()}
-    for node in original.makers.values():
-        elements.update(attribute.i for attribute in node.attribute if node.op_type == "Cast")
+    for node in original.graph.nodes:
+        if node.op_type == "Cast":
+            elements.update(attribute.i for attribute in node.proto.attribute)
     result = map(dtype_of_element, elements)
     return max((step_of(dtype.numpy) for dtype in result if dtype is not None), default=0.0)
 

@@ -36,8 +36,8 @@ def require_engine_memory(model: onnx.ModelProto, kept: Collection[str] | None) 
         AtcError: MEMORY_LIMIT.
     """
     sizes = _sizes(model)
-    constants = {each.name for each in model.graph.initializer}
-    held = sizes if kept is None else {*kept, *(each.name for each in model.graph.input)}
+    constants = {tensor.name for tensor in model.graph.initializer}
+    held = sizes if kept is None else {*kept, *(value.name for value in model.graph.input)}
     scratch = max(
         (_total(sizes, {*node.input, *node.output} - constants) for node in model.graph.node),
         default=0,
@@ -73,7 +73,7 @@ def _sizes(model: onnx.ModelProto) -> dict[str, int]:
         inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True).graph
     except Exception:  # noqa: BLE001  (onnx raises anything; an engine then says what is wrong)
         inferred = graph
-    return {each.name: _nbytes(each) for each in (*inferred.input, *inferred.output)}
+    return {value.name: _nbytes(value) for value in (*inferred.input, *inferred.output)}
 
 
 def _nbytes(value: onnx.ValueInfoProto) -> int:
@@ -100,9 +100,9 @@ class Engine:
         """The results that are tensors, by name."""
         results = zip(self.writes, self.call(feeds), strict=True)
         return {
-            name: np.asarray(found)
-            for name, found in results
-            if isinstance(found, np.ndarray | np.generic)
+            name: np.asarray(result)
+            for name, result in results
+            if isinstance(result, np.ndarray | np.generic)
         }
 
 
@@ -154,7 +154,7 @@ def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Eng
     opset = _opset_of(model)
     require_engine_memory(model, None)
     own = own_operators(opset)
-    replaced = {each.__name__ for each in own}
+    replaced = {operator.__name__ for operator in own}
     nodes = [*nodes_within(model.graph.node)]
     for node in nodes:
         fault = "" if node.op_type in replaced else fault_of(node, opset)
@@ -175,7 +175,7 @@ def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Eng
 
 def _opset_of(model: onnx.ModelProto) -> int:
     """The version of ONNX's own operators; 0 where a model imports none."""
-    return next((each.version for each in model.opset_import if not each.domain), 0)
+    return next((imported.version for imported in model.opset_import if not imported.domain), 0)
 
 
 def _refuse_crash(node: onnx.NodeProto, opset: int) -> None:
@@ -185,8 +185,8 @@ def _refuse_crash(node: onnx.NodeProto, opset: int) -> None:
         ValueError: random numbers have impossible parameters, or an input is absent that is not
             optional, as one of several.
     """
-    found = {each.name: each.f for each in node.attribute}
-    low, high, scale = found.get("low", 0.0), found.get("high", 1.0), found.get("scale", 1.0)
+    numbers = {attribute.name: attribute.f for attribute in node.attribute}
+    low, high, scale = numbers.get("low", 0.0), numbers.get("high", 1.0), numbers.get("scale", 1.0)
     if node.op_type in _UNIFORM and not low <= high:
         raise ValueError(
             Text(

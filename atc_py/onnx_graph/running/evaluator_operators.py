@@ -31,13 +31,16 @@ class BatchNormalization(OpRun):
         Raises:
             ValueError: the node trains, or has statistics for each element.
         """
-        apart = any(each.name == "spatial" and not each.i for each in self.onnx_node.attribute)
+        apart = any(
+            attribute.name == "spatial" and not attribute.i
+            for attribute in self.onnx_node.attribute
+        )
         if len(self.output) > 1 or apart:
             raise ValueError("BatchNormalization trains, or has statistics for each element")
         channels = (-1, *(1,) * (x.ndim - 2))
-        scale, bias, mean, variance = (each.reshape(channels) for each in parameters)
-        found = scale * (x - mean) / np.sqrt(variance + epsilon) + bias
-        return (found.astype(x.dtype),)
+        scale, bias, mean, variance = (parameter.reshape(channels) for parameter in parameters)
+        result = scale * (x - mean) / np.sqrt(variance + epsilon) + bias
+        return (result.astype(x.dtype),)
 
 
 class LayerNormalization(OpRun):
@@ -64,10 +67,10 @@ class LayerNormalization(OpRun):
         axes = tuple(range(axis % x.ndim, x.ndim))
         mean = wide.mean(axis=axes, keepdims=True)
         inverse = 1 / np.sqrt(np.square(wide - mean).mean(axis=axes, keepdims=True) + epsilon)
-        found = ((wide - mean) * inverse).astype(x.dtype) * scale
+        result = ((wide - mean) * inverse).astype(x.dtype) * scale
         if bias is not None:
-            found = found + bias
-        return found.astype(x.dtype), mean.astype(np.float32), inverse.astype(np.float32)
+            result = result + bias
+        return result.astype(x.dtype), mean.astype(np.float32), inverse.astype(np.float32)
 
 
 class MeanVarianceNormalization(OpRun):
@@ -80,9 +83,9 @@ class MeanVarianceNormalization(OpRun):
             ValueError: X does not have one of the axes.
         """
         wide = x.astype(np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else np.float32)
-        each = tuple({normalize_axis(axis, x.ndim) for axis in axes})  # some may be named twice
-        away = wide - wide.mean(axis=each, keepdims=True)
-        deviation = np.sqrt(np.square(away).mean(axis=each, keepdims=True))
+        along = tuple({normalize_axis(axis, x.ndim) for axis in axes})  # some may be named twice
+        away = wide - wide.mean(axis=along, keepdims=True)
+        deviation = np.sqrt(np.square(away).mean(axis=along, keepdims=True))
         # The least number is 0 in float16, as it is for onnxruntime: zeros alone give NaN there.
         divisor = deviation.astype(x.dtype) + np.asarray(_LEAST, x.dtype)
         return ((away / divisor).astype(x.dtype),)
@@ -108,8 +111,8 @@ class GridSample(op_grid_sample.GridSample):
         self._stays = mode == "cubic" and padding_mode == "border"
         places = grid.astype(np.promote_types(grid.dtype, np.float32))
         run: Any = super()._run
-        found: tuple[NDArray[Any]] = run(X, places, mode, padding_mode, align_corners)
-        return found
+        result: tuple[NDArray[Any]] = run(X, places, mode, padding_mode, align_corners)
+        return result
 
     def _gs_denormalize_coordinates(
         self, n: NDArray[Any], dims: Sequence[int], align_corners: bool
@@ -130,7 +133,9 @@ class _Flattening(OpRun):
 
     def _run(self, x: NDArray[Any], **_attributes: object) -> tuple[NDArray[Any]]:
         # The evaluator fills in the newest default, which is -1.
-        stated = next((each.i for each in self.onnx_node.attribute if each.name == "axis"), 1)
+        stated = next(
+            (attribute.i for attribute in self.onnx_node.attribute if attribute.name == "axis"), 1
+        )
         axis = normalize_axis(stated, x.ndim) if stated < 0 else stated
         rows = x.reshape(math.prod(x.shape[:axis]), -1) if x.size else x.reshape(0, 1)
         return (self._of_rows(rows).astype(x.dtype).reshape(x.shape),)
@@ -155,16 +160,16 @@ class LogSoftmax(_Flattening):
     def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Logarithms; no power is lost on the way to them."""
         away: NDArray[Any] = rows - rows.max(axis=1, keepdims=True)
-        found: NDArray[Any] = away - np.log(np.exp(away).sum(axis=1, keepdims=True))
-        return found
+        result: NDArray[Any] = away - np.log(np.exp(away).sum(axis=1, keepdims=True))
+        return result
 
 
 class Hardmax(_Flattening):
     """One at the first of the largest values of flattened axes, and 0 elsewhere."""
 
     def _of_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
-        found: NDArray[Any] = np.eye(rows.shape[1], dtype=rows.dtype)[rows.argmax(axis=1)]
-        return found
+        result: NDArray[Any] = np.eye(rows.shape[1], dtype=rows.dtype)[rows.argmax(axis=1)]
+        return result
 
 
 _OLDER: tuple[type[OpRun], ...] = (BatchNormalization, Hardmax, LogSoftmax, Softmax)
@@ -173,5 +178,5 @@ _OLDER: tuple[type[OpRun], ...] = (BatchNormalization, Hardmax, LogSoftmax, Soft
 
 def own_operators(opset: int) -> list[type[OpRun]]:
     """The operators that replace those of the evaluator at an opset."""
-    older = [each for each in _OLDER if opset < SINCE[each.__name__]]
+    older = [operator for operator in _OLDER if opset < SINCE[operator.__name__]]
     return [*older, GridSample, LayerNormalization, MeanVarianceNormalization]

@@ -14,6 +14,7 @@ import onnx
 from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
+from atc_py.onnx_graph.graph import Node
 from atc_py.onnx_graph.running.piece import Piece
 
 _ELEMENTS = 1 << 23
@@ -47,31 +48,31 @@ def run_in_float64(
     piece: Piece,
     value: str,
     feeds: Mapping[str, NDArray[Any]],
-    found: NDArray[Any],
+    own: NDArray[Any],
     *,
     alike: bool = False,
 ) -> NDArray[np.float64] | None:
     """Compute a value in float64; None where that is impossible or takes too long.
 
-    None, too, where it differs from `found` by more than rounding explains: then the two engines
+    None, too, where it differs from `own` by more than rounding explains: then the two engines
     read the operator in different ways, and which is right is not a matter of precision.
 
     Args:
         piece: the nodes that make it.
         value: its name.
         feeds: what the nodes read.
-        found: the value as the model's own run has it.
+        own: the value as the model's own run has it.
         alike: whether both engines are known to read the operator in one way.
     """
-    if found.dtype == np.float64 or not _is_suited(piece, feeds, found):
+    if own.dtype == np.float64 or not _is_suited(piece, feeds, own):
         return None
     try:
-        exact = _evaluate(piece, value, {name: _as_float64(each) for name, each in feeds.items()})
+        exact = _evaluate(piece, value, {name: _as_float64(array) for name, array in feeds.items()})
     except Exception:  # noqa: BLE001  (the evaluator raises anything)
         return None
-    if exact.dtype != np.float64 or exact.shape != found.shape:
+    if exact.dtype != np.float64 or exact.shape != own.shape:
         return None
-    return exact if alike or _is_rounding(feeds.values(), found, exact) else None
+    return exact if alike or _is_rounding(feeds.values(), own, exact) else None
 
 
 def _evaluate(piece: Piece, value: str, feeds: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
@@ -98,28 +99,28 @@ def _evaluate(piece: Piece, value: str, feeds: Mapping[str, NDArray[Any]]) -> ND
         return np.asarray(next(iter(evaluator.run([value], dict(feeds)))))
 
 
-def _is_suited(piece: Piece, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]) -> bool:
+def _is_suited(piece: Piece, feeds: Mapping[str, NDArray[Any]], own: NDArray[Any]) -> bool:
     """True if the nodes mean the same in float64 and do not take too long."""
     ops = {node.op_type for node in piece.nodes}
     if ops & _UNSUITED or any(op.startswith("Random") for op in ops):
         return False
-    if any(_rounds_on_purpose(node) for node in piece.nodes):
+    if any(_rounds_on_purpose(node.proto) for node in piece.nodes):
         return False
     constants = sum(math.prod(const.shape) for const in _constants_of(piece).values())
-    elements = found.size + constants + sum(array.size for array in feeds.values())
+    elements = own.size + constants + sum(array.size for array in feeds.values())
     if elements > (_LOOPED_ELEMENTS if ops & _LOOPED else _ELEMENTS):
         return False
-    return all(_is_light(piece, node, feeds, found) for node in piece.nodes)
+    return all(_is_light(piece, node, feeds, own) for node in piece.nodes)
 
 
 def _constants_of(piece: Piece) -> dict[str, ConstData]:
     """The constants that the nodes themselves read; graphs in them are not run in float64."""
-    read = {name for node in piece.nodes for name in node.input}
+    read = {name for node in piece.nodes for name in node.inputs}
     return {name: const for name, const in piece.constants.items() if name in read}
 
 
 def _is_light(
-    piece: Piece, node: onnx.NodeProto, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]
+    piece: Piece, node: Node, feeds: Mapping[str, NDArray[Any]], own: NDArray[Any]
 ) -> bool:
     """True if a product or a convolution is within its limit, as far as is known."""
 
@@ -129,11 +130,11 @@ def _is_light(
         return piece.constants[name].shape if name in piece.constants else ()
 
     if node.op_type in {"Gemm", "MatMul"}:
-        return found.size * max(shape(node.input[0]), default=1) <= _PRODUCTS
+        return own.size * max(shape(node.inputs[0]), default=1) <= _PRODUCTS
     if node.op_type == "Conv":
-        weights = shape(node.input[1])
-        channels = shape(node.input[0])[1:2]
-        places = found.size // max(weights[0] if weights else 1, 1)
+        weights = shape(node.inputs[1])
+        channels = shape(node.inputs[0])[1:2]
+        places = own.size // max(weights[0] if weights else 1, 1)
         return places * math.prod((*channels, *weights[2:])) <= _PATCHES
     return True
 
@@ -146,15 +147,15 @@ def _as_float64(array: NDArray[Any]) -> NDArray[Any]:
 
 def _in_double(node: onnx.NodeProto) -> onnx.NodeProto:
     """Copy the node with the tensors among its attributes as float64, and Cast to that dtype."""
-    found = onnx.NodeProto()
-    found.CopyFrom(node)
-    for attribute in found.attribute:
+    double = onnx.NodeProto()
+    double.CopyFrom(node)
+    for attribute in double.attribute:
         if attribute.type == onnx.AttributeProto.TENSOR and attribute.t.data_type in _FLOATS:
             array = _as_float64(onnx.numpy_helper.to_array(attribute.t))
             attribute.t.CopyFrom(onnx.numpy_helper.from_array(array))
         if node.op_type == "Cast" and attribute.name == "to" and attribute.i in _FLOATS:
             attribute.i = _DOUBLE
-    return found
+    return double
 
 
 def _rounds_on_purpose(node: onnx.NodeProto) -> bool:
@@ -166,12 +167,12 @@ def _rounds_on_purpose(node: onnx.NodeProto) -> bool:
 
 
 def _is_rounding(
-    feeds: Iterable[NDArray[Any]], found: NDArray[Any], exact: NDArray[np.float64]
+    feeds: Iterable[NDArray[Any]], own: NDArray[Any], exact: NDArray[np.float64]
 ) -> bool:
     """True if two results of `feeds` differ by no more than rounding explains."""
     largest = max([1.0, _largest(exact), *map(_largest, feeds)])
     with np.errstate(all="ignore"):
-        errors = np.abs(found.astype(np.float64) - exact)
+        errors = np.abs(own.astype(np.float64) - exact)
     errors = errors[np.isfinite(errors)]
     return not errors.size or float(errors.max()) <= _ROUNDING * largest
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from atc_py.diag import Place
 from atc_py.ir import ConstData, DeferredConst
-from atc_py.onnx_graph.graph import Node, nodes_within, read_names
+from atc_py.onnx_graph.graph import Node, nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.rewriting.model_message import whole_node
 from atc_py.onnx_graph.running.engines import Engine, start_onnx_reference, start_onnxruntime
@@ -36,19 +35,21 @@ class PieceSettings:
 
     Attributes:
         opsets: imported version of each domain.
-        tensors: reads the tensors of the nodes' attributes; None where the nodes have all data.
+        tensors: reads the tensors of the nodes' attributes.
         fed_bytes: size from which constants are fed; None where none is.
         threads: threads of onnxruntime within a node; 0 for as many as this work may use.
         ir_version: of the models that engines are given.
         others: initializers that are no constants, such as strings, by name.
+        named: whether nodes keep their names; new nodes share that of the node that they replaced.
     """
 
     opsets: Mapping[str, int]
-    tensors: TensorReader | None = None
+    tensors: TensorReader
     fed_bytes: int | None = FED_BYTES
     threads: int = 1
     ir_version: int = 8
     others: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
+    named: bool = False
 
 
 ENGINES: Mapping[str, Callable[[onnx.ModelProto, tuple[str, ...], int], Engine]] = {
@@ -63,14 +64,14 @@ class Piece:
     """Some nodes, producers first.
 
     Attributes:
-        nodes: their messages.
+        nodes: the nodes.
         constants: the constants that they read.
         writes: the results that are looked at.
         settings: what it shares with other pieces.
         reads: values that are fed.
     """
 
-    nodes: Sequence[onnx.NodeProto]
+    nodes: Sequence[Node]
     constants: Mapping[str, ConstData]
     writes: tuple[str, ...]
     settings: PieceSettings
@@ -79,8 +80,8 @@ class Piece:
 
     def __post_init__(self) -> None:
         """Gather what the nodes read from around them."""
-        made = {name for node in self.nodes for name in node.output}
-        read = dict.fromkeys(name for node in self.nodes for name in read_names(node))
+        made = {name for node in self.nodes for name in node.writes}
+        read = dict.fromkeys(name for node in self.nodes for name in node.reads)
         read.update(dict.fromkeys(self.writes))
         self.constants = {name: self.constants[name] for name in read if name in self.constants}
         known = (made, self.constants, self.settings.others)
@@ -89,7 +90,7 @@ class Piece:
     @property
     def operators(self) -> frozenset[str]:
         """Operators of the nodes and of those in graphs that they hold."""
-        return frozenset(node.op_type for node in nodes_within(self.nodes))
+        return frozenset(node.op_type for node in nodes_within(node.proto for node in self.nodes))
 
     @property
     def constant_bytes(self) -> int:
@@ -158,7 +159,7 @@ class Piece:
             if name not in fed:
                 graph.initializer.append(numpy_helper.from_array(np.asarray(const.numpy()), name))
                 const.release()
-        read = {name for node in self.nodes for name in read_names(node)}
+        read = {name for node in self.nodes for name in node.reads}
         graph.initializer.extend(
             settings.others[name] for name in sorted(read & settings.others.keys())
         )
@@ -169,10 +170,10 @@ class Piece:
     @property
     def whole_nodes(self) -> Sequence[onnx.NodeProto]:
         """The nodes with the data of their tensors."""
-        tensors = self.settings.tensors
-        if tensors is None:
-            return self.nodes
-        return [whole_node(node, tensors, Place()) for node in self.nodes]
+        whole = [whole_node(node.proto, self.settings.tensors, node.place) for node in self.nodes]
+        for proto in whole if not self.settings.named else ():
+            proto.name = ""
+        return whole
 
 
 def changed_floats(
@@ -185,28 +186,6 @@ def changed_floats(
         else const
         for name, const in constants.items()
     }
-
-
-def piece_of(
-    nodes: Iterable[Node],
-    opsets: Mapping[str, int],
-    constants: Mapping[str, ConstData],
-    writes: Iterable[str],
-    tensors: TensorReader,
-) -> Piece:
-    """Nodes of a working graph as a piece.
-
-    Args:
-        nodes: producers first.
-        opsets: imported version of each domain.
-        constants: constants by name, others than those that the nodes read among them.
-        writes: the results that are looked at.
-        tensors: reads the tensors of the nodes' attributes.
-    """
-    protos = [whole_node(node.proto, tensors, node.place) for node in nodes]
-    for proto in protos:
-        proto.name = ""  # New nodes share the name of the node that they replaced.
-    return Piece(protos, constants, tuple(writes), PieceSettings(opsets))
 
 
 def constant_bytes(const: ConstData) -> int:

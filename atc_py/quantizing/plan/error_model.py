@@ -69,7 +69,7 @@ class ErrorModel:
         """
         self._exact = reference.node_by_node()
         self._targets = targets
-        self._outputs = [name for name in reference.outputs if name in self._exact.makers]
+        self._outputs = [name for name in reference.outputs if self._exact.graph.producer(name)]
         self._pieces = {
             name: at for at, piece in enumerate(self._exact.pieces) for name in piece.writes
         }
