@@ -8,7 +8,7 @@ after it.
 from collections.abc import Callable
 from functools import partial, wraps
 from itertools import product
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -46,22 +46,27 @@ PREDICATES: Register[str, Predicate] = Register("predicate of", "atc_py.check.ru
 """By the name of the kind of rule."""
 
 
-def predicate(kind: type[Rule], code: Code, *, demand: str, help_: Text) -> Callable[[_T], _T]:
-    """Register a function as the predicate of the rules of one kind.
+def predicate(
+    code: Code, *, demand: str, help_: Text, kind: type[Rule] | None = None
+) -> Callable[[_T], _T]:
+    """Register a function as the predicate of the rules that its first parameter takes.
 
     Args:
-        kind: the rules.
         code: the diagnostic of those that fail.
         demand: of the rule, a sentence without a full stop, a template of its arguments.
         help_: what to do where a rule fails.
+        kind: the rules, where the function takes others as well that have other words.
 
     Raises:
         ValueError: the kind has a predicate already.
     """
 
     def register(function: _T) -> _T:
-        row = Predicate(kind, partial(asked, function), code, Text(demand), help_)
-        PREDICATES.add(kind.__name__, row, place_of(getattr(function, "__wrapped__", function)))
+        taken = next(iter(function.__annotations__.values())) if kind is None else kind
+        place = place_of(getattr(function, "__wrapped__", function))
+        for rules in get_args(taken) or (taken,):
+            row = Predicate(rules, partial(asked, function), code, Text(demand), help_)
+            PREDICATES.add(rules.__name__, row, place)
         return function
 
     return register

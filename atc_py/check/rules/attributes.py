@@ -47,7 +47,6 @@ _FACTORS = 4
 
 
 @predicate(
-    AttrPresent,
     ATTR_MISSING,
     demand="{attribute} of {op} must be set",
     help_=Text(
@@ -61,7 +60,6 @@ def _attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrAtDefault,
     ATTR_NOT_SUPPORTED,
     demand="{attribute} of {op} is not supported yet and must be left out or at its default",
     help_=Text("leave {attribute} out, or express what it does with other operators"),
@@ -75,7 +73,6 @@ def _attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrGiven,
     ATTR_MISSING,
     demand="{attribute} of {op} must be set and not empty",
     help_=Text("write {attribute} out where the model is built, all of them if all are meant"),
@@ -90,7 +87,6 @@ def _attr_given(rule: AttrGiven, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrExcludes,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must not be {value}",
     help_=Text("set {attribute} to something else than {value} where the model is built"),
@@ -100,7 +96,6 @@ def _attr_excludes(rule: AttrExcludes, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrOneOf,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must be {one_of}",
     help_=Text(
@@ -114,16 +109,16 @@ def _attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrInRange,
     ATTR_OUT_OF_RANGE,
+    kind=AttrInRange,
     demand="{attribute} of {op} must be {range}",
     help_=Text(
         "bring {attribute} into the range where the model is built, or run this node on the host"
     ),
 )
 @predicate(
-    AttrEachInRange,
     ATTR_OUT_OF_RANGE,
+    kind=AttrEachInRange,
     demand="{attribute} of {op} must have every element {range}",
     help_=Text(
         "bring {attribute} into the range where the model is built: a large step or window "
@@ -136,7 +131,6 @@ def _attr_in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answ
 
 
 @predicate(
-    AttrOdd,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must be odd",
     help_=Text(
@@ -148,7 +142,6 @@ def _attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrMultiple,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must be a multiple of {factor}",
     help_=Text("choose a multiple of {factor} for {attribute} and train the model with it"),
@@ -162,7 +155,6 @@ def _attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrPositive,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must be positive and finite",
     help_=Text(
@@ -179,7 +171,6 @@ def _attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrDistinct,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must not have an element twice",
     help_=Text("name each element of {attribute} once where the model is built"),
@@ -195,7 +186,6 @@ def _attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrLength,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must have {length} elements",
     help_=Text("write {attribute} with {length} elements where the model is built"),
@@ -208,7 +198,6 @@ def _attr_length(rule: AttrLength, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrLengthsEqual,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must have as many elements as {along}",
     help_=Text("write {attribute} and {along} with as many elements where the model is built"),
@@ -224,7 +213,6 @@ def _attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrElementsAre,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must have {value} at positions {positions}",
     help_=Text("write {value} there where the model is built, or run this node on the host"),
@@ -237,7 +225,6 @@ def _attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
 
 
 @predicate(
-    ProductAtMost,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must multiply to at most {limit}",
     help_=Text(
@@ -258,7 +245,6 @@ def _product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
 
 
 @predicate(
-    EquationOneOf,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must be {one_of}, in these letters or others",
     help_=Text("express the sum with Transpose, Reshape and MatMul where the model is built"),
@@ -276,7 +262,6 @@ def _equation_one_of(rule: EquationOneOf, node: BoundNode) -> Answer:
 
 
 @predicate(
-    EquationWrittenOut,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must have no blanks and an arrow before the result",
     help_=Text("write {attribute} without blanks and with the result after an arrow"),

@@ -56,7 +56,6 @@ class _Axes(NamedTuple):
 
 
 @predicate(
-    AttrPermutation,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must name every axis of {tensor} once",
     help_=Text("write {attribute} as a permutation of 0 to r - 1, r being the rank of {tensor}"),
@@ -79,7 +78,6 @@ def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer
 
 
 @predicate(
-    AxisInRank,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     help_=Text("name an axis that {tensor} has, or reshape {tensor} to the intended rank"),
@@ -89,7 +87,6 @@ def _axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AxesInRank,
     VALUE_OUT_OF_RANGE,
     demand="{axes} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     help_=Text("export {axes} as constant axes that {tensor} has"),
@@ -112,7 +109,6 @@ _RESHAPE = Text("name only axes of length 1, or use Reshape to make the shape")
 
 
 @predicate(
-    AxisExtentIsOne,
     DIM_OUT_OF_RANGE,
     demand="{tensor} of {op} must have length 1 on the axes in {attribute}",
     help_=_RESHAPE,
@@ -122,7 +118,6 @@ def _axis_length_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AxesExtentIsOne,
     DIM_OUT_OF_RANGE,
     demand="{tensor} of {op} must have length 1 on the axes that the values of {axes} name",
     help_=_RESHAPE,
@@ -151,7 +146,6 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
 
 
 @predicate(
-    AxisIs,
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must be axis {axis} of {tensor}, or only dims of 1 away from it",
     help_=Text("transpose {tensor} so that the axis is there, or run this node on the host"),
@@ -186,7 +180,6 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
 
 
 @predicate(
-    LastStepIsOne,
     VALUE_OUT_OF_RANGE,
     demand="{steps} of {op} must be 1 for the last axis of {tensor} where {axes} names that axis",
     help_=Text(

@@ -43,7 +43,6 @@ from atc_py.text import Text
 
 
 @predicate(
-    CountIsRank,
     SHAPES_DISAGREE,
     demand="{tensor} of {op} must have one element for each dimension of {other}",
     help_=Text("give {tensor} one element for each axis of {other}, or reshape {other}"),
@@ -54,7 +53,6 @@ def _count_is_rank(rule: CountIsRank, tensor: SourceTensor, other: SourceTensor)
 
 
 @predicate(
-    CountPerAxis,
     SHAPES_DISAGREE,
     demand="{tensor} of {op}, unless empty, must have {count} x rank of {other} elements",
     help_=Text(
@@ -78,7 +76,6 @@ def _count_fits(
 
 
 @predicate(
-    CountIsOneOrExtent,
     SHAPES_DISAGREE,
     demand="{tensor} of {op} must have one element, or as many as {other} has on axis {axis}, if any",
     help_=Text(
@@ -106,7 +103,6 @@ def _is_length(
 
 
 @predicate(
-    CountIsLength,
     SHAPES_DISAGREE,
     demand="{tensor} of {op} must have as many elements as {other} has on axis {axis}",
     help_=Text("export {tensor} with one element for each index of axis {axis} of {other}"),
@@ -120,7 +116,6 @@ def _count_is_length(rule: CountIsLength, tensor: SourceTensor, other: SourceTen
 
 
 @predicate(
-    CountIsProduct,
     SHAPES_DISAGREE,
     demand="{tensor} of {op} must have as many elements as {dim} of {other} times {attribute}",
     help_=Text("give {tensor} one element for each channel of the result"),
@@ -156,7 +151,6 @@ _PARTS = Text(
 
 
 @predicate(
-    AttrSumIsExtent,
     SHAPES_DISAGREE,
     demand="{attribute} of {op} must add up to the length of {tensor} along {along}",
     help_=_PARTS,
@@ -167,7 +161,6 @@ def _attr_sum_is_length(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
 
 
 @predicate(
-    ValuesSumIsExtent,
     SHAPES_DISAGREE,
     demand="{tensor} of {op} must add up to the length of {other} along {along}",
     help_=_PARTS,
@@ -184,7 +177,6 @@ def _values_sum(rule: ValuesSumIsExtent, node: BoundNode, tensor: SourceTensor) 
 
 
 @predicate(
-    KnownSumIsDim,
     SHAPES_DISAGREE,
     demand="{tensor} of {op}, where constant, must add up to {dim} of {other}",
     help_=Text("make the values of {tensor} add up to the length of {other}"),

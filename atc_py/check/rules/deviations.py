@@ -51,7 +51,6 @@ _MATRIX = 2
 
 
 @predicate(
-    AttrAbsent,
     DEVIATES_ON_CANN,
     demand="{attribute} of {op} must be left out",
     help_=_OTHERWISE,
@@ -61,7 +60,6 @@ def _attr_absent(rule: AttrAbsent, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrRepeats,
     DEVIATES_ON_CANN,
     demand="{attribute} of {op} must be left out or repeat {values}",
     help_=_OTHERWISE,
@@ -76,7 +74,6 @@ def _attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
 
 
 @predicate(
-    OperandNotGiven,
     DEVIATES_ON_CANN,
     demand="{tensor} of {op} must be left out",
     help_=_OTHERWISE,
@@ -86,7 +83,6 @@ def _operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AnyAttrGiven,
     DEVIATES_ON_CANN,
     demand="{op} must set one of {attributes}",
     help_=Text("write one of {attributes}, if with its default"),
@@ -99,7 +95,6 @@ def _any_attr_given(rule: AnyAttrGiven, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AnyOperandGiven,
     DEVIATES_ON_CANN,
     demand="{op} must have {tensor}, {other} or both",
     help_=Text("give one of the two", context="operands"),
@@ -110,7 +105,6 @@ def _any_operand_given(rule: AnyOperandGiven, node: BoundNode) -> Answer:
 
 
 @predicate(
-    AttrTruncatesToNonzero,
     DEVIATES_ON_CANN,
     demand="{attribute} of {op} must be left out, or be 1 or more in magnitude",
     help_=Text("write an integer other than 0"),
@@ -123,7 +117,6 @@ def _attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) ->
 
 
 @predicate(
-    NoneBeforeSets,
     DEVIATES_ON_CANN,
     demand="no {op} before the node may set {attribute} unless one up to the node sets {along}",
     help_=Text("set {along} on the node"),
@@ -138,7 +131,6 @@ def _none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
 
 
 @predicate(
-    SetsAsBefore,
     DEVIATES_ON_CANN,
     demand="{op} with {along} must set {attribute} if one before it in the model does",
     help_=Text("set {attribute} on the node"),
@@ -169,7 +161,6 @@ def _order_is_open(node: BoundNode) -> bool:
 
 
 @predicate(
-    OneAxisFrom,
     DEVIATES_ON_CANN,
     demand="every dim of {tensor} of {op} but that of the axis that CANN takes ({default} if "
     "{attribute} is left out) must be 1, starting at {attribute}",
@@ -202,7 +193,6 @@ def _one_axis(rule: OneAxisFrom, node: BoundNode, tensor: SourceTensor) -> Answe
 
 
 @predicate(
-    PartsEven,
     DEVIATES_ON_CANN,
     demand="the dim of {tensor} of {op} along {along} must be a multiple of the number of outputs",
     help_=Text("give the dims of the parts"),
@@ -225,7 +215,6 @@ def _even(rule: PartsEven, node: BoundNode, tensor: SourceTensor) -> Answer:
 
 
 @predicate(
-    RowsWithinColumns,
     DEVIATES_ON_CANN,
     demand="{tensor} of {op} must not have more rows than columns",
     help_=Text("make the transposed matrix and transpose it"),
@@ -241,7 +230,6 @@ def _rows_within_columns(rule: RowsWithinColumns, tensor: SourceTensor) -> Answe
 
 
 @predicate(
-    ValuesWithin,
     DEVIATES_ON_CANN,
     demand="{tensor} of {op} must have values in {range}",
     help_=Text("limit the values with Clip"),
@@ -253,7 +241,6 @@ def _values_within(rule: ValuesWithin, node: BoundNode) -> Answer:
 
 
 @predicate(
-    IndicesWithinDepth,
     DEVIATES_ON_CANN,
     demand="{tensor} of {op} must be in [-{other}, {other} - 1]",
     help_=Text("mark nothing for other indices with Where and Mul"),
@@ -287,7 +274,6 @@ def _within(name: str, tensor: SourceTensor, least: float, most: float) -> Answe
 
 
 @predicate(
-    NormsNotZero,
     DEVIATES_ON_CANN,
     demand="{tensor} of {op} must not be zero all along {attribute}",
     help_=Text("limit the norm from below and divide by it"),

@@ -71,8 +71,7 @@ _MUST_HAVE = "{tensor} of {op} must have dtype {dtypes}"
 _CAST = Text("cast {tensor} to {dtypes} before the node, or export the model with that dtype")
 
 
-@predicate(DtypeListed, DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
-@predicate(DtypeAmong, DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
+@predicate(DTYPE_NOT_LISTED, demand=_MUST_HAVE, help_=_CAST)
 def _dtype_listed(rule: DtypeListed | DtypeAmong, node: BoundNode) -> Answer:
     mode = node.conditions.mode
     return all_of(_has_one_of(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
@@ -92,7 +91,6 @@ def _has_one_of(
 
 
 @predicate(
-    DtypeExcluded,
     DTYPE_NOT_LISTED,
     demand="{tensor} of {op} must not have dtype {dtypes}",
     help_=Text(
@@ -108,7 +106,6 @@ def _dtype_excluded(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
 
 
 @predicate(
-    DtypeSame,
     DTYPE_NOT_LISTED,
     demand="{tensor} of {op} must have the dtype of {other}",
     help_=Text("cast one of the two to the dtype of the other before the node"),
@@ -143,7 +140,6 @@ def becomes(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> DTy
 
 
 @predicate(
-    DtypeQuantized,
     DTYPE_NOT_LISTED,
     demand="{tensor} of {op} must be {dtype} in an integer layer, whose other input is int8",
     help_=Text(
@@ -168,7 +164,6 @@ def is_integer_layer(node: BoundNode) -> bool:
 
 
 @predicate(
-    ScalesPerChannel,
     SHAPES_DISAGREE,
     demand="{tensor} of {op} must have one element, or along one axis as many as {other} has channels",
     help_=Text(
@@ -199,7 +194,6 @@ def _scales_per_channel(
 
 
 @predicate(
-    ScalesPositive,
     VALUE_OUT_OF_RANGE,
     demand="{tensor} of {op}, where constant, must hold positive factors",
     help_=Text(

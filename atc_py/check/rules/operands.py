@@ -71,7 +71,6 @@ _NOT_CONSTANT = fails(Text("not constant"))
 
 
 @predicate(
-    OperandPresent,
     OPERAND_MISSING,
     demand="{op} must have {tensor}",
     help_=Text("connect {tensor} where the model is built; a constant will do"),
@@ -84,7 +83,6 @@ def _operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
 
 
 @predicate(
-    OperandAbsent,
     OPERAND_NOT_SUPPORTED,
     demand="{tensor} of {op} is not supported yet and must not be used",
     help_=Text("leave {tensor} out, or express what it does with other operators"),
@@ -95,7 +93,6 @@ def _operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
 
 
 @predicate(
-    OperandGiven,
     OPERAND_MISSING,
     demand="{op} must be given {tensor}",
     help_=Text("connect {tensor} where the model is built; a constant will do"),
@@ -108,7 +105,6 @@ def _operand_given(rule: OperandGiven, node: BoundNode) -> Answer:
 
 
 @predicate(
-    RankIs,
     RANK_NOT_LISTED,
     demand="{tensor} of {op} must have rank {rank}",
     help_=_RESHAPE,
@@ -118,7 +114,6 @@ def _rank_is(rule: RankIs, node: BoundNode) -> Answer:
 
 
 @predicate(
-    RankIsNot,
     RANK_NOT_LISTED,
     demand="{tensor} of {op} must not have rank {rank}",
     help_=_RESHAPE,
@@ -128,7 +123,6 @@ def _rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
 
 
 @predicate(
-    RankInRange,
     RANK_NOT_LISTED,
     demand="{tensor} of {op} must have a rank {range}",
     help_=_RESHAPE,
@@ -139,7 +133,6 @@ def _rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
 
 
 @predicate(
-    RanksEqual,
     RANK_NOT_LISTED,
     demand="{tensor} of {op} must have the rank of {other}",
     help_=Text("reshape {tensor} to as many axes as {other} has before the node"),
@@ -153,7 +146,6 @@ def _ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
 
 
 @predicate(
-    LastDimWithinRank,
     DIM_OUT_OF_RANGE,
     demand="The last dim of {tensor} of {op} must be at most the rank of {other}",
     help_=Text("give {tensor} tuples of at most as many indices as {other} has axes"),
@@ -170,7 +162,6 @@ def _last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
 
 
 @predicate(
-    RankOfUpdates,
     RANK_NOT_LISTED,
     demand="{tensor} of {op} must have rank q + r - k - 1 ({indices}: rank q, last k; {other}: r)",
     help_=Text(
@@ -221,7 +212,6 @@ def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> A
 
 
 @predicate(
-    ValuesKnown,
     VALUE_NOT_CONSTANT,
     demand="{tensor} of {op} must be known when the model is compiled",
     help_=Text(
@@ -237,7 +227,6 @@ def _values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
 
 
 @predicate(
-    ValuesAtLeast,
     VALUE_OUT_OF_RANGE,
     demand="{tensor} of {op} must be constant with values of at least {least}",
     help_=Text("export {tensor} as a constant whose values are {least} or more"),
@@ -247,7 +236,6 @@ def _values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
 
 
 @predicate(
-    KnownValuesAtLeast,
     VALUE_OUT_OF_RANGE,
     demand="{tensor} of {op}, where constant, must have values of at least {least}",
     help_=Text(
@@ -260,7 +248,6 @@ def _known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
 
 
 @predicate(
-    ValuesEqual,
     VALUE_OUT_OF_RANGE,
     demand="{tensor} of {op} must be constant with every value {value}",
     help_=Text(
@@ -272,7 +259,6 @@ def _values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
 
 
 @predicate(
-    ValuesExclude,
     VALUE_OUT_OF_RANGE,
     demand="{tensor} of {op} must be constant without the value {value}",
     help_=Text("export {tensor} as a constant without {value}"),
@@ -282,7 +268,6 @@ def _values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
 
 
 @predicate(
-    KnownValuesExclude,
     VALUE_OUT_OF_RANGE,
     demand="{tensor} of {op}, where constant, must not have the value {value}",
     help_=Text("export {tensor} with values other than {value}"),
@@ -292,7 +277,6 @@ def _known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
 
 
 @predicate(
-    KnownValuesAre,
     VALUE_OUT_OF_RANGE,
     demand="{tensor} of {op}, where constant, must be {values}",
     help_=Text("export {tensor} as {values}"),

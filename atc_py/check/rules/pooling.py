@@ -129,7 +129,6 @@ def _no_axis(pool: _Pool, node: BoundNode, name: str, meets: Callable[[_Axis], b
 
 
 @predicate(
-    WindowsBeginInside,
     DEVIATES_ON_CANN,
     demand="every window of {attribute} that ceil_mode of {op} adds must begin in {tensor} or before it",
     help_=_EXPLICIT,
@@ -139,7 +138,6 @@ def _windows_begin_inside(rule: WindowsBeginInside, node: BoundNode) -> Answer:
 
 
 @predicate(
-    SmallWindowsBeginInside,
     DEVIATES_ON_CANN,
     demand="every window of {attribute}, of at most 255 elements, that ceil_mode of {op} adds must "
     "begin in {tensor} or before it",
@@ -158,7 +156,6 @@ def _begin_inside(pool: _Pool, node: BoundNode, name: str) -> Answer:
 
 
 @predicate(
-    SamePaddingNone,
     DEVIATES_ON_CANN,
     demand="windows {attribute} of {op} must cover {tensor} whole without padding",
     help_=_EXPLICIT,
@@ -171,7 +168,6 @@ def _same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:
 
 
 @predicate(
-    LargeWindowUnpadded,
     DEVIATES_ON_CANN,
     demand="{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must have no pads",
     help_=_EXPLICIT,
@@ -184,7 +180,6 @@ def _large_window_unpadded(rule: LargeWindowUnpadded, node: BoundNode) -> Answer
 
 
 @predicate(
-    LargeWindowValid,
     DEVIATES_ON_CANN,
     demand="{op} whose {attribute} has more than 255 elements, or whose strides exceed 63, must need "
     "neither padding of auto_pad nor a window of ceil_mode on {tensor}",

@@ -54,7 +54,6 @@ class _Change(NamedTuple):
 
 
 @predicate(
-    OuterDimsKept,
     DEVIATES_ON_CANN,
     demand="{op} must keep the first two dims of {tensor}",
     help_=_HELP,
@@ -80,7 +79,6 @@ def _kept(axis: int, change: _Change) -> Answer:
 
 
 @predicate(
-    ResizedByKernel,
     DEVIATES_ON_CANN,
     demand="{op} must read {tensor} where the kernel does, which centers pixels with {halves} and "
     "takes the {ties} one of two at ties",

@@ -40,7 +40,6 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 
 
 @predicate(
-    DimInRange,
     DIM_OUT_OF_RANGE,
     demand="{tensor} of {op} must have dimension {dim} {range}",
     help_=Text(
@@ -53,7 +52,6 @@ def _dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
 
 
 @predicate(
-    DimProductInRange,
     DIM_OUT_OF_RANGE,
     demand="{tensor} and {other} of {op} must have dimensions {dim} whose product is {range}",
     help_=Text(
@@ -77,7 +75,6 @@ def _product_fits(
 
 
 @predicate(
-    PrimeDimBelow,
     DIM_OUT_OF_RANGE,
     demand="{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number",
     help_=Text("choose another dim, one more for instance, or split {tensor} along {dim}"),
@@ -111,7 +108,6 @@ def is_prime(number: int) -> bool:
 
 
 @predicate(
-    DimDivisible,
     DIM_OUT_OF_RANGE,
     demand="{tensor} of {op} must have a dimension {dim} that {attribute} divides",
     help_=Text(
@@ -153,7 +149,6 @@ def _dim(
 
 
 @predicate(
-    ElementCountInRange,
     DIM_OUT_OF_RANGE,
     demand="The number of elements of {tensor} of {op} must be {range}",
     help_=Text("change the number of elements of {tensor} where the model is built"),
@@ -179,7 +174,6 @@ def _element_count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> 
 
 
 @predicate(
-    DimsEqual,
     SHAPES_DISAGREE,
     demand="{tensor} and {other} of {op} must agree in dimension {dims}",
     help_=Text("change {tensor} or {other} so that both agree in {dims}"),
@@ -216,7 +210,6 @@ def _lengths_agree(
 
 
 @predicate(
-    ShapesEqual,
     SHAPES_DISAGREE,
     demand="{tensor} and {other} of {op} must have one shape",
     help_=Text(

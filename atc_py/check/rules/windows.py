@@ -42,7 +42,6 @@ _UNSET = _Steps((1,), (1,), (0,))
 
 
 @predicate(
-    OutputShapeWithinFull,
     SHAPES_DISAGREE,
     demand="{attribute} of {op} must not exceed what all windows {other} on {tensor} cover together",
     help_=Text(
@@ -103,7 +102,6 @@ def _full_cover(
 
 
 @predicate(
-    OutputShapePadsEvenly,
     DEVIATES_ON_CANN,
     demand="{attribute} of {op} must take even pads off what all windows {other} on {tensor} cover",
     help_=Text("leave {attribute} out and set pads"),
@@ -113,7 +111,6 @@ def _output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> A
 
 
 @predicate(
-    OutputShapeFromPads,
     DEVIATES_ON_CANN,
     demand="{attribute} of {op} must be what all windows {other} on {tensor} cover less the pads",
     help_=Text("leave {attribute} out and set pads"),
@@ -176,7 +173,6 @@ def _padded_as_written(node: BoundNode, axis: int, most: int, asked: int, steps:
 
 
 @predicate(
-    SamePaddingEven,
     SHAPES_DISAGREE,
     demand="{attribute} of {op} must take an even padding on each axis to cover {tensor} whole",
     help_=Text("set auto_pad to NOTSET and write the padding as pads"),

@@ -1,50 +1,23 @@
 """Activations: functions of each element that networks put between their layers."""
 
-from atc_py.target.kernels import Kernels, on
+from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import (
     DECIDED_LATER,
     DIVISION,
     EXP,
-    FLOAT_KERNELS,
     FLOATS,
     IMPL_MODE,
     LOG,
     columns,
+    of_floats,
     operands,
 )
 from atc_py.target.vector import LOW, MASK, Form, Operands, VectorFunction
 
-
-def _activation(  # noqa: PLR0913  (what rows of activations differ in)
-    name: str,
-    summary: str,
-    attributes: tuple[Attribute, ...] = (),
-    *,
-    kernels: Kernels = FLOAT_KERNELS,
-    vector: VectorFunction,
-    passes: float,
-    aicpu: str = "",
-    saturates: bool = False,
-) -> TargetOp:
-    return TargetOp(
-        name,
-        *operands("x > y"),
-        summary,
-        attributes=attributes,
-        columns=columns(FLOATS),
-        kernels=kernels,
-        aicpu=columns(aicpu),
-        family="unary",
-        vector=vector,
-        passes=passes,
-        saturates=saturates,
-    )
-
-
 ROWS = (
-    _activation(
+    of_floats(
         "Celu",
         "max(0, alpha3 * x) + min(0, alpha1 * (exp(x / alpha2) - 1)).",
         (
@@ -57,7 +30,7 @@ ROWS = (
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
         saturates=True,
     ),
-    _activation(
+    of_floats(
         "Elu",
         "scale * x for x >= 0, alpha * scale * (exp(input_scale * x) - 1) below.",
         (
@@ -71,7 +44,7 @@ ROWS = (
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
         saturates=True,
     ),
-    _activation(
+    of_floats(
         "GeluV2",
         "x times the share of a normal distribution below x, by its error function or by tanh.",
         (Attribute("approximate", "string", "none"),),
@@ -95,14 +68,14 @@ ROWS = (
         vector=VectorFunction(Form.ACTIVATION),
         saturates=True,
     ),
-    _activation(
+    of_floats(
         "HardSwish",
         "x times x + 3 held between 0 and 6, divided by 6.",
         kernels=on("310 310P 310B 910: f16 f32; A2 A3: f16 f32 bf16; 610 CS: -"),
         passes=5.0,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
     ),
-    _activation(
+    of_floats(
         "LeakyRelu",
         "x for x >= 0, negative_slope * x below.",
         (Attribute("negative_slope", "float", 0.0),),
@@ -126,7 +99,7 @@ ROWS = (
             linked=False,
         ),
     ),
-    _activation(
+    of_floats(
         "Selu",
         "1.0507 * x for x >= 0, 1.0507 * 1.67326 * (exp(x) - 1) below.",
         kernels=on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: -"),
@@ -148,7 +121,7 @@ ROWS = (
             Form.ACTIVATION, scratch=(LOW, MASK), rounded_once=True, linked=False
         ),
     ),
-    _activation(
+    of_floats(
         "Sigmoid",
         "1 / (1 + exp(-x)).",
         (IMPL_MODE,),
@@ -156,14 +129,14 @@ ROWS = (
         vector=VectorFunction(Form.ACTIVATION),
         saturates=True,
     ),
-    _activation(
+    of_floats(
         "Softplus",
         "log(1 + exp(x)).",
         (IMPL_MODE,),
         passes=2 + EXP + LOG,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
     ),
-    _activation(
+    of_floats(
         "Softsign",
         "x / (1 + |x|).",
         (IMPL_MODE,),
@@ -172,7 +145,7 @@ ROWS = (
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
         saturates=True,
     ),
-    _activation(
+    of_floats(
         "Swish",
         "x / (1 + exp(-scale * x)).",
         (Attribute("scale", "float", 1.0),),
@@ -180,21 +153,17 @@ ROWS = (
         passes=3 + EXP + DIVISION,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
     ),
-    _activation(
+    of_floats(
         "Tanh",
         "Hyperbolic tangent.",
         passes=4 + EXP + DIVISION,
         vector=VectorFunction(Form.UNARY, "Tanh", zero_of_zeros=True),
         saturates=True,
     ),
-    TargetOp(
+    of_floats(
         "Threshold",
-        *operands("x > y"),
         "1 above the threshold, 0 elsewhere.",
-        attributes=(Attribute("threshold", "float", 0.0),),
-        columns=columns(FLOATS),
-        kernels=FLOAT_KERNELS,
-        family="unary",
+        (Attribute("threshold", "float", 0.0),),
         selects=True,
         passes=2.0,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW, MASK), linked=False),

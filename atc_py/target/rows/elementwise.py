@@ -2,7 +2,17 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, TargetOp, Unit
-from atc_py.target.rows.parts import DIVISION, EXP, F16, F32, FLOATS, I32, LOG, columns, operands
+from atc_py.target.rows.parts import (
+    DIVISION,
+    EXP,
+    F16,
+    F32,
+    I32,
+    LOG,
+    columns,
+    of_floats,
+    operands,
+)
 from atc_py.target.vector import MASK, Form, Operands, Temporary, VectorFunction
 
 _CASTS = (
@@ -161,25 +171,17 @@ ROWS = (
             Form.BINARY, "Mul", native=(F16, I32), rounded_once=True, zero_of_zeros=True
         ),
     ),
-    TargetOp(
+    of_floats(
         "Adds",
-        *operands("x > y"),
         "Sum with one number.",
-        attributes=(Attribute("value", "float"),),
-        columns=columns(FLOATS),
-        kernels=on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16"),
-        family="unary",
+        (Attribute("value", "float"),),
         vector=VectorFunction(Form.UNARY, rounded_once=True),
     ),
-    TargetOp(
+    of_floats(
         "Muls",
-        *operands("x > y"),
         "Product with one number.",
-        attributes=(Attribute("value", "float"),),
-        columns=columns(FLOATS),
-        kernels=on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16"),
-        aicpu=columns("f64"),
-        family="unary",
+        (Attribute("value", "float"),),
+        aicpu="f64",
         vector=VectorFunction(Form.UNARY, rounded_once=True),
     ),
     TargetOp(

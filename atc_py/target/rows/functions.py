@@ -1,18 +1,20 @@
 """Elementary functions of each element: absolute values, powers, logarithms, angles, rounding."""
 
-from atc_py.target.kernels import Kernels, on
+from functools import partial
+
+from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import (
     DIVISION,
     EXP,
     F16,
-    FLOAT_KERNELS,
     FLOATS,
     I32,
     LATER_KERNELS,
     LOG,
     POLYNOMIAL,
     columns,
+    of_floats,
     operands,
 )
 from atc_py.target.vector import LOW, Form, VectorFunction
@@ -28,33 +30,7 @@ _SIGNS = on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f1
 """Of Round and Sign, which take int32 besides floats."""
 
 
-def _of_floats(  # noqa: PLR0913  (what rows of functions differ in)
-    name: str,
-    summary: str,
-    aicpu: str = "f64",
-    attributes: tuple[Attribute, ...] = (),
-    *,
-    kernels: Kernels = FLOAT_KERNELS,
-    vector: VectorFunction,
-    passes: float | None = None,
-    selects: bool = False,
-    saturates: bool = False,
-) -> TargetOp:
-    return TargetOp(
-        name,
-        *operands("x > y"),
-        summary,
-        attributes=attributes,
-        columns=columns(FLOATS),
-        kernels=kernels,
-        aicpu=columns(aicpu),
-        family="unary",
-        selects=selects,
-        vector=vector,
-        passes=passes,
-        saturates=saturates,
-    )
-
+_of_floats = partial(of_floats, aicpu="f64")
 
 ROWS = (
     TargetOp(

@@ -2,9 +2,10 @@
 
 from functools import cache
 
-from atc_py.target.kernels import on, pairs
-from atc_py.target.row import Attribute, Column, Operand
+from atc_py.target.kernels import Kernels, on, pairs
+from atc_py.target.row import Attribute, Column, Operand, TargetOp
 from atc_py.target.soc import Resource
+from atc_py.target.vector import VectorFunction
 from atc_py.tensor.dtypes import DType
 
 F16, F32, BOOL = DType.FLOAT16, DType.FLOAT32, DType.BOOL
@@ -64,6 +65,35 @@ def operands(signature: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
     """
     inputs, _, outputs = signature.partition(">")
     return _operands(inputs), _operands(outputs)
+
+
+def of_floats(  # noqa: PLR0913  (what rows of functions differ in)
+    name: str,
+    summary: str,
+    attributes: tuple[Attribute, ...] = (),
+    *,
+    aicpu: str = "",
+    kernels: Kernels = FLOAT_KERNELS,
+    vector: VectorFunction,
+    passes: float | None = None,
+    selects: bool = False,
+    saturates: bool = False,
+) -> TargetOp:
+    """The row of a function of each element of one tensor of floats."""
+    return TargetOp(
+        name,
+        *operands("x > y"),
+        summary,
+        attributes=attributes,
+        columns=columns(FLOATS),
+        kernels=kernels,
+        aicpu=columns(aicpu),
+        family="unary",
+        vector=vector,
+        passes=passes,
+        selects=selects,
+        saturates=saturates,
+    )
 
 
 def _operands(names: str) -> tuple[Operand, ...]:

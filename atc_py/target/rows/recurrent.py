@@ -33,6 +33,19 @@ _LAYER = (
     Attribute("hidden_size", "int"),
 )
 
+_GATED = (
+    "z = f(x[t] Wz + h Rz + bz), r = f(x[t] Wr + h Rr + br)\n"
+    "n = g(x[t] Wn + (r * h) Rn + bn), or r * (h Rn + bRn) where reset comes after the "
+    "product\n"
+    "h = (1 - z) * n + z * h"
+)
+_REMEMBERED = (
+    "i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + "
+    "bc)\n"
+    "c = fg * c + i * j, o = f(x[t] Wo + h Ro + bo), h = o * h(c)"
+)
+"""What units of GRU and of LSTM compute, step by step."""
+
 ROWS = (
     TargetOp(
         "CommonGRU",
@@ -41,12 +54,7 @@ ROWS = (
         attributes=(*_LAYER, Attribute("linear_before_reset", "int", 0)),
         aicpu=columns("f16 f32 f64", _GRU),
         family="recurrent",
-        formula=(
-            "z = f(x[t] Wz + h Rz + bz), r = f(x[t] Wr + h Rr + br)\n"
-            "n = g(x[t] Wn + (r * h) Rn + bn), or r * (h Rn + bRn) where reset comes after the "
-            "product\n"
-            "h = (1 - z) * n + z * h"
-        ),
+        formula=_GATED,
         passes=3 + EXP + DIVISION,
     ),
     TargetOp(
@@ -56,11 +64,7 @@ ROWS = (
         attributes=(*_LAYER, Attribute("input_forget", "int", 0)),
         aicpu=columns("f16 f32 f64", _LSTM),
         family="recurrent",
-        formula=(
-            "i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + "
-            "bc)\n"
-            "c = fg * c + i * j, o = f(x[t] Wo + h Ro + bo), h = o * h(c)"
-        ),
+        formula=_REMEMBERED,
         passes=3 + EXP + DIVISION,
     ),
     TargetOp(
@@ -85,12 +89,7 @@ ROWS = (
         kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: -"),
         aicpu=columns("f32 f64", _KERNEL_GRU),
         family="recurrent",
-        formula=(
-            "z = f(x[t] Wz + h Rz + bz), r = f(x[t] Wr + h Rr + br)\n"
-            "n = g(x[t] Wn + (r * h) Rn + bn), or r * (h Rn + bRn) where reset comes after the "
-            "product\n"
-            "h = (1 - z) * n + z * h"
-        ),
+        formula=_GATED,
         passes=3 + EXP + DIVISION,
     ),
     TargetOp(
@@ -116,11 +115,7 @@ ROWS = (
         kernels=on("310 310P 310B 610 910 CS: (f16 f16 f16 i32 f16 > f16); A2 A3: ?"),
         aicpu=columns("f32 f64", _KERNEL_LSTM),
         family="recurrent",
-        formula=(
-            "i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + "
-            "bc)\n"
-            "c = fg * c + i * j, o = f(x[t] Wo + h Ro + bo), h = o * h(c)"
-        ),
+        formula=_REMEMBERED,
         passes=3 + EXP + DIVISION,
     ),
 )

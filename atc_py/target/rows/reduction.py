@@ -1,8 +1,8 @@
 """Reductions over axes, and where the largest and smallest elements are."""
 
-from atc_py.target.kernels import on
+from atc_py.target.kernels import Kernels, on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, TargetOp
+from atc_py.target.row import Attribute, Column, TargetOp
 from atc_py.target.rows.parts import (
     EXP,
     FLOAT_KERNELS,
@@ -14,12 +14,8 @@ from atc_py.target.rows.parts import (
     operands,
 )
 
-_AXES = (Attribute("axes", "ints"), Attribute("keep_dims", "bool", default=False))
-
 _WIDE = columns("i32 i64 u32 u64 f64")
 """Dtypes besides float16 and float32 that the list sums and multiplies but the AI Core does not."""
-
-_POSITION = (Attribute("dimension", "int"), Attribute("dtype", "dtype", I64))
 
 _POSITIONS = columns("f16 f32 i32", "T > i32")
 """Positions are counted in int32."""
@@ -30,32 +26,51 @@ _POSITION_KERNELS = on(
 )
 """Of ArgMaxD and ArgMinD; 310B, A2 and A3 have them no longer, and ArgMaxV2 and ArgMin do the work."""
 
+
+def _position(name: str, summary: str) -> TargetOp:
+    return TargetOp(
+        name,
+        *operands("x > y"),
+        summary,
+        attributes=(Attribute("dimension", "int"), Attribute("dtype", "dtype", I64)),
+        columns=_POSITIONS,
+        kernels=_POSITION_KERNELS,
+        aicpu=_POSITIONS[1:2],
+        family="reduce",
+        selects=True,
+        takes=Layout.ROWS,
+        passes=3.0,
+    )
+
+
+def _over_axes(
+    name: str,
+    summary: str,
+    dtypes: str = FLOATS,
+    *,
+    kernels: Kernels = FLOAT_KERNELS,
+    aicpu: tuple[Column, ...] = (),
+    selects: bool = False,
+) -> TargetOp:
+    return TargetOp(
+        name,
+        *operands("x > y"),
+        summary,
+        attributes=(Attribute("axes", "ints"), Attribute("keep_dims", "bool", default=False)),
+        columns=columns(dtypes),
+        kernels=kernels,
+        aicpu=aicpu,
+        family="reduce",
+        selects=selects,
+    )
+
+
 ROWS = (
-    TargetOp(
-        "ArgMaxD",
-        *operands("x > y"),
-        "Position of the first of the largest elements along one axis, which goes.",
-        attributes=_POSITION,
-        columns=_POSITIONS,
-        kernels=_POSITION_KERNELS,
-        aicpu=_POSITIONS[1:2],
-        family="reduce",
-        selects=True,
-        takes=Layout.ROWS,
-        passes=3.0,
+    _position(
+        "ArgMaxD", "Position of the first of the largest elements along one axis, which goes."
     ),
-    TargetOp(
-        "ArgMinD",
-        *operands("x > y"),
-        "Position of the first of the smallest elements along one axis, which goes.",
-        attributes=_POSITION,
-        columns=_POSITIONS,
-        kernels=_POSITION_KERNELS,
-        aicpu=_POSITIONS[1:2],
-        family="reduce",
-        selects=True,
-        takes=Layout.ROWS,
-        passes=3.0,
+    _position(
+        "ArgMinD", "Position of the first of the smallest elements along one axis, which goes."
     ),
     TargetOp(
         "LpNorm",
@@ -90,64 +105,39 @@ ROWS = (
     ),
     # int64 and float64 on the AI CPU are inferred from the lists. With the axes as an input, some
     # families have int64 on the AI Core; the operator that has them as an attribute has not.
-    TargetOp(
+    _over_axes(
         "ReduceMaxD",
-        *operands("x > y"),
         "Largest element over axes.",
-        attributes=_AXES,
-        columns=columns("f16 f32 i32 i8 u8 b"),
+        "f16 f32 i32 i8 u8 b",
         kernels=on(
             "310 310P 310B 610 910: f16 f32 i32 i8 u8 b; A2 A3: f16 f32 bf16 i32 i8 u8 b; "
             "CS: f16 i32 i8 u8 b",
         ),
         aicpu=columns("f64 i64"),
-        family="reduce",
         selects=True,
     ),
-    TargetOp(
-        "ReduceMeanD",
-        *operands("x > y"),
-        "Mean over axes.",
-        attributes=_AXES,
-        columns=columns(FLOATS),
-        kernels=FLOAT_KERNELS,
-        family="reduce",
-    ),
-    TargetOp(
+    _over_axes("ReduceMeanD", "Mean over axes."),
+    _over_axes(
         "ReduceMinD",
-        *operands("x > y"),
         "Smallest element over axes.",
-        attributes=_AXES,
-        columns=columns("f16 f32 i32 i8 u8"),
+        "f16 f32 i32 i8 u8",
         kernels=on(
             "310 CS: f16 i32 i8 u8; 310P 310B 610 910: f16 f32 i32 i8 u8; "
             "A2 A3: f16 f32 bf16 i32 i8 u8",
         ),
         aicpu=columns("f32"),
-        family="reduce",
         selects=True,
     ),
-    TargetOp(
+    _over_axes(
         "ReduceProdD",
-        *operands("x > y"),
         "Product over axes; integers wrap around.",
-        attributes=_AXES,
-        columns=columns("f16 f32 i8 u8"),
+        "f16 f32 i8 u8",
         kernels=on(
             "310 310P 310B 610 910: f16 f32 i8 u8; A2 A3: f16 f32 bf16 i8 u8; CS: f16 i8 u8"
         ),
         aicpu=_WIDE,
-        family="reduce",
     ),
-    TargetOp(
-        "ReduceSumD",
-        *operands("x > y"),
-        "Sum over axes.",
-        attributes=_AXES,
-        columns=columns(FLOATS),
-        kernels=FLOAT_KERNELS,
-        family="reduce",
-    ),
+    _over_axes("ReduceSumD", "Sum over axes."),
     TargetOp(
         "SquareSumV1",
         *operands("x > y"),
