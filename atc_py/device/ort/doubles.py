@@ -6,7 +6,7 @@ for a term or two.
 """
 
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.exponentials import logarithm_of_1_more
+from atc_py.device.ort.formulas import logarithm_of_1_more
 from atc_py.tensor.dtypes import DType
 
 _LARGE = 2.0**500

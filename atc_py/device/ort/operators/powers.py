@@ -1,19 +1,8 @@
 """Powers of each element."""
 
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.numbers import number
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
-
-
-@emulates("Power")
-def power(body: Body) -> str:
-    """Write `y = (scale * x + shift)^power`."""
-    scale, shift, exponent = (
-        number(body, body.node.number(name)) for name in ("scale", "shift", "power")
-    )
-    line = body.add("Add", body.add("Mul", body.x(), scale), shift)
-    return body.add("Pow", line, exponent)
 
 
 @emulates("Pow")

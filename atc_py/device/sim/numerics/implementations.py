@@ -38,16 +38,11 @@ class SoftmaxSteps(NamedTuple):
     sum: Step
 
 
-def step_of(call: Call) -> Step:
-    """A function that rounds each step's result in place to float16, or leaves it.
+def softmax_steps(call: Call) -> SoftmaxSteps:
+    """Functions that round the results of a softmax's steps in place to float16, or leave them.
 
     Only float16 data have several implementations; the vector unit computes all others as they are.
     """
-    return _rounded if _is_narrow(call, frozenset({_EACH})) else kept
-
-
-def softmax_steps(call: Call) -> SoftmaxSteps:
-    """The same for the steps of a softmax."""
     modes = (_DIFFERENCE, _EXPONENTIAL, frozenset({_EACH}))
     return SoftmaxSteps(*(_rounded if _is_narrow(call, each) else kept for each in modes))
 
