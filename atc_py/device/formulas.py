@@ -30,6 +30,12 @@ class Term:
     def __sub__(self, other: Operand) -> Term:
         return step("subtract", self, other)
 
+    def __radd__(self, other: float) -> Term:
+        return step("add", other, self)
+
+    def __rsub__(self, other: float) -> Term:
+        return step("subtract", other, self)
+
     def __mul__(self, other: Operand) -> Term:
         return step("multiply", self, other)
 
@@ -205,6 +211,10 @@ def threshold(node: NodeView, x: Term) -> Term:
 
 _CUBIC = 0.044715
 _SLOPE = 2 * sqrt(2 / pi)
+
+
+APPROXIMATIONS = ("none", "tanh")
+"""Values of `approximate` of a Gelu."""
 
 
 def gelu_by_tanh(_node: NodeView, x: Term) -> Term:
