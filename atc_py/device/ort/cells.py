@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from atc_py.device.formulas import GATES
 from atc_py.device.ort.body import Body
+from atc_py.device.ort.formulas import steps_of
 from atc_py.tensor.dtypes import DType
 
 
@@ -17,77 +19,16 @@ class CellActivation:
     alpha: float = 0.0
     beta: float = 0.0
 
-    def of(self, body: Body, x: str, dtype: DType) -> str:
+    def of(self, body: Body, x: str) -> str:
         """The activation of `x`."""
         simple = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
         if self.name in simple:
             return body.add(simple[self.name], x)
-        return _PARAMETRIC[self.name](
-            body, x, body.const(self.alpha, dtype), body.const(self.beta, dtype), dtype
-        )
+        return steps_of(body, x, lambda term: GATES[self.name](term, self.alpha, self.beta))
 
 
 USUAL = (CellActivation("sigmoid"), CellActivation("tanh"), CellActivation("tanh"))
 """The activations f, g and h unless a model names others; of GRU the first two."""
-
-
-def _affine(body: Body, x: str, alpha: str, beta: str, _dtype: DType) -> str:
-    """Write `alpha * x + beta`."""
-    return body.add("Add", body.add("Mul", x, alpha), beta)
-
-
-def _elu(body: Body, x: str, alpha: str, _beta: str, dtype: DType) -> str:
-    """Write x, and `alpha * (e^x - 1)` below 0."""
-    zero, one = body.const(0, dtype), body.const(1, dtype)
-    grown = body.add("Sub", body.add("Exp", body.add("Min", x, zero)), one)
-    positive = body.add("GreaterOrEqual", x, zero)
-    return body.add("Where", positive, x, body.add("Mul", grown, alpha))
-
-
-def _hard_sigmoid(body: Body, x: str, alpha: str, beta: str, dtype: DType) -> str:
-    """Write `alpha * x + beta`, held to 0 and 1."""
-    line = _affine(body, x, alpha, beta, dtype)
-    return body.add("Clip", line, body.const(0, dtype), body.const(1, dtype))
-
-
-def _leaky_relu(body: Body, x: str, alpha: str, _beta: str, dtype: DType) -> str:
-    """Write x, and `alpha * x` below 0."""
-    positive = body.add("GreaterOrEqual", x, body.const(0, dtype))
-    return body.add("Where", positive, x, body.add("Mul", x, alpha))
-
-
-def _scaled_tanh(body: Body, x: str, alpha: str, beta: str, _dtype: DType) -> str:
-    """Write `alpha * tanh(beta * x)`."""
-    return body.add("Mul", body.add("Tanh", body.add("Mul", x, beta)), alpha)
-
-
-def _softplus(body: Body, x: str, _alpha: str, _beta: str, dtype: DType) -> str:
-    """Write `log(1 + e^x)` as `max(x, 0) + log(1 + e^-|x|)`, which does not overflow."""
-    small = body.add("Exp", body.add("Neg", body.add("Abs", x)))
-    more = body.add("Log", body.add("Add", small, body.const(1, dtype)))
-    return body.add("Add", body.add("Max", x, body.const(0, dtype)), more)
-
-
-def _softsign(body: Body, x: str, _alpha: str, _beta: str, dtype: DType) -> str:
-    """Write `x / (1 + |x|)`."""
-    return body.add("Div", x, body.add("Add", body.add("Abs", x), body.const(1, dtype)))
-
-
-def _thresholded_relu(body: Body, x: str, alpha: str, _beta: str, dtype: DType) -> str:
-    """Write x, and 0 below alpha."""
-    return body.add("Where", body.add("GreaterOrEqual", x, alpha), x, body.const(0, dtype))
-
-
-_PARAMETRIC: dict[str, Callable[[Body, str, str, str, DType], str]] = {
-    "affine": _affine,
-    "elu": _elu,
-    "hardsigmoid": _hard_sigmoid,
-    "leakyrelu": _leaky_relu,
-    "scaledtanh": _scaled_tanh,
-    "softplus": _softplus,
-    "softsign": _softsign,
-    "thresholdedrelu": _thresholded_relu,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +54,7 @@ class Gates:
         if self.clip is not None:
             least, most = body.const(-self.clip, self.dtype), body.const(self.clip, self.dtype)
             gate = body.add("Clip", gate, least, most)
-        return self.activations[which].of(body, gate, self.dtype)
+        return self.activations[which].of(body, gate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +115,7 @@ def scan_lstm(body: Body, layer: CellOperands, gates: Gates) -> list[str]:
         if peepholes:
             outward = inner.add("Add", outward, inner.add("Mul", peepholes[1], after))
         outward = gates.applied(inner, 0, outward)
-        seen = gates.activations[2].of(inner, after, gates.dtype)
+        seen = gates.activations[2].of(inner, after)
         return [inner.add("Mul", outward, seen), after]
 
     return _scan(body, layer, gates.dtype, of_x, step)

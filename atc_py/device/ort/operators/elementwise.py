@@ -6,39 +6,24 @@ from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 
 
-def _pair(body: Body, op_type: str) -> str:
-    """`op_type` of two operands; integers wrap around."""
-    return returned(body, body.add(op_type, carried(body, 0), carried(body, 1)))
+def _declare(op: str, name: str, text: str) -> None:
+    @emulates(op)
+    def write(body: Body) -> str:
+        if name in _BOUNDS and body.node.dtype() is DType.UINT64:
+            return body.add(name, body.own(0), body.own(1))
+        return returned(body, body.add(name, carried(body, 0), carried(body, 1)))
+
+    write.__doc__ = f"Write {text}."
 
 
-@emulates("Add")
-def add(body: Body) -> str:
-    """Write `y = x1 + x2`; integers wrap around."""
-    return _pair(body, "Add")
+_BOUNDS = {"Max", "Min"}
+"""Operators that ONNX has for uint64."""
 
-
-@emulates("Sub")
-def sub(body: Body) -> str:
-    """Write `y = x1 - x2`; integers wrap around."""
-    return _pair(body, "Sub")
-
-
-@emulates("Mul")
-def mul(body: Body) -> str:
-    """Write `y = x1 * x2`; integers wrap around."""
-    return _pair(body, "Mul")
-
-
-@emulates("Adds")
-def adds(body: Body) -> str:
-    """Write `y = x + value`."""
-    return body.add("Add", body.x(), number(body, body.node.number("value")))
-
-
-@emulates("Muls")
-def muls(body: Body) -> str:
-    """Write `y = x * value`."""
-    return body.add("Mul", body.x(), number(body, body.node.number("value")))
+_declare("Add", "Add", "`y = x1 + x2`; integers wrap around")
+_declare("Maximum", "Max", "`y = max(x1, x2)`; NaN where one of them is")
+_declare("Minimum", "Min", "`y = min(x1, x2)`; NaN where one of them is")
+_declare("Mul", "Mul", "`y = x1 * x2`; integers wrap around")
+_declare("Sub", "Sub", "`y = x1 - x2`; integers wrap around")
 
 
 @emulates("AccumulateNV2")
@@ -56,25 +41,6 @@ def addcmul(body: Body) -> str:
     data, x1, x2, value = (carried(body, position) for position in range(4))
     product = body.add("Mul", body.add("Mul", x1, x2), value)
     return returned(body, body.add("Add", data, product))
-
-
-@emulates("Maximum")
-def maximum(body: Body) -> str:
-    """Write `y = max(x1, x2)`; NaN where one of them is."""
-    return _bound(body, "Max")
-
-
-@emulates("Minimum")
-def minimum(body: Body) -> str:
-    """Write `y = min(x1, x2)`; NaN where one of them is."""
-    return _bound(body, "Min")
-
-
-def _bound(body: Body, op_type: str) -> str:
-    """The larger or the smaller of two operands; that of uint64 ONNX has itself."""
-    if body.node.dtype() is DType.UINT64:
-        return body.add(op_type, body.own(0), body.own(1))
-    return _pair(body, op_type)
 
 
 @emulates("Relu")

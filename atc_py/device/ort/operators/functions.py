@@ -1,49 +1,64 @@
-"""Elementary functions of each element."""
+"""Functions of one element."""
 
-from collections.abc import Callable
+import inspect
+from typing import Any
 
-from atc_py.device.ort import doubles
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.device.formulas import APPROXIMATIONS, FORMULAS, gelu_by_tanh, rounds_steps
 from atc_py.device.ort.body import Body
+from atc_py.device.ort.doubles import DOUBLES, tan_of_double
+from atc_py.device.ort.formulas import steps_of, written
 from atc_py.device.ort.node import NoFormError
-from atc_py.device.ort.numbers import carried, number, returned, truncated
+from atc_py.device.ort.numbers import carried, carrier, number, returned, truncated
 from atc_py.device.ort.registry import emulates
+from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 
-def _declare(op: str, text: str, of_doubles: Callable[[Body, str], str] | None = None) -> None:
-    """Register the emulation of a function of floats that ONNX has by the same name.
+def _declare_of_doubles(op: str) -> None:
+    """Register a function that ONNX has by the same name, runtimes for float32 alone."""
 
-    Args:
-        op: the target operator.
-        text: the function in words or as a formula.
-        of_doubles: writes it for float64, where runtimes have it for float32 alone.
-    """
-
+    @emulates(op)
     def write(body: Body) -> str:
-        if of_doubles is not None and body.node.dtype() is DType.FLOAT64:
-            return of_doubles(body, body.own())
+        if body.node.dtype() is DType.FLOAT64:
+            return steps_of(body, body.own(), DOUBLES[op])
         return body.add(op, body.x())
 
-    write.__doc__ = f"Write {text}."
-    emulates(op)(write)
+    row = find_operator(op)
+    write.__doc__ = f"Write {op} of ONNX: {row.summary if row else ''}"
 
 
-_declare("Acos", "the inverse cosine, in radians", doubles.acos)
-_declare("Acosh", "the inverse hyperbolic cosine", doubles.acosh)
-_declare("Asin", "the inverse sine, in radians", doubles.asin)
-_declare("Asinh", "the inverse hyperbolic sine", doubles.asinh)
-_declare("Atan", "the inverse tangent, in radians", doubles.atan)
-_declare("Atanh", "the inverse hyperbolic tangent", doubles.atanh)
-_declare("Ceil", "the smallest integer that is not less than x")
-_declare("Cos", "the cosine of an angle in radians", doubles.cos)
-_declare("Cosh", "the hyperbolic cosine", doubles.cosh)
-_declare("Floor", "the largest integer that is not greater than x")
-_declare("Reciprocal", "`1 / x`")
-_declare("Sin", "the sine of an angle in radians")
-_declare("Sinh", "the hyperbolic sine", doubles.sinh)
-_declare("Sqrt", "`sqrt(x)`; NaN of what is less than 0")
-_declare("Tanh", "the hyperbolic tangent")
+for _op in DOUBLES:
+    _declare_of_doubles(_op)
+
+
+def _declare_formula(op: str) -> None:
+    """Register what is written as its formula stands."""
+
+    @emulates(op)
+    def write(body: Body) -> str:
+        return written(body)
+
+    write.__doc__ = f"Write {inspect.getdoc(FORMULAS[op])}"
+
+
+for _op in (
+    "Adds",
+    "Celu",
+    "Elu",
+    "HardSigmoid",
+    "HardSwish",
+    "Muls",
+    "Rsqrt",
+    "Selu",
+    "Shrink",
+    "Softsign",
+    "Threshold",
+):
+    _declare_formula(_op)
 
 
 @emulates("Erf")
@@ -113,19 +128,105 @@ def rounded(body: Body) -> str:
     return body.add("Round", body.x()) if body.node.dtype().is_float else body.own()
 
 
-@emulates("Rsqrt")
-def rsqrt(body: Body) -> str:
-    """Write `1 / sqrt(x)`, the root rounded to the dtype that it is computed in."""
-    return body.add("Div", number(body, 1), body.add("Sqrt", body.x()))
-
-
 @emulates("Tan")
 def tan(body: Body) -> str:
     """Write the tangent; that of int32 in float32, with its fraction cut off."""
     dtype = body.node.dtype()
     if dtype is DType.FLOAT64:
-        return doubles.tan(body, body.own())
+        return steps_of(body, body.own(), tan_of_double)
     if dtype.is_float:
         return body.add("Tan", body.x())
     tangent = body.add("Tan", body.cast(body.own(), DType.FLOAT32))
     return truncated(body, tangent, DType.FLOAT32, dtype)
+
+
+@emulates("Power")
+def power(body: Body) -> str:
+    """Write `y = (scale * x + shift)^power`."""
+    scale, shift, exponent = (
+        number(body, body.node.number(name)) for name in ("scale", "shift", "power")
+    )
+    line = body.add("Add", body.add("Mul", body.x(), scale), shift)
+    return body.add("Pow", line, exponent)
+
+
+# Functions that ONNX's operators or runtimes have in one node ------------------------------------
+
+
+@emulates("LeakyRelu")
+def leaky_relu(body: Body) -> str:
+    """Write `y = x` for x >= 0, `negative_slope * x` below."""
+    slope = body.node.number("negative_slope")
+    if body.node.dtype() is DType.FLOAT64:
+        return _sloped(body, number(body, slope))
+    return body.add("LeakyRelu", body.x(), alpha=slope)
+
+
+@emulates("PRelu")
+def prelu(body: Body) -> str:
+    """Write `y = x` for x >= 0, `weight * x` below, with a weight for each channel on axis 1."""
+    if body.node.dtype() is DType.FLOAT64:
+        return _sloped(body, _weight(body))
+    return body.add("PRelu", body.x(), _weight(body))
+
+
+def _sloped(body: Body, slope: str) -> str:
+    """X, or `slope * x` below 0."""
+    x = body.x()
+    below = body.add("Less", x, number(body, 0))
+    return body.add("Where", below, body.add("Mul", x, slope), x)
+
+
+def _weight(body: Body) -> str:
+    shared = body.node.required(1).dims in {(1,), ()}
+    shape = () if shared else (-1, *(1,) * (body.node.rank() - 2))
+    if 1 not in body.node.constants:
+        return body.add("Reshape", body.x(1), body.ints(*shape))
+    wide = carrier(body.node.dtype()).numpy
+
+    def along_channels(weight: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(weight).reshape(shape).astype(wide)
+
+    return body.form(1, f"slopes_of_{body.node.rank()}_axes", along_channels)
+
+
+@emulates("Sigmoid")
+def sigmoid(body: Body) -> str:
+    """Write `y = 1 / (1 + exp(-x))`.
+
+    Runtimes' own sigmoid is quicker, and off by 1e-7, which is a step of the smallest float16 or
+    two; small results of other dtypes would not be right.
+    """
+    if body.node.dtype() is DType.FLOAT16 and not rounds_steps(body.node):
+        return body.add("Sigmoid", body.x())
+    return written(body)
+
+
+@emulates("Softplus")
+def softplus(body: Body) -> str:
+    """Write `y = max(x, 0) + log(1 + exp(-|x|))`."""
+    if body.node.dtype() is not DType.FLOAT64 and not rounds_steps(body.node):
+        return body.add("Softplus", body.x())
+    return written(body)
+
+
+@emulates("GeluV2")
+def gelu(body: Body) -> str:
+    """Write `x * Phi(x)`, or `x / (1 + exp(-2 * sqrt(2 / pi) * (x + 0.044715 * x^3)))` (tanh)."""
+    approximation = body.node.text("approximate")
+    if approximation not in APPROXIMATIONS:
+        text = Text("approximate {approximation} is not known")
+        raise NoFormError(text.with_values(approximation=repr(approximation)))
+    if approximation == "none" or body.node.dtype() is DType.FLOAT16:
+        return body.add("Gelu", body.x(), approximate=approximation)
+    return written(body, gelu_by_tanh)
+
+
+@emulates("Swish")
+def swish(body: Body) -> str:
+    """Write `y = x / (1 + exp(-scale * x))`."""
+    if body.node.dtype() is not DType.FLOAT16:
+        return written(body)
+    x, scale = body.x(), body.node.number("scale")
+    scaled = x if scale == 1 else body.add("Mul", x, number(body, scale))
+    return body.add("Mul", x, body.add("Sigmoid", scaled))

@@ -1,4 +1,6 @@
-"""Comparisons, logic, and the choice between two tensors."""
+"""Comparisons, logic of bools, arithmetic of bits, and the choice between two tensors."""
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -28,18 +30,6 @@ def _test_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(DType.BOOL, node.x.shape),)
 
 
-@kernel("IsInf", _test_types)
-def is_inf(call: Call) -> None:
-    """Compute whether `|x|` is infinite."""
-    np.isinf(call.x, out=call.out)
-
-
-@kernel("IsNan", _test_types)
-def is_nan(call: Call) -> None:
-    """Compute whether x is not a number."""
-    np.isnan(call.x, out=call.out)
-
-
 def _logic_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """Bools, broadcast against each other where there are two."""
     for facts in node.present:
@@ -52,52 +42,49 @@ def _require_bool(facts: TensorFacts) -> None:
         raise NodeError(Text("the kernel takes bool, found {found}", found=facts.dtype.value))
 
 
-@kernel("Equal", _comparison_types)
-def equal(call: Call) -> None:
-    """Compute `y = x1 == x2`; NaN equals nothing."""
-    np.equal(call.input(0), call.input(1), out=call.out)
+def _integer_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    """Integers of one dtype, broadcast against each other where there are two."""
+    for facts in node.present:
+        if not facts.dtype.is_integer:
+            text = Text("the kernel computes integers, found {found}")
+            raise NodeError(text.with_values(found=facts.dtype.value))
+    return broadcast(node) if len(node.inputs) > 1 else (node.x,)
 
 
-@kernel("Greater", _ordered_types)
-def greater(call: Call) -> None:
-    """Compute `y = x1 > x2`."""
-    np.greater(call.input(0), call.input(1), out=call.out)
+def _declare(
+    op: str,
+    function: np.ufunc,
+    types: Callable[[NodeView], tuple[TensorFacts, ...]],
+    *,
+    in_place: bool = False,
+) -> None:
+    """Register a kernel that is one function of numpy.
+
+    NaN equals nothing. Shifts by the width of the dtype or more leave 0, or -1 of negative numbers
+    shifted right; so do shifts by negative numbers.
+    """
+
+    @kernel(op, types, in_place=in_place)
+    def run(call: Call) -> None:
+        function(*call.present, out=call.out)
 
 
-@kernel("GreaterEqual", _ordered_types)
-def greater_equal(call: Call) -> None:
-    """Compute `y = x1 >= x2`."""
-    np.greater_equal(call.input(0), call.input(1), out=call.out)
-
-
-@kernel("Less", _ordered_types)
-def less(call: Call) -> None:
-    """Compute `y = x1 < x2`."""
-    np.less(call.input(0), call.input(1), out=call.out)
-
-
-@kernel("LessEqual", _ordered_types)
-def less_equal(call: Call) -> None:
-    """Compute `y = x1 <= x2`."""
-    np.less_equal(call.input(0), call.input(1), out=call.out)
-
-
-@kernel("LogicalAnd", _logic_types, in_place=True)
-def logical_and(call: Call) -> None:
-    """Compute `y = x1 and x2`."""
-    np.logical_and(call.input(0), call.input(1), out=call.out)
-
-
-@kernel("LogicalNot", _logic_types, in_place=True)
-def logical_not(call: Call) -> None:
-    """Compute `y = not x`."""
-    np.logical_not(call.x, out=call.out)
-
-
-@kernel("LogicalOr", _logic_types, in_place=True)
-def logical_or(call: Call) -> None:
-    """Compute `y = x1 or x2`."""
-    np.logical_or(call.input(0), call.input(1), out=call.out)
+_declare("Equal", np.equal, _comparison_types)
+_declare("Greater", np.greater, _ordered_types)
+_declare("GreaterEqual", np.greater_equal, _ordered_types)
+_declare("IsInf", np.isinf, _test_types)
+_declare("IsNan", np.isnan, _test_types)
+_declare("Less", np.less, _ordered_types)
+_declare("LessEqual", np.less_equal, _ordered_types)
+_declare("LogicalAnd", np.logical_and, _logic_types, in_place=True)
+_declare("LogicalNot", np.logical_not, _logic_types, in_place=True)
+_declare("LogicalOr", np.logical_or, _logic_types, in_place=True)
+_declare("BitwiseAnd", np.bitwise_and, _integer_types, in_place=True)
+_declare("BitwiseOr", np.bitwise_or, _integer_types, in_place=True)
+_declare("BitwiseXor", np.bitwise_xor, _integer_types, in_place=True)
+_declare("Invert", np.invert, _integer_types, in_place=True)
+_declare("LeftShift", np.left_shift, _integer_types, in_place=True)
+_declare("RightShift", np.right_shift, _integer_types, in_place=True)
 
 
 def _select_types(node: NodeView) -> tuple[TensorFacts, ...]:

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
 from atc_py.device.sim.numerics.rounding import is_rounded
-from atc_py.device.sim.primitives.blocks import by_blocks, by_pairs
-from atc_py.device.sim.primitives.moves import Copies, moving
-from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
+from atc_py.device.sim.primitives.blocks import Copies, by_pairs, moving
+from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import broadcast_shapes
@@ -26,40 +25,36 @@ _ROOT = 0.5
 """The exponent for which numpy takes the square root."""
 
 
-@kernel(
-    "Add",
-    broadcast,
-    in_place=True,
-    finishes=True,
-    bind=partial(by_pairs, function=np.add),
-)
-def add(call: Call) -> None:
-    """Compute `y = x1 + x2`; integers wrap around."""
-    by_pairs(call, np.add)()
+def _declare_sum(op: str, function: np.ufunc) -> None:
+    """Register a kernel of two operands that finishes parts; integers wrap around."""
+    bind = partial(by_pairs, function=function)
+
+    @kernel(op, broadcast, in_place=True, finishes=True, bind=bind)
+    def run(call: Call) -> None:
+        bind(call)()
 
 
-@kernel(
-    "Mul",
-    broadcast,
-    in_place=True,
-    finishes=True,
-    bind=partial(by_pairs, function=np.multiply),
-)
-def mul(call: Call) -> None:
-    """Compute `y = x1 * x2`; integers wrap around."""
-    by_pairs(call, np.multiply)()
+_declare_sum("Add", np.add)
+_declare_sum("Mul", np.multiply)
+_declare_sum("Sub", np.subtract)
 
 
-@kernel(
-    "Sub",
-    broadcast,
-    in_place=True,
-    finishes=True,
-    bind=partial(by_pairs, function=np.subtract),
-)
-def sub(call: Call) -> None:
-    """Compute `y = x1 - x2`; integers wrap around."""
-    by_pairs(call, np.subtract)()
+def _declare(op: str, function: np.ufunc, rounding: Rounding) -> None:
+    """Register a kernel that is one function of two operands.
+
+    Mod has the sign of x1, FloorMod that of x2; integers modulo 0 are 0. A bound is NaN where one
+    of the operands is.
+    """
+
+    @kernel(op, broadcast, rounding=rounding, in_place=True)
+    def run(call: Call) -> None:
+        function(call.input(0), call.input(1), out=call.out)
+
+
+_declare("FloorMod", np.remainder, Rounding.BOUNDARY)
+_declare("Maximum", np.maximum, Rounding.ON_GRID)
+_declare("Minimum", np.minimum, Rounding.ON_GRID)
+_declare("Mod", np.fmod, Rounding.BOUNDARY)
 
 
 @kernel("RealDiv", broadcast, in_place=True)
@@ -71,30 +66,6 @@ def real_div(call: Call) -> None:
     else:
         call.require_scratch(2 * call.out.nbytes)
         np.floor_divide(x1 - np.fmod(x1, x2), x2, out=call.out)
-
-
-@kernel("Mod", broadcast, in_place=True)
-def mod(call: Call) -> None:
-    """Compute `y = x1 - x2 * trunc(x1 / x2)`, of x1's sign; integers modulo 0 are 0."""
-    np.fmod(call.input(0), call.input(1), out=call.out)
-
-
-@kernel("FloorMod", broadcast, in_place=True)
-def floor_mod(call: Call) -> None:
-    """Compute `y = x1 - x2 * floor(x1 / x2)`, of x2's sign; integers modulo 0 are 0."""
-    np.remainder(call.input(0), call.input(1), out=call.out)
-
-
-@kernel("Maximum", broadcast, rounding=Rounding.ON_GRID, in_place=True)
-def maximum(call: Call) -> None:
-    """Compute `y = max(x1, x2)`; NaN where one of them is."""
-    np.maximum(call.input(0), call.input(1), out=call.out)
-
-
-@kernel("Minimum", broadcast, rounding=Rounding.ON_GRID, in_place=True)
-def minimum(call: Call) -> None:
-    """Compute `y = min(x1, x2)`; NaN where one of them is."""
-    np.minimum(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("Pow", broadcast, in_place=True)
@@ -129,35 +100,6 @@ def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]
     inverted = exponent < 0
     powers = np.power(base, np.where(inverted, exponent & 1, exponent))
     np.copyto(out, np.where(inverted & (np.absolute(base) != 1), 0, powers))
-
-
-@kernel("Adds", same_float_as_x, in_place=True, finishes=True)
-def adds(call: Call) -> None:
-    """Compute `y = x + value`, with value in the carrier's dtype."""
-    addend = call.x.dtype.type(call.node.number("value"))
-    by_blocks(call, lambda x, out, _: np.add(x, addend, out=out))
-
-
-@kernel("Muls", same_float_as_x, in_place=True, finishes=True)
-def muls(call: Call) -> None:
-    """Compute `y = x * value`, with value in the carrier's dtype."""
-    factor = call.x.dtype.type(call.node.number("value"))
-    by_blocks(call, lambda x, out, _: np.multiply(x, factor, out=out))
-
-
-@kernel("Power", same_float_as_x, in_place=True, finishes=True)
-def power_of_affine(call: Call) -> None:
-    """Compute `y = (scale * x + shift)^power`, NaN of what is negative unless power is whole."""
-    factor, addend, exponent = (
-        np.array(call.node.number(name), call.x.dtype) for name in ("scale", "shift", "power")
-    )
-
-    def formula(x: NDArray[Any], out: NDArray[Any], _: object) -> None:
-        np.multiply(x, factor, out=out)
-        np.add(out, addend, out=out)
-        _raise(out, exponent, out)
-
-    by_blocks(call, formula)
 
 
 def _accumulate_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -270,7 +212,6 @@ def cast(call: Call) -> None:
 
 
 def _cast(call: Call) -> None:
-    """Convert what `_bind_cast` does not."""
     source, target = call.node.x.dtype, call.node.outputs[0].dtype
     if source is target:
         np.copyto(call.out, call.x)

@@ -1,18 +1,58 @@
-"""Elementary functions of each element."""
+"""Functions of one element."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.numerics.erf import ERF_END, ERF_P, ERF_Q
-from atc_py.device.sim.primitives.blocks import by_blocks
-from atc_py.device.sim.typing_rules import require_float, same_float_as_x
+from atc_py.device.formulas import (
+    APPROXIMATIONS,
+    Formula,
+    Term,
+    clip,
+    elu,
+    equal,
+    expm1_of_negative,
+    gelu_by_tanh,
+    maximum,
+    minimum,
+    polynomial,
+    square_root,
+    step,
+    where,
+)
+from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel
+from atc_py.device.sim.primitives.blocks import by_formula
+from atc_py.device.sim.typing_rules import (
+    one_dtype,
+    require_float,
+    require_rank,
+    same_as_x,
+    same_float_as_x,
+)
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
+
+# erf(x) = x * P(x^2) / Q(x^2) up to _ERF_END, from where on it is 1 in float32. The coefficients,
+# lowest power first, are a fit of least relative error, 2e-8; all are positive, so nothing cancels.
+_ERF_END = 3.93
+_ERF_P = (
+    1.128379145,
+    1.907806610e-01,
+    5.278983263e-02,
+    3.779465147e-03,
+    2.848040575e-04,
+    2.041977401e-06,
+)
+_ERF_Q = (
+    1.0,
+    5.024076788e-01,
+    1.142561816e-01,
+    1.499714820e-02,
+    1.165175437e-03,
+    3.800390726e-05,
+)
 
 
 def _number_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -37,79 +77,9 @@ def _round_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return _number_types(node)
 
 
-def _declare(
-    op: str,
-    function: np.ufunc,
-    types: Callable[[NodeView], tuple[TensorFacts, ...]] = same_float_as_x,
-    rounding: Rounding = Rounding.BOUNDARY,
-) -> None:
-
-    @kernel(op, types, rounding=rounding, in_place=True, finishes=True)
-    def run(call: Call) -> None:
-        by_blocks(call, lambda x, out, _: function(x, out=out))
-
-
-_declare("Abs", np.absolute, _number_types, Rounding.ON_GRID)
-_declare("Acos", np.arccos)
-_declare("Acosh", np.arccosh)
-_declare("Asin", np.arcsin)
-_declare("Asinh", np.arcsinh)
-_declare("Atan", np.arctan)
-_declare("Atanh", np.arctanh)
-_declare("Ceil", np.ceil, rounding=Rounding.ON_GRID)
-_declare("Cos", np.cos)
-_declare("Cosh", np.cosh)
-_declare("Exp", np.exp, _natural_types)
-_declare("Floor", np.floor, rounding=Rounding.ON_GRID)
-_declare("Log", np.log, _natural_types)
-_declare("Neg", np.negative, _number_types, Rounding.ON_GRID)
-_declare("Reciprocal", np.reciprocal)
-_declare("Sign", np.sign, _number_types, Rounding.ON_GRID)
-_declare("Sin", np.sin)
-_declare("Sinh", np.sinh)
-_declare("Sqrt", np.sqrt)
-_declare("Tanh", np.tanh)
-
-
-@kernel("Round", _round_types, rounding=Rounding.ON_GRID, in_place=True, finishes=True)
-def rounded(call: Call) -> None:
-    """Find the nearest integers, the even ones of two; integers stay as they are."""
-    round_ = np.rint if call.x.dtype.kind == "f" else np.positive
-
-    def nearest(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
-        round_(x, out=out)
-
-    by_blocks(call, nearest)
-
-
 def _tan_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x, a float or int32."""
-    if node.x.dtype is not DType.INT32:
-        require_float(node.x)
-    return (node.x,)
-
-
-@kernel("Tan", _tan_types, in_place=True, finishes=True)
-def tan(call: Call) -> None:
-    """Compute the tangent; that of int32 in float32, with its fraction cut off."""
-
-    def of_integers(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
-        np.copyto(out, np.tan(x.astype(np.float32)), casting="unsafe")
-
-    def of_floats(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
-        np.tan(x, out=out)
-
-    by_blocks(call, of_floats if call.node.x.dtype.is_float else of_integers)
-
-
-@kernel("Rsqrt", same_float_as_x, in_place=True, finishes=True)
-def rsqrt(call: Call) -> None:
-    """Compute `1 / sqrt(x)`, the root rounded to the carrier's dtype."""
-
-    def formula(x: NDArray[Any], out: NDArray[Any], _: object) -> None:
-        np.divide(1, np.sqrt(x, out=out), out=out)
-
-    by_blocks(call, formula)
+    return same_as_x(node) if node.x.dtype is DType.INT32 else same_float_as_x(node)
 
 
 def _erf_types(node: NodeView) -> tuple[TensorFacts, ...]:
@@ -120,24 +90,169 @@ def _erf_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (node.x,)
 
 
-@kernel("Erf", _erf_types, in_place=True, finishes=True)
-def erf(call: Call) -> None:
-    """Compute the Gauss error function, right to about 3 units in the last place of float32."""
-
-    def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
-        held = np.clip(x, -ERF_END, ERF_END)
-        square = np.multiply(held, held, out=scratch)
-        np.multiply(held, _polynomial(ERF_P, square), out=out)
-        np.divide(out, _polynomial(ERF_Q, square), out=out)
-        np.clip(out, -1, 1, out=out)
-
-    by_blocks(call, formula)
+def _gelu_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    """The type of x, a float that float32 carries."""
+    require_float(node.x)
+    if node.x.dtype is DType.FLOAT64:
+        raise NodeError(Text("GELU is computed in float32, found float64"))
+    if node.text("approximate") not in APPROXIMATIONS:
+        found = node.text("approximate")
+        text = Text("approximate must be one of {known}, found {found}")
+        raise NodeError(text.with_values(known=", ".join(APPROXIMATIONS), found=repr(found)))
+    return (node.x,)
 
 
-def _polynomial(coefficients: Sequence[float], x: NDArray[Any]) -> NDArray[Any]:
-    """The sum of coefficients times powers of x, lowest first, by Horner's rule."""
-    result = np.full_like(x, coefficients[-1])
-    for coefficient in reversed(coefficients[:-1]):
-        np.multiply(result, x, out=result)
-        np.add(result, x.dtype.type(coefficient), out=result)
-    return result
+def _prelu_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    """The type of x; the weight is a vector of one element or of x's channels."""
+    x, weight = node.x, node.required(1)
+    require_float(x)
+    one_dtype(node.present)
+    require_rank(weight, 1, "weight")
+    if weight.elements != 1 and weight.shape != x.shape[1:2]:
+        text = Text("weight must be one element or one for each channel of {x}, found {found}")
+        raise NodeError(text.with_values(x=x, found=weight))
+    return (x,)
+
+
+def _round(node: NodeView, x: Term) -> Term:
+    """The nearest integers, the even ones of two; integers stay as they are."""
+    return step("rint" if node.x.dtype.is_float else "positive", x)
+
+
+def _tan(node: NodeView, x: Term) -> Term:
+    """The tangent; that of int32 in float32, with its fraction cut off."""
+    return step("tan" if node.x.dtype.is_float else "tan of integers", x)
+
+
+def _erf(_node: NodeView, x: Term) -> Term:
+    """The Gauss error function, right to about 3 units in the last place of float32."""
+    held = clip(x, -_ERF_END, _ERF_END)
+    square = held * held
+    return clip(held * polynomial(_ERF_P, square) / polynomial(_ERF_Q, square), -1, 1)
+
+
+# Phi(x) - 1 / 2 = h * P(h^2) / Q(h^2) for |x| up to _END, h = x held to that range; beyond it
+# Phi is 0 or 1 in float32 to 3e-8. P and Q are those of erf at x / sqrt(2), with
+# the factors of 1 / 2 and sqrt(2) multiplied in; all are positive, so nothing cancels in them.
+_END = _ERF_END * sqrt(2)
+_P = tuple(p / (2 * sqrt(2) * 2**power) for power, p in enumerate(_ERF_P))
+_Q = tuple(q / 2**power for power, q in enumerate(_ERF_Q))
+
+
+def _gelu(node: NodeView, x: Term) -> Term:
+    """`x * Phi(x)`, or its approximation by tanh; a sum negative by rounding is 0."""
+    if node.text("approximate") == "tanh":
+        return gelu_by_tanh(node, x)
+    held = clip(x, -_END, _END)
+    square = held * held
+    share = held * polynomial(_P, square) / polynomial(_Q, square) + 0.5
+    return x * maximum(share, 0)
+
+
+def _elu(node: NodeView, x: Term) -> Term:
+    """Elu that keeps -0.
+
+    For alpha up to 1 it is the larger of x and what is below 0. -0 is the second operand of a
+    minimum, which it gives of equal ones where it does not tell them apart.
+    """
+    alpha, scale = node.number("alpha"), node.number("scale")
+    if 0 <= alpha <= 1 and scale == node.number("input_scale") == 1:
+        below = expm1_of_negative(minimum(0, x))
+        return maximum(x, below if alpha == 1 else below * alpha)
+    return where(equal(x, 0), x if scale > 0 else x * scale, elu(node, x))
+
+
+def _leaky_relu(node: NodeView, x: Term) -> Term:
+    """`x` for x >= 0, -0 included, `negative_slope * x` below.
+
+    It is the larger of the two for slopes up to 1, the smaller one for steeper ones.
+    """
+    slope = node.number("negative_slope")
+    if slope > 0:
+        return (maximum if slope <= 1 else minimum)(x, x * slope)
+    return step("maximum, zeros of the first", x, minimum(x, 0) * slope)
+
+
+_ROOT = 0.5
+"""The exponent for which numpy takes the square root."""
+
+
+def _power(node: NodeView, x: Term) -> Term:
+    """`(scale * x + shift)^power`, NaN of what is negative unless power is whole.
+
+    Of an exponent of 1 / 2 numpy takes the square root, NaN of -inf and -0 of -0, where the power
+    is inf and 0, as it is among other exponents.
+    """
+    base, exponent = x * node.number("scale") + node.number("shift"), node.number("power")
+    if exponent != _ROOT:
+        return step("power", base, exponent)
+    base = base + 0
+    return where(equal(base, -np.inf), np.inf, square_root(base))
+
+
+def _declare(
+    op: str,
+    formula: str | Formula | None = None,
+    types: Callable[[NodeView], tuple[TensorFacts, ...]] = same_float_as_x,
+    rounding: Rounding = Rounding.BOUNDARY,
+) -> None:
+    """Register the kernel of a formula, of one function of numpy, or of the operator's formula."""
+    steps = (lambda _, x: step(formula, x)) if isinstance(formula, str) else formula
+
+    def bind(call: Call) -> Launch:
+        return by_formula(call, steps)
+
+    @kernel(op, types, rounding=rounding, in_place=True, finishes=True, bind=bind)
+    def run(call: Call) -> None:
+        bind(call)()
+
+
+_declare("Abs", "absolute", _number_types, Rounding.ON_GRID)
+_declare("Acos", "arccos")
+_declare("Acosh", "arccosh")
+_declare("Adds")
+_declare("Asin", "arcsin")
+_declare("Asinh", "arcsinh")
+_declare("Atan", "arctan")
+_declare("Atanh", "arctanh")
+_declare("Ceil", "ceil", rounding=Rounding.ON_GRID)
+_declare("Celu")
+_declare("Cos", "cos")
+_declare("Cosh", "cosh")
+_declare("Elu", _elu)
+_declare("Erf", _erf, _erf_types)
+_declare("Exp", "exp", _natural_types)
+_declare("Floor", "floor", rounding=Rounding.ON_GRID)
+_declare("GeluV2", _gelu, _gelu_types)
+_declare("HardSigmoid")
+_declare("HardSwish")
+_declare("LeakyRelu", _leaky_relu)
+_declare("Log", "log", _natural_types)
+_declare("Muls")
+_declare("Neg", "negative", _number_types, Rounding.ON_GRID)
+_declare("Power", _power)
+_declare("Reciprocal", "reciprocal")
+_declare("Round", _round, _round_types, Rounding.ON_GRID)
+_declare("Rsqrt")
+_declare("Selu")
+_declare("Shrink")
+_declare("Sigmoid")
+_declare("Sign", "sign", _number_types, Rounding.ON_GRID)
+_declare("Sin", "sin")
+_declare("Sinh", "sinh")
+_declare("Softplus")
+_declare("Softsign")
+_declare("Sqrt", "sqrt")
+_declare("Swish")
+_declare("Tan", _tan, _tan_types)
+_declare("Tanh", "tanh")
+_declare("Threshold", rounding=Rounding.ON_GRID)
+
+
+@kernel("PRelu", _prelu_types)
+def prelu(call: Call) -> None:
+    """Compute `y = x` for x >= 0, `weight * x` below, with a weight for each channel on axis 1."""
+    weight = call.input(1)
+    shape = () if weight.size == 1 else (-1, *(1,) * (call.x.ndim - 2))
+    np.multiply(call.x, weight.reshape(shape), out=call.out)
+    np.copyto(call.out, call.x, where=call.x >= 0)

@@ -1,19 +1,19 @@
 """Activations of recurrent layers, by ONNX's names for them."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.device.formulas import GATES, Term, trace
 from atc_py.package.node_view import NodeError
 from atc_py.text import Text, all_of
 
 Activation: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
 
-def sigmoid(x: NDArray[Any], *_: Any) -> NDArray[Any]:
+def sigmoid(x: NDArray[Any]) -> NDArray[Any]:
     """`1 / (1 + e^-x)`."""
     found: NDArray[Any] = np.negative(x)
     np.exp(found, out=found)
@@ -22,26 +22,21 @@ def sigmoid(x: NDArray[Any], *_: Any) -> NDArray[Any]:
     return found
 
 
-def tanh(x: NDArray[Any], *_: Any) -> NDArray[Any]:
+def tanh(x: NDArray[Any]) -> NDArray[Any]:
     """The hyperbolic tangent."""
     found: NDArray[Any] = np.tanh(x)
     return found
 
 
-_TABLE: dict[str, Callable[[NDArray[Any], Any, Any], Any]] = {
-    "affine": lambda x, alpha, beta: alpha * x + beta,
-    "elu": lambda x, alpha, _: np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0))),
-    "hardsigmoid": lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
-    "leakyrelu": lambda x, alpha, _: np.where(x >= 0, x, alpha * x),
-    "relu": lambda x, _alpha, _beta: np.maximum(x, 0),
-    "scaledtanh": lambda x, alpha, beta: alpha * np.tanh(beta * x),
-    "sigmoid": sigmoid,
-    "softplus": lambda x, _alpha, _beta: np.logaddexp(x, x.dtype.type(0)),
-    "softsign": lambda x, _alpha, _beta: x / (1 + np.abs(x)),
-    "tanh": tanh,
-    "thresholdedrelu": lambda x, alpha, _: np.where(x >= alpha, x, x.dtype.type(0)),
+_IN_PLACE: dict[str, Activation] = {"sigmoid": sigmoid, "tanh": tanh}
+"""The usual ones, which a layer computes in every step."""
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "expm1 of negative": np.expm1,
+    "softplus": lambda x: np.logaddexp(x, x.dtype.type(0)),
+    "where": np.where,
 }
-"""Formulas as the definition of ONNX's LSTM lists them, of x, alpha and beta."""
+"""Functions of formulas that numpy has not by their name, or not with numbers of any dtype."""
 
 
 def read_activations(
@@ -56,19 +51,34 @@ def read_activations(
         counts = all_of(str(len(given)) for given in (names, alphas, betas))
         text = Text("activations, alphas and betas must be as many, found {found}")
         raise NodeError(text.with_values(found=counts))
-    unknown = [name for name in names if name.lower() not in _TABLE]
+    unknown = [name for name in names if name.lower() not in GATES]
     if unknown:
         text = Text("no activation is called {name}; known are {known}")
-        raise NodeError(text.with_values(name=repr(unknown[0]), known=", ".join(_TABLE)))
-    real = np.dtype(dtype).type
+        raise NodeError(text.with_values(name=repr(unknown[0]), known=", ".join(GATES)))
     with np.errstate(over="ignore"):  # numbers beyond the dtype are infinite
         return [
-            partial(_apply, name.lower(), real(alpha), real(beta))
+            _activation(name.lower(), alpha, beta, np.dtype(dtype).type)
             for name, alpha, beta in zip(names, alphas, betas, strict=True)
         ]
 
 
-def _apply(name: str, alpha: Any, beta: Any, x: NDArray[Any]) -> NDArray[Any]:
-    """One activation of `x`."""
-    found: NDArray[Any] = _TABLE[name](x, alpha, beta)
-    return found
+def _activation(name: str, alpha: float, beta: float, real: Any) -> Activation:
+    if name in _IN_PLACE:
+        return _IN_PLACE[name]
+    term, steps = trace(lambda x: GATES[name](x, alpha, beta))
+    calls = [
+        (
+            _FUNCTIONS.get(step.function) or getattr(np, step.function),
+            [each if isinstance(each, Term) else real(each) for each in step.operands],
+            step.result,
+        )
+        for step in steps
+    ]
+
+    def apply(x: NDArray[Any]) -> NDArray[Any]:
+        values = {term: x}
+        for function, operands, result in calls:
+            values[result] = function(*(values.get(operand, operand) for operand in operands))
+        return values[calls[-1][2]]
+
+    return apply

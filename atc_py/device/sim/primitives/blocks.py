@@ -1,37 +1,135 @@
-"""Functions of single elements, done block by block on all workers."""
+"""Functions of single elements, done block by block on all workers, and kernels that only copy."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, wraps
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.device.formulas import FORMULAS, ROUND, Formula, Step, Term, trace
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, Part, sequence, split_among_workers
+from atc_py.device.sim.kernel import (
+    Call,
+    Launch,
+    Part,
+    Rounding,
+    kernel,
+    sequence,
+    split_among_workers,
+)
+from atc_py.package.node_view import NodeView, TensorFacts
+from atc_py.tensor.dtypes import DType
 
-Formula: TypeAlias = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
+_COMPARISONS = {"equal", "greater", "greater_equal", "less"}
 
 
-def by_blocks(call: Call, formula: Formula) -> None:
-    """Call `formula(x, out, scratch)` on flat blocks of the first input and the first output.
+def _maximum_and_zeros(x: NDArray[Any], other: NDArray[Any], out: NDArray[Any]) -> None:
+    zeros = np.flatnonzero(x == 0)
+    kept = x[zeros]
+    np.maximum(x, other, out=out)
+    out[zeros] = kept
+
+
+def _tan_of_integers(x: NDArray[Any], out: NDArray[Any]) -> None:
+    np.copyto(out, np.tan(x.astype(np.float32)), casting="unsafe")
+
+
+_FUNCTIONS: dict[str, Callable[..., object]] = {
+    "expm1 of negative": np.expm1,
+    "maximum, zeros of the first": _maximum_and_zeros,
+    "tan of integers": _tan_of_integers,
+}
+"""Functions of formulas that numpy has not by their name."""
+
+
+def by_formula(call: Call, formula: Formula | None = None) -> Launch:
+    """A launch of a formula, that of the operator where left out, on flat blocks.
 
     Args:
-        call: its output has as many elements as its first input.
-        formula: fills `out`, which may be the memory of `x`; `scratch` is a block of x's dtype
-            that nothing else uses. It runs on several threads at once.
+        call: its output has as many elements as its first input, whose memory it may be.
+        formula: of the first input.
     """
+    term, steps = trace(partial(formula or FORMULAS[call.node.op], call.node))
     source, target = call.x.reshape(-1), call.out.reshape(-1)
 
-    def part(start: int, stop: int) -> None:
-        scratch = call.workspace.take("block", (min(ELEMENTS_AT_ONCE, stop - start),), source.dtype)
+    def part(start: int, stop: int) -> Launch:
+        launches: list[Launch] = []
         for first in range(start, stop, ELEMENTS_AT_ONCE):
-            last = min(first + ELEMENTS_AT_ONCE, stop)
-            values = target[first:last]
-            formula(source[first:last], values, scratch[: last - first])
-            call.finish(values, ((target.size,), (slice(first, last),)))
+            here = slice(first, min(first + ELEMENTS_AT_ONCE, stop))
+            values = target[here]
+            launches += _Writer(call, term, source[here], values).written(steps)
+            if call.finishing is not None:
+                launches.append(call.finishing(values, ((target.size,), (here,))))
+        return sequence(launches)
 
-    call.workers.split(source.size, part, least=ELEMENTS_AT_ONCE)
+    return split_among_workers(call.workers, target.size, part, least=ELEMENTS_AT_ONCE)
+
+
+class _Writer:
+    """Writes the steps of a formula for one block: which function of numpy fills which memory.
+
+    A result takes the memory of an operand that nothing reads any more, or else scratch memory.
+    That of x is then the memory of the block's result, which may be the same.
+    """
+
+    def __init__(self, call: Call, term: Term, x: NDArray[Any], out: NDArray[Any]) -> None:
+        self._call, self._out = call, out
+        self._arrays = {term: x}
+        self._memory = {term: out}
+        self._free: list[NDArray[Any]] = []
+        self._taken = 0
+
+    def written(self, steps: Sequence[Step]) -> Iterator[Launch]:
+        """Yield the launches; the last one fills the block's result."""
+        last = {term: at for at, step in enumerate(steps) for term in step.terms}
+        for at, step in enumerate(steps):
+            self._free += [self._memory[term] for term in step.terms if last[term] == at]
+            dtype = np.dtype(bool) if step.function in _COMPARISONS else self._out.dtype
+            out = self._out if step is steps[-1] else self._place(dtype)
+            yield from self._launches(step, out)
+            self._arrays[step.result] = self._memory[step.result] = out
+
+    def _place(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Memory that nothing reads any more."""
+        for at, array in enumerate(self._free):
+            if array.dtype == dtype:
+                return self._free.pop(at)
+        self._taken += 1
+        return self._call.workspace.take(f"block {self._taken}", self._out.shape, dtype)
+
+    def _array(self, operand: Term | float) -> Any:
+        if isinstance(operand, Term):
+            return self._arrays[operand]
+        return self._out.dtype.type(operand)
+
+    def _launches(self, step: Step, out: NDArray[Any]) -> Iterator[Launch]:
+        first, *others = operands = [self._array(operand) for operand in step.operands]
+        if step.function == "where":
+            yield from self._choice(step, out)
+        elif step.function == "clip":
+            yield partial(first.clip, *others, out)
+        elif step.function == "as number":
+            yield partial(np.copyto, out, first, "unsafe")
+        elif step.function == ROUND:
+            yield self._call.rounding(out, DType.FLOAT16, source=None if first is out else first)
+        else:
+            function = _FUNCTIONS.get(step.function) or getattr(np, step.function)
+            yield partial(function, *operands, out=out)
+
+    def _choice(self, step: Step, out: NDArray[Any]) -> Iterator[Launch]:
+        """Fill memory with one operand, then with the other where the comparison says so.
+
+        The first is the one that `out` may hold already.
+        """
+        mask, chosen, other = map(self._array, step.operands)
+        term = step.operands[1]
+        if isinstance(term, Term) and self._memory[term] is out:
+            yield partial(np.logical_not, mask, mask)
+            chosen, other = other, chosen
+        if other is not out:
+            yield partial(np.copyto, out, other)
+        yield partial(np.copyto, out, chosen, where=mask)
 
 
 def by_pairs(call: Call, function: np.ufunc) -> Launch:
@@ -62,3 +160,29 @@ def _pair(
 ) -> Launch:
     launch = partial(function, *operands, out=out)
     return launch if call.finishing is None else sequence([launch, call.finishing(out, part)])
+
+
+Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]
+
+
+def moving(
+    op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]]
+) -> Callable[[Callable[[Call], Copies]], Callable[[Call], Copies]]:
+    """Register what says which copies the kernel of `op` makes.
+
+    The function gives, for a call, pairs of a view of an output and a view of an input that is
+    broadcast to it; all of the outputs is covered. `kernel` explains the rest.
+    """
+
+    def register(copies: Callable[[Call], Copies]) -> Callable[[Call], Copies]:
+        def bind(call: Call) -> Launch:
+            return sequence([partial(np.copyto, out, source) for out, source in copies(call)])
+
+        @wraps(copies)
+        def run(call: Call) -> None:
+            bind(call)()
+
+        kernel(op, types, rounding=Rounding.ON_GRID, bind=bind)(run)
+        return copies
+
+    return register
