@@ -16,8 +16,8 @@ from atc_py.adapters.atc.modes.model_info import model_info
 from atc_py.adapters.atc.modes.model_json import onnx_to_json, save_json, text_to_json
 from atc_py.adapters.atc.modes.om_json import om_to_json
 from atc_py.diag import AtcError, AtcFault
-from atc_py.onnx_graph.protos.ge_schema import model_class
 from atc_py.options.compile_options import CompileOptions
+from atc_py.package.ge.protobuf_classes import model_class
 from tests.atc_modes.conftest import COMMAND, small_model
 
 

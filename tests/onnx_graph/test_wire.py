@@ -24,11 +24,10 @@ from atc_py.onnx_graph.reading import mapped
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.wire import (
     CutField,
-    WireError,
     WireSizeError,
     cut_large_data,
-    opening,
 )
+from atc_py.system.wire import WireError, opening
 from tests.onnx_graph import onnx_files
 from tests.sampling import examples
 

@@ -2,23 +2,8 @@
 
 from collections.abc import Mapping
 
+from atc_py.package.ge.interface import FORMAT_NUMBERS
 from atc_py.tensor.dtypes import DType
-
-FORMAT_NUMBERS: Mapping[str, int] = {
-    "NCHW": 0,
-    "NHWC": 1,
-    "ND": 2,
-    "NC1HWC0": 3,
-    "FRACTAL_Z": 4,
-    "C1HWNCoC0": 16,
-    "NDHWC": 27,
-    "FRACTAL_NZ": 29,
-    "NCDHW": 30,
-    "NDC1HWC0": 32,
-    "FRACTAL_Z_3D": 33,
-    "RESERVED": 40,
-}
-"""Formats by name: those of single operators are proven, those with three axes of space inferred."""
 
 GE_DTYPE_NAMES: Mapping[DType, str] = {
     DType.FLOAT16: "DT_FLOAT16",

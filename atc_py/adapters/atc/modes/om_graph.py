@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atc_py.adapters.atc.modes.formats import GE_DTYPE_NAMES, format_number
-from atc_py.onnx_graph.protos.ge_schema import DATA_TYPES, LIST_TYPES
+from atc_py.package.ge.schema import DATA_TYPES, LIST_TYPES
 from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.package.stored import stored_dims
 from atc_py.target import find_operator

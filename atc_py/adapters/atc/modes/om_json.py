@@ -9,8 +9,9 @@ from typing import Any
 from atc_py.adapters.atc.modes.om_graph import add_graph
 from atc_py.adapters.atc.modes.om_sizes import figures_of
 from atc_py.adapters.atc.modes.opening import opened_om
-from atc_py.onnx_graph.protos.ge_schema import LIST_TYPES, model_class
 from atc_py.onnx_graph.protos.message_json import json_text, message_json
+from atc_py.package.ge.protobuf_classes import model_class
+from atc_py.package.ge.schema import LIST_TYPES
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE
 
