@@ -42,6 +42,9 @@ def wire_fields(buffer: Buffer, start: int, end: int) -> Iterator[WireField]:
     Raises:
         WireError: the bytes break the wire format.
     """
+    # Messages have very many fields: numbers of one byte are read here, and the tuple is made
+    # without the call of Python that a NamedTuple's own constructor is.
+    new = tuple.__new__
     pos = start
     while pos < end:
         tag, body = buffer[pos], pos + 1
@@ -56,7 +59,8 @@ def wire_fields(buffer: Buffer, start: int, end: int) -> Iterator[WireField]:
                 body += 1
             stop = body + size
         elif wire == VARINT:
-            stop = read_varint(buffer, body, end)[1]
+            one = body < end and buffer[body] <= _ONE_BYTE
+            stop = body + 1 if one else read_varint(buffer, body, end)[1]
         elif wire in _FIXED_SIZES:
             stop = body + _FIXED_SIZES[wire]
         else:
@@ -80,7 +84,7 @@ def wire_fields(buffer: Buffer, start: int, end: int) -> Iterator[WireField]:
                     end=end,
                 )
             )
-        yield WireField(pos, number, wire, body, stop)
+        yield new(WireField, (pos, number, wire, body, stop))
         pos = stop
 
 
@@ -92,6 +96,8 @@ def read_varint(
     Raises:
         WireError: it does not end before `end`, or within `limit` bytes.
     """
+    if pos + 1 < end and buffer[pos + 1] <= _ONE_BYTE < buffer[pos]:
+        return buffer[pos] & _ONE_BYTE | buffer[pos + 1] << 7, pos + 2
     value = shift = 0
     for at in range(pos, min(pos + limit, end)):
         byte = buffer[at]

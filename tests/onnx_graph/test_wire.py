@@ -277,7 +277,7 @@ def test_forbidden_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("atc_py.onnx_graph.reading.mapped.os.open", refuse)
+    monkeypatch.setattr("atc_py.system.input_files.os.open", refuse)
     error = onnx_files.fails(lambda: read_model(path), FILE_UNREADABLE)
     assert "Permission denied" in str(error)
 

@@ -95,7 +95,7 @@ class GeOp(GeMessage):
     @cached_property
     def attributes(self) -> GeAttributes:
         """Its attributes."""
-        return GeAttributes(self.source, self.names, self._spans("attr"))
+        return GeAttributes(self.source, self.names, self._entries("attr"))
 
     def operands(self) -> tuple[GeOperand, ...]:
         """The inputs that carry tensors, with names, places and descriptors side by side.
@@ -163,7 +163,7 @@ class GeGraph(GeMessage):
     @cached_property
     def attributes(self) -> GeAttributes:
         """Its attributes."""
-        return GeAttributes(self.source, self.names, self._spans("attr"))
+        return GeAttributes(self.source, self.names, self._entries("attr"))
 
 
 class GeModelDef(GeMessage):
@@ -194,7 +194,7 @@ class GeModelDef(GeMessage):
     @cached_property
     def attributes(self) -> GeAttributes:
         """Its attributes."""
-        return GeAttributes(self.source, self.names, self._spans("attr"))
+        return GeAttributes(self.source, self.names, self._entries("attr"))
 
 
 def _edge(text: str) -> GeEdge | None:

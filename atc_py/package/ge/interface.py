@@ -54,7 +54,7 @@ class GePort(msgspec.Struct, frozen=True):
 
 
 class GeInterface(msgspec.Struct):
-    """What programs pass to a model and get from it.
+    """Inputs and outputs of a model, and its gears.
 
     Attributes:
         inputs: in order.

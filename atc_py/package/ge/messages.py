@@ -50,7 +50,10 @@ class GeMessage:
         return self._fields.get(field_numbers(self.kind)[name], [])
 
     def _spans(self, name: str) -> list[ByteSpan]:
-        return [span_of(field) for field in self._all(name) if field.wire == BYTES]
+        return [span_of(field) for field in self._entries(name)]
+
+    def _entries(self, name: str) -> list[WireField]:
+        return [field for field in self._all(name) if field.wire == BYTES]
 
     def _text(self, name: str) -> str:
         texts = self._texts(name)
@@ -75,29 +78,39 @@ class GeMessage:
 class GeAttributes(Mapping[str, GeValue]):
     """Attributes by name; a value is decoded when it is asked for."""
 
-    def __init__(self, source: GeSource, names: GeNameTable, entries: list[ByteSpan]) -> None:
+    def __init__(self, source: GeSource, names: GeNameTable, entries: list[WireField]) -> None:
         """Make the map of the entries of a message's field."""
         self._source, self._names, self._entries = source, names, entries
 
     @cached_property
-    def _places(self) -> dict[str, tuple[ByteSpan, bool]]:
-        """The place of each value, and whether its integers stand for texts."""
-        self._source.spend(2 * len(self._entries))
-        places: dict[str, tuple[ByteSpan, bool]] = {}
+    def _places(self) -> dict[str, tuple[WireField, bool]]:
+        """The entry of each name, and whether its integers stand for texts."""
+        self._source.spend(len(self._entries))
+        resolve = self._names.resolve
+        places: dict[str, tuple[WireField, bool]] = {}
         for entry in self._entries:
-            key, value = b"", ByteSpan(entry.end, entry.end)
-            for field in self._source.fields(entry):
-                if field.number == _KEY:
-                    key = self._source.data[field.body : field.end]
-                elif field.number == _VALUE and field.wire == BYTES:
-                    value = span_of(field)
-            name, is_text = self._names.resolve(key)
-            places[name] = value, is_text
+            name, is_text = resolve(self._key(entry))
+            places[name] = entry, is_text
         return places
 
+    def _key(self, entry: WireField) -> bytes:
+        """The key of an entry, which stands first in it and is mostly short."""
+        data, start = self._source.data, entry.body
+        if start + 1 < entry.end and data[start] == _KEY_TAG and data[start + 1] <= _SHORT:
+            end = start + 2 + data[start + 1]
+            if end <= entry.end:
+                return data[start + 2 : end]
+        fields = self._source.fields(span_of(entry))
+        keys = [data[field.body : field.end] for field in fields if field.number == _KEY]
+        return keys[-1] if keys else b""
+
     def __getitem__(self, name: str) -> GeValue:
-        span, is_text = self._places[name]
-        return _decoded(self._source, self._names, span, is_text=is_text)
+        entry, is_text = self._places[name]
+        value = ByteSpan(entry.end, entry.end)
+        for field in self._source.fields(span_of(entry)):
+            if field.number == _VALUE and field.wire == BYTES:
+                value = span_of(field)
+        return _decoded(self._source, self._names, value, is_text=is_text)
 
     def __contains__(self, name: object) -> bool:
         return name in self._places
@@ -140,6 +153,10 @@ class GeAttributes(Mapping[str, GeValue]):
 _KEY, _VALUE = 1, 2
 """Fields of an entry of a map."""
 
+_KEY_TAG = _KEY << 3 | BYTES
+_SHORT = 0x7F
+"""The longest text whose length takes one byte."""
+
 
 class GeFunction(GeMessage):
     """A named list of attributes, as AIPP's settings are."""
@@ -154,7 +171,7 @@ class GeFunction(GeMessage):
     @cached_property
     def attributes(self) -> GeAttributes:
         """Its attributes."""
-        return GeAttributes(self.source, self.names, self._spans("attr"))
+        return GeAttributes(self.source, self.names, self._entries("attr"))
 
 
 class GeTensorDesc(GeMessage):
@@ -220,7 +237,7 @@ class GeTensorDesc(GeMessage):
     @cached_property
     def attributes(self) -> GeAttributes:
         """Its attributes."""
-        return GeAttributes(self.source, self.names, self._spans("attr"))
+        return GeAttributes(self.source, self.names, self._entries("attr"))
 
     def _says_origin(self) -> bool:
         """True where dims () are those of a scalar, not of a tensor that says nothing."""

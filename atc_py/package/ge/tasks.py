@@ -80,27 +80,26 @@ class GeTask:
         """The stream that it is on."""
         return self._number(self._fields, "TaskDef", "stream_id")
 
+    @cached_property
+    def _kernel(self) -> dict[int, WireField] | None:
+        return self._inner(self._fields, "TaskDef", "kernel")
+
     @property
     def op_index(self) -> int | None:
         """The id of the op that a kernel's task launches; None for other tasks."""
-        kernel = self._inner(self._fields, "TaskDef", "kernel")
-        if kernel is None:
-            return None
-        context = self._inner(kernel, "KernelDef", "context")
+        context = self._inner(self._kernel or {}, "KernelDef", "context")
         return None if context is None else self._number(context, "KernelContext", "op_index")
 
     @property
     def kernel_name(self) -> str:
         """The kernel that it launches; empty for other tasks and before CANN 8."""
-        kernel = self._inner(self._fields, "TaskDef", "kernel") or {}
-        field = kernel.get(field_numbers("KernelDef")["kernel_name"])
+        field = (self._kernel or {}).get(field_numbers("KernelDef")["kernel_name"])
         return self._source.text(field) if field is not None and field.wire == BYTES else ""
 
     @property
     def cores(self) -> int:
         """The cores that a kernel runs on."""
-        kernel = self._inner(self._fields, "TaskDef", "kernel") or {}
-        return self._number(kernel, "KernelDef", "block_dim")
+        return self._number(self._kernel or {}, "KernelDef", "block_dim")
 
     def _inner(
         self, fields: dict[int, WireField], kind: str, name: str

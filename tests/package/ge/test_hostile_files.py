@@ -58,7 +58,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("reason", DAMAGED)
-def test_damage_is_told(tmp_path: Path, reason: str) -> None:
+def test_damage_is_reported(tmp_path: Path, reason: str) -> None:
     import re
 
     assert re.search(reason, refusal(tmp_path / "net.om", DAMAGED[reason]))

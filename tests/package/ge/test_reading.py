@@ -263,7 +263,7 @@ def test_om2_archive(tmp_path: Path, folder: str) -> None:
         assert file.om2.nbytes("data/constants/") == 16
 
 
-def test_kinds_of_files_are_told_apart(tmp_path: Path) -> None:
+def test_kind_of_file_is_recognized(tmp_path: Path) -> None:
     path = tmp_path / "net.om"
     path.write_bytes(small_model())
     assert is_huawei(path)

@@ -63,7 +63,7 @@ def test_launches_kernels_constants_tasks(name: str, model: HuaweiModel) -> None
     assert found == COUNTS[name]
 
 
-def test_constants_lie_in_the_weights_one_after_the_other(model: HuaweiModel) -> None:
+def test_constants_are_in_the_weights_one_after_the_other(model: HuaweiModel) -> None:
     spans = sorted(
         found[1] for op in model.ops if op.type == "Const" and (found := model.constant(op))
     )

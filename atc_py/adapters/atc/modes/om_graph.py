@@ -68,12 +68,23 @@ def set_tensor(message: Any, tensor: OmTensor) -> None:
     message.attr["origin_shape_initialized"].b = True
     number = format_number(message.layout)
     if number is not None:
-        message.attr["format_for_int"].i = number
+        message.attr["format_for_int"].i = number | _c0_bits(tensor)
     if None in tensor.shape:
         ends = [_UNBOUNDED if dim is None else (dim, dim) for dim in tensor.shape]
         ranges = message.attr["shape_range"].list_list_int
         for pair in ends:
             ranges.list_list_i.add(list_i=pair)
+
+
+_C0_SHIFT = 24
+"""Where the number of a blocked format has log2(C0) + 1, since CANN 8."""
+
+
+def _c0_bits(tensor: OmTensor) -> int:
+    """The part of a format's number that has C0; 0 of one that has no blocks."""
+    dims = [] if tensor.storage is None else stored_dims(tensor)
+    c0 = dims[-1] if dims else None
+    return 0 if not c0 else c0.bit_length() << _C0_SHIFT
 
 
 def _dims(shape: tuple[int | None, ...] | list[int | None]) -> list[int]:
