@@ -96,8 +96,10 @@ def _relation(first: Array | None, second: Array | None) -> tuple[int, float]:
     with np.errstate(all="ignore"):
         error = float(np.nanmax(np.abs(one - other), initial=0.0))
         narrow = min(first.dtype, second.dtype, key=lambda dtype: dtype.itemsize)
-        rounded = [array.reshape(-1).astype(narrow) for array in (first, second)]
-    is_rounded = first.dtype != second.dtype and np.array_equal(*rounded, equal_nan=True)
+        narrowed = first.reshape(-1).astype(narrow), second.reshape(-1).astype(narrow)
+    is_rounded = first.dtype != second.dtype and np.array_equal(
+        narrowed[0], narrowed[1], equal_nan=True
+    )
     return (_ROUNDED if is_rounded else _DIFFERENT), error
 
 

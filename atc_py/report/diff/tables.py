@@ -69,8 +69,8 @@ def _sides(diff: ModelDiff) -> Table:
         ("equal launches", str(diff.equal), str(diff.equal)),
     ]
     for name in dict.fromkeys([*first.memory, *second.memory]):
-        sizes = (format_bytes(side.memory.get(name, 0)) for side in (first, second))
-        rows.append((name, *sizes))
+        sizes = [format_bytes(side.memory.get(name, 0)) for side in (first, second)]
+        rows.append((name, sizes[0], sizes[1]))
     spoken_rows = tuple((spoken(name), *cells) for name, *cells in rows)
     return Table(score_text(diff), ("", first.model, second.model), spoken_rows)
 
@@ -130,8 +130,8 @@ def _unequal(constants: Iterable[ConstantDifference]) -> Table:
     """Constants that differ in the same way, with the largest error of all."""
     alike: defaultdict[tuple[str, str, str], list[ConstantDifference]] = defaultdict(list)
     for row in constants:
-        kinds = (" ".join(each[:2]) or "-" for each in (row.first, row.second))
-        alike[(row.relation, *kinds)].append(row)  # type: ignore[index]
+        first, second = (" ".join(each[:2]) or "-" for each in (row.first, row.second))
+        alike[row.relation, first, second].append(row)
     rows = [
         (
             str(len(found)),
