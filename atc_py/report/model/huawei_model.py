@@ -192,7 +192,7 @@ def _fusions(model: HuaweiModelFacts) -> Table:
         )
         for row in model.fusions
     )
-    columns = ("operators", "nodes>", "launches>", "passes")
+    columns = ("operators", "nodes>", "launches>", "fusion passes")
     return Table("Fused launches", columns, rows)
 
 

@@ -275,7 +275,7 @@ def small_model(*, enumerated: bool = True, wide: bool = True, version: int = 0x
             "Conv2D",
             {
                 "_datadump_original_op_names": ["conv", "relu"],
-                "_datadump_original_op_types": ["Conv", "Relu"],
+                "_datadump_original_op_types": ["Relu"],
                 "_kernelname": "te_fused_conv",
                 "pass_name": ["TbeConvFixPipeFusionPass"],
                 "tvm_blockdim": 2,
