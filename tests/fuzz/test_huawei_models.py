@@ -16,7 +16,7 @@ def test_damaged_files_are_refused_or_read(chunk: int) -> None:
     tally = sweep(Round(seed=SEED, first=chunk * CHUNK, count=CHUNK, shared=False, worker=worker))
     assert tally.failures == []
     assert tally.tried == CHUNK
-    refused = tally.codes["info", "ATC5006"]
+    refused = tally.codes["diff", "ATC5006"]
     assert CHUNK // 8 < refused < CHUNK, "a round that is refused as one tries little"
 
 
