@@ -189,6 +189,7 @@ exec-programs: $(VENV)/.dev $(EXEC_VENV)/.installed ## Run programs of other pac
 fuzz: $(VENV)/.dev ## Try mutated models, ONNX's and offline ones; print failures, their seeds, and the codes given
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep --worker tests.fuzz.offline_models --count 5000
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep --worker tests.fuzz.huawei_models --count 10000
 	@if $(BIN)/python -c 'import atheris' 2> /dev/null; then \
 	  mkdir -p $(OUT)/fuzz && OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.atheris_target \
 	    -max_total_time=$${FUZZ_SECONDS:-600} -timeout=10 -artifact_prefix=$(OUT)/fuzz/ $(OUT)/fuzz; \

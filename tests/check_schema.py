@@ -5,6 +5,7 @@ from pathlib import Path
 
 from atc_py.report.check.json_document import check_json_schema
 from atc_py.report.exec.tables import program_json_schema
+from atc_py.report.model.huawei_model import huawei_json_schema
 from atc_py.report.model.onnx_file import onnx_json_schema
 from atc_py.report.quantizing.document import quantization_json_schema
 
@@ -12,6 +13,7 @@ _DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMA = _DOCS / "check-report.schema.json"
 EXEC_SCHEMA = _DOCS / "exec-report.schema.json"
 INFO_SCHEMA = _DOCS / "info-onnx.schema.json"
+HUAWEI_SCHEMA = _DOCS / "info-huawei.schema.json"
 QUANTIZE_SCHEMA = _DOCS / "quantize-report.schema.json"
 
 
@@ -21,6 +23,7 @@ def main() -> None:
         SCHEMA: check_json_schema(),
         EXEC_SCHEMA: program_json_schema(),
         INFO_SCHEMA: onnx_json_schema(),
+        HUAWEI_SCHEMA: huawei_json_schema(),
         QUANTIZE_SCHEMA: quantization_json_schema(),
     }
     for file, text in texts.items():

@@ -21,21 +21,47 @@ from atc_py.text import Text
 @click.option(
     "--layout", is_flag=True, help="Show how values are stored, and why each TransData is there."
 )
+@click.option("--ops", is_flag=True, help="Of a model of Huawei's atc, list every launch.")
 @named_gear
 @AS_JSON
 def info(
-    *, model: Path, precision: bool, layout: bool, gear: NamedGear | None, as_json: bool
+    *,
+    model: Path,
+    precision: bool,
+    layout: bool,
+    ops: bool,
+    gear: NamedGear | None,
+    as_json: bool,
 ) -> None:
     """Show what MODEL, an offline model or an ONNX file, contains.
 
     The digests of an offline model are verified. Of one with gears it lists these, and shows the
     one that is named, or else the largest. Of an ONNX file it shows inputs, outputs, opsets,
-    operators, parameters, size and the files that hold its weights; nothing is compiled.
+    operators, parameters, size and the files that hold its weights; nothing is compiled. Of an
+    offline model of Huawei's own atc it shows all that the file says: versions, SoC, command line,
+    inputs, outputs, AIPP, memory, tasks, launches and what was fused.
     """
-    from atc_py.pipeline.onnx_facts import is_onnx_file
+    from atc_py.package.ge.model import is_huawei
 
     if precision and layout:
         raise click.UsageError("--precision and --layout exclude each other: give one of them")
+    if is_huawei(model):
+        if precision or layout or gear is not None:
+            raise click.UsageError(
+                Text(
+                    "--precision, --layout and gears are of offline models of atc-py, but {model} "
+                    "is one of Huawei's atc: --ops lists its launches with dtypes and formats",
+                    model=model,
+                )
+            )
+        _show_huawei(model, ops=ops, as_json=as_json)
+        return
+    if ops:
+        raise click.UsageError(
+            Text("--ops is of offline models of Huawei's atc, which {model} is not", model=model)
+        )
+    from atc_py.pipeline.onnx_facts import is_onnx_file
+
     if is_onnx_file(model):
         if precision or layout or gear is not None:
             raise click.UsageError(
@@ -48,6 +74,19 @@ def info(
         _show_onnx(model, as_json=as_json)
         return
     _show_offline(model, gear, precision=precision, layout=layout, as_json=as_json)
+
+
+def _show_huawei(model: Path, *, ops: bool, as_json: bool) -> None:
+    from atc_py.package.ge.model import open_huawei
+    from atc_py.pipeline.huawei_facts import huawei_facts
+    from atc_py.report.model.huawei_model import huawei_json, huawei_tables
+
+    with open_huawei(model) as file:
+        facts = huawei_facts(file, with_ops=ops)
+    if as_json:
+        print_json(huawei_json(facts))
+        return
+    print_tables(huawei_tables(facts))
 
 
 def _show_onnx(model: Path, *, as_json: bool) -> None:

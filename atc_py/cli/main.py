@@ -32,6 +32,7 @@ _SUMMARIES = {
     "config": "Show which options the configuration file sets, or what holds for COMMAND.",
     "completion": "Print the script that completes commands and options in SHELL.",
     "convert": "Compile MODEL, an ONNX file, to an offline model.",
+    "diff": "Compare offline models FIRST and SECOND, each of atc-py or of Huawei's own atc.",
     "exec": "Run PROGRAM; each onnxruntime session in it and its children is the simulated NPU.",
     "explain": "Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all.",
     "export": "Write MODEL, compiled, as an ONNX model with the arithmetic of the NPU.",
@@ -51,7 +52,7 @@ _SUMMARIES = {
 
 
 _QUIETED = {
-    "aipp", "check", "compare", "export", "fix", "info", "kernels", "plan", "profile", "quantize", "report",
+    "aipp", "check", "compare", "diff", "export", "fix", "info", "kernels", "plan", "profile", "quantize", "report",
     "run", "sweep",
 }  # fmt: skip
 """Commands that get -q here; `convert` has its own."""

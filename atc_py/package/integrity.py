@@ -45,7 +45,7 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
     """
     tail = data[-_TAIL:]
     if data[:4] == b"IMOD":
-        raise _not_a_model(file, Text("its first bytes are those of Huawei's own format"))
+        raise _huawei_model(file)
     if is_onnx(data):
         raise _onnx_model(file)
     if not is_directory_end(tail):
@@ -139,6 +139,19 @@ def _onnx_model(file: str) -> AtcError:
             "compile it with `atc-py convert {name}` and give the .om file that is written; "
             "`atc-py check {name}` looks at the ONNX model itself",
             name=name,
+        ),
+    )
+
+
+def _huawei_model(file: str) -> AtcError:
+    """The refusal of a model of Huawei's atc by what takes those of atc-py alone."""
+    return NOT_OM.error(
+        Text("{file} is an offline model of Huawei's own atc, not of atc-py", file=file),
+        place=Place(file=file),
+        help=Text(
+            "`atc-py info {name}` shows what it contains, `atc-py diff` compares it with another; "
+            "docs/real-om.md lists all that can be done with it",
+            name=shlex.quote(file),
         ),
     )
 

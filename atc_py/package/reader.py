@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +16,7 @@ from atc_py.options.ranges import Ranges, parse_ranges
 from atc_py.package.npy import npy_header, view_array
 from atc_py.package.schema import GEARS_VERSION, INPUT_RANGES
 from atc_py.package.verify import VerifiedFile, verify
-from atc_py.system.input_files import check_name, check_regular, note_read, read_refusal
+from atc_py.system.input_files import map_file
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
@@ -159,17 +158,11 @@ def open_model(path: Path) -> OfflineModel:
 
 def _map_file(path: Path) -> mmap.mmap:
     """The file's bytes, mapped read-only."""
-    check_name(path)
-    try:
-        check_regular(path.stat().st_mode)
-        with path.open("rb") as file:
-            note_read(path, os.fstat(file.fileno()))
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise read_refusal(path, error) from error
-    except ValueError as error:
+    data = map_file(path)
+    if isinstance(data, bytes):
         raise NOT_OM.error(
             Text("{path} is not an offline model: it is empty", path=path),
             place=Place(file=str(path)),
             help=Text("convert the ONNX model with `atc-py convert`"),
-        ) from error
+        )
+    return data

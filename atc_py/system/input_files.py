@@ -1,6 +1,7 @@
 """Files that users give: opened, read up to a bound, decoded; each fault with its own hint."""
 
 import errno
+import mmap
 import os
 import re
 import stat
@@ -151,6 +152,37 @@ def _handle_of(path: Path) -> IO[bytes]:
         file.close()
         raise
     return file
+
+
+def map_regular(path: Path) -> mmap.mmap | bytes:
+    """The bytes of a regular file, mapped read-only; none of an empty one, which cannot be mapped.
+
+    Raises:
+        OSError: it is not there, not a regular file, or must not be read.
+    """
+    handle = os.open(path, _FLAGS)
+    try:
+        status = os.fstat(handle)
+        check_regular(status.st_mode)
+        note_read(path, status)
+        if not status.st_size:
+            return b""
+        return mmap.mmap(handle, status.st_size, access=mmap.ACCESS_READ)
+    finally:
+        os.close(handle)
+
+
+def map_file(path: Path) -> mmap.mmap | bytes:
+    """The bytes of the file that a user named, as `map_regular` gives them.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE.
+    """
+    check_name(path)
+    try:
+        return map_regular(path)
+    except OSError as error:
+        raise read_refusal(path, error) from error
 
 
 def check_name(path: Path) -> None:

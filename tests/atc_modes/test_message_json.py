@@ -8,8 +8,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from atc_py.onnx_graph.protos.ge_schema import DATA_TYPES, LIST_TYPES, model_class
 from atc_py.onnx_graph.protos.message_json import json_text, message_json
+from atc_py.package.ge.protobuf_classes import model_class
+from atc_py.package.ge.schema import DATA_TYPES, LIST_TYPES
 
 
 def attribute(**fields: Any) -> Any:

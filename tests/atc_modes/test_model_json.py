@@ -16,8 +16,8 @@ from atc_py.adapters.atc.modes.model_info import model_info
 from atc_py.adapters.atc.modes.model_json import onnx_to_json, save_json, text_to_json
 from atc_py.adapters.atc.modes.om_json import om_to_json
 from atc_py.diag import AtcError, AtcFault
-from atc_py.onnx_graph.protos.ge_schema import model_class
 from atc_py.options.compile_options import CompileOptions
+from atc_py.package.ge.protobuf_classes import model_class
 from tests.atc_modes.conftest import COMMAND, small_model
 
 
@@ -37,18 +37,18 @@ def test_graph_has_the_name_that_atc_gave_it_whatever_the_file_is_called(
     om: Path, model: Path
 ) -> None:
     found = json.loads(om_to_json(om.rename("other.om")))
-    assert (found["name"], found["graph"][0]["name"]) == ("small", "small")
+    assert (found["name"], found["graph"][0]["name"]) == ("small", "small_0")
     atc_py.convert(model, "ours.om", soc="Ascend310P3")
     assert json.loads(om_to_json(Path("ours.om")))["name"] == "ours"
 
 
 def test_offline_model_has_the_attributes_that_tools_read(om: Path) -> None:
     found = json.loads(om_to_json(om))
-    assert (found["name"], found["version"]) == ("small", 1)
+    assert (found["name"], found["version"]) == ("small", 2)
     values = attributes(found["attr"])
     assert values["atc_cmdline"] == {"s": COMMAND.replace('"', '\\"')}
     assert values["soc_version"] == {"s": "Ascend310P3"}
-    assert values["framework_type"] == {"s": "5"}
+    assert values["framework_type"] == {"s": "Onnx"}
     assert values["om_info_list"]["list"]["val_type"] == "VT_LIST_INT"
     assert len(values["om_info_list"]["list"]["i"]) == 5
     assert set(values) >= {"atc_version", "memory_size", "weight_size", "stream_num", "event_num"}
@@ -78,28 +78,35 @@ def test_ops_have_names_of_source_nodes_and_name_those_they_stand_for(om: Path) 
         ).get("s", [])
     ]  # fmt: skip
     assert {"Conv_0", "Relu_1", "Sum_2"} <= set(origins)
-    assert ops["Conv_0"]["type"] == "Conv2D"
-    assert ops["Relu_1"]["type"] == "Relu"
     assert ops["Node_Output"]["type"] == "NetOutput"
-    shared = {value["group_op_name"]["s"] for value in values if "group_op_name" in value}
-    assert shared  # the convolution and Relu are one launch
-    assert all(name.startswith("group_op_ub_") for name in shared)
+
+
+def test_launch_of_several_nodes_is_one_op_of_the_type_of_its_head(om: Path) -> None:
+    fused = {op["name"]: op for op in ops_of(om_to_json(om))}["Conv_0Relu_1"]
+    assert fused["type"] == "Conv2D"
+    values = attributes(fused["attr"])
+    assert values["_datadump_original_op_names"]["list"]["s"] == ["Conv_0", "Relu_1"]
+    assert values["_datadump_original_op_types"]["list"]["s"] == ["Relu"]
+    assert values["data_format"] == {"s": "NHWC"}
+    assert values["dilations"]["list"]["i"] == [1, 1, 1, 1]
+    assert not {"pads", "strides", "group_op_name"} & set(values)
+    assert len(fused["output_desc"]) == 1
 
 
 def test_tensors_have_stored_and_original_shapes(om: Path) -> None:
-    conv = {op["name"]: op for op in ops_of(om_to_json(om))}["Conv_0"]
+    conv = {op["name"]: op for op in ops_of(om_to_json(om))}["Conv_0Relu_1"]
     data, weights = conv["input_desc"][:2]
     assert (data["layout"], data["dtype"]) == ("NC1HWC0", "DT_FLOAT16")
     assert data["shape"]["dim"] == [1, 1, 8, 8, 16]
     origin = attributes(data["attr"])
     assert origin["origin_shape"]["list"]["i"] == [1, 3, 8, 8]
     assert origin["origin_format"] == {"s": "NCHW"}
-    assert origin["format_for_int"] == {"i": 3}
+    assert origin["format_for_int"] == {"i": 0x05000003}
     assert weights["layout"] == "FRACTAL_Z"
     assert conv["is_input_const"][:2] == [False, True]
     assert conv["input_name"][:2] == ["x", "filter"]
     kinds = attributes(conv["attr"])
-    assert kinds["pads"] == {"list": {"i": [1, 1, 1, 1], "val_type": "VT_LIST_INT"}}
+    assert kinds["dilations"] == {"list": {"i": [1, 1, 1, 1], "val_type": "VT_LIST_INT"}}
 
 
 def test_json_of_an_offline_model_reads_back_as_the_message(om: Path) -> None:
@@ -223,7 +230,7 @@ def test_model_with_gears_has_a_graph_for_each_the_largest_first(
     onnx.save(model, "g.onnx")
     atc_py.convert("g.onnx", "g.om", input_shape="x:-1,3,8,8", batch_sizes="1,4,2")
     graphs = json.loads(om_to_json(tmp_path / "g.om"))["graph"]
-    assert [graph["name"] for graph in graphs] == ["g", "g_gear_0", "g_gear_2"]
+    assert [graph["name"] for graph in graphs] == ["g_0", "g_0_gear_0", "g_0_gear_2"]
     numbers = [attributes(graph["attr"])["dynamic_batch_size"]["list"]["i"] for graph in graphs]
     assert numbers == [[4], [1], [2]]
     batches = [graph["op"][0]["output_desc"][0]["shape"]["dim"][0] for graph in graphs]

@@ -68,6 +68,7 @@ _USUAL: dict[str, tuple[str, ...]] = {
     "completion": ("bash",),
     "config": (),
     "convert": (MODEL,),
+    "diff": (OFFLINE, OFFLINE),
     "exec": ("--", "true"),
     "explain": ("ATC1001",),
     "export": (MODEL,),
@@ -108,7 +109,7 @@ def overwriting_lines() -> dict[str, list[tuple[str, ...]]]:
     names = (WEIGHTS, HARD, SOFT, f"{SAMPLES}/../{WEIGHTS}")
     found: dict[str, list[tuple[str, ...]]] = {}
     for words, command in _commands(cli, ()):
-        read = {"aipp": PICTURE, "kernels": OFFLINE, "run": OFFLINE}.get(words[0])
+        read = {"aipp": PICTURE, "diff": OFFLINE, "kernels": OFFLINE, "run": OFFLINE}.get(words[0])
         paths = [each for each in command.params if isinstance(each.type, click.Path)]
         own = [max(each.opts, key=len) for each in paths if isinstance(each, click.Option)]
         for at, option in enumerate(sorted(set(own) - _SHARED)):

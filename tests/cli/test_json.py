@@ -15,6 +15,7 @@ from atc_py.cli.main import cli
 from tests.cli.conftest import Result, small_model
 from tests.cli.test_faults_of_files import CALIBRATION, quantized
 from tests.json_documents import DOCUMENTS, WITHOUT
+from tests.package.ge.om_files import small_model as small_huawei_model
 
 Atc = Callable[..., Result]
 
@@ -27,10 +28,12 @@ GOOD: dict[str, Line] = {
     "convert": ("convert", "small.onnx"),
     "convert --passes": ("convert", "--passes"),
     "fix": ("fix", "small.onnx"),
+    "diff": ("diff", "old.om", "real.om"),
     "explain": ("explain",),
     "export": ("export", "small.onnx"),
     "info": ("info", "old.om"),
     "info (ONNX file)": ("info", "small.onnx"),
+    "info (Huawei's model)": ("info", "real.om"),
     "info --precision": ("info", "--precision", "old.om"),
     "info --layout": ("info", "--layout", "old.om"),
     "kernels": ("kernels", "old.om"),
@@ -67,6 +70,7 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
     "config": ((2, ("nothing",)),),
     "convert": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (3, ("old.om", "-o", "new"))),
     "fix": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (2, ("small.onnx", "--only", "none"))),
+    "diff": ((3, ("old.om", "gone.om")), (3, ("cut.om", "real.om"))),
     "explain": ((2, ("nothing",)),),
     "export": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (3, ("cut.om",))),
     "info": ((3, ("gone.om",)), (2, ("small.onnx", "--layout")), (3, ("cut.om",))),
@@ -129,6 +133,7 @@ def workshop(atc: Atc, tmp_path: Path) -> Atc:
     (tmp_path / "cal.csv").write_text(CALIBRATION)
     (tmp_path / "bad.yaml").write_text("op: 3\n")
     assert atc("convert", "small.onnx", "-o", "old.om").status == 0
+    (tmp_path / "real.om").write_bytes(small_huawei_model())
     (tmp_path / "cut.om").write_bytes(Path("old.om").read_bytes()[:1000])
     return atc
 

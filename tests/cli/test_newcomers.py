@@ -70,6 +70,7 @@ def test_quiet_commands_print_nothing(
     lines = {
         "check": (model,),
         "compare": (model,),
+        "diff": (om, om),
         "export": (om,),
         "fix": (model, "-o", "fixed.onnx"),
         "info": (om,),

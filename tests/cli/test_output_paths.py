@@ -34,6 +34,7 @@ WRITERS: dict[str, tuple[object, ...]] = {
     "check --check-report": ("check", "small.onnx", "--check-report"),
     "compare": ("compare", "small.onnx", "-o"),
     "compare --suggest": ("compare", "small.onnx", "--suggest"),
+    "diff": ("diff", "small.om", "small.om", "--html"),
     "kernels": ("kernels", "small.om", "-o"),
     "profile": ("profile", "small.onnx", "-o"),
     "profile --trace": ("profile", "small.onnx", "--trace"),

@@ -258,7 +258,7 @@ def test_names_command_no_terminal_and_break_no_line(
 
 def nested(depth: int) -> bytes:
     """Return nodes within branches of nodes, written by hand: protobuf makes only so many."""
-    from atc_py.onnx_graph.reading.wire import bytes_field
+    from atc_py.system.wire import bytes_field
 
     graph = bytes_field(1, bytes_field(1, b"x") + bytes_field(2, b"y") + bytes_field(4, b"Relu"))
     for _ in range(depth):

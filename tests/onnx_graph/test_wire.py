@@ -24,11 +24,10 @@ from atc_py.onnx_graph.reading import mapped
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.wire import (
     CutField,
-    WireError,
     WireSizeError,
     cut_large_data,
-    opening,
 )
+from atc_py.system.wire import WireError, opening
 from tests.onnx_graph import onnx_files
 from tests.sampling import examples
 
@@ -278,7 +277,7 @@ def test_forbidden_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("atc_py.onnx_graph.reading.mapped.os.open", refuse)
+    monkeypatch.setattr("atc_py.system.input_files.os.open", refuse)
     error = onnx_files.fails(lambda: read_model(path), FILE_UNREADABLE)
     assert "Permission denied" in str(error)
 

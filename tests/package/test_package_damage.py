@@ -162,5 +162,5 @@ def test_forbidden_file_is_unreadable(om: Path, monkeypatch: pytest.MonkeyPatch)
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr("atc_py.system.input_files.os.open", refuse)
     assert refusal(om)[0] is FILE_UNREADABLE

@@ -7,9 +7,10 @@ NOT_OM = add_code(
     5001,
     "not-an-offline-model",
     ExitCode.FILE,
-    "The file is not an offline model of atc-py: it has another format, or is truncated. Offline "
-    "models of Huawei's own atc have a different format and cannot be read.",
-    "Convert the ONNX model with `atc-py convert`.",
+    "The file is not an offline model of atc-py: it has another format, or is truncated. An "
+    "offline model of Huawei's own atc was given to a command that does not take one.",
+    "Convert the ONNX model with `atc-py convert`; docs/real-om.md says what atc-py does with "
+    "models of Huawei's.",
 )
 OM_VERSION = add_code(
     5002,
@@ -41,6 +42,14 @@ OM_PLAN = add_code(
     "overlap, a tensor is outside the arena or at an impossible offset, or a size does not follow "
     "from the plan.",
     "Convert the ONNX model again; if that does not help, report it as a bug.",
+)
+BAD_HUAWEI_MODEL = add_code(
+    5006,
+    "bad-huawei-model",
+    ExitCode.FILE,
+    "An offline model of Huawei's own atc is damaged: a part of it is not what the format asks "
+    "for, is outside of the file, or is far larger than in any such model.",
+    "Copy the file again from where it was built, and compare the sizes.",
 )
 
 

@@ -35,7 +35,6 @@ from atc_py.onnx_graph.reading.tensors import (
     known_type,
     output_fault,
 )
-from atc_py.onnx_graph.reading.wire import bytes_field
 from atc_py.onnx_graph.source import (
     SourceAttr,
     SourceBranch,
@@ -46,6 +45,7 @@ from atc_py.onnx_graph.source import (
 )
 from atc_py.onnx_graph.typing.infer import own_complaint
 from atc_py.system.structs import replace
+from atc_py.system.wire import bytes_field
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 """The attributes, or the branches, of the many nodes that have none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
@@ -14,13 +13,10 @@ import numpy.typing as npt
 from typing_extensions import Self
 
 from atc_py.diag import BAD_TENSOR, EXTERNAL_DATA_MISSING, EXTERNAL_DATA_OUTSIDE, Place
-from atc_py.system.input_files import check_name, check_regular, note_read, read_refusal
+from atc_py.system.input_files import check_name, map_regular, read_refusal
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.text import Text, os_reason
-
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""Without O_NONBLOCK, opening a pipe would wait for a writer that may never come."""
 
 
 class MappedFile:
@@ -39,17 +35,8 @@ class MappedFile:
         Raises:
             OSError: it is not there, not a regular file, or must not be read.
         """
-        handle = os.open(path, _READ)
-        try:
-            status = os.fstat(handle)
-            check_regular(status.st_mode)
-            note_read(path, status)
-            self.size = status.st_size
-            self.data: mmap.mmap | bytes = b""
-            if self.size:
-                self.data = mmap.mmap(handle, self.size, access=mmap.ACCESS_READ)
-        finally:
-            os.close(handle)
+        self.data = map_regular(path)
+        self.size = len(self.data)
 
     @classmethod
     def holding(cls, data: bytes) -> Self:

@@ -36,10 +36,11 @@ from atc_py.onnx_graph.reading.contents import (
 from atc_py.onnx_graph.reading.mapped import ExternalFiles, MappedFile, open_model_file
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.tensors import TensorReader
-from atc_py.onnx_graph.reading.wire import Slimmed, WireError, WireSizeError, cut_large_data
+from atc_py.onnx_graph.reading.wire import Slimmed, WireSizeError, cut_large_data
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.out_nodes import OUT_NODES_PLACE, OutNode, out_nodes_error
 from atc_py.system.structs import replace
+from atc_py.system.wire import WireError
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text, error_text
 

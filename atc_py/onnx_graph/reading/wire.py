@@ -7,16 +7,12 @@ reference to external data whose location starts with a token that the caller ma
 every file, so no file can hold one of its own.
 """
 
-from collections.abc import Iterator
 from enum import Enum
-from mmap import mmap
-from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from atc_py.system.wire import BYTES, VARINT, Buffer, WireError, bytes_field, tag, wire_fields
 from atc_py.text import Text
-
-Buffer: TypeAlias = "bytes | mmap"
 
 THRESHOLD = 4096
 """Data of at least this many bytes is cut out; shorter messages are not entered."""
@@ -33,18 +29,6 @@ many."""
 
 MOST_FIELDS = 500_000
 """Fields of the messages that are entered: nodes, tensors and stated types above all."""
-
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
-_ONE_BYTE = 0x7F
-"""The largest number that takes one byte; most tags and lengths do."""
-
-_MAX_TAG_BYTES = 5
-_MAX_VARINT_BYTES = 10
-
-
-class WireError(ValueError):
-    """The bytes are not a protobuf message; the text says what is wrong and where."""
 
 
 class WireSizeError(WireError):
@@ -101,16 +85,6 @@ _CHILDREN: dict[_Kind, dict[int, _Kind]] = {
     _Kind.TENSOR: {},
 }
 _CUT_FIELDS = {member.value: member for member in CutField}
-
-
-class _Field(NamedTuple):
-    """A field of a message: start, number, wire type, and the offsets of its body."""
-
-    start: int
-    number: int
-    wire: int
-    body: int
-    end: int
 
 
 def cut_large_data(
@@ -177,7 +151,7 @@ class _Slimmer:
         chunks: list[bytes] = []
         kept, before = start, self._cut
         children = _CHILDREN[kind]
-        for field in self._fields(start, end):
+        for field in wire_fields(self._buffer, start, end):
             self._left -= 1
             if self._left < 0:
                 raise WireSizeError(
@@ -185,7 +159,7 @@ class _Slimmer:
                         "its messages have more than {most_fields} fields", most_fields=MOST_FIELDS
                     )
                 )
-            child = children.get(field.number) if field.wire == _BYTES else None
+            child = children.get(field.number) if field.wire == BYTES else None
             if child is None or field.end - field.body < self._threshold:
                 continue
             slim = self.message(child, field.body, field.end, depth + 1)
@@ -203,11 +177,11 @@ class _Slimmer:
         chunks: list[bytes] = []
         cuts: list[Cut] = []
         kept, cut_bytes = start, 0
-        for count, field in enumerate(self._fields(start, end)):
+        for count, field in enumerate(wire_fields(self._buffer, start, end)):
             if count >= _MAX_TENSOR_FIELDS:
                 return None
             size = field.end - field.body
-            cut = _CUT_FIELDS.get(field.number) if field.wire == _BYTES else None
+            cut = _CUT_FIELDS.get(field.number) if field.wire == BYTES else None
             if cut is not None and size >= self._threshold:
                 cuts.append(Cut(cut, field.body, size))
                 cut_bytes += size
@@ -225,82 +199,4 @@ class _Slimmer:
         location = f"{self.result.token}{len(self.result.cuts)}"
         self.result.cuts.append(cut)
         entry = bytes_field(1, b"location") + bytes_field(2, location.encode())
-        return bytes_field(13, entry) + _tag(14, _VARINT) + b"\x01"
-
-    def _fields(self, start: int, end: int) -> Iterator[_Field]:
-        pos = start
-        buffer = self._buffer
-        while pos < end:
-            tag, body = buffer[pos], pos + 1
-            if tag > _ONE_BYTE:
-                tag, body = self._varint(pos, end, _MAX_TAG_BYTES)
-            number, wire = tag >> 3, tag & 7
-            if wire == _BYTES:
-                size = buffer[body] if body < end else _ONE_BYTE + 1
-                if size > _ONE_BYTE:
-                    size, body = self._varint(body, end, _MAX_VARINT_BYTES)
-                else:
-                    body += 1
-                stop = body + size
-            elif wire == _VARINT:
-                stop = self._varint(body, end, _MAX_VARINT_BYTES)[1]
-            elif wire in _FIXED_SIZES:
-                stop = body + _FIXED_SIZES[wire]
-            else:
-                raise WireError(
-                    Text(
-                        "wire type {wire} at byte {pos}, where 0, 1, 2 or 5 is allowed",
-                        wire=wire,
-                        pos=pos,
-                    )
-                )
-            if not number:
-                raise WireError(Text("field number 0 at byte {pos}", pos=pos))
-            if stop > end:
-                raise WireError(
-                    Text(
-                        "field {number} at byte {pos} should end at byte {stop}, but what "
-                        "holds it ends at byte {end}",
-                        number=number,
-                        pos=pos,
-                        stop=stop,
-                        end=end,
-                    )
-                )
-            yield _Field(pos, number, wire, body, stop)
-            pos = stop
-
-    def _varint(self, pos: int, end: int, limit: int) -> tuple[int, int]:
-        """The number that starts at `pos`, and where it ends."""
-        value = shift = 0
-        for at in range(pos, min(pos + limit, end)):
-            byte = self._buffer[at]
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:  # noqa: PLR2004  (the highest bit says that more follows)
-                return value, at + 1
-            shift += 7
-        raise WireError(Text("a number that starts at byte {pos} does not end", pos=pos))
-
-
-def _tag(number: int, wire: int) -> bytes:
-    return _encode_varint(number << 3 | wire)
-
-
-def bytes_field(number: int, body: bytes) -> bytes:
-    """A whole length-delimited field."""
-    return opening(number, len(body)) + body
-
-
-def opening(number: int, size: int) -> bytes:
-    """The bytes before a body of `size` bytes that is field `number` of a message."""
-    return _tag(number, _BYTES) + _encode_varint(size)
-
-
-def _encode_varint(value: int) -> bytes:
-    """`value` in groups of seven bits, lowest first."""
-    out = bytearray()
-    while value > 0x7F:  # noqa: PLR2004  (seven bits a byte)
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+        return bytes_field(13, entry) + tag(14, VARINT) + b"\x01"

@@ -21,9 +21,10 @@ from atc_py.diag import Place
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import Graph, Node, captured_names, subgraphs
 from atc_py.onnx_graph.reading.tensors import Elsewhere, TensorReader, element_of_dtype
-from atc_py.onnx_graph.reading.wire import CutField, bytes_field, opening
+from atc_py.onnx_graph.reading.wire import CutField
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.structs import replace
+from atc_py.system.wire import bytes_field, opening
 from atc_py.tensor.shapes import element_count
 
 _CHUNK = 16 * 2**20

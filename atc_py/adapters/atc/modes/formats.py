@@ -2,23 +2,8 @@
 
 from collections.abc import Mapping
 
+from atc_py.package.ge.interface import FORMAT_NUMBERS
 from atc_py.tensor.dtypes import DType
-
-FORMAT_NUMBERS: Mapping[str, int] = {
-    "NCHW": 0,
-    "NHWC": 1,
-    "ND": 2,
-    "NC1HWC0": 3,
-    "FRACTAL_Z": 4,
-    "C1HWNCoC0": 16,
-    "NDHWC": 27,
-    "FRACTAL_NZ": 29,
-    "NCDHW": 30,
-    "NDC1HWC0": 32,
-    "FRACTAL_Z_3D": 33,
-    "RESERVED": 40,
-}
-"""Formats by name: those of single operators are proven, those with three axes of space inferred."""
 
 _OTHER_WORDS = {DType.BFLOAT16: "BF16", DType.FLOAT32: "FLOAT", DType.FLOAT64: "DOUBLE"}
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from atc_py.adapters.atc.modes.om_sizes import figures_of
 from atc_py.adapters.atc.modes.opening import opened_om
+from atc_py.adapters.atc.modes.real_om import real_om_lines
+from atc_py.package.ge.model import is_huawei
 
 _FRAMEWORK = "Onnx"
 _STREAMS, _EVENTS = 1, 0
@@ -19,6 +21,8 @@ def model_info(om: Path) -> list[str]:
     Raises:
         AtcError: with E10041, the file cannot be read as an offline model.
     """
+    if is_huawei(om):
+        return real_om_lines(om)
     with opened_om(om) as model:
         found = figures_of(model)
     weights, kernels, aicpu, tasks, libraries = found.om_info

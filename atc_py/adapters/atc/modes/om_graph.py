@@ -1,15 +1,17 @@
 """A described graph as ATC's `GraphDef`: Data, Const, operators and NetOutput."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from atc_py.adapters.atc.modes.formats import GE_DTYPE_NAMES, format_number
-from atc_py.onnx_graph.protos.ge_schema import DATA_TYPES, LIST_TYPES
+from atc_py.ir import launch_positions
+from atc_py.package.ge.schema import DATA_TYPES, LIST_TYPES
 from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.package.stored_types import stored_dims
-from atc_py.target import find_operator
+from atc_py.target import find_operator, is_view
+from atc_py.target.row import Unit
 from atc_py.tensor.dtypes import DType
 
 _LISTS = {"ints": ("i", "VT_LIST_INT"), "floats": ("f", "VT_LIST_FLOAT")}
@@ -68,12 +70,23 @@ def set_tensor(message: Any, tensor: OmTensor) -> None:
     message.attr["origin_shape_initialized"].b = True
     number = format_number(message.layout)
     if number is not None:
-        message.attr["format_for_int"].i = number
+        message.attr["format_for_int"].i = number | _c0_bits(tensor)
     if None in tensor.shape:
         ends = [_UNBOUNDED if dim is None else (dim, dim) for dim in tensor.shape]
         ranges = message.attr["shape_range"].list_list_int
         for pair in ends:
             ranges.list_list_i.add(list_i=pair)
+
+
+_C0_SHIFT = 24
+"""Where the number of a blocked format has log2(C0) + 1, since CANN 8."""
+
+
+def _c0_bits(tensor: OmTensor) -> int:
+    """The part of a format's number that has C0; 0 of one that has no blocks."""
+    dims = [] if tensor.storage is None else stored_dims(tensor)
+    c0 = dims[-1] if dims else None
+    return 0 if not c0 else c0.bit_length() << _C0_SHIFT
 
 
 def _dims(shape: tuple[int | None, ...] | list[int | None]) -> list[int]:
@@ -83,7 +96,12 @@ def _dims(shape: tuple[int | None, ...] | list[int | None]) -> list[int]:
 
 _NET_OUTPUT = "Node_Output"
 _ORIGINS = "_datadump_original_op_names"
-_GROUP = "group_op_name"
+_ORIGIN_TYPES = "_datadump_original_op_types"
+_VECTOR_FUSION = "AutomaticBufferFusionOp"
+"""Type of an op that fuses others, where none of the cube is among them."""
+
+_LOST = frozenset({"pads", "strides"})
+"""Attributes that a convolution loses where others join it; `data_format` is the default then."""
 _CONVERSIONS = {"Cast", "TransData"}
 _STREAM = 0
 """The only stream; ATC's name of a group ends with its number."""
@@ -103,14 +121,18 @@ class _Writer:
         description: the offline model.
         source: name of the op that makes a tensor, and its output there, by the tensor's number.
         ops: the messages by name.
+        uses: inputs of nodes and outputs of the model that each tensor is.
     """
 
     graph: Any
     description: OmModel
     source: dict[int, tuple[str, int]] = field(default_factory=dict)
     ops: dict[str, Any] = field(default_factory=dict)
+    uses: Counter[int] = field(default_factory=Counter)
 
     def write(self) -> None:
+        self.uses.update(tensor for node in self.description.nodes for tensor in node.inputs)
+        self.uses.update(port.tensor for port in self.description.outputs)
         names = self._names()
         taken = {*names, *(port.name for port in self.description.inputs), _NET_OUTPUT}
         for position, port in enumerate(self.description.inputs):
@@ -121,8 +143,16 @@ class _Writer:
                 name = _unused(row.name, taken)
                 taken.add(name)
                 self._describe_output(self._add_op(name, "Const"), number)
-        for node, name in zip(self.description.nodes, names, strict=True):
-            self._add_node(node, name)
+        for members in launch_positions(self.description.nodes).values():
+            rows = [(self.description.nodes[at], names[at]) for at in members]
+            launched = [name for node, name in rows if not is_view(node.op)]
+            if len(launched) > 1:
+                name = _unused("".join(launched), taken)
+                taken.add(name)
+                self._add_fused([node for node, _ in rows], name)
+            else:
+                for node, name in rows:
+                    self._add_node(node, name)
         self._add_net_output()
         self._add_destinations()
 
@@ -162,25 +192,66 @@ class _Writer:
 
     def _add_node(self, node: OmNode, name: str) -> None:
         op = self._add_op(name, node.op)
+        for tensor, label in self._operands(node):
+            self._connect(op, tensor, label)
+        while op.input and not op.input[-1]:  # optional inputs at the end are not there
+            del op.input[-1], op.input_name[-1], op.is_input_const[-1]
+        for tensor in node.outputs:
+            self._describe_output(op, tensor)
+        self._set_attributes(op, node)
+        self._set_origins(op, [node])
+
+    def _operands(self, node: OmNode) -> Iterator[tuple[int, str]]:
+        """The tensors that a node reads, -1 for an absent one, with the names of its inputs."""
         row = find_operator(node.op)
         for position, tensor in enumerate(node.inputs):
             operand = None if row is None else row.input_at(position)
             label = "" if operand is None else operand.name
             if operand is not None and row is not None and operand.variadic:
                 label = f"{label}{position - len(row.inputs) + 1}"
-            self._connect(op, tensor, label)
-        while op.input and not op.input[-1]:  # optional inputs at the end are not there
-            del op.input[-1], op.input_name[-1], op.is_input_const[-1]
-        for tensor in node.outputs:
-            self._describe_output(op, tensor)
+            yield tensor, label
+
+    def _set_attributes(self, op: Any, node: OmNode) -> None:
+        row = find_operator(node.op)
         for key, value in node.attributes.items():
             kind = None if row is None else row.attribute(key)
             set_attribute(op.attr[key], value, "" if kind is None else kind.type)
-        origins = [each.name for each in node.origins if each.name]
+
+    def _set_origins(self, op: Any, nodes: Sequence[OmNode]) -> None:
+        origins = [each.name for node in nodes for each in node.origins if each.name]
         if origins:
-            set_attribute(op.attr[_ORIGINS], origins, "strings")
-        if node.scope:
-            op.attr[_GROUP].s = f"group_op_ub_{node.scope}_{_STREAM}".encode()
+            set_attribute(op.attr[_ORIGINS], list(dict.fromkeys(origins)), "strings")
+
+    def _add_fused(self, nodes: Sequence[OmNode], name: str) -> None:
+        """Add nodes of one launch as the one op that atc makes of them.
+
+        It is of the type of its head, the operator of the cube, and has that one's attributes but
+        those that atc loses.
+        """
+        launched = [node for node in nodes if not is_view(node.op)]
+        head = next(filter(_is_of_cube, launched), None)
+        op = self._add_op(name, _VECTOR_FUSION if head is None else head.op)
+        made = {tensor for node in nodes for tensor in node.outputs}
+        read: dict[int, str] = {}
+        for node in nodes:
+            for tensor, label in self._operands(node):
+                if tensor >= 0 and tensor not in made:
+                    read.setdefault(tensor, label if node is head else f"__input{len(read)}")
+        for tensor, label in read.items():
+            self._connect(op, tensor, label)
+        uses = Counter(tensor for node in nodes for tensor in node.inputs)
+        for tensor in (tensor for node in nodes for tensor in node.outputs):
+            if self.uses[tensor] > uses[tensor]:
+                self._describe_output(op, tensor)
+        if head is not None:
+            self._set_attributes(op, head)
+            for key in _LOST & set(op.attr):
+                del op.attr[key]
+            if _LOST & set(head.attributes):
+                op.attr["data_format"].s = b"NHWC"
+        self._set_origins(op, nodes)
+        types = [node.op for node in launched if node is not head]
+        set_attribute(op.attr[_ORIGIN_TYPES], types, "strings")
 
     def _connect(self, op: Any, tensor: int, label: str) -> None:
         """Add an input of an op; -1 stands for an absent one."""
@@ -229,6 +300,11 @@ class _Writer:
             for name, position in users[op.name]:
                 op.dst_name.append(name)
                 op.dst_index.append(position)
+
+
+def _is_of_cube(node: OmNode) -> bool:
+    row = find_operator(node.op)
+    return row is not None and row.unit is Unit.CUBE
 
 
 def _unused(name: str, taken: set[str]) -> str:

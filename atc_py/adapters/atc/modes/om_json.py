@@ -9,8 +9,11 @@ from typing import Any
 from atc_py.adapters.atc.modes.om_graph import add_graph
 from atc_py.adapters.atc.modes.om_sizes import figures_of
 from atc_py.adapters.atc.modes.opening import opened_om
-from atc_py.onnx_graph.protos.ge_schema import LIST_TYPES, model_class
+from atc_py.adapters.atc.modes.real_om import real_om_json
 from atc_py.onnx_graph.protos.message_json import json_text, message_json
+from atc_py.package.ge.model import is_huawei
+from atc_py.package.ge.protobuf_classes import model_class
+from atc_py.package.ge.schema import LIST_TYPES
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE
 
@@ -30,8 +33,10 @@ DROPPED_FIELDS = frozenset(
 )
 """Fields that ATC leaves out wherever they stand."""
 
-_VERSION = 1
-_ONNX = "5"
+_VERSION = 2
+_ONNX = "Onnx"
+_FIRST_GRAPH = 0
+"""Number of the graph among those of one run of atc, which ends its name."""
 
 
 def om_to_json(om: Path) -> str:
@@ -40,6 +45,8 @@ def om_to_json(om: Path) -> str:
     Raises:
         AtcError: with E10041, the file cannot be read as an offline model.
     """
+    if is_huawei(om):
+        return json_text(real_om_json(om, DROPPED_FIELDS))
     with opened_om(om) as model:
         options, name = model.description.options, model.description.name
         message = _model_def(model, name if ATC_CMDLINE in options else om.stem)
@@ -77,6 +84,7 @@ def _model_def(model: OfflineModel, name: str) -> Any:
 def _add_graphs(message: Any, model: OfflineModel, name: str) -> None:
     """Add the graph, or with gears one for each: tools read the first, that of the largest gear."""
     gears = model.gears
+    name = f"{name}_{_FIRST_GRAPH}"
     if gears is None or model.gear is None:
         add_graph(message, model.description, name)
         return

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atc_py.adapters.atc.modes.formats import FORMAT_NUMBERS
 from atc_py.adapters.atc.modes.opening import with_fault
 from atc_py.diag import BAD_OPERATOR_FILE, FILE_NOT_FOUND, AtcError, AtcFault, Place
 from atc_py.options.ranges import DimRange
+from atc_py.package.ge.interface import FORMAT_NUMBERS
 from atc_py.system.input_files import read_text
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.adapters.atc.modes.formats import FORMAT_NUMBERS, GE_DTYPE_NAMES
+from atc_py.adapters.atc.modes.formats import GE_DTYPE_NAMES
 from atc_py.adapters.atc.modes.single_op_file import SingleOp, SingleOpAttribute, SingleOpTensor
 from atc_py.diag import BAD_OPERATOR_FILE, AtcError, AtcFault, Place, nearest
 from atc_py.ir import (
@@ -21,6 +21,7 @@ from atc_py.ir import (
     Value,
     integer_range,
 )
+from atc_py.package.ge.interface import FORMAT_NUMBERS
 from atc_py.target import TargetOp, find_operator, operators
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape

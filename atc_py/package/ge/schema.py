@@ -1,16 +1,11 @@
-"""The messages of ATC's models, `ModelDef` and its parts, as protobuf classes.
+"""Names, numbers and types of the fields of ATC's messages, as its files have them [proven].
 
-The table has the names, numbers and types of the fields as the files of ATC have them [proven]; the
-classes are made from it when they are first asked for. `*` stands for a list, `<>` for a map with
-text as keys, `|` for a member of the message's oneof `value`.
+`*` stands for a list, `<>` for a map with text as keys, `|` for a member of the message's oneof
+`value`. Both the reader of files and the protobuf classes for JSON follow from this table.
 """
 
 from functools import cache
-from typing import Any
-
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # type: ignore[import-untyped]
-
-_PACKAGE = "ge.proto"
+from typing import NamedTuple
 
 _DATA_TYPE_WORDS = (
     "UNDEFINED FLOAT FLOAT16 INT8 UINT8 INT16 UINT16 INT32 INT64 UINT32 UINT64 BOOL DOUBLE STRING "
@@ -26,9 +21,7 @@ DATA_TYPES = tuple(f"DT_{word}" for word in _DATA_TYPE_WORDS.split())
 LIST_TYPES = tuple(f"VT_LIST_{word}" for word in _LIST_WORDS.split())
 """Names of the kinds of a list; the position is the number."""
 
-_ENUMS = {"DataType": DATA_TYPES, "ListValueType": LIST_TYPES}
-
-_MESSAGES = {
+MESSAGES = {
     "ListValue": "s 2 *bytes, i 3 *int64, f 4 *float, b 5 *bool, bt 7 *bytes, "
     "td 8 *TensorDescriptor, t 9 *TensorDef, g 10 *GraphDef, na 11 *NamedAttrs, dt 12 *int64, "
     "val_type 20 ListValueType",
@@ -66,59 +59,36 @@ _MESSAGES = {
 }
 """Fields by message: name, number, type."""
 
-_ROW = descriptor_pb2.FieldDescriptorProto
+_TASK_MESSAGES = {
+    "ModelTaskDef": "attr 9 <>string, task 10 *TaskDef",
+    "TaskDef": "type 2 uint32, stream_id 10 uint32, kernel 20 KernelDef, memcpy_async 31 Memcpy, "
+    "kernel_with_handle 40 KernelDef, ffts_plus_task 42 Ffts, cmo_task 44 CmoTask, "
+    "cmo_barrier_task 45 CmoBarrier",
+    "KernelDef": "context 1 KernelContext, stub_func 10 string, block_dim 11 uint32, "
+    "args_size 12 uint32, args 13 bytes, sm_desc 14 bytes, kernel_name 17 string",
+    "KernelContext": "kernel_type 1 uint32, op_index 4 uint32, args_offset 6 bytes, "
+    "args_count 7 uint32, origin_op_index 8 *uint32, args_format 10 string",
+    "CmoTask": "op_code 3 uint32, length 9 uint32, address 10 uint64",
+}
+"""Messages of the list of tasks, in another package of protobuf than those above."""
+
+
+class GeFieldRow(NamedTuple):
+    """A field of a message: its name, number, and type with the marks of the table."""
+
+    name: str
+    number: int
+    kind: str
 
 
 @cache
-def model_class() -> Any:
-    """The class of `ModelDef` messages."""
-    file = descriptor_pb2.FileDescriptorProto(
-        name="atc_py/ge_ir.proto", package=_PACKAGE, syntax="proto3"
-    )
-    for name, values in _ENUMS.items():
-        row = file.enum_type.add(name=name)
-        for number, value in enumerate(values):
-            row.value.add(name=value, number=number)
-    for name, text in _MESSAGES.items():
-        _add_message(file.message_type.add(name=name), text)
-    pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(file.SerializeToString())
-    descriptor = pool.FindMessageTypeByName(f"{_PACKAGE}.ModelDef")
-    if hasattr(message_factory, "GetMessageClass"):
-        return message_factory.GetMessageClass(descriptor)
-    return message_factory.MessageFactory(pool).GetPrototype(descriptor)  # before protobuf 4.22
+def field_rows(message: str) -> tuple[GeFieldRow, ...]:
+    """The fields of a message."""
+    parts = (part.split() for part in (MESSAGES.get(message) or _TASK_MESSAGES[message]).split(","))
+    return tuple(GeFieldRow(name, int(number), kind) for name, number, kind in parts)
 
 
-def _add_message(message: Any, text: str) -> None:
-    for part in text.split(","):
-        name, number, kind = part.split()
-        field = message.field.add(name=name, number=int(number), label=_ROW.LABEL_OPTIONAL)
-        if kind.startswith("*"):
-            field.label = _ROW.LABEL_REPEATED
-        if kind.startswith("|"):
-            if not message.oneof_decl:
-                message.oneof_decl.add(name="value")
-            field.oneof_index = 0
-        if kind.startswith("<>"):
-            _set_type(field, _add_entry(message, name, kind[2:]))
-            field.label = _ROW.LABEL_REPEATED
-        else:
-            _set_type(field, kind.lstrip("*|"))
-
-
-def _add_entry(message: Any, name: str, kind: str) -> str:
-    """Add the message of a map's entries; return its name."""
-    entry = message.nested_type.add(name="".join(map(str.capitalize, f"{name}_entry".split("_"))))
-    entry.options.map_entry = True
-    entry.field.add(name="key", number=1, label=_ROW.LABEL_OPTIONAL, type=_ROW.TYPE_STRING)
-    _set_type(entry.field.add(name="value", number=2, label=_ROW.LABEL_OPTIONAL), kind)
-    return f"{message.name}.{entry.name}"
-
-
-def _set_type(field: Any, kind: str) -> None:
-    if kind in _ENUMS:
-        field.type, field.type_name = _ROW.TYPE_ENUM, f".{_PACKAGE}.{kind}"
-    elif kind[0].isupper():
-        field.type, field.type_name = _ROW.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
-    else:
-        field.type = getattr(_ROW, f"TYPE_{kind.upper()}")
+@cache
+def field_numbers(message: str) -> dict[str, int]:
+    """Numbers of the fields of a message by name."""
+    return {row.name: row.number for row in field_rows(message)}

@@ -1,0 +1,291 @@
+"""An offline model as `diff` compares it, whoever wrote it: launches by the network's nodes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from atc_py.cost.reading import launches_of, roots_of
+from atc_py.package.ge.graph import GeOp
+from atc_py.package.ge.launches import GeLaunch, model_launches
+from atc_py.package.ge.messages import GeTensorDesc
+from atc_py.package.ge.model import HuaweiFile, HuaweiModel
+from atc_py.package.reader import OfflineModel
+from atc_py.package.schema import OmModel, OmNode, OmTensor
+from atc_py.package.stored_types import storage_of, stored_nbytes
+from atc_py.pipeline.huawei_facts import soc_of
+from atc_py.results.memory_facts import memory_facts
+from atc_py.results.model_diff import DiffLaunch, DiffTensor
+from atc_py.target import is_view
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.formats import Format
+from atc_py.tensor.packing import pack, unpack
+from atc_py.tensor.storage import ImpossibleStorageError, Storage
+
+Array = npt.NDArray[Any]
+
+CONVERSIONS = frozenset({"Cast", "TransData"})
+
+
+class SideConstant(msgspec.Struct, frozen=True):
+    """A constant of one of the models.
+
+    Attributes:
+        name: its name.
+        nodes: of the network that read it.
+        dtype: as stored.
+        format: as stored.
+        stored: its bytes as the device has them.
+        value: its elements in the order of the network; None where they cannot be put so.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    dtype: str
+    format: str
+    stored: Callable[[], bytes | memoryview]
+    value: Callable[[], Array | None]
+
+
+class SideLaunch(msgspec.Struct, frozen=True):
+    """A launch of one of the models.
+
+    Attributes:
+        launch: the launch.
+        conversion: for an inserted Cast or TransData what it changes; empty for others.
+        source: of a conversion, the node that makes its operand, or the model's input.
+    """
+
+    launch: DiffLaunch
+    conversion: str
+    source: str
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One of the models that are compared."""
+
+    producer: str
+    soc: str
+    launches: list[SideLaunch]
+    constants: list[SideConstant]
+    memory: dict[str, int]
+
+
+def huawei_side(file: HuaweiFile) -> Side:
+    """A model of Huawei's atc; of several in the file the first.
+
+    Raises:
+        AtcError: BAD_HUAWEI_MODEL.
+    """
+    model = file.models[0]
+    launches = model_launches(model)
+    attributes = model.attributes
+    memory = attributes.number("memory_size")
+    return Side(
+        producer=f"atc {attributes.text('atc_version')}".strip(),
+        soc=soc_of(model)[0],
+        launches=[_huawei_launch(model, launch) for launch in launches],
+        constants=[
+            constant for launch in launches for constant in _huawei_constants(model, launch)
+        ],
+        memory={
+            "arena": max(memory - attributes.number("zero_copy_memory_size"), 0),
+            "weights": attributes.number("weight_size"),
+            "workspace": max((sum(launch.op.workspace) for launch in launches), default=0),
+        },
+    )
+
+
+def _huawei_launch(model: HuaweiModel, launch: GeLaunch) -> SideLaunch:
+    op = launch.op
+    inputs = tuple(
+        _tensor(row.desc) for row in op.operands() if row.edge is not None and not row.is_constant
+    )
+    outputs = tuple(map(_tensor, op.outputs))
+    done = DiffLaunch(op.name, launch.nodes, launch.operators, inputs, outputs)
+    inserted = not launch.nodes and op.type in CONVERSIONS
+    if not inserted:
+        return SideLaunch(done, "", "")
+    source = op.outputs[0].attributes.text("_datadump_origin_name") if op.outputs else ""
+    return SideLaunch(done, _change(op.type, inputs, outputs), source or _maker(model, op))
+
+
+def _maker(model: HuaweiModel, op: GeOp) -> str:
+    """The node that makes what a conversion reads, seen through conversions before it."""
+    seen: set[str] = set()
+    while op.name not in seen:
+        seen.add(op.name)
+        edge = next((edge for edge in op.edges if edge is not None), None)
+        maker = None if edge is None else model.graphs[0].by_name.get(edge.producer)
+        if maker is None:
+            break
+        nodes = [name for name in maker.attributes.texts("_datadump_original_op_names") if name]
+        if nodes:
+            return nodes[-1]
+        if maker.type not in CONVERSIONS:
+            return maker.name
+        op = maker
+    return ""
+
+
+def _tensor(desc: GeTensorDesc) -> DiffTensor:
+    return DiffTensor(desc.dtype, desc.layout)
+
+
+def _huawei_constants(model: HuaweiModel, launch: GeLaunch) -> Iterator[SideConstant]:
+    graph = model.graphs[0]
+    for row in launch.op.operands():
+        op = None if row.edge is None else graph.by_name.get(row.edge.producer)
+        found = None if op is None or op.type != "Const" else model.constant(op)
+        if op is None or found is None:
+            continue
+        _, span = found
+        yield SideConstant(
+            name=op.name,
+            nodes=launch.nodes,
+            dtype=row.desc.dtype,
+            format=row.desc.layout,
+            stored=lambda span=span: model.data(span),  # type: ignore[misc]
+            value=lambda desc=row.desc, span=span: _logical(desc, model.data(span)),  # type: ignore[misc]
+        )
+
+
+def _logical(desc: GeTensorDesc, data: memoryview) -> Array | None:
+    """The elements of a constant in the order of the network; None of an unknown storage."""
+    try:
+        dtype = DType.parse(desc.dtype)
+        stored = np.frombuffer(data, dtype.numpy)
+        origin = Format(desc.origin_layout)
+        storage = None
+        if desc.layout != desc.origin_layout and desc.layout in _BLOCKED:
+            storage = Storage(Format(desc.layout))
+        elif desc.layout != desc.origin_layout and desc.dims != desc.origin_dims:
+            return None
+        return unpack(stored, desc.origin_dims, origin, storage)
+    except (UnknownDTypeError, ImpossibleStorageError, ValueError):
+        return None
+
+
+_BLOCKED = {"NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"}
+
+
+def own_side(model: OfflineModel) -> Side:
+    """An offline model of atc-py; of one with gears that of its gear."""
+    description = model.description
+    groups = [launch.nodes for launch in launches_of(description)]
+    facts = memory_facts(description)
+    reader = _OwnLaunches(model)
+    weights = (tensor for tensor in description.tensors if tensor.member is not None)
+    return Side(
+        producer=description.producer,
+        soc=description.soc,
+        launches=[reader.launch(positions) for positions in groups],
+        constants=[each for positions in groups for each in reader.constants(positions)],
+        memory={
+            "arena": 0 if facts is None else facts.arena,
+            "weights": sum(map(stored_nbytes, weights)),
+            "workspace": 0 if facts is None else facts.workspace,
+        },
+    )
+
+
+class _OwnLaunches:
+    """Launches of an offline model of atc-py."""
+
+    def __init__(self, model: OfflineModel) -> None:
+        self._model = model
+        description: OmModel = model.description
+        self._nodes, self._tensors = description.nodes, description.tensors
+        self._maker = {out: node for node in self._nodes for out in node.outputs}
+        self._roots = roots_of(description)
+        self._fed = {port.tensor: port.name for port in description.inputs}
+
+    def launch(self, positions: tuple[int, ...]) -> SideLaunch:
+        nodes = [self._nodes[at] for at in positions if not is_view(self._nodes[at].op)]
+        made = {out for at in positions for out in self._nodes[at].outputs}
+        used_inside = {
+            tensor for at in positions for tensor in self._nodes[at].inputs if tensor in made
+        }
+        read = dict.fromkeys(t for node in nodes for t in node.inputs if t >= 0 and t not in made)
+        inputs = tuple(
+            self._type(self._roots[tensor]) for tensor in read if not self._is_constant(tensor)
+        )
+        outputs = tuple(
+            self._type(out) for node in nodes for out in node.outputs if out not in used_inside
+        )
+        operators = tuple(node.op for node in nodes)
+        inserted = len(nodes) == 1 and self._is_conversion(nodes[0])
+        origins = () if inserted else _origins(nodes)
+        launch = DiffLaunch(nodes[-1].name, origins, operators, inputs, outputs)
+        if not inserted:
+            return SideLaunch(launch, "", "")
+        before = inputs or tuple(map(self._type, read))
+        return SideLaunch(
+            launch, _change(nodes[0].op, before, outputs), self._source(nodes[0].inputs[0])
+        )
+
+    def constants(self, positions: tuple[int, ...]) -> Iterator[SideConstant]:
+        nodes = [self._nodes[at] for at in positions if not is_view(self._nodes[at].op)]
+        names = _origins(nodes)
+        for node in nodes:
+            for tensor in node.inputs:
+                row = self._tensors[self._roots[tensor]] if tensor >= 0 else None
+                if row is not None and row.member is not None:
+                    yield self._constant(row, row.member, names)
+
+    def _constant(self, row: OmTensor, member: str, nodes: tuple[str, ...]) -> SideConstant:
+        array = self._model.array
+
+        def stored() -> bytes:
+            return pack(array(member), Format(row.format), storage_of(row)).tobytes()
+
+        return SideConstant(
+            name=row.name,
+            nodes=nodes,
+            dtype=row.dtype,
+            format=row.format if row.storage is None else row.storage.format,
+            stored=stored,
+            value=lambda: array(member),
+        )
+
+    def _is_conversion(self, node: OmNode) -> bool:
+        """True for a conversion that is no node of the network."""
+        if node.op not in CONVERSIONS:
+            return False
+        return not any(origin.op_type in {"Cast", "CastLike"} for origin in node.origins)
+
+    def _is_constant(self, tensor: int) -> bool:
+        return self._tensors[self._roots[tensor]].member is not None
+
+    def _source(self, tensor: int) -> str:
+        """The node that makes a tensor, seen through conversions, or the model's input."""
+        root = self._roots[tensor]
+        while root in self._maker and self._is_conversion(self._maker[root]):
+            root = self._roots[self._maker[root].inputs[0]]
+        if root in self._fed:
+            return self._fed[root]
+        maker = self._maker.get(root)
+        names = () if maker is None else _origins([maker])
+        return names[-1] if names else self._tensors[root].name
+
+    def _type(self, tensor: int) -> DiffTensor:
+        row = self._tensors[tensor]
+        return DiffTensor(row.dtype, row.format if row.storage is None else row.storage.format)
+
+
+def _origins(nodes: list[OmNode]) -> tuple[str, ...]:
+    """The network's nodes that nodes stand for, each once."""
+    return tuple(
+        dict.fromkeys(origin.name for node in nodes for origin in node.origins if origin.name)
+    )
+
+
+def _change(operator: str, inputs: tuple[DiffTensor, ...], outputs: tuple[DiffTensor, ...]) -> str:
+    """`float32 > float16` of a Cast, formats of a TransData."""
+    if not inputs or not outputs:
+        return operator
+    if operator == "Cast":
+        return f"{inputs[0].dtype} > {outputs[0].dtype}"
+    return f"{inputs[0].format} > {outputs[0].format}"

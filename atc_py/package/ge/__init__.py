@@ -1,0 +1,1 @@
+"""Offline models of Huawei's own atc: `open_huawei` reads them, without protobuf or CANN."""

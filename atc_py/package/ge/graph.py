@@ -1,0 +1,205 @@
+"""Graphs in files of Huawei's atc: ops with their operands, and the description of a model."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from atc_py.package.ge.messages import GeAttributes, GeMessage, GeTensorDesc
+
+CONTROL = -1
+"""Index of an edge that orders ops and carries no tensor."""
+
+
+class GeEdge(NamedTuple):
+    """An input of an op: the op that makes it, and its output there; CONTROL for order alone."""
+
+    producer: str
+    output: int
+
+
+class GeOperand(NamedTuple):
+    """An input of an op that carries a tensor.
+
+    Attributes:
+        name: of the input in the operator, as `x` or `filter`; empty where the file does not say.
+        edge: where it comes from; None of an optional input that is not there.
+        desc: its descriptor.
+        is_constant: whether it is read from the weights.
+        offset: in the arena, or of a constant in the weights; None of an input that is not there.
+    """
+
+    name: str
+    edge: GeEdge | None
+    desc: GeTensorDesc
+    is_constant: bool
+    offset: int | None
+
+
+class GeOp(GeMessage):
+    """An op of the graph: a launch, a constant, an input, or the node that takes the outputs."""
+
+    kind = "OpDef"
+
+    @cached_property
+    def name(self) -> str:
+        """Its name."""
+        return self._text("name")
+
+    @cached_property
+    def type(self) -> str:
+        """CANN's operator."""
+        return self._text("type")
+
+    @property
+    def id(self) -> int:
+        """Its number, by which tasks name it."""
+        return self._number("id")
+
+    @property
+    def stream(self) -> int:
+        """The stream that it runs on."""
+        return self._number("stream_id")
+
+    @cached_property
+    def edges(self) -> tuple[GeEdge | None, ...]:
+        """Its inputs in order, None for an absent one; the last may be of order alone."""
+        return tuple(map(_edge, self._texts("input")))
+
+    @cached_property
+    def inputs(self) -> tuple[GeTensorDesc, ...]:
+        """Descriptors of the inputs, those of absent ones included."""
+        spans = self._spans("input_desc")
+        return tuple(GeTensorDesc(self.source, self.names, span) for span in spans)
+
+    @cached_property
+    def outputs(self) -> tuple[GeTensorDesc, ...]:
+        """Descriptors of the outputs."""
+        spans = self._spans("output_desc")
+        return tuple(GeTensorDesc(self.source, self.names, span) for span in spans)
+
+    @property
+    def output_offsets(self) -> tuple[int, ...]:
+        """Places of the outputs in the arena."""
+        return self._numbers("output_i")
+
+    @property
+    def workspace(self) -> tuple[int, ...]:
+        """Bytes of each workspace."""
+        return self._numbers("workspace_bytes")
+
+    @property
+    def subgraphs(self) -> tuple[str, ...]:
+        """Names of the graphs that it runs."""
+        return self._texts("subgraph_name")
+
+    @cached_property
+    def attributes(self) -> GeAttributes:
+        """Its attributes."""
+        return GeAttributes(self.source, self.names, self._entries("attr"))
+
+    def operands(self) -> tuple[GeOperand, ...]:
+        """The inputs that carry tensors, with names, places and descriptors side by side.
+
+        Absent inputs have an empty text in `input`, and no offset.
+        """
+        edges = [edge for edge in self.edges if edge is None or edge.output != CONTROL]
+        names = self._input_names()
+        constant = self._numbers("is_input_const")
+        offsets = iter(self._numbers("input_i"))
+        operands = []
+        for at, (edge, desc) in enumerate(zip(edges, self.inputs, strict=False)):
+            offset = None if edge is None else next(offsets, None)
+            is_constant = at < len(constant) and bool(constant[at])
+            name = names[at] if at < len(names) else ""
+            operands.append(GeOperand(name, edge, desc, is_constant, offset))
+        return tuple(operands)
+
+    def _input_names(self) -> tuple[str, ...]:
+        """Names of the inputs by position: by the numbers of an attribute, or of the message."""
+        keys = self.attributes.texts("_input_name_key")
+        pairs = zip(self.attributes.numbers("_input_name_value"), keys, strict=False)
+        return tuple(name for _, name in sorted(pairs)) or self._texts("input_name")
+
+
+_WEIGHT = 10
+"""Fields that take as much memory as an op."""
+
+
+class GeGraph(GeMessage):
+    """A graph: the main one, or one that an op runs."""
+
+    kind = "GraphDef"
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._text("name")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Inputs as `name:index`."""
+        return self._texts("input")
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Outputs as `name:index`."""
+        return self._texts("output")
+
+    @cached_property
+    def ops(self) -> tuple[GeOp, ...]:
+        """The ops in the order of execution."""
+        spans = self._spans("op")
+        self.source.spend(_WEIGHT * len(spans))
+        return tuple(GeOp(self.source, self.names, span) for span in spans)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, GeOp]:
+        """The ops by name, the first of several of one name."""
+        named: dict[str, GeOp] = {}
+        for op in self.ops:
+            named.setdefault(op.name, op)
+        return named
+
+    @cached_property
+    def attributes(self) -> GeAttributes:
+        """Its attributes."""
+        return GeAttributes(self.source, self.names, self._entries("attr"))
+
+
+class GeModelDef(GeMessage):
+    """The description of a model."""
+
+    kind = "ModelDef"
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._text("name")
+
+    @property
+    def version(self) -> int:
+        """Version of the message."""
+        return self._number("version")
+
+    @property
+    def custom_version(self) -> str:
+        """Version of the platform."""
+        return self._text("custom_version")
+
+    @cached_property
+    def graphs(self) -> tuple[GeGraph, ...]:
+        """The main graph, then those that ops run."""
+        return tuple(GeGraph(self.source, self.names, span) for span in self._spans("graph"))
+
+    @cached_property
+    def attributes(self) -> GeAttributes:
+        """Its attributes."""
+        return GeAttributes(self.source, self.names, self._entries("attr"))
+
+
+def _edge(text: str) -> GeEdge | None:
+    """The edge that an input's text names; None for the empty text of an absent one."""
+    producer, colon, index = text.rpartition(":")
+    if not colon or not index.removeprefix("-").isdecimal():
+        return GeEdge(text, 0) if text else None
+    return GeEdge(producer, int(index[:10]))

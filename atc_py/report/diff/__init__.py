@@ -1,0 +1,1 @@
+"""What `diff` prints: tables and a page."""
