@@ -9,8 +9,8 @@ from atc_py.ir import AttrValue, Graph, TensorType
 from atc_py.kernels.collect import Collected, collect
 from atc_py.kernels.family import InputSample
 from atc_py.kernels.plan import Launch
-from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.planes import Seen, plane_tiling
+from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.reduction import axes_tiling, folded
 from atc_py.kernels.registry import families_of, family_of
 from atc_py.kernels.tiling import ElementFootprint
@@ -20,7 +20,6 @@ from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage
 from tests.kernels.conftest import AddNode
-from tests.kernels.families.blocks import image
 from tests.kernels.families.test_convolution import Case
 from tests.kernels.families.test_convolution_blocks import convolution
 
