@@ -49,7 +49,7 @@ STRANGERS = {
     "device.sim": {"device.ort"},
 }
 """Lower parts that a part does not import: lowering knows the source model, not its reader, and the two
-devices share no arithmetic."""
+devices share formulas of one element alone."""
 
 KNOWN_TO_ALL = "onnx_graph.source"
 """The source model, which check and lowering read, is no stranger to what is above it."""

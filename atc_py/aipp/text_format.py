@@ -203,12 +203,10 @@ class _Reader:
         return self._next.kind == ("mark" if text else "end") and self._next.text == text
 
     def _take(self) -> None:
-        """Go on to the next token; there is none after the end."""
         if self._next.kind != "end":
             self._next = next(self._rest)
 
     def _error(self, wanted: Text) -> TextFormatError:
-        """Build the error for a token that does not fit."""
         token = self._next
         shown = token.text[:_LONGEST_SHOWN]
         found = Text(", found {observed}", observed=repr(shown))

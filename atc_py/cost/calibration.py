@@ -214,7 +214,6 @@ def load_fit(path: Path) -> tuple[str, Fit]:
 
 
 def _problem(document: Any) -> Text:
-    """The problem of a document, or nothing."""
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         return Text("the file must have the format {format}", format=repr(_FORMAT))
     if document.get("version") != _VERSION:
@@ -229,7 +228,6 @@ def _problem(document: Any) -> Text:
 
 
 def _impossible(factors: Any, spread: Any) -> Text:
-    """The problem with a document's figures, or nothing."""
     wanted = EXPECTED.factors.as_json()
     if not isinstance(factors, dict) or factors.keys() != wanted.keys():
         return Text("the factors must be {wanted}", wanted=", ".join(wanted))

@@ -86,7 +86,6 @@ def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
 
 @lru_cache(maxsize=8192)
 def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
-    """The estimate of one kernel, computed once for equal kernels."""
     low, expected, high = ranged(None if fit is None else fit.factors)
     fastest, slowest = case_seconds(launch, soc, low), case_seconds(launch, soc, high)
     likely, pipes = _timed_pipes(launch, soc, expected)

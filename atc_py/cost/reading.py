@@ -127,7 +127,6 @@ class _Reader:
         return any(position not in inside for position in users) or not users
 
     def _source(self, tensor: int) -> Source:
-        """Source of a tensor's data."""
         root = self._roots[tensor]
         if self._model.tensors[root].member is not None:
             return Source.WEIGHTS
@@ -135,7 +134,6 @@ class _Reader:
         return Source.FED if is_fed else Source.RESULT
 
     def _transfer(self, nbytes: int, tensor: int) -> Transfer:
-        """Bytes of a tensor that are moved."""
         key = nbytes, self._source(tensor)
         return self._transfers.get(key) or self._transfers.setdefault(key, Transfer(*key))
 

@@ -1,4 +1,9 @@
-"""The work of an operator: products for the cube and passes for the vector unit."""
+"""The work of an operator: products for the cube and passes for the vector unit.
+
+An instruction of the vector unit works off 256 bytes a cycle. How many an operator takes is read
+off its formula: one for each arithmetic step, with a division, a root and an exponential counted
+as a handful. CANN does not publish them; the least is one, whatever the operator.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -7,13 +12,32 @@ from math import prod
 import msgspec
 
 from atc_py.cost.operation import LaunchGroup, Operation, Tensor
-from atc_py.cost.passes import passes_of
 from atc_py.system.structs import replace
-from atc_py.target import Soc
+from atc_py.target import Soc, TargetOp, Unit
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import SMALL_CHANNELS, group_blocks
 from atc_py.text import Text
+
+_BY_FAMILY = {"reduce": 2.0, "rows": 4.0, "region": 4.0}
+"""Families whose operators take more than one instruction; rows say where one of them differs."""
+
+
+def passes_of(row: TargetOp, overlap: float) -> float:
+    """Vector instructions for each element of the largest operand; 0 for mere movement.
+
+    Args:
+        row: the operator.
+        overlap: how often a pool's windows cover an element; 1 for others.
+    """
+    if row.family == "pool":
+        return overlap
+    if row.passes is not None:
+        return row.passes
+    if row.unit is Unit.MOVE:
+        return 0.0
+    return _BY_FAMILY.get(row.family, 1.0)
+
 
 _BLOCK = 16
 """Rows and columns of what the cube multiplies in one cycle."""

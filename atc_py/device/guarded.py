@@ -97,7 +97,6 @@ class GuardedBackend:
             ) from error
 
     def _own(self, handle: DeviceModel) -> _Loaded:
-        """`handle` as what `load` returned."""
         if not isinstance(handle, _Loaded):
             raise DEVICE_FAILED.error(
                 Text("the model is not loaded on this device"),

@@ -65,7 +65,6 @@ def _make(point: EntryPoint) -> DeviceBackend:
 
 
 def _unusable(point: EntryPoint, reason: str) -> AtcError:
-    """The error for an entry point that does not lead to a back end."""
     return UNKNOWN_DEVICE.error(
         Text(
             "device {point} of {point_2} cannot be used: {reason}",

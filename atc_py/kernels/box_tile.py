@@ -19,7 +19,7 @@ from math import prod
 import msgspec
 
 from atc_py.kernels.boxes import Box
-from atc_py.kernels.tiling import BLOCK, DEPTH
+from atc_py.kernels.tiling import BLOCK, DEPTH, rounded_up
 from atc_py.tensor.shapes import Shape
 
 _MOST_RUNS = 4095
@@ -96,7 +96,7 @@ class BoxTile(msgspec.Struct, frozen=True):
         """Elements from run to run in the buffer: whole blocks, or none between dense runs."""
         if self.is_dense:
             return self.stretch
-        return _whole_blocks(self.stretch, self.itemsize)
+        return rounded_up(self.stretch, BLOCK // self.itemsize)
 
     @property
     def is_dense(self) -> bool:
@@ -107,7 +107,7 @@ class BoxTile(msgspec.Struct, frozen=True):
     def row_pitch(self) -> int:
         """Elements from row to row of the target's order in the buffer."""
         packed = self.way is Way.ORDERED and self.row_step == self.columns
-        return self.columns if packed else _whole_blocks(self.columns, self.itemsize)
+        return self.columns if packed else rounded_up(self.columns, BLOCK // self.itemsize)
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -121,12 +121,12 @@ class BoxTile(msgspec.Struct, frozen=True):
     @property
     def loaded(self) -> int:
         """Elements of the buffer that runs are loaded to."""
-        return _whole_blocks(self.runs * self.run_pitch, self.itemsize)
+        return rounded_up(self.runs * self.run_pitch, BLOCK // self.itemsize)
 
     @property
     def stored(self) -> int:
         """Elements of the buffer that is stored."""
-        return _whole_blocks(self.rows * self.row_pitch, self.itemsize)
+        return rounded_up(self.rows * self.row_pitch, BLOCK // self.itemsize)
 
     @property
     def nbytes(self) -> int:
@@ -190,12 +190,6 @@ class BoxTile(msgspec.Struct, frozen=True):
             return self.sized(1, max(1, columns))
         rows = -(-self.box.shape[self.row_axis] // max(1, counts[self.row_axis]))
         return self.sized(max(1, rows), max(1, columns))
-
-
-def _whole_blocks(count: int, itemsize: int) -> int:
-    """`count` elements rounded up to whole blocks."""
-    per_block = BLOCK // itemsize
-    return -(-count // per_block) * per_block
 
 
 def offset_bytes(itemsize: int) -> int:

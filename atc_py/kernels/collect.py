@@ -157,7 +157,6 @@ def _nodes_alike(graph: Graph) -> dict[Node, _Likeness]:
 
 
 def _kernel(node: Node, likeness: _Likeness, soc: Soc) -> _Kernel:
-    """The kernel of `node` alone."""
     row = likeness.row
     facts = _facts(kernel_key(node, row, likeness.engine, stored_operands(node, soc)), row)
     family = family_of(facts)
@@ -197,7 +196,6 @@ def _fits_row(node: Node, row: TargetOp) -> bool:
 
 
 def _broken_invariant(node: Node, message: Text) -> AtcError:
-    """Build the error for a node that a pass left in a state without kernels."""
     return BROKEN_INVARIANT.error(message, place=Place(node_name=node.name, op_type=node.op))
 
 

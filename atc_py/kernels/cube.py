@@ -19,8 +19,7 @@ from atc_py.kernels.keys import Reach
 from atc_py.kernels.links import link_scratch
 from atc_py.kernels.plan import Buffer, KernelFacts
 from atc_py.kernels.planes import PATTERN
-from atc_py.kernels.ports import KernelPort
-from atc_py.kernels.scratch import Scratch
+from atc_py.kernels.ports import KernelPort, Scratch
 from atc_py.kernels.tiling import BLOCK, DEPTH
 from atc_py.target import Soc
 from atc_py.target.hf32 import rounds_to_hf32

@@ -1,7 +1,7 @@
-"""Elementwise families: operands, scratch memory, and the plan of their tiles."""
+"""Elementwise families: operands, rows or blocks, scratch memory, and the plan of their tiles."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -9,17 +9,74 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.formula import Formula, Loaded, loaded
 from atc_py.kernels.grid import grid_of, grid_tiling
 from atc_py.kernels.links import link_scratch
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.plane_kernels import fits_planes, keeps_zeros, plane_facts
 from atc_py.kernels.planes import PATTERN, PlaneTiling, Seen, lanes_of, plane_tiling
-from atc_py.kernels.scratch import CTYPE_SIZES, Scratch
+from atc_py.kernels.ports import CTYPE_SIZES, Formula, KernelPort, Loaded, Scratch, loaded
 from atc_py.kernels.tiling import BLOCK, DEPTH, ElementFootprint
 from atc_py.target import Soc
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.tensor.shapes import Shape, element_count
+from atc_py.tensor.storage import c0_of
+
+_FORMATS = {Format.NC1HWC0, Format.NDC1HWC0, Format.FRACTAL_NZ}
+
+
+def fits_planes(kernel: KernelFacts) -> bool:
+    """True if results and blocked operands are stored alike, in mergeable blocks."""
+    ports = (*kernel.operands, *kernel.outputs)
+    formats = {port.storage.format for port in ports if port.storage is not None}
+    if len(formats) != 1 or not formats <= _FORMATS:
+        return False
+    if any(port.storage is None for port in kernel.outputs):
+        return False
+    lanes = lanes_of(ports)
+    return all(
+        port.dtype is not DType.INT4 and (_parts(port, lanes) == 1 or _is_whole(port))
+        for port in ports
+    )
+
+
+def _is_whole(port: KernelPort) -> bool:
+    """True if a block of the operand is whole blocks of the unified buffer."""
+    return c0_of(port.dtype) * port.dtype.itemsize % BLOCK == 0
+
+
+def _parts(port: KernelPort, lanes: int) -> int:
+    """The number of blocks of an operand that fit side by side in one of `lanes`."""
+    return 1 if port.storage is None else lanes // c0_of(port.dtype)
+
+
+def keeps_zeros(kernel: KernelFacts) -> bool:
+    """True if zeros in the padding of all operands are zeros in that of the result.
+
+    All operands must have padding, in blocks of one length.
+    """
+    functions = (kernel.row.vector, *(link.function for link in kernel.links))
+    zeros = all(each is not None and each.zero_of_zeros for each in functions)
+    storages = [port.storage for port in kernel.operands]
+    blocks = {c0_of(port.dtype) for port in (*kernel.operands, *kernel.outputs)}
+    return zeros and None not in storages and len(blocks) == 1
+
+
+def plane_facts(kernel: KernelFacts, tensors: Sequence[Loaded]) -> Mapping[str, Any]:
+    """Facts for `planes.j2`: lanes of a pixel, blocks in one, whether padding is cleared."""
+    lanes = lanes_of((*kernel.operands, *kernel.outputs))
+    parts = {each.name: _parts(each.port, lanes) for each in tensors}
+    parts.update({port.name: _parts(port, lanes) for port in kernel.outputs})
+    return {
+        "lanes": lanes,
+        "parts": parts,
+        "stored": {each.name: each.port.storage is not None for each in tensors},
+        "c0": {name: lanes // count for name, count in parts.items()},
+        "loads_parts": any(parts[each.name] > 1 for each in tensors),
+        "stores_parts": any(parts[port.name] > 1 for port in kernel.outputs),
+        "clears": not keeps_zeros(kernel),
+        "pattern": PATTERN,
+    }
 
 
 class ElementwiseFamily(Family):
@@ -165,7 +222,6 @@ def _queued_names(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
 
 
 def _footprint(kernel: KernelFacts, how: Formula) -> ElementFootprint:
-    """The bytes of the unified buffer that one element takes."""
     queued = _queued_names(kernel, how)
     bits = sum(each.bits for each in _scratch(kernel, how))
     bits += DEPTH * 8 * sum(size for _, size in queued)
@@ -173,7 +229,6 @@ def _footprint(kernel: KernelFacts, how: Formula) -> ElementFootprint:
 
 
 def _buffers(kernel: KernelFacts, how: Formula, length: int) -> list[Buffer]:
-    """Queues and scratch of `length` elements."""
     queued = _queued_names(kernel, how)
     found = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
     scratch = _scratch(kernel, how)

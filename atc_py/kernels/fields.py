@@ -61,7 +61,6 @@ def by_operand(doc: str, *, signed: bool = False) -> Any:
 
 
 def _ctype(*, signed: bool) -> str:
-    """The C++ type of the elements of an array."""
     return "int64_t" if signed else "uint64_t"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from atc_py.kernels.cpp import C_TYPES
-from atc_py.kernels.scratch import Scratch
+from atc_py.kernels.ports import Scratch
 from atc_py.target import TargetOp, find_operator, operators
 from atc_py.tensor.dtypes import DType
 
@@ -57,7 +57,6 @@ class _FunctionsOf(AbstractSet[str]):
         return sum(1 for _ in self)
 
     def _has(self, row: TargetOp) -> bool:
-        """True if a row is that of a function of this form."""
         return row.vector is not None and row.vector.form is self._form
 
 

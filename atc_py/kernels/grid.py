@@ -11,7 +11,7 @@ from math import prod
 import msgspec
 
 from atc_py.kernels.fields import Tiling, by_operand, narrow, numbers, wide
-from atc_py.kernels.tiling import ElementFootprint, vector_cores
+from atc_py.kernels.tiling import ElementFootprint, rounded_up, vector_cores
 from atc_py.target import Soc
 from atc_py.tensor.shapes import Shape
 
@@ -76,7 +76,7 @@ def grid_tiling(grid: Grid, footprint: ElementFootprint, soc: Soc) -> GridTiling
     cores = vector_cores(soc)
     room = max(REPEAT, footprint.capacity(soc) // REPEAT * REPEAT)
     parts = max(1, -(-cores // rows)) if rows else 1
-    chunk = min(room, _round_up(max(1, -(-inner // parts)), footprint.align))
+    chunk = min(room, rounded_up(max(1, -(-inner // parts)), footprint.align))
     pitch = chunk
     chunks = -(-inner // chunk)
     share = max(1, -(-rows // cores))
@@ -91,7 +91,7 @@ def grid_tiling(grid: Grid, footprint: ElementFootprint, soc: Soc) -> GridTiling
         tile_count=tiles,
         core_num=max(1, min(cores, tiles)),
         pitch=pitch,
-        buffer_length=_round_up(tile_rows * pitch, REPEAT),
+        buffer_length=rounded_up(tile_rows * pitch, REPEAT),
         extents=tuple(outer) or (1,),
         strides=tuple(_strides(grid, operand) for operand in range(len(grid.moves))),
         moves=tuple(int(moving[-1]) for moving in grid.moves),
@@ -106,8 +106,3 @@ def _strides(grid: Grid, operand: int) -> tuple[int, ...]:
         inner_axes = zip(grid.lengths[axis + 1 :], moving[axis + 1 :], strict=True)
         steps.append(prod(length for length, moves in inner_axes if moves) if moving[axis] else 0)
     return tuple(steps) or (0,)
-
-
-def _round_up(value: int, to: int) -> int:
-    """`value` rounded up to a multiple of `to`."""
-    return -(-value // to) * to

@@ -167,7 +167,6 @@ def _texts(
 
 
 def _context(written: _Written, soc: Soc) -> dict[str, Any]:
-    """The facts that every template knows of a kernel."""
     facts, key, row = written.facts, written.facts.key, written.facts.row
     dtypes = [port.dtype for port in (*facts.inputs, *facts.outputs)]
     return {

@@ -5,8 +5,7 @@ import msgspec
 from atc_py.ir import AttrValue
 from atc_py.kernels.functions import compute_type, scratch_of
 from atc_py.kernels.keys import LinkKey, Reach
-from atc_py.kernels.ports import KernelPort
-from atc_py.kernels.scratch import Scratch
+from atc_py.kernels.ports import KernelPort, Scratch
 from atc_py.target import TargetOp
 from atc_py.target.vector import Operands, VectorFunction
 from atc_py.tensor.dtypes import DType

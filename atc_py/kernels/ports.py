@@ -1,4 +1,7 @@
-"""Operands of kernels, as families and templates see them."""
+"""Operands of kernels, tensors beside their queues, and formulas, as families and templates see them."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -39,3 +42,75 @@ class KernelPort(msgspec.Struct, frozen=True):
         """The shape of the array that holds an operand of `shape`."""
         dims = stored_shape(shape, Format(self.format), self.storage, self.dtype)
         return closed_shape(dims)
+
+
+CTYPE_SIZES = {
+    "half": 2, "bfloat16_t": 2, "float": 4, "double": 8,
+    **{f"{sign}int{bits}_t": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+"""Bytes an element of C++ types."""
+
+
+class Scratch(msgspec.Struct, frozen=True):
+    """A tensor beside the queues.
+
+    Attributes:
+        name: its name in the kernel.
+        ctype: its C++ type.
+        mask: whether it has one bit an element instead of one of its type.
+    """
+
+    name: str
+    ctype: str
+    mask: bool = False
+
+    @property
+    def bits(self) -> int:
+        """Bits an element."""
+        return 1 if self.mask else 8 * CTYPE_SIZES[self.ctype]
+
+    @property
+    def size(self) -> str:
+        """Its bytes, in C++."""
+        return "row_->bufferLength / 8" if self.mask else f"row_->bufferLength * {self.bits // 8}"
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A tensor that a kernel loads tile by tile.
+
+    Attributes:
+        name: its name in the kernel.
+        port: the operand that it is loaded from.
+        ctype: its C++ type in the buffer.
+        load: the member function that loads it; None for the plain copy.
+    """
+
+    name: str
+    port: KernelPort
+    ctype: str
+    load: str | None = None
+
+
+class Formula(msgspec.Struct, frozen=True):
+    """An elementwise kernel's way to compute.
+
+    Attributes:
+        compute: C++ type of its arithmetic, or `scalar` for the scalar unit.
+        operands: tensors to load; inputs that are not among them are single values.
+        wide: True if operands and result go through float32.
+        scratch: further tensors.
+        along_channels: True if operands but the first have one element for each channel.
+        context: what else the template knows.
+    """
+
+    compute: str
+    operands: tuple[Loaded, ...]
+    wide: bool = False
+    scratch: tuple[Scratch, ...] = ()
+    along_channels: bool = False
+    context: tuple[tuple[str, Any], ...] = ()
+
+
+def loaded(ports: Sequence[KernelPort]) -> tuple[Loaded, ...]:
+    """Operands that are loaded as they are."""
+    return tuple(Loaded(port.name, port, port.ctype) for port in ports)

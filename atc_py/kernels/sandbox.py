@@ -56,7 +56,6 @@ def _is_known(value: object) -> bool:
 
 
 def _is_own(kind: type) -> bool:
-    """True if a type is atc-py's."""
     return kind.__module__.startswith(_PACKAGE)
 
 

@@ -111,7 +111,6 @@ class _Member(msgspec.Struct, frozen=True):
 
 @cache
 def _members(tiling: type[Tiling]) -> tuple[_Member, ...]:
-    """The fields of a class of tilings, computed once."""
     return tuple(_Member(name, camel(name), facts) for name, facts in tiling.declared.items())
 
 
@@ -159,10 +158,8 @@ def _shapes_text(names: Sequence[str], shapes: Shapes) -> str:
 
 
 def _padded_shape(shape: Dims, rank: int) -> Dims:
-    """`shape` with 1 on the left up to `rank` axes."""
     return (1,) * (rank - len(shape)) + shape
 
 
 def _smallest_first(group: tuple[Shapes, list[tuple[Node, ...]]]) -> list[list[int]]:
-    """The sort key of rows: dims, open ones before all others."""
     return [[-1 if dim is None else dim for dim in dims] for dims in group[0]]

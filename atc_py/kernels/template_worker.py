@@ -34,7 +34,6 @@ def _answers(message: list[bytearray]) -> Iterator[tuple[Part, ...]]:
 
 
 def _render(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> dict[str, Any]:
-    """The text of a template, or its error."""
     try:
         return {"text": sandboxed_text(folders, name, context)}
     except AtcError as error:

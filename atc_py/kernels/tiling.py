@@ -36,6 +36,15 @@ class VectorTiling(Tiling):
     last_tail_length: int = narrow("elements of the last core's last tile")
 
 
+class DealtTiling(Tiling):
+    """Elementwise work: a flat range of elements, cut into tiles that are dealt out to cores."""
+
+    total: int = wide("elements of the result")
+    tile_length: int = narrow("elements of a tile, whole blocks")
+    tile_count: int = wide("tiles")
+    core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")
+
+
 class ShardTiling(Tiling):
     """Work of an AI CPU kernel: a flat range of elements, cut into one shard per core."""
 
@@ -76,7 +85,7 @@ def vector_tiling(total: int, footprint: ElementFootprint, soc: Soc) -> VectorTi
     cores = min(vector cores, blocks); core_length = ceil(blocks / cores) blocks, after which
     cores without work are dropped; tile_length = min(core_length, capacity).
     """
-    blocks = _ceil_div(total, footprint.align)
+    blocks = -(-total // footprint.align)
     cores, core_blocks, _ = _split(blocks, vector_cores(soc))
     core_length = core_blocks * footprint.align
     tile = max(footprint.align, min(core_length, footprint.capacity(soc)))
@@ -91,6 +100,18 @@ def vector_tiling(total: int, footprint: ElementFootprint, soc: Soc) -> VectorTi
         tail_length=tail,
         last_tile_count=last_count,
         last_tail_length=last_tail,
+    )
+
+
+def dealt_tiling(total: int, footprint: ElementFootprint, soc: Soc) -> DealtTiling:
+    """Cut `total` elements into tiles as long as those of `vector_tiling`."""
+    flat = vector_tiling(total, footprint, soc)
+    tiles = -(-total // flat.tile_length)
+    return DealtTiling(
+        total=total,
+        tile_length=flat.tile_length,
+        tile_count=tiles,
+        core_num=max(1, min(flat.core_num, tiles)),
     )
 
 
@@ -110,17 +131,17 @@ def vector_cores(soc: Soc) -> int:
 
 def _split(units: int, cores: int) -> tuple[int, int, int]:
     """(working cores, units each, units of the last); one idle core for 0 units."""
-    each = _ceil_div(units, max(1, min(cores, units)))
-    used = _ceil_div(units, each) if each else 1
+    each = -(-units // max(1, min(cores, units)))
+    used = -(-units // each) if each else 1
     return used, each, units - (used - 1) * each
 
 
 def _tiles_and_tail(length: int, tile: int) -> tuple[int, int]:
     """(tiles, elements of the last) of `length` elements; (0, 0) where there are none."""
-    count = _ceil_div(length, tile)
+    count = -(-length // tile)
     return count, length - (count - 1) * tile if count else 0
 
 
-def _ceil_div(value: int, by: int) -> int:
-    """`value` / `by`, rounded up."""
-    return -(-value // by)
+def rounded_up(count: int, unit: int) -> int:
+    """The least multiple of `unit` that is `count` or more."""
+    return -(-count // unit) * unit

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from atc_py.device.sim.execution.session import SimModel
-from atc_py.device.sim.memory import passing
+from atc_py.device.sim.memory import memory_budget
 from tests.device.models import Array, MemoryModel, ModelBuilder
 
 WIDTH = 96
@@ -53,8 +53,8 @@ def integer_products() -> MemoryModel:
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every constant that may pass do so."""
-    monkeypatch.setattr(passing, "HELD_WHOLE", 0)
-    monkeypatch.setattr(passing, "HELD_OF_LARGE", 0)
+    monkeypatch.setattr(memory_budget, "HELD_WHOLE", 0)
+    monkeypatch.setattr(memory_budget, "HELD_OF_LARGE", 0)
 
 
 @pytest.mark.parametrize("model", [products(), integer_products()])
@@ -66,8 +66,8 @@ def test_results_are_those_of_kept_constants(
     feeds = [{"x": (8 * generator.standard_normal((3, WIDTH))).astype(dtype)} for _ in range(3)]
     kept = SimModel(model)
     wanted = [kept.run(feed) for feed in feeds]
-    monkeypatch.setattr(passing, "HELD_WHOLE", 0)
-    monkeypatch.setattr(passing, "HELD_OF_LARGE", 0)
+    monkeypatch.setattr(memory_budget, "HELD_WHOLE", 0)
+    monkeypatch.setattr(memory_budget, "HELD_OF_LARGE", 0)
     passed = SimModel(model)
     for feed, expected in zip(feeds, wanted, strict=True):
         found = passed.run(feed)
@@ -80,19 +80,19 @@ def test_results_are_those_of_kept_constants(
 @pytest.mark.usefixtures("small_limits")
 def test_constants_of_one_step_have_slots_of_their_own() -> None:
     program = SimModel(products())._program
-    slots = passing.passing_slots(program)
+    slots = memory_budget.passing_slots(program)
     assert slots
     for step in program.steps:
         used = [slots[tensor] for tensor in {*step.inputs} if tensor in slots]
         assert len(used) == len(set(used))
-    assert len(passing.slot_sizes(program, slots)) == 2
+    assert len(memory_budget.slot_sizes(program, slots)) == 2
 
 
 def test_passing_constants_share_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     planned = []
-    for limit in (passing.HELD_WHOLE, 0):
-        monkeypatch.setattr(passing, "HELD_WHOLE", limit)
-        monkeypatch.setattr(passing, "HELD_OF_LARGE", limit)
+    for limit in (memory_budget.HELD_WHOLE, 0):
+        monkeypatch.setattr(memory_budget, "HELD_WHOLE", limit)
+        monkeypatch.setattr(memory_budget, "HELD_OF_LARGE", limit)
         planned.append(SimModel(products()).room.planned)
     more, less = planned
     carrier = 4 * WIDTH * WIDTH
@@ -101,6 +101,6 @@ def test_passing_constants_share_their_memory(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_smallest_constants_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passing, "HELD_WHOLE", 0)
-    monkeypatch.setattr(passing, "HELD_OF_LARGE", 3 * 4 * WIDTH * WIDTH)
-    assert len(passing.passing_slots(SimModel(products())._program)) == 1
+    monkeypatch.setattr(memory_budget, "HELD_WHOLE", 0)
+    monkeypatch.setattr(memory_budget, "HELD_OF_LARGE", 3 * 4 * WIDTH * WIDTH)
+    assert len(memory_budget.passing_slots(SimModel(products())._program)) == 1

@@ -8,7 +8,7 @@ import pytest
 from atc_py.kernels.box_tile import Way, offset_bytes, way_of
 from atc_py.kernels.box_tiling import box_buffers, box_tiling
 from atc_py.kernels.boxes import Box, dense, view
-from atc_py.kernels.constants import repeated_word
+from atc_py.kernels.cpp import repeated_word
 from atc_py.target import find_soc, socs
 from atc_py.tensor.dtypes import DType
 

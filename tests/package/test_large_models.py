@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import atc_py
-from atc_py.device.sim.memory import passing
+from atc_py.device.sim.memory import memory_budget
 from atc_py.package import integrity, read_ahead, records
 from tests.bench.very_large import make_sparse_model
 
@@ -42,8 +42,8 @@ def test_small_limits_change_no_result(
     atc_py.convert(model, tmp_path / "plain.om")
     wanted = results(tmp_path / "plain.om")
     monkeypatch.setattr(records, "ZIP64_FROM", 3 * WIDTH * WIDTH)  # from the second weight on
-    monkeypatch.setattr(passing, "HELD_WHOLE", 0)
-    monkeypatch.setattr(passing, "HELD_OF_LARGE", 0)
+    monkeypatch.setattr(memory_budget, "HELD_WHOLE", 0)
+    monkeypatch.setattr(memory_budget, "HELD_OF_LARGE", 0)
     monkeypatch.setattr(integrity, "_AT_ONCE", 1000)
     monkeypatch.setattr(read_ahead, "CHUNK", 1024)
     atc_py.convert(model, tmp_path / "large.om")

@@ -112,7 +112,6 @@ class OrtModel:
                 yield tensor, (self._fed[real], self._type(real)[0])
 
     def _fetched(self, inputs: Mapping[str, NDArray[Any]], names: list[str]) -> list[Any]:
-        """Values of the session for `inputs`."""
         check_feeds(
             self._types,
             inputs,
@@ -248,7 +247,6 @@ class OrtBackend:
         self._library = None
 
     def _own(self, handle: DeviceModel) -> OrtModel:
-        """`handle` as one of the models that are loaded here."""
         for model in self._models:
             if model is handle:
                 return model
@@ -267,7 +265,6 @@ def held(array: NDArray[Any], dtype: DType) -> tuple[NDArray[Any], int]:
 
 
 def _failure(error: Exception) -> AtcError:
-    """Error of onnxruntime as DEVICE_MEMORY or DEVICE_FAILED."""
     if isinstance(error, AtcError):
         return error
     text = str(error).strip()

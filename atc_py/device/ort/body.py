@@ -258,7 +258,6 @@ class Body:
                 self.nodes.append(self._named("Identity", named.get(value, value), name))
 
     def _named(self, op_type: str, value: str, name: str, **attributes: Any) -> NodeProto:
-        """The last node, whose result has the name given."""
         given = {key: _attribute(each) for key, each in attributes.items()}
         return helper.make_node(op_type, [value], [name], self._fresh(op_type), **given)
 
@@ -274,7 +273,6 @@ class Body:
         return False
 
     def _fresh(self, stem: str) -> str:
-        """A name that begins like `stem` and that nothing here has."""
         while True:
             count = self._counts[stem] = self._counts.get(stem, 0) + 1
             name = f"{self._prefix}{stem}" if count == 1 else f"{self._prefix}{stem}_{count}"

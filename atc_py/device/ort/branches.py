@@ -10,15 +10,24 @@ sides are those of the If and that condition.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from onnx import GraphProto, NodeProto, helper
 
 from atc_py.device.ort.node import NoFormError
-from atc_py.device.ort.reads import reads_of
+from atc_py.onnx_graph.folding.graph import subgraphs
 from atc_py.text import Text
+
+
+def reads_of(node: NodeProto) -> Iterator[str]:
+    """Yield the names that a node and the nodes of its graphs read, empty where one is absent."""
+    yield from node.input
+    for graph in subgraphs(node):
+        for inner in graph.node:
+            yield from reads_of(inner)
+
 
 Sides: TypeAlias = "frozenset[tuple[str, bool]]"
 """Conditions under which a value is alive, by name, and how they hold."""

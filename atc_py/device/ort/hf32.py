@@ -79,13 +79,11 @@ def _is_ordinary(body: Body, x: str) -> str:
 
 
 def _in_float32(body: Body, x: str) -> str:
-    """Ordinary numbers rounded."""
     split = body.add("Mul", x, body.const(_SPLIT_32))
     return body.add("Sub", split, body.add("Sub", split, x))
 
 
 def _in_float64(body: Body, x: str) -> str:
-    """Any numbers rounded."""
     wide = body.add("Cast", x, to=DType.FLOAT64)
     product = body.add("Mul", body.add("Abs", wide), body.const(_SPLIT, DType.FLOAT64))
     limits = [body.const(limit, DType.FLOAT64) for limit in (_LEAST, _MOST)]

@@ -33,7 +33,6 @@ def shifted(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _shifted(body: Body, value: str) -> str:
-    """The nodes of `shifted`."""
     low = body.cast(value, DType.UINT8)
     return body.add("BitwiseXor", low, body.const(_SHIFT, DType.UINT8))
 

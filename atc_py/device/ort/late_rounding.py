@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from onnx import NodeProto
 
+from atc_py.device.ort.branches import reads_of
 from atc_py.device.ort.elements import element_type
-from atc_py.device.ort.reads import reads_of
 from atc_py.tensor.dtypes import DType
 
 _NARROW = frozenset({element_type(DType.FLOAT16), element_type(DType.BFLOAT16)})

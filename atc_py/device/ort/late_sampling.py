@@ -124,7 +124,6 @@ class LateAxis:
         return self._op("Where", self._op("Equal", size, one), middle, found)
 
     def _last(self) -> str:
-        """The last element of the axis."""
         length = self.body.cast(self._length(), _WIDE)
         return self._op("Sub", length, self.body.const(1.0, _WIDE))
 

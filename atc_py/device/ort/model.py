@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from onnx import FunctionProto, NodeProto, ValueInfoProto, helper
 
 from atc_py.device.ort.body import Body, is_rounded
-from atc_py.device.ort.branches import WrittenOperator, with_branches
+from atc_py.device.ort.branches import WrittenOperator, reads_of, with_branches
 from atc_py.device.ort.constants import ConstantSource, Initializer
 from atc_py.device.ort.elements import element_type, held_dtype
 from atc_py.device.ort.functions import Functions
 from atc_py.device.ort.late_rounding import without_early_roundings
 from atc_py.device.ort.node import CompiledNode, NoFormError
-from atc_py.device.ort.reads import reads_of
 from atc_py.device.ort.registry import find_emulation
 from atc_py.diag import NO_ONNX_FORM, Place, Sink
 from atc_py.package.node_view import TensorFacts, read_attributes
@@ -221,7 +220,6 @@ class _Emulator:
         return WrittenOperator(node.op, node.name, origin, reads, writes, nodes)
 
     def _written(self, node: OmNode, writes: Sequence[str]) -> tuple[list[NodeProto], list[str]]:
-        """The nodes that compute `node`, and the names that they read."""
         emulation = find_emulation(node.op)
         facts = self._facts(node)
         if emulation is None:

@@ -83,7 +83,6 @@ def saturated(body: Body, values: str, dtype: DType, *, nan: bool) -> str:
 
 
 def _words(body: Body) -> NDArray[Any] | None:
-    """The words where they are a constant."""
     return body.node.constant(_SCALE)
 
 

@@ -90,7 +90,6 @@ class SimBackend:
             )
 
     def _own(self, handle: DeviceModel) -> SimModel | ExactModel:
-        """`handle` as one of the models that are loaded here."""
         self._require_open()
         for model in self._models:
             if model is handle:

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from atc_py.kernels.elementwise import ElementwiseFamily, rows_and_planes
 from atc_py.kernels.family import InputSample
-from atc_py.kernels.formula import Formula, loaded
 from atc_py.kernels.plan import KernelFacts
-from atc_py.kernels.scratch import Scratch
+from atc_py.kernels.ports import Formula, Scratch, loaded
 from atc_py.tensor.dtypes import DType
 
 _VARIANCE = 4

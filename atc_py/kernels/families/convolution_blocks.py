@@ -154,7 +154,6 @@ def _has_diagonals(kernel: KernelFacts) -> bool:
 
 
 def _depth(port: KernelPort) -> int:
-    """C0 of an operand."""
     return depth_of(port.storage, port.dtype)
 
 

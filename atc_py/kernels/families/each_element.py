@@ -7,22 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.kernels.box_family import number
+from atc_py.kernels.box_tiling import number
 from atc_py.kernels.boxes import dense
 from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, extended, narrow, numbers, wide
+from atc_py.kernels.fields import extended, narrow, numbers, wide
 from atc_py.kernels.plan import Buffer, Launch, Plan
-from atc_py.kernels.tiling import DEPTH, ElementFootprint, vector_tiling
+from atc_py.kernels.tiling import DEPTH, DealtTiling, ElementFootprint, dealt_tiling
 from atc_py.tensor.shapes import Shape
 
 
-class GatherTiling(Tiling):
+class GatherTiling(DealtTiling):
     """The elements of the result, cut into tiles; indices are counted row by row of the last axis."""
 
-    total: int = wide("elements of the result")
-    tile_length: int = narrow("elements of a tile, whole blocks")
-    tile_count: int = wide("tiles")
-    core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")
     axis_length: int = wide("elements along the axis that indices reach into")
     axis_step: int = wide("elements from one to the next along that axis")
     length: int = wide("indices of a row")
@@ -47,13 +43,9 @@ def _tiling(launch: Launch, footprint: ElementFootprint) -> GatherTiling:
     data, indices = launch.inputs[:2]
     axis = _axis(launch.kernel.attributes, len(data))
     steps = [0 if at == axis else step for at, step in enumerate(dense(data))]
-    flat = vector_tiling(prod(launch.outputs[0]), footprint, launch.soc)
-    tiles = -(-flat.total_length // flat.tile_length)
-    return GatherTiling(
-        total=flat.total_length,
-        tile_length=flat.tile_length,
-        tile_count=tiles,
-        core_num=max(1, min(flat.core_num, tiles)),
+    return extended(
+        GatherTiling,
+        dealt_tiling(prod(launch.outputs[0]), footprint, launch.soc),
         axis_length=data[axis],
         axis_step=dense(data)[axis],
         length=indices[-1],

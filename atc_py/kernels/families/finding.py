@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.kernels.box_family import number
+from atc_py.kernels.box_tiling import number
 from atc_py.kernels.family import Family, InputSample
 from atc_py.kernels.fields import Tiling, narrow, wide
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan

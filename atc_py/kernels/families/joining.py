@@ -5,7 +5,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any
 
-from atc_py.kernels.box_family import BoxFamily, number
+from atc_py.kernels.box_tiling import BoxFamily, number
 from atc_py.kernels.boxes import Box
 from atc_py.kernels.plan import KernelFacts, Launch
 from atc_py.tensor.formats import Format
@@ -55,7 +55,6 @@ def _split_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Bo
 
 
 def _axis(launch: Launch) -> int:
-    """The axis of the operator, from 0."""
     attributes = launch.kernel.attributes
     name = "concat_dim" if launch.kernel.op == "ConcatD" else "split_dim"
     return number(attributes[name]) % len(launch.inputs[0])

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.kernels.box_family import number
+from atc_py.kernels.box_tiling import number
 from atc_py.kernels.boxes import dense
 from atc_py.kernels.family import Family, InputSample
 from atc_py.kernels.fields import Tiling, narrow, numbers, wide

@@ -1,4 +1,4 @@
-"""TensorScatterUpdate: a copy of a tensor with some of its slices replaced."""
+"""Elements put where indices say: slices of a copy of a tensor, marks along a new axis."""
 
 from math import prod
 from typing import Any
@@ -6,11 +6,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.kernels.box_tiling import number
 from atc_py.kernels.boxes import dense
 from atc_py.kernels.family import Family, InputSample
-from atc_py.kernels.fields import Tiling, narrow, numbers, wide
+from atc_py.kernels.fields import Tiling, extended, narrow, numbers, wide
 from atc_py.kernels.plan import Buffer, Launch, Plan
-from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
+from atc_py.kernels.tiling import (
+    BLOCK,
+    DEPTH,
+    DealtTiling,
+    ElementFootprint,
+    dealt_tiling,
+    vector_cores,
+)
 
 
 class PlaceTiling(Tiling):
@@ -67,4 +75,44 @@ class _Places(Family):
         return generator.integers(-high, high, indices)
 
 
-FAMILIES = (_Places(),)
+_BEYOND = 2
+"""How far drawn indices reach beyond the axis, where they mark nothing."""
+
+
+class MarkTiling(DealtTiling):
+    """The elements of the result, cut into tiles."""
+
+    depth: int = wide("extent of the new axis")
+    inner: int = wide("indices behind the new axis")
+
+
+class _OneHot(Family):
+    """One value where a new axis runs over an index, another elsewhere."""
+
+    name = template = "mark"
+    operators = frozenset({"OneHot", "OneHotD"})
+
+    def plan(self, launch: Launch) -> Plan:
+        x, result, port = launch.inputs[0], launch.outputs[0], launch.kernel.outputs[0]
+        footprint = ElementFootprint.of([port.dtype])
+        axis = number(launch.kernel.attributes["axis"]) % len(result)
+        tiling = extended(
+            MarkTiling,
+            dealt_tiling(prod(result), footprint, launch.soc),
+            depth=result[axis],
+            inner=prod(x[axis:]),
+        )
+        size = DEPTH * tiling.tile_length * port.dtype.itemsize
+        return Plan(
+            tiling, tiling.core_num, (Buffer(f"{port.name}Queue", "ub", size),), launch.moved
+        )
+
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
+        """Draw indices of the new axis, from both ends, and some beyond it."""
+        if sample.position != 0:
+            return None
+        reach = number(sample.attributes.get("depth", 1)) + _BEYOND
+        return generator.integers(-reach, reach, sample.shapes[0])
+
+
+FAMILIES = (_OneHot(), _Places())

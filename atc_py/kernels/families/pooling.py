@@ -12,7 +12,7 @@ from atc_py.kernels.family import Family
 from atc_py.kernels.fields import Tiling, extended, narrow, wide
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.planes import PATTERN
-from atc_py.kernels.tiling import DEPTH, vector_cores
+from atc_py.kernels.tiling import DEPTH, rounded_up, vector_cores
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
@@ -164,20 +164,22 @@ class _Tile(msgspec.Struct, frozen=True):
     @property
     def load_pitch(self) -> int:
         span = self.width.span(self.columns, self.group)
-        return _whole_blocks(max(1, min(self.width.length, span)) * self.lanes)
+        return rounded_up(max(1, min(self.width.length, span)) * self.lanes, _PER_BLOCK)
 
     @property
     def lead(self) -> int:
         """Elements before the input's first column in a folded row."""
-        return _whole_blocks(self.width.before * self.lanes)
+        return rounded_up(self.width.before * self.lanes, _PER_BLOCK)
 
     @property
     def pitch(self) -> int:
-        return _whole_blocks(self.lead + self.width.span(self.columns, self.group) * self.lanes)
+        return rounded_up(
+            self.lead + self.width.span(self.columns, self.group) * self.lanes, _PER_BLOCK
+        )
 
     @property
     def out_pitch(self) -> int:
-        return _whole_blocks(self.columns * self.lanes)
+        return rounded_up(self.columns * self.lanes, _PER_BLOCK)
 
     def buffers(self) -> tuple[Buffer, ...]:
         count = self.rows * self.out_pitch
@@ -210,11 +212,6 @@ class _Tile(msgspec.Struct, frozen=True):
         if self.columns > 1:
             return replace(self, columns=-(-self.columns // 2))
         return replace(self, group=-(-self.group // 2))
-
-
-def _whole_blocks(count: int) -> int:
-    """`count` elements rounded up to whole blocks of half."""
-    return -(-count // _PER_BLOCK) * _PER_BLOCK
 
 
 def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.kernels.box_family import number
+from atc_py.kernels.box_tiling import number
 from atc_py.kernels.family import Family, InputSample
 from atc_py.kernels.fields import Tiling, narrow, numbers, wide
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
+from atc_py.kernels.tiling import BLOCK, DEPTH, rounded_up, vector_cores
 
 _AROUND = 4
 """Pixels around a position."""
@@ -82,11 +82,6 @@ def _work(launch: Launch) -> _Work:
     return _Work(images * groups, channels // groups, positions, 1, (places[2], places[3]))
 
 
-def _whole(count: int, unit: int) -> int:
-    """`count` rounded up to a multiple of `unit`."""
-    return -(-count // unit) * unit
-
-
 @dataclass(frozen=True, slots=True)
 class _Tile:
     """A tile's share of the unified buffer."""
@@ -129,17 +124,17 @@ class _Samples(Family):
         height, width = launch.inputs[0][2:]
         itemsize, room = kernel.outputs[0].dtype.itemsize, launch.soc.ub_kib * 1024
         per_block = BLOCK // itemsize
-        zero = _whole(height * width, per_block)
+        zero = rounded_up(height * width, per_block)
         whole = DEPTH * (zero + per_block) * itemsize <= room // 2
         load = zero + per_block if whole else per_block
         share = -(-work.positions // max(1, -(-cores // max(1, work.sets))))
-        pitch, samples = _whole(max(1, min(share, _MOST)), _ALIGNED), work.samples
+        pitch, samples = rounded_up(max(1, min(share, _MOST)), _ALIGNED), work.samples
         kind = _KINDS[kernel.op]
         while (tile := _Tile(pitch, samples, itemsize, load, kind)).nbytes > room:
             if samples > 1:
                 samples = -(-samples // 2)
             else:
-                pitch = _whole(pitch // 2, _ALIGNED)
+                pitch = rounded_up(pitch // 2, _ALIGNED)
         tiles = -(-work.positions // pitch)
         tiling = SampleTiling(
             core_num=max(1, min(cores, work.sets * tiles)),

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any, NamedTuple
 
-from atc_py.kernels.box_family import BoxFamily
+from atc_py.kernels.box_tiling import BoxFamily
 from atc_py.kernels.boxes import Box
-from atc_py.kernels.constants import repeated_word
+from atc_py.kernels.cpp import repeated_word
 from atc_py.kernels.plan import KernelFacts, Launch
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format

@@ -5,18 +5,14 @@ from math import prod
 from typing import Any
 
 from atc_py.kernels.family import Family
-from atc_py.kernels.fields import Tiling, narrow, wide
+from atc_py.kernels.fields import extended, wide
 from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
-from atc_py.kernels.tiling import DEPTH, ElementFootprint, vector_tiling
+from atc_py.kernels.tiling import DEPTH, DealtTiling, ElementFootprint, dealt_tiling
 
 
-class TriangleTiling(Tiling):
+class TriangleTiling(DealtTiling):
     """The elements of a stack of matrices, cut into tiles."""
 
-    total: int = wide("elements of the result")
-    tile_length: int = narrow("elements of a tile, whole blocks")
-    tile_count: int = wide("tiles")
-    core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")
     rows: int = wide("rows of a matrix")
     columns: int = wide("columns of a matrix")
 
@@ -30,17 +26,14 @@ class _Triangles(Family):
     def plan(self, launch: Launch) -> Plan:
         result = launch.outputs[0]
         x, y = launch.kernel.inputs[0], launch.kernel.outputs[0]
-        flat = vector_tiling(prod(result), ElementFootprint.of([x.dtype, y.dtype]), launch.soc)
-        tiles = -(-flat.total_length // flat.tile_length)
-        tiling = TriangleTiling(
-            total=flat.total_length,
-            tile_length=flat.tile_length,
-            tile_count=tiles,
-            core_num=max(1, min(flat.core_num, tiles)),
+        footprint = ElementFootprint.of([x.dtype, y.dtype])
+        tiling = extended(
+            TriangleTiling,
+            dealt_tiling(prod(result), footprint, launch.soc),
             rows=result[-2],
             columns=result[-1],
         )
-        size = DEPTH * flat.tile_length * y.dtype.itemsize
+        size = DEPTH * tiling.tile_length * y.dtype.itemsize
         queues = tuple(Buffer(f"{port.name}Queue", "ub", size) for port in (x, y))
         return Plan(tiling, tiling.core_num, queues, launch.moved)
 

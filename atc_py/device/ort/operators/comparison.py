@@ -19,8 +19,6 @@ def _in_order(body: Body, position: int) -> str:
 
 
 def _declare(op: str, name: str, text: str, read: Callable[[Body, int], str]) -> None:
-    """Register one of ONNX's operators, with what reads its operands."""
-
     @emulates(op)
     def write(body: Body) -> str:
         return body.add(name, *(read(body, position) for position in sorted(body.inputs)))

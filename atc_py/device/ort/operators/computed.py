@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.borders import PADDED, bordered
-from atc_py.device.ort.carriers import carried
-from atc_py.device.ort.integer_sums import integer_sum
-from atc_py.device.ort.marks import marked
+from atc_py.device.ort.carriers import PADDED, bordered, carried, marked
+from atc_py.device.ort.integer_reductions import integer_sum
 from atc_py.device.ort.operators.movement import REPEATED
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
@@ -153,7 +151,6 @@ def strided_slice(body: Body) -> str:
 
 
 def _span(body: Body, count: str) -> Sequence[str]:
-    """Operands of a Range from 0 to `count`."""
     return body.const(0, DType.INT64), count, body.const(1, DType.INT64)
 
 

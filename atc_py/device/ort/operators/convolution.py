@@ -49,7 +49,6 @@ def depthwise(body: Body) -> str:
 
 
 def _convolved(body: Body, groups: int) -> str:
-    """A convolution whose padding is `offset_x`."""
     node = body.node
     geometry = {"group": groups, "pads": _onnx_pads(node.integers("pads")), **_steps(body)}
     if node.dtype() is not DType.INT8:
@@ -143,7 +142,6 @@ def _padded_apart(body: Body, geometry: Geometry, data: str) -> tuple[Geometry, 
 
 
 def _bias(body: Body) -> list[str]:
-    """The bias as a list of one, or of none."""
     return [body.x(_BIAS)] if body.node.has(_BIAS) else []
 
 
@@ -178,7 +176,6 @@ def _integer_sums(body: Body, data: str, weights: str, zero: int, geometry: Geom
 
 
 def _oihw(body: Body) -> tuple[int, ...]:
-    """The dims of the filter, output channels first."""
     first, second, *kernel = body.node.shape(_FILTER)
     if body.node.op != "Conv2DTransposeD":
         return first, second, *kernel

@@ -7,8 +7,6 @@ from atc_py.tensor.dtypes import DType
 
 
 def _declare(op: str, name: str, text: str) -> None:
-    """Register one of ONNX's operators of two operands."""
-
     @emulates(op)
     def write(body: Body) -> str:
         if name in _BOUNDS and body.node.dtype() is DType.UINT64:

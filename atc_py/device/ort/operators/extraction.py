@@ -162,7 +162,6 @@ def _eligible(body: Body, boxes: str, scores: str, framed: str) -> str:
 
 
 def _threshold(body: Body) -> float:
-    """The score that boxes must be above."""
     return body.node.number("score_threshold")
 
 

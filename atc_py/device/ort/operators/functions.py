@@ -1,16 +1,15 @@
 """Functions of one element."""
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.formulas import FORMULAS, gelu_by_tanh, rounds_steps
-from atc_py.device.ort import doubles
+from atc_py.device.formulas import APPROXIMATIONS, FORMULAS, gelu_by_tanh, rounds_steps
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.formulas import written
+from atc_py.device.ort.doubles import DOUBLES, tan_of_double
+from atc_py.device.ort.formulas import steps_of, written
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.numbers import carried, carrier, number, returned, truncated
 from atc_py.device.ort.registry import emulates
@@ -18,31 +17,22 @@ from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
-_APPROXIMATIONS = ("none", "tanh")
 
-
-def _declare_of_doubles(op: str, of_doubles: Callable[[Body, str], str]) -> None:
+def _declare_of_doubles(op: str) -> None:
     """Register a function that ONNX has by the same name, runtimes for float32 alone."""
 
     @emulates(op)
     def write(body: Body) -> str:
         if body.node.dtype() is DType.FLOAT64:
-            return of_doubles(body, body.own())
+            return steps_of(body, body.own(), DOUBLES[op])
         return body.add(op, body.x())
 
     row = find_operator(op)
     write.__doc__ = f"Write {op} of ONNX: {row.summary if row else ''}"
 
 
-_declare_of_doubles("Acos", doubles.acos)
-_declare_of_doubles("Acosh", doubles.acosh)
-_declare_of_doubles("Asin", doubles.asin)
-_declare_of_doubles("Asinh", doubles.asinh)
-_declare_of_doubles("Atan", doubles.atan)
-_declare_of_doubles("Atanh", doubles.atanh)
-_declare_of_doubles("Cos", doubles.cos)
-_declare_of_doubles("Cosh", doubles.cosh)
-_declare_of_doubles("Sinh", doubles.sinh)
+for _op in DOUBLES:
+    _declare_of_doubles(_op)
 
 
 def _declare_formula(op: str) -> None:
@@ -143,7 +133,7 @@ def tan(body: Body) -> str:
     """Write the tangent; that of int32 in float32, with its fraction cut off."""
     dtype = body.node.dtype()
     if dtype is DType.FLOAT64:
-        return doubles.tan(body, body.own())
+        return steps_of(body, body.own(), tan_of_double)
     if dtype.is_float:
         return body.add("Tan", body.x())
     tangent = body.add("Tan", body.cast(body.own(), DType.FLOAT32))
@@ -224,7 +214,7 @@ def softplus(body: Body) -> str:
 def gelu(body: Body) -> str:
     """Write `x * Phi(x)`, or `x / (1 + exp(-2 * sqrt(2 / pi) * (x + 0.044715 * x^3)))` (tanh)."""
     approximation = body.node.text("approximate")
-    if approximation not in _APPROXIMATIONS:
+    if approximation not in APPROXIMATIONS:
         text = Text("approximate {approximation} is not known")
         raise NoFormError(text.with_values(approximation=repr(approximation)))
     if approximation == "none" or body.node.dtype() is DType.FLOAT16:

@@ -3,8 +3,7 @@
 import numpy as np
 
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.carriers import carried
-from atc_py.device.ort.marks import marked
+from atc_py.device.ort.carriers import carried, marked
 from atc_py.device.ort.node import NoFormError
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType

@@ -32,7 +32,6 @@ _LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, Tru
 
 
 def _optional(body: Body, position: int) -> str:
-    """An operand, or an empty name."""
     return body.x(position) if body.node.has(position) else ""
 
 
@@ -107,8 +106,6 @@ def _plain(body: Body, op_type: str, layer: CellOperands, attributes: dict[str, 
 
 
 def _flat(body: Body, layer: CellOperands) -> CellOperands:
-    """A layer of one direction without the axis of directions."""
-
     def first(value: str) -> str:
         return body.add("Squeeze", value, body.ints(0)) if value else ""
 

@@ -15,9 +15,7 @@ from atc_py.device.ort.axes import (
     with_nan,
 )
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.integer_norms import integer_norm
-from atc_py.device.ort.integer_products import wrapped_product
-from atc_py.device.ort.integer_sums import integer_sum
+from atc_py.device.ort.integer_reductions import integer_norm, integer_sum, wrapped_product
 from atc_py.device.ort.numbers import carrier, number
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
@@ -68,7 +66,6 @@ def square_sum(body: Body) -> str:
 
 
 def _square(body: Body, value: str) -> str:
-    """`value * value`."""
     return body.add("Mul", value, value)
 
 

@@ -80,7 +80,6 @@ def _range(body: Body, lengths: str) -> str:
 
 
 def _starts(body: Body, lengths: str) -> str:
-    """Start of each sequence."""
     return body.add("CumSum", lengths, body.const(0, DType.INT64), exclusive=1)
 
 
@@ -92,5 +91,4 @@ def _sequence_of(body: Body, places: str, lengths: str) -> str:
 
 
 def _at(body: Body, values: str, places: str) -> str:
-    """Rows of `values`."""
     return body.add("Gather", values, places)

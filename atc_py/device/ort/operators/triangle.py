@@ -1,8 +1,7 @@
 """Diagonals and triangles of matrices."""
 
 from atc_py.device.ort.body import Body
-from atc_py.device.ort.borders import PADDED
-from atc_py.device.ort.carriers import carried, carrier_of
+from atc_py.device.ort.carriers import PADDED, carried, carrier_of
 from atc_py.device.ort.registry import emulates
 from atc_py.tensor.dtypes import DType
 

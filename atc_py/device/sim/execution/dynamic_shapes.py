@@ -1,13 +1,14 @@
-"""Nodes whose types only the run knows: typed from the arrays that reach them."""
+"""Beginning of a run: data of its inputs, and types of nodes that only the run knows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.execution.program import Step
-from atc_py.device.sim.numerics.rounding import carrier_dtype
+from atc_py.device.feeds import check_feeds
+from atc_py.device.sim.execution.program import Program, Step
+from atc_py.device.sim.numerics.rounding import carrier_dtype, to_carrier
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.system.structs import replace
 from atc_py.target import find_operator
@@ -68,3 +69,17 @@ def _hold(found: tuple[TensorFacts, ...], declared: tuple[TensorFacts, ...]) -> 
         made, wanted = (", ".join(map(str, facts)) for facts in (found, declared))
         text = Text("the result is {made}, but the model declares {wanted}")
         raise NodeError(text.with_values(made=made, wanted=wanted))
+
+
+def read_feeds(program: Program, inputs: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
+    """Carriers of the model's inputs, by position of their tensors.
+
+    Raises:
+        AtcError: MISSING_RUN_INPUT and BAD_RUN_INPUT, all findings at once.
+    """
+    types = {name: program.tensors[tensor] for name, tensor in program.inputs.items()}
+    check_feeds({name: (facts.dtype, facts.dims) for name, facts in types.items()}, inputs)
+    return {
+        tensor: to_carrier(inputs[name], types[name].dtype)
+        for name, tensor in program.inputs.items()
+    }

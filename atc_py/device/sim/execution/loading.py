@@ -171,7 +171,6 @@ class _Loader:
             )
 
     def _define_given(self) -> dict[str, int]:
-        """Note constants and inputs of the model as there; the inputs by name."""
         tensors = self._description.tensors
         self._defined.update(at for at, tensor in enumerate(tensors) if tensor.member is not None)
         inputs = self._ports("input", self._description.inputs)

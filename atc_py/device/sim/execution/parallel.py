@@ -100,7 +100,6 @@ class Workers:
         return self._parts(total, least) > 1
 
     def _parts(self, total: int, least: int) -> int:
-        """The number of ranges that `split` makes."""
         return max(1, min(_PARTS * self.size, total // max(least, 1))) if self.size > 1 else 1
 
     def close(self) -> None:
@@ -153,6 +152,5 @@ def _nothing(_start: int, _stop: int) -> None:
 
 
 def _serve(jobs: SimpleQueue[_Job | None]) -> None:
-    """Work on jobs as they come, until None does."""
     while (job := jobs.get()) is not None:
         job.work()

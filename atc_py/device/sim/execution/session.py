@@ -16,18 +16,17 @@ from atc_py.device.backend import LoadedModel, NodeProfile
 from atc_py.device.sim.execution.dynamic_shapes import (
     empty_results,
     held_results,
+    read_feeds,
     typed_by_inputs,
     types_in_run,
 )
-from atc_py.device.sim.execution.feeds import read_feeds
 from atc_py.device.sim.execution.launch import Cost, bound, compute, failure_of, is_dead, profile_of
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.execution.program import Program, Step, settled
 from atc_py.device.sim.kernel import Call, Launch, Workspace
 from atc_py.device.sim.memory.array_pool import Pool
-from atc_py.device.sim.memory.memory_budget import MemoryBudget
-from atc_py.device.sim.memory.passing import passing_slots, slot_sizes
+from atc_py.device.sim.memory.memory_budget import MemoryBudget, passing_slots, slot_sizes
 from atc_py.device.sim.numerics.rounding import carrier_dtype, from_carrier, is_rounded, to_carrier
 from atc_py.diag import DEVICE_FAILED, AtcError
 from atc_py.package.npy import release_pages
@@ -117,7 +116,6 @@ class SimModel:
 
     @cached_property
     def _workers(self) -> Workers:
-        """Threads for the kernels, started in the first run."""
         return Workers()
 
     def close(self) -> None:

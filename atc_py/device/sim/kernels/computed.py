@@ -149,7 +149,6 @@ class _Form:
 
 
 def _register(op: str, form: _Form, **traits: Unpack[Traits]) -> None:
-    """Let `op` be done by another form."""
     kernel(op, form.types, **traits)(form.run)
 
 

@@ -111,7 +111,6 @@ def conv2d(call: Call) -> None:
 
 
 def _bind_depthwise(call: Call) -> Launch:
-    """A launch that convolves every channel."""
     return _bind(call, call.node.x.shape[1])
 
 
@@ -248,7 +247,6 @@ class _Product(msgspec.Struct, frozen=True):
             yield first, min(first + some, stop)
 
     def _at_once(self, pixels: int) -> int:
-        """Number of blocks of `pixels` of one group that are computed at a time."""
         _, filters, depth = self.matrices.shape
         if self.terms:
             return max(1, int(_INT8_COLUMNS // (depth * pixels)))

@@ -65,14 +65,22 @@ def _convolve(call: Call) -> None:
     groups = call.node.integer("groups")
     matrices = weights.reshape(groups, len(weights) // groups, -1)
     work = _Slices(call, filter_volume(call.node), matrices, terms)
-    _share(call, matrices[0].size * groups, work.compute)
+    _share(call, matrices[0].size * groups, work.fill)
 
 
 def _share(call: Call, products: int, compute: Callable[[int, int], None]) -> None:
-    """Share the slices of all images, each point of which takes `products` multiplications."""
+    """Share the slices of all images, each point of which takes `products` multiplications.
+
+    `compute` does one, of an image at a place.
+    """
     batch, _, depth, height, width = call.out.shape
     least = -(-PRODUCTS_AT_ONCE // max(products * height * width, 1))
-    call.workers.split(batch * depth, compute, least)
+
+    def part(start: int, stop: int) -> None:
+        for number in range(start, stop):
+            compute(*divmod(number, depth))
+
+    call.workers.split(batch * depth, part, least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +99,7 @@ class _Slices:
     matrices: NDArray[Any]
     terms: int
 
-    def compute(self, start: int, stop: int) -> None:
-        depth = self.call.out.shape[2]
-        for number in range(start, stop):
-            self._slice(*divmod(number, depth))
-
-    def _slice(self, image: int, place: int) -> None:
+    def fill(self, image: int, place: int) -> None:
         """Compute one slice, so many rows at a time that their columns stay in the cache."""
         height, width = self.call.out.shape[3:]
         taps = taps_of(self._seen(image, place), self.window.slice, (height, width))
@@ -192,7 +195,7 @@ def _transpose(call: Call) -> None:
     split = weights.reshape(groups, len(weights) // groups, *weights.shape[1:])
     filters = np.ascontiguousarray(split.transpose(3, 0, 2, 4, 5, 1))
     work = _SpreadSlices(call, filter_volume(call.node), filters)
-    _share(call, weights.size, work.compute)
+    _share(call, weights.size, work.fill)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +212,7 @@ class _SpreadSlices:
     window: VolumeWindow
     filters: NDArray[Any]
 
-    def compute(self, start: int, stop: int) -> None:
-        depth = self.call.out.shape[2]
-        for number in range(start, stop):
-            self._slice(*divmod(number, depth))
-
-    def _slice(self, image: int, place: int) -> None:
+    def fill(self, image: int, place: int) -> None:
         """Sum up what falls on one slice, then add the bias."""
         call, (_, groups, filters) = self.call, self.filters.shape[:3]
         height, width = call.out.shape[3:]

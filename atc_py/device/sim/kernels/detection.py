@@ -80,7 +80,6 @@ def roi_align(call: Call) -> None:
 
 
 def _roi_pooling_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_region_types`."""
     return _region_types(node, (node.integer("pooled_h"), node.integer("pooled_w")))
 
 

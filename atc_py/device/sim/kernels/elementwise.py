@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
 from atc_py.device.sim.numerics.rounding import is_rounded
-from atc_py.device.sim.primitives.blocks import by_pairs
-from atc_py.device.sim.primitives.moves import Copies, moving
+from atc_py.device.sim.primitives.blocks import Copies, by_pairs, moving
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
@@ -213,7 +212,6 @@ def cast(call: Call) -> None:
 
 
 def _cast(call: Call) -> None:
-    """Convert what `_bind_cast` does not."""
     source, target = call.node.x.dtype, call.node.outputs[0].dtype
     if source is target:
         np.copyto(call.out, call.x)

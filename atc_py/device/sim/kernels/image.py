@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.numerics.rounding import is_rounded
-from atc_py.device.sim.primitives.moves import Copies, moving
+from atc_py.device.sim.primitives.blocks import Copies, moving
 from atc_py.device.sim.typing_rules import require_number, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
@@ -31,7 +31,6 @@ _DEPTH_AXES = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 
 
 def _block_size(node: NodeView) -> int:
-    """The attribute, of a node whose input is a feature map."""
     require_rank(node.x, _MAP_RANK, "x")
     node.expect("data_format", "NCHW")
     block = node.integer("block_size")
@@ -261,7 +260,6 @@ def _store(values: NDArray[Any], out: NDArray[Any]) -> None:
 
 
 def _axes(call: Call) -> list[_Axis]:
-    """Every axis of a node."""
     rank = call.x.ndim
     given = call.optional(1) if _crops(call.node) else None
     roi = [0.0] * rank + [1.0] * rank if given is None else given.tolist()

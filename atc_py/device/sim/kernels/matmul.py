@@ -67,7 +67,6 @@ def _matmul_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _batch_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The types of `_product`."""
     return (_product(node, "adj"),)
 
 

@@ -68,7 +68,6 @@ def _expect_one_direction(node: NodeView) -> None:
 
 
 def _count_outputs(node: NodeView, most: int) -> None:
-    """Refuse outputs that only training asks for."""
     if len(node.outputs) > most:
         text = Text("gates cannot be outputs; at most {most} outputs are allowed")
         raise NodeError(text.with_values(most=most))
@@ -211,12 +210,10 @@ def _rule(call: Call, direction: int, functions: int) -> GateRule:
 
 
 def _part(array: Array | None, direction: int) -> Array | None:
-    """The part of one direction, or None."""
     return None if array is None else array[direction]
 
 
 def _common_lstm_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Results, and the last states of units and cells."""
     return _layer_types(node, 4, 3)
 
 
@@ -243,7 +240,6 @@ def common_lstm(call: Call) -> None:
 
 
 def _common_gru_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """Results, and the last state."""
     return _layer_types(node, 3, 2)
 
 

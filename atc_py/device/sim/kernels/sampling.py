@@ -1,20 +1,52 @@
-"""Images sampled at positions that tensors give.
+"""Images sampled at positions that tensors give: the pixels around them, and their weights.
 
 Coordinates are worked out in float32 where the images are narrower, like the weights and the sums.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.primitives.samples import neighbors, pixels_at
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
 Array = NDArray[Any]
+
+
+def pixels_at(image: Array, rows: Array, columns: Array) -> Array:
+    """The pixels [channels, positions] of an image [channels, height, width].
+
+    Args:
+        image: the pixels.
+        rows: whole numbers in its dtype, one for each position; outside the image a pixel is 0.
+        columns: alike.
+    """
+    channels, height, width = image.shape
+    inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    row, column = (np.where(inside, at, 0).astype(np.intp) for at in (rows, columns))
+    pixels: Array = image.reshape(channels, height * width).take(row * width + column, axis=1)
+    pixels[:, ~inside] = 0
+    return pixels
+
+
+def neighbors(rows: Array, columns: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield row, column and weight of the four pixels around each position.
+
+    From top to bottom, and from left to right. A weight is a product of shares, which are 1 minus
+    the fraction of a coordinate and that fraction. Coordinates that are not finite have no pixels
+    around them, and weights that are NaN.
+    """
+    one = rows.dtype.type(1)
+    top, left = np.floor(rows), np.floor(columns)
+    with np.errstate(invalid="ignore"):  # infinity less itself
+        down, right = rows - top, columns - left
+    for row, of_row in ((top, one - down), (top + one, down)):
+        for column, of_column in ((left, one - right), (left + one, right)):
+            yield row, column, of_row * of_column
 
 
 _CHOICES = {

@@ -42,7 +42,6 @@ class Pool:
         return taken
 
     def _size(self, nbytes: int) -> int:
-        """Bytes of a new piece."""
         wanted = max(nbytes, self._expected)
         self._expected = 0
         return wanted if wanted <= _SMALL else max(wanted, _LARGE)

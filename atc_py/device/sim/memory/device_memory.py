@@ -197,7 +197,6 @@ class DeviceMemory:
         return sizes[0] == sizes[1] and self._takeovers.allow(operand, result)
 
     def _region(self, tensor: int, shape: Shape) -> Bytes:
-        """The bytes of a tensor of that shape."""
         place, root = self._places[tensor], self._roots[tensor]
         if isinstance(place, int):
             return self.arena[place : place + self._layouts.nbytes(tensor, shape)]

@@ -17,10 +17,10 @@ from atc_py.device.backend import LoadedModel, NodeProfile
 from atc_py.device.sim.execution.dynamic_shapes import (
     empty_results,
     held_results,
+    read_feeds,
     typed_by_inputs,
     types_in_run,
 )
-from atc_py.device.sim.execution.feeds import read_feeds
 from atc_py.device.sim.execution.launch import Cost, compute, failure_of, is_dead, profile_of
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers

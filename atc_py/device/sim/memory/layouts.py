@@ -68,7 +68,6 @@ class Layouts:
 
 
 def _roots(model: OmModel) -> list[int]:
-    """`Layouts.roots`."""
     roots = list(range(len(model.tensors)))
     for node in model.nodes:
         row = find_operator(node.op)

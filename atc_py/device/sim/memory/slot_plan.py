@@ -83,7 +83,6 @@ class _Planner:
         return None
 
     def _nbytes(self, tensor: int) -> int:
-        """Bytes of a tensor's carrier."""
         facts = self._tensors[tensor]
         return facts.elements * carrier_dtype(facts.dtype).itemsize
 

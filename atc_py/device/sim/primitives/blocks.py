@@ -1,15 +1,24 @@
-"""Functions of single elements, done block by block on all workers."""
+"""Functions of single elements, done block by block on all workers, and kernels that only copy."""
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from atc_py.device.formulas import FORMULAS, ROUND, Formula, Step, Term, trace
+from atc_py.device.formulas import FORMULAS, ROUND, Formula, FormulaStep, Term, trace
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
-from atc_py.device.sim.kernel import Call, Launch, Part, sequence, split_among_workers
+from atc_py.device.sim.kernel import (
+    Call,
+    Launch,
+    Part,
+    Rounding,
+    kernel,
+    sequence,
+    split_among_workers,
+)
+from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.tensor.dtypes import DType
 
 _COMPARISONS = {"equal", "greater", "greater_equal", "less"}
@@ -26,7 +35,7 @@ def _tan_of_integers(x: NDArray[Any], out: NDArray[Any]) -> None:
     np.copyto(out, np.tan(x.astype(np.float32)), casting="unsafe")
 
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[..., object]] = {
     "expm1 of negative": np.expm1,
     "maximum, zeros of the first": _maximum_and_zeros,
     "tan of integers": _tan_of_integers,
@@ -71,31 +80,30 @@ class _Writer:
         self._free: list[NDArray[Any]] = []
         self._taken = 0
 
-    def written(self, steps: Sequence[Step]) -> Iterator[Launch]:
+    def written(self, steps: Sequence[FormulaStep]) -> Iterator[Launch]:
         """Yield the launches; the last one fills the block's result."""
         last = {term: at for at, step in enumerate(steps) for term in step.terms}
         for at, step in enumerate(steps):
             self._free += [self._memory[term] for term in step.terms if last[term] == at]
-            is_mask = step.function in _COMPARISONS
-            out = self._out if step is steps[-1] else self._place(np.bool_ if is_mask else None)
+            dtype = np.dtype(bool) if step.function in _COMPARISONS else self._out.dtype
+            out = self._out if step is steps[-1] else self._place(dtype)
             yield from self._launches(step, out)
             self._arrays[step.result] = self._memory[step.result] = out
 
-    def _place(self, dtype: DTypeLike) -> NDArray[Any]:
-        """Memory that nothing reads any more; of the result's dtype unless another is given."""
-        wanted = np.dtype(dtype) if dtype else self._out.dtype
+    def _place(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Memory that nothing reads any more."""
         for at, array in enumerate(self._free):
-            if array.dtype == wanted:
+            if array.dtype == dtype:
                 return self._free.pop(at)
         self._taken += 1
-        return self._call.workspace.take(f"block {self._taken}", self._out.shape, wanted)
+        return self._call.workspace.take(f"block {self._taken}", self._out.shape, dtype)
 
     def _array(self, operand: Term | float) -> Any:
         if isinstance(operand, Term):
             return self._arrays[operand]
         return self._out.dtype.type(operand)
 
-    def _launches(self, step: Step, out: NDArray[Any]) -> Iterator[Launch]:
+    def _launches(self, step: FormulaStep, out: NDArray[Any]) -> Iterator[Launch]:
         first, *others = operands = [self._array(operand) for operand in step.operands]
         if step.function == "where":
             yield from self._choice(step, out)
@@ -109,7 +117,7 @@ class _Writer:
             function = _FUNCTIONS.get(step.function) or getattr(np, step.function)
             yield partial(function, *operands, out=out)
 
-    def _choice(self, step: Step, out: NDArray[Any]) -> Iterator[Launch]:
+    def _choice(self, step: FormulaStep, out: NDArray[Any]) -> Iterator[Launch]:
         """Fill memory with one operand, then with the other where the comparison says so.
 
         The first is the one that `out` may hold already.
@@ -152,3 +160,29 @@ def _pair(
 ) -> Launch:
     launch = partial(function, *operands, out=out)
     return launch if call.finishing is None else sequence([launch, call.finishing(out, part)])
+
+
+Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]
+
+
+def moving(
+    op: str, types: Callable[[NodeView], tuple[TensorFacts, ...]]
+) -> Callable[[Callable[[Call], Copies]], Callable[[Call], Copies]]:
+    """Register what says which copies the kernel of `op` makes.
+
+    The function gives, for a call, pairs of a view of an output and a view of an input that is
+    broadcast to it; all of the outputs is covered. `kernel` explains the rest.
+    """
+
+    def register(copies: Callable[[Call], Copies]) -> Callable[[Call], Copies]:
+        def bind(call: Call) -> Launch:
+            return sequence([partial(np.copyto, out, source) for out, source in copies(call)])
+
+        @wraps(copies)
+        def run(call: Call) -> None:
+            bind(call)()
+
+        kernel(op, types, rounding=Rounding.ON_GRID, bind=bind)(run)
+        return copies
+
+    return register

@@ -357,5 +357,4 @@ class _GruCell(msgspec.Struct, frozen=True):
 
 
 def _moved(running: Array | None, after: Array, before: Array) -> Array:
-    """The state after a step: where a sequence has ended, what it was before."""
     return after if running is None else np.where(running, after, before)

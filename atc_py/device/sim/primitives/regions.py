@@ -101,7 +101,6 @@ def _region_bytes(cells: Cells, samples: tuple[int, int], pixel_bytes: int) -> i
 
 
 def _each(work: Callable[[Array], None], blocks: list[Array], start: int, stop: int) -> None:
-    """Do the blocks from `start` to `stop`."""
     for block in blocks[start:stop]:
         work(block)
 

@@ -1,14 +1,68 @@
-"""Softmax, as the kernels that compute it share it."""
+"""Softmax, as the kernels that compute it share it, and which of its steps are rounded to float16.
 
+A kernel with several steps may keep intermediate results in float32 and round once at its end,
+or compute steps in float16. A step here is an operation on whole tensors; a sum along axes is one
+step, added up in float32 and rounded. The attribute `impl_mode` names what a node does:
+high_precision rounds no step, high_performance each, float16_difference the difference from the
+maximum that a softmax begins with, float16_exponential that and the exponentials.
+"""
+
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Launch
-from atc_py.device.sim.numerics.implementations import SoftmaxSteps, kept
+from atc_py.device.sim.kernel import Call, Launch
+from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.device.sim.numerics.row_sums import summing
+from atc_py.tensor.dtypes import DType
+
+Step: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+_EACH = "high_performance"
+_DIFFERENCE = frozenset({_EACH, "float16_difference", "float16_exponential"})
+_EXPONENTIAL = frozenset({_EACH, "float16_exponential"})
+
+
+class SoftmaxSteps(NamedTuple):
+    """Roundings of the results of a softmax's steps, in place.
+
+    Attributes:
+        difference: to each element less the largest.
+        exponential: to the exponentials of these.
+        sum: to their sum, and to all that follows but the result.
+    """
+
+    difference: Step
+    exponential: Step
+    sum: Step
+
+
+def softmax_steps(call: Call) -> SoftmaxSteps:
+    """Functions that round the results of a softmax's steps in place to float16, or leave them.
+
+    Only float16 data have several implementations; the vector unit computes all others as they are.
+    """
+    modes = (_DIFFERENCE, _EXPONENTIAL, frozenset({_EACH}))
+    return SoftmaxSteps(*(_rounded if _is_narrow(call, each) else kept for each in modes))
+
+
+def _is_narrow(call: Call, modes: frozenset[str]) -> bool:
+    """True if a node of float16 has one of the implementations."""
+    return call.node.x.dtype is DType.FLOAT16 and call.node.attributes.get("impl_mode") in modes
+
+
+def _rounded(array: NDArray[Any]) -> NDArray[Any]:
+    return round_to_grid(array, DType.FLOAT16, out=array)
+
+
+def kept(array: NDArray[Any]) -> NDArray[Any]:
+    """The result of a step in float32."""
+    return array
+
 
 _PLAIN = SoftmaxSteps(kept, kept, kept)
 

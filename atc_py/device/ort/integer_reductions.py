@@ -1,6 +1,7 @@
-"""Norms of integers as ONNX: the whole part of the root of a sum of squares, exact however large.
+"""Sums and products of integers as ONNX, which wrap around, and norms, exact however large.
 
-Numbers of any size are lists of digits to the base 2^22, the lowest first, each a value of int64:
+Runtimes reduce integers in float64. Numbers of any size are lists of digits to the base 2^22, the
+lowest first, each a value of int64:
 products of digits fit, and sums of 2^31 digits are exact in float64, in which runtimes add up.
 """
 
@@ -12,6 +13,39 @@ import numpy as np
 from atc_py.device.ort.axes import reduced
 from atc_py.device.ort.body import Body
 from atc_py.tensor.dtypes import DType
+
+_HALF = 2**32
+
+
+def integer_sum(
+    body: Body, value: str, dtype: DType, axes: str, *, keep: bool, noop: bool = False
+) -> str:
+    """The sum of integers over axes, of which the dtype keeps the low bits.
+
+    onnxruntime adds integers up in float64: beyond 2 ** 53 it rounds, and large sums saturate. So
+    the halves of 64 bits are added up apart, the low ones as numbers from 0 to 2 ** 32 - 1.
+
+    Args:
+        body: the nodes so far.
+        value: integers of `dtype`.
+        dtype: their dtype, and that of the result.
+        axes: int64 [n].
+        keep: keep the axes, with size 1.
+        noop: without axes nothing is summed, else everything.
+    """
+    wide = value if dtype is DType.INT64 else body.cast(value, DType.INT64)
+
+    def total(of: str) -> str:
+        return body.add("ReduceSum", of, axes, keepdims=keep, noop_with_empty_axes=noop)
+
+    if dtype not in {DType.INT64, DType.UINT64}:
+        return body.cast(total(wide), dtype)
+    half = body.const(_HALF, DType.INT64)
+    low = body.add("Mod", wide, half)
+    high = body.add("Div", body.add("Sub", wide, low), half)
+    result = body.add("Add", body.add("Mul", total(high), half), total(low))
+    return result if dtype is DType.INT64 else body.cast(result, dtype)
+
 
 Digits: TypeAlias = "list[str]"
 
@@ -45,12 +79,10 @@ def integer_norm(body: Body, axes: Sequence[int], *, keep: bool) -> str:
 
 
 def _int(body: Body, number: int) -> str:
-    """A constant of int64."""
     return body.const(number, DType.INT64)
 
 
 def _digits(body: Body, value: str, width: int) -> Digits:
-    """The digits of a value of uint64."""
     found = []
     for at in range(width):
         part = value
@@ -104,7 +136,6 @@ def _less(body: Body, digits: Digits, other: Digits) -> Digits:
 
 
 def _double(body: Body, digits: Digits) -> str:
-    """A number in float64, rounded."""
     value = body.cast(digits[-1], DType.FLOAT64)
     for digit in reversed(digits[:-1]):
         scaled = body.add("Mul", value, body.const(_BASE, DType.FLOAT64))
@@ -158,3 +189,43 @@ def _whole(body: Body, value: str) -> str:
     upper = body.add("Mul", body.cast(high, DType.FLOAT64), body.const(unit, DType.FLOAT64))
     low = body.cast(body.add("Sub", value, upper), DType.INT64)
     return body.add("Add", body.add("Mul", high, _int(body, unit)), low)
+
+
+def wrapped_product(body: Body, value: str, axes: Sequence[int], *, keep: bool) -> str:
+    """Write the product of int64 of the rank of operand 0 over axes, one element after the other."""
+    if not axes:
+        return value
+    rank = body.node.rank()
+    rows, length = _rows(body, value, axes)
+    kept = body.add("Shape", rows, start=0, end=rank - len(axes))
+    ones = body.add("Expand", body.const(1, DType.INT64), kept)
+    step = body.inner()
+    index, goes_on, before = (step.name(each) for each in ("index", "goes_on", "before"))
+    factor = step.add("Gather", rows, index, axis=-1)
+    after = step.add("Mul", before, factor)
+    still = step.add("Identity", goes_on)
+    single: list[int | str | None] = []
+    state = [None] * (rank - len(axes))
+    graph = step.as_graph(
+        [(index, DType.INT64, single), (goes_on, DType.BOOL, single), (before, DType.INT64, state)],
+        [(still, DType.BOOL, single), (after, DType.INT64, state)],
+    )
+    count = body.add("Squeeze", length)
+    total = body.add("Loop", count, "", ones, body=graph)
+    return body.add("Unsqueeze", total, body.ints(*axes)) if keep else total
+
+
+def _rows(body: Body, value: str, axes: Sequence[int]) -> tuple[str, str]:
+    """The elements along `axes` as the last axis, and how many there are, as [1]."""
+    rank = body.node.rank()
+    kept = [axis for axis in range(rank) if axis not in axes]
+    order = (*kept, *axes)
+    moved = value if order == tuple(range(rank)) else body.add("Transpose", value, perm=order)
+    shape = body.add("Shape", moved)
+    dims = body.add("Gather", shape, body.ints(*range(len(kept), rank)))
+    length = body.add("ReduceProd", dims, body.ints(0), keepdims=1)
+    if len(axes) == 1:
+        return moved, length
+    front = body.add("Gather", shape, body.ints(*range(len(kept))))
+    wanted = body.add("Concat", front, length, axis=0)
+    return body.add("Reshape", moved, wanted, allowzero=1), length
