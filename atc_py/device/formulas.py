@@ -21,7 +21,7 @@ ROUND = "round to float16"
 class Term:
     """An operand of a formula, or the result of one of its steps."""
 
-    def __init__(self, steps: list[Step]) -> None:
+    def __init__(self, steps: list[FormulaStep]) -> None:
         self.steps = steps
 
     def __add__(self, other: Operand) -> Term:
@@ -62,7 +62,7 @@ Operand: TypeAlias = "Term | float"
 Formula: TypeAlias = Callable[[NodeView, Term], Term]
 
 
-class Step(NamedTuple):
+class FormulaStep(NamedTuple):
     """A function, by numpy's name where numpy has it, of terms and numbers."""
 
     function: str
@@ -79,13 +79,13 @@ def step(function: str, *operands: Operand) -> Term:
     """Note a step of the formula that the terms among `operands` belong to."""
     steps = next(operand.steps for operand in operands if isinstance(operand, Term))
     result = Term(steps)
-    steps.append(Step(function, operands, result))
+    steps.append(FormulaStep(function, operands, result))
     return result
 
 
-def trace(formula: Callable[[Term], Term]) -> tuple[Term, list[Step]]:
+def trace(formula: Callable[[Term], Term]) -> tuple[Term, list[FormulaStep]]:
     """The operand of a formula, and its steps, of which the last gives the result."""
-    steps: list[Step] = []
+    steps: list[FormulaStep] = []
     x = Term(steps)
     formula(x)
     return x, steps
@@ -127,7 +127,7 @@ def rounds_steps(node: NodeView) -> bool:
 
 
 def _rounding(node: NodeView) -> Callable[[Term], Term]:
-    """What follows a step: rounding where the implementation of the node does so."""
+    """Rounding of a step's result, where the implementation of the node does so."""
     return partial(step, ROUND) if rounds_steps(node) else lambda term: term
 
 

@@ -1,4 +1,4 @@
-"""What a run begins with: data of its inputs, and types of nodes that only the run knows."""
+"""Beginning of a run: data of its inputs, and types of nodes that only the run knows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.formulas import FORMULAS, ROUND, Formula, Step, Term, trace
+from atc_py.device.formulas import FORMULAS, ROUND, Formula, FormulaStep, Term, trace
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
 from atc_py.device.sim.kernel import (
     Call,
@@ -80,7 +80,7 @@ class _Writer:
         self._free: list[NDArray[Any]] = []
         self._taken = 0
 
-    def written(self, steps: Sequence[Step]) -> Iterator[Launch]:
+    def written(self, steps: Sequence[FormulaStep]) -> Iterator[Launch]:
         """Yield the launches; the last one fills the block's result."""
         last = {term: at for at, step in enumerate(steps) for term in step.terms}
         for at, step in enumerate(steps):
@@ -103,7 +103,7 @@ class _Writer:
             return self._arrays[operand]
         return self._out.dtype.type(operand)
 
-    def _launches(self, step: Step, out: NDArray[Any]) -> Iterator[Launch]:
+    def _launches(self, step: FormulaStep, out: NDArray[Any]) -> Iterator[Launch]:
         first, *others = operands = [self._array(operand) for operand in step.operands]
         if step.function == "where":
             yield from self._choice(step, out)
@@ -117,7 +117,7 @@ class _Writer:
             function = _FUNCTIONS.get(step.function) or getattr(np, step.function)
             yield partial(function, *operands, out=out)
 
-    def _choice(self, step: Step, out: NDArray[Any]) -> Iterator[Launch]:
+    def _choice(self, step: FormulaStep, out: NDArray[Any]) -> Iterator[Launch]:
         """Fill memory with one operand, then with the other where the comparison says so.
 
         The first is the one that `out` may hold already.
