@@ -21,7 +21,7 @@ from atc_py.onnx_graph.folding.evaluate import (
     evaluate,
 )
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, ints_of
-from atc_py.onnx_graph.graph import Graph, Node, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
 from atc_py.onnx_graph.typing.infer import infer_node, infer_types
@@ -55,7 +55,7 @@ _AT_MOST_INPUT = frozenset({"Compress", "NonZero", "NonMaxSuppression", "Unique"
 
 
 def fold_graph(
-    graph: Graph,
+    graph: OnnxGraph,
     tensors: TensorReader,
     limit: int,
     held: Collection[str] = (),
@@ -120,7 +120,7 @@ class _Folder:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: OnnxGraph,
         tensors: TensorReader,
         limit: int,
         held: Collection[str] = (),
@@ -135,8 +135,8 @@ class _Folder:
         self._limit = min(limit, self._room)
         self._read = frozenset(map(id, graph.consts.values()))
         self._made = 0
-        self._given_up: set[Node] = set()
-        self._too_large: dict[Node, AtcError] = {}
+        self._given_up: set[OnnxNode] = set()
+        self._too_large: dict[OnnxNode, AtcError] = {}
 
     def fold(self) -> bool:
         """One walk over the nodes; whether anything folded.
@@ -172,7 +172,7 @@ class _Folder:
                 sink.extend(self._too_large[node].diagnostics)
         return sink.errors
 
-    def _try(self, node: Node) -> dict[str, ConstData] | None:
+    def _try(self, node: OnnxNode) -> dict[str, ConstData] | None:
         if node.domain or node in self._given_up or node in self._graph.unsound:
             return None
         if node.op_type in self._held:
@@ -194,7 +194,7 @@ class _Folder:
             self._given_up.add(node)
         return results
 
-    def _remembered(self, node: Node) -> dict[str, ConstData] | None:
+    def _remembered(self, node: OnnxNode) -> dict[str, ConstData] | None:
         """The outputs of a node, from an earlier graph where that had the same inputs."""
         if self._memo is None:
             return self._fold(node)
@@ -206,7 +206,7 @@ class _Folder:
                 self._memo.put(node, read, results)
         return results
 
-    def _masked(self, node: Node) -> dict[str, ConstData] | None:
+    def _masked(self, node: OnnxNode) -> dict[str, ConstData] | None:
         """The result of a Where whose condition chooses no undefined element."""
         if node.inputs[0] not in self._graph.consts or not node.outputs:
             return None
@@ -215,7 +215,7 @@ class _Folder:
         data = fold_masked_where(self._graph, node, self._held)
         return None if data is None else {node.outputs[0]: DenseConst(data)}
 
-    def _fold(self, node: Node) -> dict[str, ConstData] | None:
+    def _fold(self, node: OnnxNode) -> dict[str, ConstData] | None:
         name = next(iter(node.writes), "")
         if node.op_type == "Constant":
             const = self._constant(node)
@@ -230,7 +230,7 @@ class _Folder:
             return self._by_reference(node)
         return None if const is None else {name: const}
 
-    def _count(self, node: Node, results: Mapping[str, ConstData] | None) -> None:
+    def _count(self, node: OnnxNode, results: Mapping[str, ConstData] | None) -> None:
         """Refuse a constant with which all that were made and still are there take too much."""
         size = sum(map(_bytes_held, (results or {}).values()))
         self._made += size
@@ -252,7 +252,7 @@ class _Folder:
                 help=RAISE_IT,
             )
 
-    def _fold_shape(self, node: Node) -> dict[str, ConstData] | None:
+    def _fold_shape(self, node: OnnxNode) -> dict[str, ConstData] | None:
         """Shape or Size of a value whose shape is known, whether or not its data is."""
         shape = self._graph.static_shape(node.inputs[0]) if node.inputs else None
         if shape is None:
@@ -269,7 +269,7 @@ class _Folder:
             return None
         return {next(iter(node.writes), ""): DenseConst(numbers)}
 
-    def _constant(self, node: Node) -> ConstData | None:
+    def _constant(self, node: OnnxNode) -> ConstData | None:
         """The value of a Constant node; None for strings and unsound sparse tensors."""
         for attribute in node.proto.attribute:
             if attribute.name == "value":
@@ -288,7 +288,7 @@ class _Folder:
                     return None  # a float that is not an integer, under the name for integers
         return None
 
-    def _constant_of_shape(self, node: Node) -> ConstData | None:
+    def _constant_of_shape(self, node: OnnxNode) -> ConstData | None:
         """One value over the shape that the input gives, however large."""
         shape = ints_of(self._graph.consts.get(node.inputs[0]) if node.inputs else None)
         if shape is None or len(shape) > MAX_RANK or any(dim < 0 for dim in shape):
@@ -305,7 +305,7 @@ class _Folder:
         self._check_size(node, dtype, shape, min(SPLAT_LIMIT, self._room))
         return SplatConst(bool(value) if dtype is DType.BOOL else value, dtype, shape)
 
-    def _by_reference(self, node: Node) -> dict[str, ConstData] | None:
+    def _by_reference(self, node: OnnxNode) -> dict[str, ConstData] | None:
         consts = {name: self._graph.consts[name] for name in node.reads}
         size = sum(element_count(c.shape) * c.dtype.itemsize for c in consts.values())
         if size > self._limit or not can_evaluate(node):
@@ -334,7 +334,7 @@ class _Folder:
         self._small.put(key, folded)
         return dict(folded)
 
-    def _check_results(self, node: Node, types: Mapping[str, ValueType], size: int) -> None:
+    def _check_results(self, node: OnnxNode, types: Mapping[str, ValueType], size: int) -> None:
         """Refuse results that are large, or may be, before any of them is made."""
         for name in node.writes:
             known = types.get(name)
@@ -346,7 +346,7 @@ class _Folder:
             elif node.op_type not in _AT_MOST_INPUT or size > _UNSIZED_LIMIT:
                 raise _SizeUnknownError
 
-    def _check_work(self, node: Node, size: int) -> None:
+    def _check_work(self, node: OnnxNode, size: int) -> None:
         """Refuse to read and make `size` bytes where the copies of these take too much memory."""
         work = _COPIES_OF.get(node.op_type, _COPIES) * size
         if work > self._room:
@@ -360,7 +360,7 @@ class _Folder:
                 help=RAISE_IT,
             )
 
-    def _check_size(self, node: Node, dtype: DType, shape: Shape, limit: int) -> None:
+    def _check_size(self, node: OnnxNode, dtype: DType, shape: Shape, limit: int) -> None:
         size = element_count(shape) * dtype.itemsize
         if size > limit:
             raise FOLD_TOO_LARGE.error(
