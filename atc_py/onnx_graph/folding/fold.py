@@ -65,24 +65,20 @@ def fold_graph(
 ) -> list[Diagnostic]:
     """Turn what `graph` computes from constants into constants, and work out all types.
 
-    Folding makes shapes known, and known shapes make more to fold; both are done in turn until
-    nothing changes. Nodes that no output depends on are taken out. What is at fault stays as it is.
+    Both are done in turn until nothing changes: known shapes make more to fold. Nodes that no output
+    depends on are taken out.
 
     Args:
         graph: the graph.
         tensors: reads the tensors of attributes.
         limit: bytes that folding one node may make; more than SPLAT_LIMIT where it repeats one value.
         held: operators that are not folded, although they could be.
-        memo: results of nodes in earlier folds of this file, and of later ones.
-        strict: raise the first faults.
+        memo: results of nodes in earlier folds of this file.
+        strict: raise the first faults, as an AtcError.
 
     Returns:
-        The faults: those of branches that are taken; BAD_MODEL and BAD_NODE from inference;
-        FOLD_TOO_LARGE for each node that would fold into too many bytes, and for each from which on
-        all constants made would be larger than the memory limit.
-
-    Raises:
-        AtcError: with faults, if `strict`.
+        Faults of branches that are taken; BAD_MODEL and BAD_NODE from inference; FOLD_TOO_LARGE for
+        nodes whose constant, or all constants with it, would be larger than allowed.
     """
     folder = _Folder(graph, tensors, limit, held, memo)
     graph.drop_dead_nodes()
@@ -105,10 +101,9 @@ def fold_graph(
         if not fold() or not graph.may_run:
             break
         faults = infer_types(graph, fold, strict=strict)
-    faults = [*branches, *faults, *folder.errors]
-    if faults and strict:
-        raise AtcError(*faults)
-    return faults
+    if strict and folder.errors:
+        raise AtcError(*folder.errors)
+    return [*branches, *faults, *folder.errors]
 
 
 class _SizeUnknownError(Exception):
