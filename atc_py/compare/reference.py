@@ -18,7 +18,7 @@ import onnx
 from numpy.typing import NDArray
 
 from atc_py.diag import REFERENCE_FAILED, AtcError, Place
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, balanced_values
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
@@ -107,7 +107,7 @@ class ReferenceModel:
         self.bound: Mapping[str, float] = {}
         self.amendment = amendment
         self._limits = weight_bytes, fed_bytes
-        self.graph: Graph = file.graph({})
+        self.graph: OnnxGraph = file.graph({})
         self.nodes: Sequence[onnx.NodeProto] = tuple(file.proto.graph.node)
         self.constants = {tensor.name: tensor for tensor in file.proto.graph.initializer}
         self.inputs = tuple(declared.name for declared in file.inputs)
@@ -174,7 +174,7 @@ class ReferenceModel:
             value: its name.
             among: values on the way to it whose makers belong to them.
         """
-        chosen: set[Node] = set()
+        chosen: set[OnnxNode] = set()
         waiting = [value]
         while waiting:
             node = self.graph.producer(waiting.pop())
@@ -268,7 +268,7 @@ class ReferenceModel:
         if not self.can_be_amended:
             return (self._piece(self.graph.nodes),)
         amended = self.amendment.reads.keys() if self.amendment else ()
-        pieces: list[list[Node]] = []
+        pieces: list[list[OnnxNode]] = []
         held, ended = 0, True
         for node in self.graph.nodes:
             size = sum(
@@ -282,7 +282,7 @@ class ReferenceModel:
             ended = any(name in amended for name in node.outputs)
         return tuple(map(self._piece, pieces))
 
-    def _piece(self, nodes: Sequence[Node]) -> Piece:
+    def _piece(self, nodes: Sequence[OnnxNode]) -> Piece:
         writes = dict.fromkeys(name for node in nodes for name in node.writes)
         return Piece(nodes, self._weights, tuple(writes), self._settings)
 

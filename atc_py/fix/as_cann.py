@@ -19,7 +19,7 @@ from atc_py.fix.facts import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import fold_with_branches
-from atc_py.onnx_graph.graph import Graph, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, ValueType
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
@@ -112,7 +112,7 @@ class _Rewriter:
         declared = self._file.declared
         return {name: each for name, each in declared.items() if name not in self._replaced}
 
-    def _round(self, graph: Graph, model: SourceModel) -> bool:
+    def _round(self, graph: OnnxGraph, model: SourceModel) -> bool:
         """Write out one deviation of every node that meets any; return True if there is one."""
         met = {node: found for node in model.all_nodes if (found := self._first(node))}
         problems = [refusal for node in model.all_nodes for refusal in self._refusals(node)]

@@ -30,7 +30,7 @@ from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import MOST_NEW_NODES, Fixed
 from atc_py.fix.start import Start
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.graph import FoldedGraph, Graph, Node
+from atc_py.onnx_graph.graph import FoldedGraph, OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.tensors import known_type
@@ -129,7 +129,7 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
     return list(results.values())
 
 
-def _further(work: Node) -> tuple[Hashable, ...]:
+def _further(work: OnnxNode) -> tuple[Hashable, ...]:
     """The rest of a key: alike nodes share it if rules that look at nothing else write the same."""
     names: dict[str, int] = {}
     pattern = tuple([names.setdefault(name, len(names)) for name in work.inputs])
@@ -147,7 +147,7 @@ def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> F
     read = [name for node in nodes for name in node.reads]
     names = {*read, *written}
     types = {name: found for name in names if (found := known_type(graph, name)) is not None}
-    own: Graph = replace(
+    own: OnnxGraph = replace(
         graph,
         nodes=nodes,
         inputs={n: types[n] for n in dict.fromkeys(read) if n not in written and n in types},
@@ -221,7 +221,7 @@ def _tells_of_all(
     return made <= there and _fits_in(fixed.graph, model, nodes)
 
 
-def _fits_in(graph: Graph, model: SourceModel, nodes: Sequence[SourceNode]) -> bool:
+def _fits_in(graph: OnnxGraph, model: SourceModel, nodes: Sequence[SourceNode]) -> bool:
     """True if each node's new form reads what it read and has results of the same types."""
     reads: dict[int, set[str]] = defaultdict(set)
     for work in graph.nodes:

@@ -15,7 +15,7 @@ from atc_py.cost.factors import EXPECTED
 from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import FixRule
 from atc_py.fix.unfit import UnfitError
-from atc_py.onnx_graph.graph import Graph, Node, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -62,7 +62,7 @@ _CUBE_CYCLE = 16**3
 _FLOAT_BYTES = 2
 
 
-def form_seconds(ctx: RuleContext, origin: Node, graph: Graph, soc: Soc) -> float:
+def form_seconds(ctx: RuleContext, origin: OnnxNode, graph: OnnxGraph, soc: Soc) -> float:
     """The time of the nodes that a rule wrote, on one SoC.
 
     Args:
@@ -83,7 +83,7 @@ def form_seconds(ctx: RuleContext, origin: Node, graph: Graph, soc: Soc) -> floa
     return seconds
 
 
-def _graph_of(ctx: RuleContext, origin: Node, graph: Graph) -> Graph:
+def _graph_of(ctx: RuleContext, origin: OnnxNode, graph: OnnxGraph) -> OnnxGraph:
     made = {name for node in ctx.made for name in node.outputs}
     read = dict.fromkeys(name for node in ctx.made for name in node.inputs if name)
     around = [name for name in read if name not in made and name not in ctx.consts]
@@ -94,7 +94,7 @@ def _graph_of(ctx: RuleContext, origin: Node, graph: Graph) -> Graph:
         if tensor is not None and tensor.dtype is not None and tensor.name in inputs
     )
     consts = {name: graph.consts[name] for name in around if name in graph.consts}
-    form = Graph(
+    form = OnnxGraph(
         path=graph.path,
         opsets=graph.opsets,
         nodes=[],
@@ -113,7 +113,7 @@ def _graph_of(ctx: RuleContext, origin: Node, graph: Graph) -> Graph:
     return form
 
 
-def _node_seconds(form: Graph, node: Node, soc: Soc) -> float:
+def _node_seconds(form: OnnxGraph, node: OnnxNode, soc: Soc) -> float:
     factors = EXPECTED.factors
     hertz = soc.mhz * 1e6
     moved = sum(_nbytes(form, name) for name in (*node.reads, *node.writes))
@@ -122,7 +122,7 @@ def _node_seconds(form: Graph, node: Node, soc: Soc) -> float:
     return factors.launch + max(memory, cube)
 
 
-def _nbytes(form: Graph, name: str) -> int:
+def _nbytes(form: OnnxGraph, name: str) -> int:
     """The bytes of a value on the device; 0 where its dims are open."""
     if name in form.consts:
         const = form.consts[name]
@@ -137,7 +137,7 @@ def _itemsize(dtype: DType | None) -> int:
     return _FLOAT_BYTES if dtype in {None, DType.FLOAT32, DType.FLOAT64} else dtype.itemsize
 
 
-def _products(form: Graph, node: Node) -> int:
+def _products(form: OnnxGraph, node: OnnxNode) -> int:
     found = (form.static_shape(name) for name in node.inputs[:2])
     shapes = [shape for shape in found if shape is not None]
     result = form.static_shape(node.outputs[0])
@@ -212,7 +212,9 @@ def fitting_forms(
     return results
 
 
-def cheapest(forms: Sequence[FittingForm], origin: Node, graph: Graph, soc: Soc) -> FittingForm:
+def cheapest(
+    forms: Sequence[FittingForm], origin: OnnxNode, graph: OnnxGraph, soc: Soc
+) -> FittingForm:
     """The form that takes the least time; of equal ones, the first."""
     if len(forms) == 1:
         return forms[0]

@@ -12,7 +12,7 @@ from atc_py.fix.facts import MOST_NODES, ContextFacts, Surroundings
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.unfit import require
 from atc_py.ir import ConstData, DeferredConst, DenseConst
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.rewriting.graph_body import (
     BodyNode,
@@ -326,8 +326,8 @@ _ELEMENTS = {
 
 
 def splice(
-    writer: Writer, origin: Node, ctx: RuleContext, results: Sequence[str]
-) -> tuple[Node, ...]:
+    writer: Writer, origin: OnnxNode, ctx: RuleContext, results: Sequence[str]
+) -> tuple[OnnxNode, ...]:
     """Write what `ctx` has in place of `origin`; return the nodes, without copies of values.
 
     Args:

@@ -19,9 +19,10 @@ from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
-from atc_py.onnx_graph.graph import Graph, levels_of
+from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.rewriting.graph_body import levels_of
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode
@@ -179,7 +180,7 @@ class Fixer:
         )
 
     def _looking(
-        self, graph: Graph, quantized: tuple[QuantizedNode, ...]
+        self, graph: OnnxGraph, quantized: tuple[QuantizedNode, ...]
     ) -> Callable[[], tuple[FoldedModel, Checked]]:
         file = self._file
 
@@ -213,7 +214,7 @@ class Fixer:
             graph.nodes, graph.consts = nodes, dict(consts)
             fixed.folded, fixed.after = fixed.look()
 
-    def _is_modernized(self, graph: Graph, model: FoldedModel, checked: Checked) -> bool:
+    def _is_modernized(self, graph: OnnxGraph, model: FoldedModel, checked: Checked) -> bool:
         """State a refused model of an old opset at the preferred one; return True if it has changed.
 
         Rules write in the forms of the model's opset, and lists have few of the oldest.
@@ -229,7 +230,7 @@ class Fixer:
 
     def _round(
         self,
-        graph: Graph,
+        graph: OnnxGraph,
         model: SourceModel,
         todo: Collection[SourceNode],
         purpose: Purpose = Purpose.LISTS,

@@ -11,7 +11,7 @@ from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.unfit import require
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.source import Producer, SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
@@ -35,10 +35,10 @@ class Surroundings:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: OnnxGraph,
         model: SourceModel,
         tensors: TensorReader,
-        written: Sequence[Node] = (),
+        written: Sequence[OnnxNode] = (),
         made_bytes: int = 0,
     ) -> None:
         """Take a graph, and the list of the nodes that are written in this round."""
@@ -101,7 +101,7 @@ class ContextFacts:
         return self._surroundings
 
     @property
-    def work(self) -> Node | None:
+    def work(self) -> OnnxNode | None:
         """The node with its graphs; None where a node is only restated."""
         return None if self._surroundings is None else self._surroundings.works[self.node]
 

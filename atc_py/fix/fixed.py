@@ -13,7 +13,7 @@ from atc_py.fix.rule import FixRule
 from atc_py.fix.tidy.tidying import Tidied
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.graph import Graph, Node, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.source import SourceModel, SourceNode
@@ -38,17 +38,17 @@ class RuleApplication:
         given: nodes before the node that the rule looked through, producers first.
     """
 
-    origin: Node
-    written: tuple[Node, ...]
+    origin: OnnxNode
+    written: tuple[OnnxNode, ...]
     opsets: Mapping[str, int]
     types: Mapping[str, ValueType]
     ranges: Mapping[str, Range]
     consts: Mapping[str, ConstData]
-    given: tuple[Node, ...] = ()
-    chain: tuple[Node, ...] = ()
+    given: tuple[OnnxNode, ...] = ()
+    chain: tuple[OnnxNode, ...] = ()
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[OnnxNode, ...]:
         """The node, between those that the rule looked through and those of the chain."""
         return (*self.given, self.origin, *self.chain)
 
@@ -65,12 +65,12 @@ class RuleApplication:
 
 
 def application_of(
-    graph: Graph,
-    nodes: Sequence[Node],
+    graph: OnnxGraph,
+    nodes: Sequence[OnnxNode],
     node: SourceNode,
-    written: Sequence[Node],
+    written: Sequence[OnnxNode],
     ranges: Ranges,
-    given: Sequence[Node] = (),
+    given: Sequence[OnnxNode] = (),
 ) -> RuleApplication:
     """The step that put `written` in place of `nodes`.
 
@@ -94,7 +94,9 @@ def application_of(
     )
 
 
-def nodes_looked_through(graph: Graph, origin: Node, written: Sequence[Node]) -> list[Node]:
+def nodes_looked_through(
+    graph: OnnxGraph, origin: OnnxNode, written: Sequence[OnnxNode]
+) -> list[OnnxNode]:
     """The nodes before `origin` back to what the new nodes read, producers first.
 
     Args:
@@ -106,7 +108,7 @@ def nodes_looked_through(graph: Graph, origin: Node, written: Sequence[Node]) ->
     own = {name for node in written for name in node.writes}
     if read <= {*origin.reads, *own}:
         return []
-    results: dict[Node, None] = {}
+    results: dict[OnnxNode, None] = {}
 
     def visit(names: Iterable[str]) -> None:
         for name in names:
@@ -133,10 +135,10 @@ class Applied:
 
     rule: FixRule
     node: SourceNode
-    made: tuple[Node, ...]
+    made: tuple[OnnxNode, ...]
     step: RuleApplication
 
-    def with_moved(self, moved: Mapping[str, Node]) -> Applied:
+    def with_moved(self, moved: Mapping[str, OnnxNode]) -> Applied:
         """The same with those of its nodes that tidying has moved, by former results."""
         new = (moved[name] for node in self.made for name in node.outputs if name in moved)
         return Applied(self.rule, self.node, (*self.made, *new), self.step)
@@ -170,7 +172,7 @@ class Fixed:
     """
 
     file: OnnxFile
-    graph: Graph
+    graph: OnnxGraph
     before: Checked
     after: Checked
     applied: tuple[Applied, ...] = ()
@@ -179,7 +181,7 @@ class Fixed:
     look: Callable[[], tuple[FoldedModel, Checked]] | None = None
     folded: FoldedModel | None = None
     tidied: Tidied = field(default_factory=Tidied)
-    imported: frozenset[Node] = frozenset()
+    imported: frozenset[OnnxNode] = frozenset()
 
     @property
     def model(self) -> SourceModel | None:

@@ -8,7 +8,7 @@ from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.restate import best_opset, restate_graph
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq.raising import means_the_same
 from atc_py.options.fix_rules import FixRules
@@ -17,7 +17,7 @@ from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 
 
-def with_original_layers(fixed: Fixed) -> Graph | None:
+def with_original_layers(fixed: Fixed) -> OnnxGraph | None:
     """The graph in which quantized layers that no rule rewrote stand as in the file.
 
     The import of a quantized model, which lets rules see it as the compiler does, keeps the names
@@ -49,7 +49,7 @@ def with_original_layers(fixed: Fixed) -> Graph | None:
     )
 
 
-def _weights(file: OnnxFile, nodes: Collection[Node]) -> dict[str, ConstData]:
+def _weights(file: OnnxFile, nodes: Collection[OnnxNode]) -> dict[str, ConstData]:
     weights = file.contents.weights
     return {name: weights[name] for node in nodes for name in node.reads if name in weights}
 
@@ -66,8 +66,8 @@ class _Walk:
 
     def __init__(
         self,
-        graph: Graph,
-        own: Mapping[str, Node],
+        graph: OnnxGraph,
+        own: Mapping[str, OnnxNode],
         imported: Collection[str],
         there: Collection[str],
     ) -> None:
@@ -76,10 +76,10 @@ class _Walk:
         self._imported = imported
         self._there = there
 
-    def nodes_of(self, names: Collection[str]) -> list[Node]:
+    def nodes_of(self, names: Collection[str]) -> list[OnnxNode]:
         """The nodes that make `names`, producers first."""
-        done: dict[Node, None] = {}
-        opened: set[Node] = set()
+        done: dict[OnnxNode, None] = {}
+        opened: set[OnnxNode] = set()
         waiting = [(name, False) for name in reversed([*names])]
         while waiting:
             name, is_ready = waiting.pop()
@@ -94,7 +94,7 @@ class _Walk:
                 waiting += [(read, False) for read in reversed(node.reads)]
         return [*done]
 
-    def _maker(self, name: str) -> Node | None:
+    def _maker(self, name: str) -> OnnxNode | None:
         """The node that makes a value; None for a constant or an input."""
         node = self._graph.producer(name)
         if node is not None and name not in self._imported:

@@ -16,7 +16,7 @@ from atc_py.check.restating import restated_at
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.graph import Branch, Graph, Node
+from atc_py.onnx_graph.graph import Branch, OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.rewriting.model_message import branch_message, with_branches
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -98,7 +98,7 @@ def _slope(ctx: RuleContext) -> str:
 NotStated = tuple["SourceNode", Text]
 """A node without a form at the opset, and why."""
 
-_Branches: TypeAlias = "Mapping[Node, tuple[Branch, ...]]"
+_Branches: TypeAlias = "Mapping[OnnxNode, tuple[Branch, ...]]"
 
 PREFERRED = 12
 """Opset at which every operator of the list `base` is listed."""
@@ -142,7 +142,7 @@ def changed_operators(names: Collection[str], before: int, after: int) -> frozen
 
 
 def restate_graph(
-    graph: Graph, model: FoldedModel, library: Library, opset: int
+    graph: OnnxGraph, model: FoldedModel, library: Library, opset: int
 ) -> list[NotStated]:
     """Write every node of `graph` and of its branches in its form at `opset`; return those without one.
 
@@ -182,7 +182,9 @@ class _Restating:
         self._library = library
         self._opset = opset
 
-    def graph(self, graph: Graph, nodes: Sequence[SourceNode], branches: _Branches) -> Graph:
+    def graph(
+        self, graph: OnnxGraph, nodes: Sequence[SourceNode], branches: _Branches
+    ) -> OnnxGraph:
         """A copy of `graph`, whose nodes are also `nodes`, with their new forms."""
         copy = replace(graph, consts=dict(graph.consts))
         writer = Writer(copy)
@@ -197,7 +199,7 @@ class _Restating:
         return copy
 
     def _node(
-        self, writer: Writer, work: Node, node: SourceNode, branches: Sequence[Branch]
+        self, writer: Writer, work: OnnxNode, node: SourceNode, branches: Sequence[Branch]
     ) -> Text | None:
         spec, opset = self._library.find(node.op_type, node.domain), self._opset
         if node.domain or (spec is not None and spec.custom):
@@ -210,7 +212,7 @@ class _Restating:
         return self._of_version(writer, work, node, branches)
 
     def _of_version(
-        self, writer: Writer, work: Node, node: SourceNode, branches: Sequence[Branch]
+        self, writer: Writer, work: OnnxNode, node: SourceNode, branches: Sequence[Branch]
     ) -> Text | None:
         opset = self._opset
         before, after = (history().at(node.op_type, value) for value in (node.opset, opset))
@@ -233,7 +235,7 @@ class _Restating:
     def _in_new_form(
         self,
         writer: Writer,
-        work: Node,
+        work: OnnxNode,
         node: SourceNode,
         known: tuple[OpSpec, OperatorSchema, OperatorSchema],
     ) -> Text | None:
@@ -260,7 +262,7 @@ class _Restating:
     def _holder(
         self,
         writer: Writer,
-        work: Node,
+        work: OnnxNode,
         node: SourceNode,
         branches: Sequence[Branch],
         spec: OpSpec,

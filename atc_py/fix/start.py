@@ -11,7 +11,7 @@ from atc_py.check.evaluate import Checked
 from atc_py.diag import BAD_OPTION
 from atc_py.ir import DenseConst
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.graph import Graph
+from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode, SourceTensor
 from atc_py.system.memory_limit import require_memory
@@ -30,7 +30,7 @@ class Start(msgspec.Struct, frozen=True):
 
     model: FoldedModel
     checked: Checked
-    kept: Graph
+    kept: OnnxGraph
 
     @classmethod
     def of(cls, model: FoldedModel, checked: Checked) -> Start:
@@ -38,7 +38,7 @@ class Start(msgspec.Struct, frozen=True):
         return cls(model, checked, model.graph.copied())
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> OnnxGraph:
         """A graph that may be changed."""
         return self.kept.copied()
 
@@ -49,7 +49,7 @@ class Start(msgspec.Struct, frozen=True):
         return every[: len(every) - len(inner)]
 
 
-def bind_inputs(graph: Graph, values: Mapping[str, float]) -> None:
+def bind_inputs(graph: OnnxGraph, values: Mapping[str, float]) -> None:
     """Make inputs constants that are filled with one value.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The working graph: an ONNX graph by names while it is bound, inferred and folded."""
+"""The ONNX graph while it is bound, inferred, folded, fixed and quantized: nodes, and values by name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -47,7 +47,7 @@ class ValueType(NamedTuple):
         return tuple(dim for dim in self.dims if dim is not None)
 
 
-class Node(msgspec.Struct, eq=False):
+class OnnxNode(msgspec.Struct, eq=False):
     """A node and the names that it reads and writes.
 
     Attributes:
@@ -124,16 +124,16 @@ def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
 class _Links:
     """Producers and uses of the values of some nodes."""
 
-    def __init__(self, nodes: list[Node]) -> None:
+    def __init__(self, nodes: list[OnnxNode]) -> None:
         self.nodes = nodes
         self.producers = {name: node for node in nodes for name in node.writes}
-        self.uses: dict[str, list[Node]] = {}
+        self.uses: dict[str, list[OnnxNode]] = {}
         for node in nodes:
             for name in node.reads:
                 self.uses.setdefault(name, []).append(node)
 
 
-class Graph(msgspec.Struct, eq=False):
+class OnnxGraph(msgspec.Struct, eq=False):
     """A graph whose nodes refer to values by name.
 
     Attributes:
@@ -158,7 +158,7 @@ class Graph(msgspec.Struct, eq=False):
 
     path: Path
     opsets: Mapping[str, int]
-    nodes: list[Node]
+    nodes: list[OnnxNode]
     inputs: dict[str, ValueType]
     outputs: tuple[str, ...]
     consts: dict[str, ConstData]
@@ -168,18 +168,18 @@ class Graph(msgspec.Struct, eq=False):
     kinds: dict[str, str] = msgspec.field(default_factory=dict)
     held: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     pinned: dict[str, ValueType] = msgspec.field(default_factory=dict)
-    unsound: frozenset[Node] = frozenset()
+    unsound: frozenset[OnnxNode] = frozenset()
     runs: int = 0
     always_runs: bool = True
     quant_bias: QuantBias = QuantBias.UNFOLDED
     _links: _Links | None = None
 
-    def producer(self, name: str) -> Node | None:
+    def producer(self, name: str) -> OnnxNode | None:
         """The node that makes a value; None for inputs and for constants of the file."""
         return self._linked().producers.get(name)
 
-    def uses(self, name: str) -> Sequence[Node]:
-        """The nodes that read a value, each as often as it or its graphs do."""
+    def uses(self, name: str) -> Sequence[OnnxNode]:
+        """The nodes that read a value, as often as they do, graphs inside of a node once."""
         return self._linked().uses.get(name, ())
 
     def is_read_once(self, name: str) -> bool:
@@ -196,7 +196,7 @@ class Graph(msgspec.Struct, eq=False):
         """True if the whole graph may be inferred once more."""
         return self.runs < _FEWEST_RUNS or self.runs * len(self.nodes) <= VISITS
 
-    def copied(self) -> "Graph":
+    def copied(self) -> "OnnxGraph":
         """A graph that may be rewritten: its nodes and data are shared, its lists are its own."""
         return replace(
             self,
@@ -220,7 +220,7 @@ class Graph(msgspec.Struct, eq=False):
     def drop_dead_nodes(self) -> None:
         """Remove the nodes that no output of the graph depends on, and their constants."""
         needed = set(self.outputs)
-        alive: list[Node] = []
+        alive: list[OnnxNode] = []
         for node in reversed(self.nodes):
             wanted = needed.intersection(node.writes)
             if wanted and not wanted <= self.consts.keys():
@@ -249,8 +249,8 @@ class FoldedGraph(msgspec.Struct, frozen=True, eq=False):
             contradict each other inside of it.
     """
 
-    graph: Graph
-    branches: dict[Node, tuple["Branch", ...]] = msgspec.field(default_factory=dict)
+    graph: OnnxGraph
+    branches: dict[OnnxNode, tuple["Branch", ...]] = msgspec.field(default_factory=dict)
     faults: tuple[Diagnostic, ...] = ()
     quantized: tuple[QuantizedNode, ...] = ()
     chosen: tuple[Diagnostic, ...] = ()
@@ -298,7 +298,7 @@ def are_texts(values: tuple[str | bytes, ...]) -> bool:
     return bytes not in map(type, values)
 
 
-def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[Node]:
+def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[OnnxNode]:
     """The nodes of `proto`, in the file's order.
 
     Raises:
@@ -308,7 +308,7 @@ def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list
     return [_node(index, node, opsets, file) for index, node in enumerate(proto.node)]
 
 
-def inner_nodes(proto: GraphProto, outer: Node, opsets: Mapping[str, int]) -> list[Node]:
+def inner_nodes(proto: GraphProto, outer: OnnxNode, opsets: Mapping[str, int]) -> list[OnnxNode]:
     """The nodes of a subgraph of `outer`; they have the index of `outer`.
 
     Raises:
@@ -318,7 +318,7 @@ def inner_nodes(proto: GraphProto, outer: Node, opsets: Mapping[str, int]) -> li
     return [_node(outer.index, node, opsets, file) for node in proto.node]
 
 
-def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) -> Node:
+def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) -> OnnxNode:
     name, op_type = proto.name, proto.op_type
     if not are_texts((name, op_type)):
         anywhere = Place(file=file, node=index)
@@ -326,7 +326,7 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) ->
     op_type = intern(op_type)
     place = Place(file, index, name, op_type)
     domain = normal_domain(text_of(proto.domain, place))
-    return Node(
+    return OnnxNode(
         index=index,
         proto=proto,
         name=name,
@@ -343,12 +343,6 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) ->
 def normal_domain(domain: str) -> str:
     """`domain`, with "" for both names of ONNX's own."""
     return "" if domain == "ai.onnx" else domain
-
-
-def levels_of(node: NodeProto) -> int:
-    """The number of levels of graphs in graphs that a node holds."""
-    inner = (other for graph in subgraphs(node) for other in graph.node)
-    return max((1 + levels_of(branch) for branch in inner), default=0)
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.diag import Diagnostic
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
 from atc_py.quantizing.calibrate.histogram import Histogram
@@ -109,7 +109,7 @@ def _facts(calibrated: Calibrated, layer: CalibratedLayer) -> QuantizedLayerFact
 
 
 def _original_indices(calibrated: Calibrated) -> Mapping[str, int]:
-    nodes: Sequence[Node] = calibrated.original.file.nodes
+    nodes: Sequence[OnnxNode] = calibrated.original.file.nodes
     return {name: node.index for node in nodes for name in node.writes}
 
 

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.onnx_graph.graph import Graph
+from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.pipeline.running.samples import Samples
 from atc_py.quantizing.executors import start_executor
@@ -121,7 +121,9 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
     return errors
 
 
-def corrected_bias(graph: Graph, layer: FloatLayer, errors: ChannelErrors) -> NDArray[np.float32]:
+def corrected_bias(
+    graph: OnnxGraph, layer: FloatLayer, errors: ChannelErrors
+) -> NDArray[np.float32]:
     """The bias with which a layer has no mean errors; of a MatMul what is added after it."""
     beta = numeric_attributes(layer.node).get("beta", 1.0)
     own = layer_bias(graph, layer)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.diag import QUANT_FIELD_NOT_MODELED
-from atc_py.onnx_graph.graph import Graph
+from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.pipeline.running.samples import Feeds, Samples
 from atc_py.quantizing.balancing import (
     Balance,
@@ -228,7 +228,7 @@ def _with_folded_norms(
 ) -> tuple[FloatModel, int]:
     folded = 0
 
-    def fold(graph: Graph) -> None:
+    def fold(graph: OnnxGraph) -> None:
         nonlocal folded
         config = settings.config
         if settings.fold_norms and (config is None or config.do_fusion):
@@ -249,7 +249,7 @@ def _balance_sites(
     balances: list[Balance] = []
     scaled: list[str] = []
 
-    def balance(graph: Graph) -> None:
+    def balance(graph: OnnxGraph) -> None:
         constants = LayerConstants(graph)
         for site in balance_sites(graph, find_layers(graph)):
             choice = choose(constants, site)

@@ -17,7 +17,7 @@ from atc_py.diag import (
     Place,
     Sink,
 )
-from atc_py.onnx_graph.graph import Graph
+from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read
 from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
 from atc_py.options.command_options import BOTH, FORMS
@@ -84,7 +84,7 @@ def notes_on_steps(steps: Iterable[StepGain]) -> list[Diagnostic]:
     return found
 
 
-def notes_on_bodies(graph: Graph) -> Sequence[Diagnostic]:
+def notes_on_bodies(graph: OnnxGraph) -> Sequence[Diagnostic]:
     """A note for each node whose own graphs have layers."""
     return [
         LAYERS_IN_BODIES.diagnostic(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from atc_py.diag import NO_FLOAT_LAYERS, NOT_IN_MODEL, Place, nearest_of_many
-from atc_py.onnx_graph.graph import Graph
+from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer, layers_in_bodies
 from atc_py.quantizing.options import CalibrationOptions
@@ -94,7 +94,7 @@ def _named(text: str, model: FloatModel) -> list[str]:
     )
 
 
-def _layers_before(graph: Graph, layers: Sequence[FloatLayer]) -> dict[str, int]:
+def _layers_before(graph: OnnxGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
     """The most layers in a row before each layer."""
     own = {each.node: each.name for each in layers}
     depth: dict[str, int] = {}
@@ -108,7 +108,7 @@ def _layers_before(graph: Graph, layers: Sequence[FloatLayer]) -> dict[str, int]
     return found
 
 
-def _layers_after(graph: Graph, layers: Sequence[FloatLayer]) -> dict[str, int]:
+def _layers_after(graph: OnnxGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
     """The most layers in a row after each layer."""
     own = {each.node: each.name for each in layers}
     depth: dict[str, int] = {}

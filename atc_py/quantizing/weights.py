@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.onnx_graph.graph import Graph
+from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.quantizing.calibrate.value_range import EPSILON
 from atc_py.quantizing.calibrate.weights import (
     quantized_weights,
@@ -18,7 +18,7 @@ _LARGEST_PRODUCT = 128 * 128
 """Of two codes; that many of them, times the taps, the sum of a channel may take beside the bias."""
 
 
-def layer_weights(graph: Graph, layer: FloatLayer) -> NDArray[np.float32]:
+def layer_weights(graph: OnnxGraph, layer: FloatLayer) -> NDArray[np.float32]:
     """The weights of a layer."""
     const = graph.consts[layer.weight]
     result = np.array(const.numpy(), np.float32)
@@ -26,7 +26,7 @@ def layer_weights(graph: Graph, layer: FloatLayer) -> NDArray[np.float32]:
     return result
 
 
-def layer_bias(graph: Graph, layer: FloatLayer) -> NDArray[np.float32] | None:
+def layer_bias(graph: OnnxGraph, layer: FloatLayer) -> NDArray[np.float32] | None:
     """The constant bias of a layer, one number per output channel; None where it has none.
 
     An addend of Gemm that differs from row to row is no bias.
@@ -46,7 +46,7 @@ def layer_bias(graph: Graph, layer: FloatLayer) -> NDArray[np.float32] | None:
 
 
 def weight_numbers(
-    graph: Graph,
+    graph: OnnxGraph,
     layer: FloatLayer,
     data_scale: float,
     method: str,

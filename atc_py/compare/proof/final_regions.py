@@ -12,7 +12,7 @@ from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.diag import REFERENCE_FAILED
 from atc_py.fix.fixed import Applied
 from atc_py.fix.tidy.tidying import Twin
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.running.piece import Piece, PieceSettings
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
@@ -188,9 +188,9 @@ class FinalRegions:
         test = RegionTest(tuple(limits), sum(limits.values()), before, after, proof)
         return FinalRegion(test, group, self._twins)
 
-    def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[Node]:
+    def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[OnnxNode]:
         """The nodes that make `writes` of what the original shows, producers first."""
-        results: set[Node] = set()
+        results: set[OnnxNode] = set()
         waiting = [*writes]
         while waiting:
             node = self._fixed.graph.producer(waiting.pop())

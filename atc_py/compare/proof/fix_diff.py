@@ -9,7 +9,7 @@ from onnx import AttributeProto, helper
 
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, known_type
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, NodeChange
@@ -44,7 +44,7 @@ class _Diff:
         self._written = written
         self._own = set(fixed.file.nodes)
         self._new: dict[int, list[onnx.NodeProto]] = defaultdict(list)
-        self._ops: dict[int, list[Node]] = defaultdict(list)
+        self._ops: dict[int, list[OnnxNode]] = defaultdict(list)
         self._there: set[str] = set()
         for proto in written:
             self._there.update(filter(None, proto.output))
@@ -77,7 +77,7 @@ class _Diff:
             else:
                 yield from self._change(node, _rules(applied), self._kind(node, applied))
 
-    def _changes_inside(self, node: Node, applied: Sequence[Applied]) -> Iterator[NodeChange]:
+    def _changes_inside(self, node: OnnxNode, applied: Sequence[Applied]) -> Iterator[NodeChange]:
         """Yield the changes of nodes in a branch, and take their new nodes out of those of the If."""
         by_name: dict[str, list[Applied]] = defaultdict(list)
         for application in applied:
@@ -105,7 +105,9 @@ class _Diff:
                 reader=self._reader(new, (output.name for output in first.outputs if output)),
             )
 
-    def _change(self, node: Node, rules: tuple[str, ...], kind: ChangeKind) -> Iterator[NodeChange]:
+    def _change(
+        self, node: OnnxNode, rules: tuple[str, ...], kind: ChangeKind
+    ) -> Iterator[NodeChange]:
         new = self._new.get(node.index, [])
         if not new and not self._there.isdisjoint(node.writes):
             return
@@ -122,7 +124,7 @@ class _Diff:
             reader=self._reader(new, node.writes),
         )
 
-    def _kind(self, node: Node, applied: Sequence[Applied]) -> ChangeKind:
+    def _kind(self, node: OnnxNode, applied: Sequence[Applied]) -> ChangeKind:
         new = self._ops.get(node.index, [])
         if applied:
             return ChangeKind.RULES

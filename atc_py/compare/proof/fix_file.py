@@ -31,7 +31,7 @@ from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.fixed_files import state_at_listed_opset, with_original_layers
 from atc_py.fix.restate import changed_operators
 from atc_py.fix.start import Start, deciding_values
-from atc_py.onnx_graph.graph import Graph
+from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.onnx_writer import Written, write_onnx
@@ -265,7 +265,7 @@ def _fix(file: OnnxFile, library: Library, options: FixOptions, before: LoneChec
 class _Form:
     """A fixed model in a file, and its check, whose findings are placed in the original."""
 
-    graph: Graph
+    graph: OnnxGraph
     written: Written
     check: ModelCheck
 
@@ -299,7 +299,7 @@ class _Writer:
     opsets: tuple[int, int]
     options: FixOptions
 
-    def write(self, fixed: Fixed, graph: Graph, trial: Path, path: Path) -> _Form:
+    def write(self, fixed: Fixed, graph: OnnxGraph, trial: Path, path: Path) -> _Form:
         """Write a graph and check it; no folded node comes back that the list does not take."""
         operators = {node.op_type for node in fixed.file.nodes}
         gone = {operator for operator in operators if self.library.find(operator) is None}

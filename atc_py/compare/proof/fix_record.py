@@ -23,7 +23,7 @@ from atc_py.diag import (
 )
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.rule import Exactness
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.options.command_options import FixOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
@@ -243,7 +243,7 @@ def errors_left(check: ModelCheck, rules: FixRules) -> list[Finding]:
     ]
 
 
-def placed_in(check: ModelCheck, path: Path, sources: Sequence[Node]) -> ModelCheck:
+def placed_in(check: ModelCheck, path: Path, sources: Sequence[OnnxNode]) -> ModelCheck:
     """The check of a written file with places in the file that it was made from.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.compare.proof.region_data import is_float
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.tensor.sameness import same_elements
 
 _AT_ONCE = 2**18
@@ -98,7 +98,7 @@ _TERMS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 
 
 def defined_elements(
-    nodes: Sequence[Node], feeds: Mapping[str, NDArray[Any]], result: NDArray[Any]
+    nodes: Sequence[OnnxNode], feeds: Mapping[str, NDArray[Any]], result: NDArray[Any]
 ) -> NDArray[np.bool_] | None:
     """True for the elements of a result that ONNX defines; None for all.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from atc_py.fix.tidy.known_equalities import Narrowed, Relation, Squeezed, TwinStep, enters, leaves
 from atc_py.fix.tidy.transparent_operators import Carried, carried
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 
@@ -47,11 +47,11 @@ class Tidied:
     """
 
     twins: dict[str, list[Twin]] = field(default_factory=lambda: defaultdict(list))
-    moved: dict[str, Node] = field(default_factory=dict)
+    moved: dict[str, OnnxNode] = field(default_factory=dict)
 
 
 def tidy_graph(
-    graph: Graph, model: SourceModel, own: Collection[str], barred: Collection[int]
+    graph: OnnxGraph, model: SourceModel, own: Collection[str], barred: Collection[int]
 ) -> Tidied:
     """Tidy `graph`, each node once; return what changed.
 
@@ -73,8 +73,8 @@ def tidy_graph(
 class _Tidier:
     def __init__(
         self,
-        graph: Graph,
-        pairs: Sequence[tuple[Node, SourceNode]],
+        graph: OnnxGraph,
+        pairs: Sequence[tuple[OnnxNode, SourceNode]],
         own: Collection[str],
         barred: Collection[int],
     ) -> None:
@@ -91,10 +91,10 @@ class _Tidier:
         for work, node in reversed(pairs):
             self._want(work, node)
 
-    def _is_own(self, work: Node) -> bool:
+    def _is_own(self, work: OnnxNode) -> bool:
         return not work.domain and any(name in self._own for name in work.writes)
 
-    def _want(self, work: Node, node: SourceNode) -> None:
+    def _want(self, work: OnnxNode, node: SourceNode) -> None:
         """Note the relations in which a node's inputs are asked for."""
         if self._is_own(work):
             relation = enters(node)
@@ -107,14 +107,14 @@ class _Tidier:
                 if name and name not in self.writer.graph.consts:
                     self._wants[name][relation] = None
 
-    def _relations(self, work: Node, node: SourceNode) -> list[Relation]:
+    def _relations(self, work: OnnxNode, node: SourceNode) -> list[Relation]:
         """The relations in which a node's results are asked for, as far as they are followed."""
         if node.index in self._barred:
             return []
         asked = dict.fromkeys(want for name in work.writes for want in self._wants.get(name, ()))
         return [*asked][:_MOST_WANTS]
 
-    def take(self, work: Node, node: SourceNode) -> None:
+    def take(self, work: OnnxNode, node: SourceNode) -> None:
         """Write one node: left out, on twins, or as it is."""
         if work.inputs and self._is_own(work) and self._is_there(work, node):
             return
@@ -128,10 +128,10 @@ class _Tidier:
         else:
             self.writer.again(work, work.op_type, names, work.outputs, with_own=True)
 
-    def _read(self, work: Node) -> list[str]:
+    def _read(self, work: OnnxNode) -> list[str]:
         return [self._same.get(name, name) for name in work.inputs]
 
-    def _is_there(self, work: Node, node: SourceNode) -> bool:
+    def _is_there(self, work: OnnxNode, node: SourceNode) -> bool:
         """True if the result of a node that rules wrote is the twin of its input; note twins."""
         source, result = self._read(work)[0], work.outputs[0]
         inverse = enters(node)
@@ -154,7 +154,7 @@ class _Tidier:
         if isinstance(relation, Squeezed) and value not in held.get(twin, ()):
             held[twin] = (*held.get(twin, ()), value)  # the same elements in the same order
 
-    def _carry(self, work: Node, node: SourceNode, relation: Relation, form: Carried) -> bool:
+    def _carry(self, work: OnnxNode, node: SourceNode, relation: Relation, form: Carried) -> bool:
         """Write a node on twins, and what leads back from them; return False if that costs more."""
         names = self._read(work)
         result = node.outputs[0]
@@ -206,14 +206,16 @@ class _Tidier:
     def _numbers(self, base: str, numbers: Sequence[int]) -> str:
         return self.writer.const(base, np.array(numbers, np.int64))
 
-    def _enter(self, work: Node, name: str, relation: Relation) -> str:
+    def _enter(self, work: OnnxNode, name: str, relation: Relation) -> str:
         if relation not in self._twins[name]:
             twin = self.writer.fresh(f"{name}/{relation.label}")
             self._write_step(work, relation.enter(self._opset), name, twin, twin)
             self._relate(name, relation, twin)
         return self._twins[name][relation]
 
-    def _write(self, work: Node, names: Sequence[str], relation: Relation, form: Carried) -> None:
+    def _write(
+        self, work: OnnxNode, names: Sequence[str], relation: Relation, form: Carried
+    ) -> None:
         """Write a node on twins; its own results follow, and are dead where nothing reads them."""
         outputs = [
             self.writer.fresh(f"{name}/{relation.label}") if name else "" for name in work.outputs
@@ -228,7 +230,9 @@ class _Tidier:
             self._relate(name, relation, twin)
             self._write_step(work, relation.leave(self._opset), twin, name, twin)
 
-    def _write_step(self, work: Node, step: TwinStep, source: str, result: str, twin: str) -> None:
+    def _write_step(
+        self, work: OnnxNode, step: TwinStep, source: str, result: str, twin: str
+    ) -> None:
         inputs = [source]
         if step.numbers is not None:
             inputs.append(self._numbers(f"{twin}/dims", step.numbers))

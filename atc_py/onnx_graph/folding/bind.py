@@ -13,7 +13,7 @@ from atc_py.diag import (
     Place,
     Sink,
 )
-from atc_py.onnx_graph.graph import Node, ValueType
+from atc_py.onnx_graph.graph import OnnxNode, ValueType
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name, size_complaint
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, ShapeAdvice, format_input_shapes
@@ -26,7 +26,7 @@ def bind_inputs(
     inputs: Sequence[DeclaredInput],
     shapes: Mapping[str, Shape],
     suggest: Callable[[], ShapeAdvice] | None = None,
-    nodes: Sequence[Node] = (),
+    nodes: Sequence[OnnxNode] = (),
     opened: Mapping[str, Dims] | None = None,
 ) -> dict[str, ValueType]:
     """Types of `inputs`, with dims of `shapes` where the model leaves them open.
@@ -62,7 +62,7 @@ def observe_inputs(
     inputs: Sequence[DeclaredInput],
     shapes: Mapping[str, Shape],
     suggest: Callable[[], ShapeAdvice] | None = None,
-    nodes: Sequence[Node] = (),
+    nodes: Sequence[OnnxNode] = (),
 ) -> dict[str, ValueType]:
     """Types of `inputs` as far as they are known, with the dims of `shapes`.
 
@@ -93,7 +93,7 @@ def input_faults(
 def _check_names(
     inputs: Sequence[DeclaredInput],
     shapes: Sequence[str],
-    nodes: Sequence[Node],
+    nodes: Sequence[OnnxNode],
     sink: Sink,
 ) -> None:
     """Report shapes for inputs that the model does not have."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import onnx
 
 from atc_py.ir import ConstData, DenseConst
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.shapes import normalize_axis
 
@@ -190,7 +190,7 @@ _OLDEST_OPSET = 7
 """Before it, binary operators broadcast by an attribute, which the reference does not look at."""
 
 
-def can_evaluate(node: Node) -> bool:
+def can_evaluate(node: OnnxNode) -> bool:
     """True if `node` is a function of its inputs that the reference gets right."""
     if node.domain or node.op_type in _NEVER or node.captured:
         return False
@@ -199,7 +199,7 @@ def can_evaluate(node: Node) -> bool:
 
 
 def evaluate(
-    node: Node, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
+    node: OnnxNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> dict[str, npt.NDArray[Any]] | None:
     """The node's outputs by name; None where the reference cannot compute them.
 
@@ -224,7 +224,7 @@ def evaluate(
     return _tensors(list(node.writes), results)
 
 
-def _is_right_of(node: Node, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
+def _is_right_of(node: OnnxNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
     """True if the reference works the node out as the device does, for these operands."""
     if node.op_type == "Cast":
         # ONNX does not define casts beyond the range of the integers: the device saturates where
@@ -265,7 +265,7 @@ def fits_the_cast(source: npt.NDArray[Any], target: int) -> npt.NDArray[np.bool_
 
 
 def _run_reference(
-    node: Node, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
+    node: OnnxNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> Sequence[object]:
     from onnx.reference import ReferenceEvaluator
 
@@ -276,7 +276,7 @@ def _run_reference(
     return list(ReferenceEvaluator(graph, opsets=dict(opsets)).run(names, dict(arrays)))
 
 
-def _gather_elements(node: Node, arrays: Mapping[str, npt.NDArray[Any]]) -> Sequence[object]:
+def _gather_elements(node: OnnxNode, arrays: Mapping[str, npt.NDArray[Any]]) -> Sequence[object]:
     """GatherElements, which the reference refuses for some shapes that ONNX allows.
 
     Raises:
@@ -320,7 +320,7 @@ class SmallResults:
     def __init__(self) -> None:
         self._known: dict[Hashable, _Kept] = {}
 
-    def key(self, node: Node, consts: Mapping[str, ConstData], size: int) -> Hashable | None:
+    def key(self, node: OnnxNode, consts: Mapping[str, ConstData], size: int) -> Hashable | None:
         """All that the results of a node depend on; None if they are not kept.
 
         Args:
@@ -337,7 +337,7 @@ class SmallResults:
         )
         return node.op_type, node.opset, attributes, inputs, tuple(map(bool, node.outputs))
 
-    def get(self, key: Hashable | None, node: Node) -> dict[str, ConstData] | None:
+    def get(self, key: Hashable | None, node: OnnxNode) -> dict[str, ConstData] | None:
         """The results that are known under a key, by the names of a node."""
         known = None if key is None else self._known.get(key)
         if known is None:
@@ -361,14 +361,14 @@ class FoldMemo:
 
     def __init__(self) -> None:
         self._known: dict[
-            tuple[Node, tuple[int, ...]], tuple[list[ConstData], dict[str, ConstData]]
+            tuple[OnnxNode, tuple[int, ...]], tuple[list[ConstData], dict[str, ConstData]]
         ] = {}
 
-    def get(self, node: Node, read: Sequence[ConstData]) -> dict[str, ConstData] | None:
+    def get(self, node: OnnxNode, read: Sequence[ConstData]) -> dict[str, ConstData] | None:
         """The results of a node that read these constants before, else None."""
         entry = self._known.get((node, tuple(map(id, read))))
         return None if entry is None else entry[1]
 
-    def put(self, node: Node, read: Sequence[ConstData], results: dict[str, ConstData]) -> None:
+    def put(self, node: OnnxNode, read: Sequence[ConstData], results: dict[str, ConstData]) -> None:
         """Keep the results of a node, and what it read, whose identity is the key."""
         self._known[node, tuple(map(id, read))] = [*read], results

@@ -21,7 +21,7 @@ from atc_py.onnx_graph.folding.evaluate import (
     evaluate,
 )
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, ints_of
-from atc_py.onnx_graph.graph import Graph, Node, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
 from atc_py.onnx_graph.typing.infer import infer_node, infer_types
@@ -55,7 +55,7 @@ _AT_MOST_INPUT = frozenset({"Compress", "NonZero", "NonMaxSuppression", "Unique"
 
 
 def fold_graph(
-    graph: Graph,
+    graph: OnnxGraph,
     tensors: TensorReader,
     limit: int,
     held: Collection[str] = (),
@@ -65,24 +65,20 @@ def fold_graph(
 ) -> list[Diagnostic]:
     """Turn what `graph` computes from constants into constants, and work out all types.
 
-    Folding makes shapes known, and known shapes make more to fold; both are done in turn until
-    nothing changes. Nodes that no output depends on are taken out. What is at fault stays as it is.
+    Both are done in turn until nothing changes: known shapes make more to fold. Nodes that no output
+    depends on are taken out.
 
     Args:
         graph: the graph.
         tensors: reads the tensors of attributes.
         limit: bytes that folding one node may make; more than SPLAT_LIMIT where it repeats one value.
         held: operators that are not folded, although they could be.
-        memo: results of nodes in earlier folds of this file, and of later ones.
-        strict: raise the first faults.
+        memo: results of nodes in earlier folds of this file.
+        strict: raise the first faults, as an AtcError.
 
     Returns:
-        The faults: those of branches that are taken; BAD_MODEL and BAD_NODE from inference;
-        FOLD_TOO_LARGE for each node that would fold into too many bytes, and for each from which on
-        all constants made would be larger than the memory limit.
-
-    Raises:
-        AtcError: with faults, if `strict`.
+        Faults of branches that are taken; BAD_MODEL and BAD_NODE from inference; FOLD_TOO_LARGE for
+        nodes whose constant, or all constants with it, would be larger than allowed.
     """
     folder = _Folder(graph, tensors, limit, held, memo)
     graph.drop_dead_nodes()
@@ -105,10 +101,9 @@ def fold_graph(
         if not fold() or not graph.may_run:
             break
         faults = infer_types(graph, fold, strict=strict)
-    faults = [*branches, *faults, *folder.errors]
-    if faults and strict:
-        raise AtcError(*faults)
-    return faults
+    if strict and folder.errors:
+        raise AtcError(*folder.errors)
+    return [*branches, *faults, *folder.errors]
 
 
 class _SizeUnknownError(Exception):
@@ -120,7 +115,7 @@ class _Folder:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: OnnxGraph,
         tensors: TensorReader,
         limit: int,
         held: Collection[str] = (),
@@ -135,8 +130,8 @@ class _Folder:
         self._limit = min(limit, self._room)
         self._read = frozenset(map(id, graph.consts.values()))
         self._made = 0
-        self._given_up: set[Node] = set()
-        self._too_large: dict[Node, AtcError] = {}
+        self._given_up: set[OnnxNode] = set()
+        self._too_large: dict[OnnxNode, AtcError] = {}
 
     def fold(self) -> bool:
         """One walk over the nodes; whether anything folded.
@@ -172,7 +167,7 @@ class _Folder:
                 sink.extend(self._too_large[node].diagnostics)
         return sink.errors
 
-    def _try(self, node: Node) -> dict[str, ConstData] | None:
+    def _try(self, node: OnnxNode) -> dict[str, ConstData] | None:
         if node.domain or node in self._given_up or node in self._graph.unsound:
             return None
         if node.op_type in self._held:
@@ -194,7 +189,7 @@ class _Folder:
             self._given_up.add(node)
         return results
 
-    def _remembered(self, node: Node) -> dict[str, ConstData] | None:
+    def _remembered(self, node: OnnxNode) -> dict[str, ConstData] | None:
         """The outputs of a node, from an earlier graph where that had the same inputs."""
         if self._memo is None:
             return self._fold(node)
@@ -206,7 +201,7 @@ class _Folder:
                 self._memo.put(node, read, results)
         return results
 
-    def _masked(self, node: Node) -> dict[str, ConstData] | None:
+    def _masked(self, node: OnnxNode) -> dict[str, ConstData] | None:
         """The result of a Where whose condition chooses no undefined element."""
         if node.inputs[0] not in self._graph.consts or not node.outputs:
             return None
@@ -215,7 +210,7 @@ class _Folder:
         data = fold_masked_where(self._graph, node, self._held)
         return None if data is None else {node.outputs[0]: DenseConst(data)}
 
-    def _fold(self, node: Node) -> dict[str, ConstData] | None:
+    def _fold(self, node: OnnxNode) -> dict[str, ConstData] | None:
         name = next(iter(node.writes), "")
         if node.op_type == "Constant":
             const = self._constant(node)
@@ -230,7 +225,7 @@ class _Folder:
             return self._by_reference(node)
         return None if const is None else {name: const}
 
-    def _count(self, node: Node, results: Mapping[str, ConstData] | None) -> None:
+    def _count(self, node: OnnxNode, results: Mapping[str, ConstData] | None) -> None:
         """Refuse a constant with which all that were made and still are there take too much."""
         size = sum(map(_bytes_held, (results or {}).values()))
         self._made += size
@@ -252,7 +247,7 @@ class _Folder:
                 help=RAISE_IT,
             )
 
-    def _fold_shape(self, node: Node) -> dict[str, ConstData] | None:
+    def _fold_shape(self, node: OnnxNode) -> dict[str, ConstData] | None:
         """Shape or Size of a value whose shape is known, whether or not its data is."""
         shape = self._graph.static_shape(node.inputs[0]) if node.inputs else None
         if shape is None:
@@ -269,7 +264,7 @@ class _Folder:
             return None
         return {next(iter(node.writes), ""): DenseConst(numbers)}
 
-    def _constant(self, node: Node) -> ConstData | None:
+    def _constant(self, node: OnnxNode) -> ConstData | None:
         """The value of a Constant node; None for strings and unsound sparse tensors."""
         for attribute in node.proto.attribute:
             if attribute.name == "value":
@@ -288,7 +283,7 @@ class _Folder:
                     return None  # a float that is not an integer, under the name for integers
         return None
 
-    def _constant_of_shape(self, node: Node) -> ConstData | None:
+    def _constant_of_shape(self, node: OnnxNode) -> ConstData | None:
         """One value over the shape that the input gives, however large."""
         shape = ints_of(self._graph.consts.get(node.inputs[0]) if node.inputs else None)
         if shape is None or len(shape) > MAX_RANK or any(dim < 0 for dim in shape):
@@ -305,7 +300,7 @@ class _Folder:
         self._check_size(node, dtype, shape, min(SPLAT_LIMIT, self._room))
         return SplatConst(bool(value) if dtype is DType.BOOL else value, dtype, shape)
 
-    def _by_reference(self, node: Node) -> dict[str, ConstData] | None:
+    def _by_reference(self, node: OnnxNode) -> dict[str, ConstData] | None:
         consts = {name: self._graph.consts[name] for name in node.reads}
         size = sum(element_count(c.shape) * c.dtype.itemsize for c in consts.values())
         if size > self._limit or not can_evaluate(node):
@@ -334,7 +329,7 @@ class _Folder:
         self._small.put(key, folded)
         return dict(folded)
 
-    def _check_results(self, node: Node, types: Mapping[str, ValueType], size: int) -> None:
+    def _check_results(self, node: OnnxNode, types: Mapping[str, ValueType], size: int) -> None:
         """Refuse results that are large, or may be, before any of them is made."""
         for name in node.writes:
             known = types.get(name)
@@ -346,7 +341,7 @@ class _Folder:
             elif node.op_type not in _AT_MOST_INPUT or size > _UNSIZED_LIMIT:
                 raise _SizeUnknownError
 
-    def _check_work(self, node: Node, size: int) -> None:
+    def _check_work(self, node: OnnxNode, size: int) -> None:
         """Refuse to read and make `size` bytes where the copies of these take too much memory."""
         work = _COPIES_OF.get(node.op_type, _COPIES) * size
         if work > self._room:
@@ -360,7 +355,7 @@ class _Folder:
                 help=RAISE_IT,
             )
 
-    def _check_size(self, node: Node, dtype: DType, shape: Shape, limit: int) -> None:
+    def _check_size(self, node: OnnxNode, dtype: DType, shape: Shape, limit: int) -> None:
         size = element_count(shape) * dtype.itemsize
         if size > limit:
             raise FOLD_TOO_LARGE.error(

@@ -11,7 +11,7 @@ import msgspec
 
 from atc_py.diag import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE, Diagnostic, Place, Sink
 from atc_py.onnx_graph.folding.fold import fold_graph
-from atc_py.onnx_graph.graph import FoldedGraph, Graph, Node, ValueType
+from atc_py.onnx_graph.graph import FoldedGraph, OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import (
     is_optional_output,
     read_attributes,
@@ -46,7 +46,7 @@ class FoldedModel(msgspec.Struct, frozen=True):
     tensors: TensorReader
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> OnnxGraph:
         """The working graph without its branches."""
         return self.folded.graph
 
@@ -71,7 +71,7 @@ class FoldedModel(msgspec.Struct, frozen=True):
         return self.source
 
 
-def fold_with_branches(graph: Graph, tensors: TensorReader, limit: int) -> FoldedGraph:
+def fold_with_branches(graph: OnnxGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
     """Fold `graph` as far as it can be, with the branches of the If nodes that are left."""
     if any(node.is_if for node in graph.nodes):
         from atc_py.onnx_graph.folding.if_branches import fold_branches  # few models have any
@@ -89,9 +89,9 @@ class _TypeSearch:
         folded: FoldedGraph,
         tensors: TensorReader,
         sink: Sink,
-        outer: tuple[_TypeSearch, Node] | None = None,
+        outer: tuple[_TypeSearch, OnnxNode] | None = None,
     ) -> None:
-        self._graph: Graph = folded.graph
+        self._graph: OnnxGraph = folded.graph
         self._branches = folded.branches
         self._tensors = tensors
         self._sink = sink
@@ -101,7 +101,7 @@ class _TypeSearch:
             around, node = outer
             self._dtypes.update((name, around.dtype(name)) for name in node.captured)
 
-    def node(self, node: Node) -> None:
+    def node(self, node: OnnxNode) -> None:
         """Report what is wrong with one node; its inputs come from nodes before it."""
         dtypes = [self.dtype(name) if name else None for name in node.inputs]
         read_attributes(node, self._tensors, self._sink)
@@ -152,7 +152,7 @@ class _TypeSearch:
             return None
         return dtype_of_element(known.element)
 
-    def _look_at_outputs(self, node: Node) -> None:
+    def _look_at_outputs(self, node: OnnxNode) -> None:
         """Report outputs that have no type although the inputs have."""
         for position, name in enumerate(node.outputs):
             is_used = name in self._used
@@ -163,7 +163,7 @@ class _TypeSearch:
             if self.dtype(name) is None and is_used and looked_into:
                 self._report(node, name)
 
-    def _report(self, node: Node, name: str) -> None:
+    def _report(self, node: OnnxNode, name: str) -> None:
         place = node.place
         known = self._graph.types.get(name)
         complaint = inference_complaint(self._graph, node)
@@ -191,7 +191,7 @@ class _TypeSearch:
             self._sink.add(_unknown_shape(node, name, known))
 
 
-def _unknown_shape(node: Node, name: str, known: ValueType | None) -> Diagnostic:
+def _unknown_shape(node: OnnxNode, name: str, known: ValueType | None) -> Diagnostic:
     if known is None or not known.element:
         what = Text(
             "the element type and shape of its output {name} are not known", name=repr(name)
@@ -248,7 +248,7 @@ def sample(model: FoldedModel, positions: Collection[int]) -> Sample:
     return Sample(source, tuple(sink.errors))
 
 
-def _is_sound(search: _TypeSearch, node: Node, sink: Sink) -> bool:
+def _is_sound(search: _TypeSearch, node: OnnxNode, sink: Sink) -> bool:
     """True if nothing is wrong with a node and all that it reads has a type."""
     before = len(sink.errors)
     search.node(node)

@@ -9,8 +9,8 @@ from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.graph import (
     Branch,
     FoldedGraph,
-    Graph,
-    Node,
+    OnnxGraph,
+    OnnxNode,
     ValueType,
     inner_nodes,
     texts_of,
@@ -35,7 +35,7 @@ _SAME_COUNT = Text(
 )
 
 
-def fold_branches(graph: Graph, tensors: TensorReader, limit: int) -> FoldedGraph:
+def fold_branches(graph: OnnxGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
     """Fold `graph` as `fold_with_branches` does.
 
     The outputs of branches determine the types of later nodes. So branches are folded in
@@ -49,13 +49,13 @@ def fold_branches(graph: Graph, tensors: TensorReader, limit: int) -> FoldedGrap
 class _BranchWalk:
     """The walk over the If nodes of one graph."""
 
-    def __init__(self, graph: Graph, tensors: TensorReader, limit: int) -> None:
+    def __init__(self, graph: OnnxGraph, tensors: TensorReader, limit: int) -> None:
         self._graph = graph
         self._tensors = tensors
         self._limit = limit
-        self._branches: dict[Node, tuple[Branch, ...]] = {}
-        self._faults: dict[Node, list[Diagnostic]] = {}
-        self._results: dict[Node, list[Diagnostic]] = {}
+        self._branches: dict[OnnxNode, tuple[Branch, ...]] = {}
+        self._faults: dict[OnnxNode, list[Diagnostic]] = {}
+        self._results: dict[OnnxNode, list[Diagnostic]] = {}
         self._news: set[str] = set()
         self._used: set[str] = set()
 
@@ -104,7 +104,7 @@ class _BranchWalk:
             dependent.update(self._look_into(node))
         return False
 
-    def _look_into(self, node: Node) -> set[str]:
+    def _look_into(self, node: OnnxNode) -> set[str]:
         """Fold the branches of one node; return the names of its results whose types are known now."""
         graph = self._graph
         branches, faults = _look_into(graph, node, self._tensors, self._limit)
@@ -119,7 +119,7 @@ class _BranchWalk:
 
 
 def _look_into(
-    graph: Graph, node: Node, tensors: TensorReader, limit: int
+    graph: OnnxGraph, node: OnnxNode, tensors: TensorReader, limit: int
 ) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
     branches: list[Branch] = []
     faults: list[Diagnostic] = []
@@ -138,8 +138,8 @@ def _look_into(
 
 
 def _fold_branch(
-    outer: Graph,
-    node: Node,
+    outer: OnnxGraph,
+    node: OnnxNode,
     branch: tuple[str, GraphProto],
     tensors: TensorReader,
     limit: int,
@@ -155,7 +155,7 @@ def _fold_branch(
     nodes = inner_nodes(proto, node, outer.opsets)
     taken = {name: known_type(outer, name) or _NOTHING for name in node.captured}
     faults = {other: own_faults for other in nodes if (own_faults := signature_faults(other))}
-    graph = Graph(
+    graph = OnnxGraph(
         path=outer.path,
         opsets=outer.opsets,
         nodes=sort_nodes(nodes),
@@ -180,7 +180,9 @@ def _fold_branch(
     return FoldedGraph(graph, folded.branches, every, (*here, *inner), folded.chosen)
 
 
-def _refuse_inputs(node: Node, name: str, proto: GraphProto, initializers: Sequence[str]) -> None:
+def _refuse_inputs(
+    node: OnnxNode, name: str, proto: GraphProto, initializers: Sequence[str]
+) -> None:
     """Refuse a branch with inputs: an If passes none."""
     fed = [value.name for value in proto.input if value.name not in set(initializers)]
     if fed:
@@ -194,7 +196,7 @@ def _refuse_inputs(node: Node, name: str, proto: GraphProto, initializers: Seque
         raise BAD_MODEL.error(message, place=place, help=_NO_INPUTS)
 
 
-def _types_of_outputs(node: Node, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
+def _types_of_outputs(node: OnnxNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
     """The types of an If node's outputs, as far as both branches agree."""
     learned: dict[str, ValueType] = {}
     for position, name in enumerate(node.outputs):
@@ -212,7 +214,7 @@ def _output_type(branch: Branch, position: int) -> ValueType:
 
 
 def _faults_of_results(
-    node: Node, branches: Sequence[Branch], used: Collection[str]
+    node: OnnxNode, branches: Sequence[Branch], used: Collection[str]
 ) -> Iterator[Diagnostic]:
     count = len(node.outputs)
     for branch in branches:
@@ -231,7 +233,9 @@ def _faults_of_results(
             yield from differences
 
 
-def _contradictions(node: Node, name: str, types: Mapping[str, ValueType]) -> Iterator[Diagnostic]:
+def _contradictions(
+    node: OnnxNode, name: str, types: Mapping[str, ValueType]
+) -> Iterator[Diagnostic]:
     """Yield the differences between the types that the branches return as one output."""
     place = node.place.with_field(Text("output {at}", at=repr(name)))
     elements = {at: element_name(known.element) for at, known in types.items() if known.element}

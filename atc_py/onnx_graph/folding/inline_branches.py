@@ -7,14 +7,14 @@ import onnx
 from onnx import GraphProto
 
 from atc_py.diag import Sink
-from atc_py.onnx_graph.graph import Graph, Node, inner_names, inner_nodes, text_of
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, inner_names, inner_nodes, text_of
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import sort_nodes
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
 
 
-def inline_branches(graph: Graph, tensors: TensorReader) -> bool:
+def inline_branches(graph: OnnxGraph, tensors: TensorReader) -> bool:
     """Replace the If nodes whose condition is a constant; return True if there were any.
 
     Raises:
@@ -26,7 +26,7 @@ def inline_branches(graph: Graph, tensors: TensorReader) -> bool:
     taken = {name for node in graph.nodes for name in (*node.reads, *node.writes)}
     taken |= {*graph.inputs, *graph.consts, *graph.foreign}
     within = Counter(name for node in graph.nodes for name in set(inner_names(node.proto)))
-    nodes: list[Node] = []
+    nodes: list[OnnxNode] = []
     sink = Sink()
     for node in graph.nodes:
         branch = _branch(graph, node)
@@ -49,7 +49,7 @@ def inline_branches(graph: Graph, tensors: TensorReader) -> bool:
     return True
 
 
-def _branch(graph: Graph, node: Node) -> GraphProto | None:
+def _branch(graph: OnnxGraph, node: OnnxNode) -> GraphProto | None:
     """The branch that `node` takes where that is known."""
     condition = graph.consts.get(node.inputs[0]) if node.inputs else None
     if node.op_type != "If" or node.domain or condition is None:
@@ -98,7 +98,7 @@ def _apart(branch: GraphProto, taken: set[str], elsewhere: Collection[str]) -> G
     return branch
 
 
-def _return_results(branch: GraphProto, node: Node, graph: Graph) -> list[Node]:
+def _return_results(branch: GraphProto, node: OnnxNode, graph: OnnxGraph) -> list[OnnxNode]:
     """Nodes that rename the branch's outputs to those of the If node."""
     copies = onnx.GraphProto()
     for result, name in zip(branch.output, node.outputs, strict=True):

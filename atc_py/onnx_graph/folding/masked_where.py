@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnx
 
 from atc_py.onnx_graph.folding.evaluate import can_evaluate, evaluate, fits_the_cast
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 
 Array = npt.NDArray[Any]
 Partial = tuple[Array, npt.NDArray[np.bool_]]
@@ -31,7 +31,7 @@ _MOST_BYTES = 2**24
 """Bytes of the result; positions of sentences take a few MiB at most."""
 
 
-def fold_masked_where(graph: Graph, node: Node, held: Collection[str] = ()) -> Array | None:
+def fold_masked_where(graph: OnnxGraph, node: OnnxNode, held: Collection[str] = ()) -> Array | None:
     """The data of a Where whose condition chooses defined elements only, else None.
 
     Args:
@@ -63,7 +63,7 @@ def _chosen(chosen: Array, first: Partial | None, second: Partial | None) -> Arr
 class _Known:
     """Values that are constants up to elements that are not defined; these are 1 here."""
 
-    def __init__(self, graph: Graph, held: Collection[str]) -> None:
+    def __init__(self, graph: OnnxGraph, held: Collection[str]) -> None:
         self._graph = graph
         self._held = held
         self._room = _MOST_NODES
@@ -89,7 +89,7 @@ class _Known:
         values = {tensor: value for tensor, value in inputs.items() if value is not None}
         return self._result(node, values) if len(values) == len(inputs) else None
 
-    def _result(self, node: Node, inputs: Mapping[str, Partial]) -> Partial | None:
+    def _result(self, node: OnnxNode, inputs: Mapping[str, Partial]) -> Partial | None:
         arrays = {name: array for name, (array, _) in inputs.items()}
         masks = [mask for _, mask in inputs.values()]
         if node.op_type == "Cast":

@@ -21,7 +21,7 @@ import msgspec
 from atc_py.diag import BAD_MODEL, Diagnostic, Sink
 from atc_py.onnx_graph.folding.evaluate import can_evaluate
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS
-from atc_py.onnx_graph.graph import Branch, FoldedGraph, Graph, Node
+from atc_py.onnx_graph.graph import Branch, FoldedGraph, OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import (
     PLAIN,
     is_optional_output,
@@ -113,10 +113,10 @@ class _Translator:
         folded: FoldedGraph,
         tensors: TensorReader,
         sink: Sink,
-        around: tuple[_Translator, Node] | None = None,
+        around: tuple[_Translator, OnnxNode] | None = None,
     ) -> None:
         self._folded = folded
-        self._graph: Graph = folded.graph
+        self._graph: OnnxGraph = folded.graph
         self._tensors = tensors
         self._sink = sink
         self._used = self._graph.used_names()
@@ -177,7 +177,7 @@ class _Translator:
             tensor = self._values[name] = self._make_value(name)
         return tensor
 
-    def _node(self, node: Node, scope: str, fate: Vanishing, *, vanishes: bool) -> SourceNode:
+    def _node(self, node: OnnxNode, scope: str, fate: Vanishing, *, vanishes: bool) -> SourceNode:
         bits = 0
         if self._open_inputs:
             for name in node.reads:
@@ -220,7 +220,7 @@ class _Translator:
             replaces=node.replaces,
         )
 
-    def _attributes_of(self, node: Node) -> Mapping[str, SourceAttr]:
+    def _attributes_of(self, node: OnnxNode) -> Mapping[str, SourceAttr]:
         written = node.proto.attribute
         if not written:
             return _NONE
@@ -233,7 +233,7 @@ class _Translator:
 
     def _look_for_faults(
         self,
-        node: Node,
+        node: OnnxNode,
         inputs: Sequence[SourceTensor | None],
         outputs: Sequence[SourceTensor | None],
     ) -> None:
@@ -279,7 +279,7 @@ class Vanishing(msgspec.Struct, frozen=True):
     """
 
     settling: AbstractSet[str]
-    nodes: AbstractSet[Node]
+    nodes: AbstractSet[OnnxNode]
     needed: AbstractSet[str]
 
 
@@ -290,13 +290,13 @@ def vanishing(folded: FoldedGraph, around: AbstractSet[str] = _NOTHING) -> Vanis
         folded: the graph.
         around: names of values of the graph around it that settle.
     """
-    inner: dict[Node, list[Vanishing]] = {}
+    inner: dict[OnnxNode, list[Vanishing]] = {}
     settling = _settling_values(folded, around, inner)
     return _with_nodes(folded.graph, settling, inner)
 
 
 def _settling_values(
-    folded: FoldedGraph, around: AbstractSet[str], inner: dict[Node, list[Vanishing]]
+    folded: FoldedGraph, around: AbstractSet[str], inner: dict[OnnxNode, list[Vanishing]]
 ) -> set[str]:
     """The values that settle; `inner` is given what becomes of branches."""
     graph = folded.graph
@@ -320,7 +320,7 @@ def _settling_values(
 
 
 def _node_settles(
-    graph: Graph, node: Node, settling: AbstractSet[str], unsized: AbstractSet[str]
+    graph: OnnxGraph, node: OnnxNode, settling: AbstractSet[str], unsized: AbstractSet[str]
 ) -> bool:
     """True if the results of a node other than If are constants with every dim known."""
     if node.op_type in _SHAPES:
@@ -331,7 +331,7 @@ def _node_settles(
     return bool(pending) and all(name in settling for name in pending)
 
 
-def _is_unsized(node: Node, unsized: AbstractSet[str]) -> bool:
+def _is_unsized(node: OnnxNode, unsized: AbstractSet[str]) -> bool:
     """True if the shape of the results depends on values, not only on dims."""
     if node.op_type in _UNSIZED:
         return True
@@ -341,8 +341,8 @@ def _is_unsized(node: Node, unsized: AbstractSet[str]) -> bool:
 
 
 def _settled_by_if(
-    graph: Graph,
-    node: Node,
+    graph: OnnxGraph,
+    node: OnnxNode,
     branches: tuple[Branch, ...],
     inner: list[Vanishing],
     settling: AbstractSet[str],
@@ -358,15 +358,17 @@ def _settled_by_if(
     }
 
 
-def _is_decided(graph: Graph, node: Node, settling: AbstractSet[str]) -> bool:
+def _is_decided(graph: OnnxGraph, node: OnnxNode, settling: AbstractSet[str]) -> bool:
     """True if the dims together decide which branch an If takes."""
     condition = node.inputs[0] if node.inputs else ""
     return condition in settling or condition in graph.consts
 
 
-def _with_nodes(graph: Graph, settling: set[str], inner: dict[Node, list[Vanishing]]) -> Vanishing:
+def _with_nodes(
+    graph: OnnxGraph, settling: set[str], inner: dict[OnnxNode, list[Vanishing]]
+) -> Vanishing:
     needed = {name for name in graph.outputs if name not in settling}
-    gone: set[Node] = set()
+    gone: set[OnnxNode] = set()
     for node in reversed(graph.nodes):
         if needed.isdisjoint(node.writes):
             gone.add(node)

@@ -9,14 +9,14 @@ import onnx
 from onnx import AttributeProto
 
 from atc_py.diag import BAD_MODEL, UNSUPPORTED_FORM, AtcError, Diagnostic, Place, Sink, nearest
-from atc_py.onnx_graph.graph import Node, text_of
+from atc_py.onnx_graph.graph import OnnxNode, text_of
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SourceAttr
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 
-def read_attributes(node: Node, tensors: TensorReader, sink: Sink) -> dict[str, SourceAttr]:
+def read_attributes(node: OnnxNode, tensors: TensorReader, sink: Sink) -> dict[str, SourceAttr]:
     """The attributes that the file sets on `node`, by name; findings go to `sink`.
 
     BAD_MODEL for attributes set twice or of a type that has no plain form, UNSUPPORTED_FORM for
@@ -38,7 +38,7 @@ def read_attributes(node: Node, tensors: TensorReader, sink: Sink) -> dict[str, 
     return values
 
 
-def seen_attributes(node: Node, tensors: TensorReader) -> dict[str, SourceAttr]:
+def seen_attributes(node: OnnxNode, tensors: TensorReader) -> dict[str, SourceAttr]:
     """The attributes that the file sets on `node`; graphs become `<graph>` and so on.
 
     Never fails: other checks report what is wrong with an attribute, or its value shows it.
@@ -56,7 +56,7 @@ def seen_attributes(node: Node, tensors: TensorReader) -> dict[str, SourceAttr]:
     return seen
 
 
-def numeric_attributes(node: Node) -> dict[str, SourceAttr]:
+def numeric_attributes(node: OnnxNode) -> dict[str, SourceAttr]:
     """The attributes that are numbers or lists of numbers; the others are left out."""
     return {
         attribute.name: _SIMPLE[attribute.type](attribute)
@@ -65,7 +65,7 @@ def numeric_attributes(node: Node) -> dict[str, SourceAttr]:
     }
 
 
-def simple_attributes(node: Node) -> dict[str, SourceAttr]:
+def simple_attributes(node: OnnxNode) -> dict[str, SourceAttr]:
     """The attributes that are numbers, text or lists of these; other bytes are left out."""
     values: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
@@ -163,7 +163,7 @@ class _Signature(msgspec.Struct, frozen=True):
         return self.types[position] if position < len(self.types) else None
 
 
-def signature_faults(node: Node) -> list[Diagnostic]:
+def signature_faults(node: OnnxNode) -> list[Diagnostic]:
     """The inputs and attributes of a node that ONNX does not define for its operator."""
     signature = _signature(node.op_type, node.opset) if not node.domain else None
     if signature is None:
@@ -200,7 +200,7 @@ def signature_faults(node: Node) -> list[Diagnostic]:
     return faults
 
 
-def type_contradiction(node: Node, dtypes: Sequence[DType | None]) -> Text | None:
+def type_contradiction(node: OnnxNode, dtypes: Sequence[DType | None]) -> Text | None:
     """A sentence on inputs of `node` that must share one type and have two, or None.
 
     Args:
@@ -235,7 +235,7 @@ def _contradiction(op_type: str, opset: int, dtypes: tuple[DType | None, ...]) -
     return None
 
 
-def is_optional_output(node: Node, position: int) -> bool:
+def is_optional_output(node: OnnxNode, position: int) -> bool:
     """True if ONNX lets a node leave out its output at `position`."""
     schema = node.schema
     if schema is None or position >= len(schema.outputs):
@@ -275,7 +275,9 @@ def _range(fewest: int, most: int) -> str:
     return str(fewest) if fewest == most else f"{fewest} to {most}"
 
 
-def _wrong_type(node: Node, signature: _Signature, attribute: onnx.AttributeProto) -> Diagnostic:
+def _wrong_type(
+    node: OnnxNode, signature: _Signature, attribute: onnx.AttributeProto
+) -> Diagnostic:
     wanted = attribute_type_name(signature.attributes[attribute.name])
     actual = attribute_type_name(attribute.type)
     message = Text(
@@ -287,7 +289,7 @@ def _wrong_type(node: Node, signature: _Signature, attribute: onnx.AttributeProt
     return BAD_MODEL.diagnostic(message, place=node.place)
 
 
-def _unknown_attribute(node: Node, signature: _Signature, name: str) -> Diagnostic:
+def _unknown_attribute(node: OnnxNode, signature: _Signature, name: str) -> Diagnostic:
     near = nearest(name, signature.attributes, 2)
     known = ", ".join(sorted(signature.attributes)) or Text("none")
     hint = (

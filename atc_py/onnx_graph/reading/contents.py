@@ -13,7 +13,7 @@ from onnx import GraphProto, TensorProto, TypeProto, ValueInfoProto
 
 from atc_py.diag import BAD_MODEL, BAD_TENSOR, AtcError, Place, Sink
 from atc_py.ir import ConstData, CycleError, producers_first
-from atc_py.onnx_graph.graph import Node, ValueType, text_of
+from atc_py.onnx_graph.graph import OnnxNode, ValueType, text_of
 from atc_py.onnx_graph.reading.tensors import (
     TensorReader,
     dtype_of_element,
@@ -206,7 +206,7 @@ class _Locator:
 def check_names(
     inputs: Sequence[str],
     initializers: Sequence[str],
-    nodes: Sequence[Node],
+    nodes: Sequence[OnnxNode],
     outputs: Sequence[str],
     whole: Place,
     sink: Sink,
@@ -280,8 +280,8 @@ def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> No
             sink.add(BAD_TENSOR.diagnostic(complaint, place=at))
 
 
-def _check_producers(nodes: Sequence[Node], sources: set[str], sink: Sink) -> None:
-    producers: dict[str, Node] = {}
+def _check_producers(nodes: Sequence[OnnxNode], sources: set[str], sink: Sink) -> None:
+    producers: dict[str, OnnxNode] = {}
     for node in nodes:
         if not node.op_type:
             sink.add(BAD_MODEL.diagnostic(Text("a node without operator"), place=node.place))
@@ -301,7 +301,7 @@ def _check_producers(nodes: Sequence[Node], sources: set[str], sink: Sink) -> No
                 producers[name] = node
 
 
-def sort_nodes(nodes: Sequence[Node]) -> list[Node]:
+def sort_nodes(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
     """`nodes` with producers first, the file's order kept where it can be.
 
     Raises:
@@ -311,7 +311,7 @@ def sort_nodes(nodes: Sequence[Node]) -> list[Node]:
         return list(nodes)
     producers = {name: node for node in nodes for name in node.writes}
 
-    def needs(node: Node) -> list[Node]:
+    def needs(node: OnnxNode) -> list[OnnxNode]:
         return [producers[name] for name in node.reads if name in producers]
 
     try:
@@ -321,7 +321,7 @@ def sort_nodes(nodes: Sequence[Node]) -> list[Node]:
         raise BAD_MODEL.error(message, place=error.item.place) from None
 
 
-def _are_sorted(nodes: Sequence[Node]) -> bool:
+def _are_sorted(nodes: Sequence[OnnxNode]) -> bool:
     """True if no node reads what itself or one after it makes."""
     later: set[str] = set()
     for node in reversed(nodes):

@@ -22,8 +22,8 @@ from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
 from atc_py.onnx_graph.folding.translation import translate
 from atc_py.onnx_graph.graph import (
     FoldedGraph,
-    Graph,
-    Node,
+    OnnxGraph,
+    OnnxNode,
     ValueType,
     nodes_within,
 )
@@ -64,7 +64,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     path: Path
     name: str
     opsets: Mapping[str, int]
-    nodes: tuple[Node, ...]
+    nodes: tuple[OnnxNode, ...]
     inputs: tuple[DeclaredInput, ...]
     outputs: tuple[str, ...]
     declared: Mapping[str, ValueType]
@@ -73,7 +73,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     file_nodes: int
     proto: ModelProto
     faults: tuple[Diagnostic, ...] = ()
-    unsound: frozenset[Node] = frozenset()
+    unsound: frozenset[OnnxNode] = frozenset()
     held: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     @property
@@ -160,14 +160,14 @@ class OnnxFile(msgspec.Struct, frozen=True):
 
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None
-    ) -> Graph:
+    ) -> OnnxGraph:
         """A working graph of the file, its inputs of the types given.
 
         Args:
             inputs: types by name.
             convention: how biases of int8 layers are read.
         """
-        return Graph(
+        return OnnxGraph(
             path=self.path,
             opsets=self.opsets,
             nodes=list(self.nodes),

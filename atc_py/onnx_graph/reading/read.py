@@ -21,7 +21,7 @@ from atc_py.diag import (
     Sink,
     nearest_of_many,
 )
-from atc_py.onnx_graph.graph import Node, make_nodes, normal_domain, text_of
+from atc_py.onnx_graph.graph import OnnxNode, make_nodes, normal_domain, text_of
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import (
     DeclaredInput,
@@ -272,7 +272,7 @@ def _tensor(file: OnnxFile, wanted: OutNode) -> str:
     raise _unknown(file, wanted, tensors, node)
 
 
-def _output(node: Node, index: int, text: str) -> str:
+def _output(node: OnnxNode, index: int, text: str) -> str:
     if index < len(node.outputs) and node.outputs[index]:
         return node.outputs[index]
     there = ", ".join(f"{node.name}:{i} ({name})" for i, name in enumerate(node.outputs) if name)
@@ -288,7 +288,7 @@ def _output(node: Node, index: int, text: str) -> str:
     )
 
 
-def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: Node | None) -> AtcError:
+def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: OnnxNode | None) -> AtcError:
     """That the model has no result of a name, with the nearest ones that it has."""
     known = tensors if wanted.index is None else {inner.name for inner in file.nodes if inner.name}
     kind = Text("tensor") if wanted.index is None else Text("node")

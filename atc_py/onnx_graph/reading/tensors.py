@@ -11,7 +11,7 @@ from onnx import SparseTensorProto, TensorProto, numpy_helper
 
 from atc_py.diag import BAD_MODEL, BAD_TENSOR, Diagnostic, Place
 from atc_py.ir import ConstData, DenseConst
-from atc_py.onnx_graph.graph import Graph, ValueType, text_of
+from atc_py.onnx_graph.graph import OnnxGraph, ValueType, text_of
 from atc_py.onnx_graph.reading.mapped import (
     ByteRange,
     ExternalFiles,
@@ -109,7 +109,7 @@ def element_label(dtype: DType) -> str:
     return _LABELS[dtype]
 
 
-def output_fault(graph: Graph, name: str, dtype: DType) -> Diagnostic | None:
+def output_fault(graph: OnnxGraph, name: str, dtype: DType) -> Diagnostic | None:
     """The fault of the dtype that the file states for a graph output of `dtype`, or None."""
     stated = graph.declared.get(name)
     if stated is None or stated.element in {0, element_of_dtype(dtype)}:
@@ -341,7 +341,7 @@ def _narrowed(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDAr
     return narrowed
 
 
-def known_type(graph: Graph, name: str) -> ValueType | None:
+def known_type(graph: OnnxGraph, name: str) -> ValueType | None:
     """All that is known of a value: an input, a constant, or what was inferred."""
     const = graph.consts.get(name)
     if const is not None:

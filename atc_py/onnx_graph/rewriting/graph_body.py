@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from onnx import helper, inliner, numpy_helper
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.graph import Node, ValueType, subgraphs
+from atc_py.onnx_graph.graph import OnnxNode, ValueType, subgraphs
 from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array
 from atc_py.onnx_graph.source import SourceNode
@@ -158,7 +158,7 @@ class GraphBody(msgspec.Struct, frozen=True):
 
 
 def graph_bodies(
-    node: Node, tensors: TensorReader, trips: Mapping[str, int]
+    node: OnnxNode, tensors: TensorReader, trips: Mapping[str, int]
 ) -> dict[str, GraphBody]:
     """The graphs that a node holds, by the names of their attributes.
 
@@ -266,3 +266,9 @@ def renamed_graph(
         for inner in subgraphs(node):
             inner.CopyFrom(renamed_graph(inner, scope, fresh))
     return copy
+
+
+def levels_of(node: onnx.NodeProto) -> int:
+    """The number of levels of graphs in graphs that a node holds."""
+    inner = (other for graph in subgraphs(node) for other in graph.node)
+    return max((1 + levels_of(branch) for branch in inner), default=0)

@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.graph import Node, captured_names
+from atc_py.onnx_graph.graph import OnnxNode, captured_names
 
 _BEFORE_STATES = 2
 """Inputs of a body before its states: the step and the condition."""
@@ -34,7 +34,7 @@ class LoopTrace:
 
 
 def trace_loop(
-    node: Node,
+    node: OnnxNode,
     known: Mapping[str, NDArray[Any]],
     start: Sequence[NDArray[Any] | None],
     most: int,

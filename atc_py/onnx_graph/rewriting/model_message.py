@@ -19,7 +19,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from atc_py.diag import Place
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Graph, Node, captured_names, subgraphs
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, captured_names, subgraphs
 from atc_py.onnx_graph.reading.tensors import Elsewhere, TensorReader, element_of_dtype
 from atc_py.onnx_graph.reading.wire import CutField
 from atc_py.system.atomic_files import atomic_write
@@ -345,7 +345,7 @@ class ModelMessage:
 
 
 def branch_message(
-    before: onnx.GraphProto, graph: Graph, captured: Collection[str]
+    before: onnx.GraphProto, graph: OnnxGraph, captured: Collection[str]
 ) -> onnx.GraphProto:
     """A branch in its new form.
 
@@ -370,7 +370,7 @@ def branch_message(
     return after
 
 
-def with_branches(node: Node, branches: Mapping[str, onnx.GraphProto]) -> Node:
+def with_branches(node: OnnxNode, branches: Mapping[str, onnx.GraphProto]) -> OnnxNode:
     """A node with other graphs, by the names of their attributes."""
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)

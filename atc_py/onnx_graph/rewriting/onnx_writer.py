@@ -14,7 +14,7 @@ from onnx import GraphProto, ModelProto, NodeProto
 
 from atc_py import __version__
 from atc_py.diag import BAD_OPTION, Place
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import PRODUCER, OnnxFile
 from atc_py.onnx_graph.rewriting.model_message import (
     ModelMessage,
@@ -50,21 +50,21 @@ class Written:
     bytes: int
     data: Path | None
     nodes: tuple[NodeProto, ...] = ()
-    sources: tuple[Node, ...] = ()
+    sources: tuple[OnnxNode, ...] = ()
 
 
 @dataclass(slots=True)
 class _Unfolding:
     """One walk over a graph."""
 
-    graph: Graph
+    graph: OnnxGraph
     initializers: frozenset[str]
-    producers: dict[str, Node]
-    nodes: list[Node] = field(default_factory=list)
+    producers: dict[str, OnnxNode]
+    nodes: list[OnnxNode] = field(default_factory=list)
     constants: set[str] = field(default_factory=set)
     there: set[str] = field(default_factory=set)
 
-    def emit(self, node: Node) -> None:
+    def emit(self, node: OnnxNode) -> None:
         self.nodes.append(node)
         self.there.update(node.writes)
 
@@ -80,11 +80,11 @@ class _Unfolding:
             self.constants.update(read for read in node.reads if not self._is_computed(read))
             self.emit(node)
 
-    def _chain(self, name: str) -> list[Node] | None:
+    def _chain(self, name: str) -> list[OnnxNode] | None:
         """Nodes of the file that make a constant, producers first; None if one cannot."""
         if name not in self.producers or name in self.initializers:
             return None
-        chain: dict[Node, None] = {}
+        chain: dict[OnnxNode, None] = {}
         waiting = [(self.producers[name], False)]
         while waiting:
             node, is_ready = waiting.pop()
@@ -113,7 +113,7 @@ class _Unfolding:
 
 def write_onnx(  # noqa: PLR0913  (a file and its variations)
     file: OnnxFile,
-    graph: Graph,
+    graph: OnnxGraph,
     output: Path,
     *,
     external: bool = False,
@@ -189,7 +189,7 @@ def _files_beside(file: OnnxFile) -> list[Path]:
     return [path for path in paths if path.exists()]
 
 
-def _initializers(file: OnnxFile, graph: Graph, content: _Unfolding) -> Iterator[TensorPart]:
+def _initializers(file: OnnxFile, graph: OnnxGraph, content: _Unfolding) -> Iterator[TensorPart]:
     """Yield the constants that are written, in the file's order, then new ones."""
     weights = file.contents.weights
     done: set[str] = set()
@@ -206,7 +206,7 @@ def _initializers(file: OnnxFile, graph: Graph, content: _Unfolding) -> Iterator
             yield new_tensor(name, const)
 
 
-def _frame(proto: ModelProto, graph: Graph, marks: Mapping[str, str | None]) -> ModelProto:
+def _frame(proto: ModelProto, graph: OnnxGraph, marks: Mapping[str, str | None]) -> ModelProto:
     frame = onnx.ModelProto()
     frame.CopyFrom(proto)
     for name in ("graph", "opset_import", "metadata_props"):
@@ -223,7 +223,7 @@ def _frame(proto: ModelProto, graph: Graph, marks: Mapping[str, str | None]) -> 
 
 
 def _graph_frame(
-    proto: GraphProto, content: _Unfolding, own: set[Node], bound: Collection[str]
+    proto: GraphProto, content: _Unfolding, own: set[OnnxNode], bound: Collection[str]
 ) -> GraphProto:
     """The graph without nodes, initializers, and inputs that were initializers."""
     frame = onnx.GraphProto()
@@ -249,13 +249,13 @@ def _graph_frame(
     return frame
 
 
-def _named_apart(nodes: list[Node], own: set[Node]) -> Iterator[NodeProto]:
+def _named_apart(nodes: list[OnnxNode], own: set[OnnxNode]) -> Iterator[NodeProto]:
     """Yield the nodes' messages; where several new ones have a name, one keeps it.
 
     That is the one whose operator had the name in the file. Others get their operator appended.
     """
     taken = {node.name for node in nodes if node in own}
-    heirs: dict[str, Node] = {}
+    heirs: dict[str, OnnxNode] = {}
     for node in nodes:
         heir = heirs.get(node.name)
         if node.name not in taken and (heir is None or _is_like(node) > _is_like(heir)):
@@ -278,7 +278,7 @@ def _named_apart(nodes: list[Node], own: set[Node]) -> Iterator[NodeProto]:
 
 
 def _unfold(
-    file: OnnxFile, graph: Graph, gone: Collection[str] = (), replaced: Collection[str] = ()
+    file: OnnxFile, graph: OnnxGraph, gone: Collection[str] = (), replaced: Collection[str] = ()
 ) -> _Unfolding:
     """The needed nodes of `graph`, with the folded nodes of `file` restored.
 
@@ -306,6 +306,6 @@ def _unfold(
     return work
 
 
-def _is_like(node: Node) -> bool:
+def _is_like(node: OnnxNode) -> bool:
     """True if a node has the operator of the node that it replaces."""
     return node.op_type == node.place.op_type

@@ -90,7 +90,7 @@ _NORMAL = frozenset({"RandomNormal", "RandomNormalLike"})
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class NodeEngine:
     """Runner of some nodes; `writes` are the results that `call` returns."""
 
     call: Callable[[Mapping[str, NDArray[Any]]], Sequence[object]]
@@ -106,7 +106,9 @@ class Engine:
         }
 
 
-def start_onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...], threads: int = 0) -> Engine:
+def start_onnxruntime(
+    model: onnx.ModelProto, writes: tuple[str, ...], threads: int = 0
+) -> NodeEngine:
     """Onnxruntime without optimizations, which would remove results.
 
     Args:
@@ -137,10 +139,10 @@ def start_onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...], threads: 
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     names = list(writes)
-    return Engine(lambda feeds: session.run(names, dict(feeds)), writes)
+    return NodeEngine(lambda feeds: session.run(names, dict(feeds)), writes)
 
 
-def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Engine:
+def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> NodeEngine:
     """The reference evaluator of onnx.
 
     Raises:
@@ -170,7 +172,7 @@ def start_onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> Eng
             warnings.simplefilter("ignore")
             return list(evaluator.run(list(writes), dict(feeds)))
 
-    return Engine(call, writes)
+    return NodeEngine(call, writes)
 
 
 def _opset_of(model: onnx.ModelProto) -> int:

@@ -14,7 +14,7 @@ import onnx
 from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.running.piece import Piece
 
 _ELEMENTS = 1 << 23
@@ -120,7 +120,7 @@ def _constants_of(piece: Piece) -> dict[str, ConstData]:
 
 
 def _is_light(
-    piece: Piece, node: Node, feeds: Mapping[str, NDArray[Any]], own: NDArray[Any]
+    piece: Piece, node: OnnxNode, feeds: Mapping[str, NDArray[Any]], own: NDArray[Any]
 ) -> bool:
     """True if a product or a convolution is within its limit, as far as is known."""
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from atc_py.ir import ConstData, DeferredConst
-from atc_py.onnx_graph.graph import Node, nodes_within
+from atc_py.onnx_graph.graph import OnnxNode, nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.rewriting.model_message import whole_node
-from atc_py.onnx_graph.running.engines import Engine, start_onnx_reference, start_onnxruntime
+from atc_py.onnx_graph.running.engines import NodeEngine, start_onnx_reference, start_onnxruntime
 
 FED_BYTES = 1 << 20
 """Size from which constants are fed: a model that holds them would be copied several times."""
@@ -31,7 +31,7 @@ class NotRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PieceSettings:
-    """What pieces of one model share.
+    """Settings that the pieces of one model share.
 
     Attributes:
         opsets: imported version of each domain.
@@ -52,7 +52,7 @@ class PieceSettings:
     named: bool = False
 
 
-ENGINES: Mapping[str, Callable[[onnx.ModelProto, tuple[str, ...], int], Engine]] = {
+ENGINES: Mapping[str, Callable[[onnx.ModelProto, tuple[str, ...], int], NodeEngine]] = {
     "onnxruntime": start_onnxruntime,
     "onnx": lambda model, writes, _threads: start_onnx_reference(model, writes),
 }
@@ -71,12 +71,12 @@ class Piece:
         reads: values that are fed.
     """
 
-    nodes: Sequence[Node]
+    nodes: Sequence[OnnxNode]
     constants: Mapping[str, ConstData]
     writes: tuple[str, ...]
     settings: PieceSettings
     reads: tuple[str, ...] = ()
-    _engines: dict[str, Engine | Exception] = field(default_factory=dict)
+    _engines: dict[str, NodeEngine | Exception] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Gather what the nodes read from around them."""
@@ -136,7 +136,7 @@ class Piece:
         """Give back what the engines hold; they start again when they are needed."""
         self._engines.clear()
 
-    def _started(self, engine: str, fed: Mapping[str, NDArray[Any]]) -> Engine:
+    def _started(self, engine: str, fed: Mapping[str, NDArray[Any]]) -> NodeEngine:
         """The engine with the nodes; one that did not start once is not tried again."""
         result = self._engines.get(engine)
         if result is None:

@@ -14,7 +14,7 @@ import onnx
 from onnx import shape_inference
 
 from atc_py.diag import BAD_MODEL, AtcError, Diagnostic, Place
-from atc_py.onnx_graph.graph import Graph, Node, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.typing import rules
@@ -62,7 +62,7 @@ for _module in pkgutil.iter_modules(rules.__path__):  # each registers its rules
 
 
 def infer_types(
-    graph: Graph, fold: Callable[[], bool] | None = None, *, strict: bool = False
+    graph: OnnxGraph, fold: Callable[[], bool] | None = None, *, strict: bool = False
 ) -> list[Diagnostic]:
     """Work out `graph.types` for what its nodes compute, from inputs and constants alone.
 
@@ -106,7 +106,7 @@ def infer_types(
     return faults
 
 
-def _infer_whole(graph: Graph, fold: Callable[[], bool] | None) -> list[Diagnostic] | None:
+def _infer_whole(graph: OnnxGraph, fold: Callable[[], bool] | None) -> list[Diagnostic] | None:
     """Infer the whole graph again and again until nothing more comes of it.
 
     Returns:
@@ -148,7 +148,7 @@ def _infer_whole(graph: Graph, fold: Callable[[], bool] | None) -> list[Diagnost
     return None
 
 
-def _contradictions(graph: Graph) -> list[Diagnostic]:
+def _contradictions(graph: OnnxGraph) -> list[Diagnostic]:
     judged = (node for node in graph.nodes if has_rules(node, before=False))
     complaints = ((node, _contradiction(Question(graph, node))) for node in judged)
     return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in complaints if text]
@@ -163,11 +163,11 @@ class _Hints(msgspec.Struct):
         negative: dims of results that it passes over, by name.
     """
 
-    withheld: dict[Node, Question] = msgspec.field(default_factory=dict)
-    shown: dict[Node, Shown] = msgspec.field(default_factory=dict)
+    withheld: dict[OnnxNode, Question] = msgspec.field(default_factory=dict)
+    shown: dict[OnnxNode, Shown] = msgspec.field(default_factory=dict)
     negative: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
 
-    def ready(self) -> list[Node]:
+    def ready(self) -> list[OnnxNode]:
         """The withheld nodes of whose inputs enough is known now."""
         return [asked.node for asked in self.withheld.values() if not _is_withheld(asked)]
 
@@ -176,7 +176,7 @@ class _Hints(msgspec.Struct):
             del self.withheld[node]
 
 
-def _hints(graph: Graph) -> _Hints:
+def _hints(graph: OnnxGraph) -> _Hints:
     """Consult the rules about a graph of which nothing has been inferred."""
     hints = _Hints()
     doubtful = doubtful_values(graph)
@@ -199,7 +199,7 @@ def _is_withheld(asked: Question) -> bool:
     return any(isinstance(verdict, Withheld) for verdict in verdicts(asked, before=True))
 
 
-def _corrected_types(graph: Graph) -> tuple[dict[str, ValueType], dict[str, ValueType]]:
+def _corrected_types(graph: OnnxGraph) -> tuple[dict[str, ValueType], dict[str, ValueType]]:
     """The types that rules put in the place of wrong ones, and in the place of open ones.
 
     Wrong ones are those of nodes that do not depend on another one whose type is wrong.
@@ -223,7 +223,7 @@ def _corrected_types(graph: Graph) -> tuple[dict[str, ValueType], dict[str, Valu
     return overrides, refinements
 
 
-def _differ(graph: Graph, types: Mapping[str, ValueType]) -> bool:
+def _differ(graph: OnnxGraph, types: Mapping[str, ValueType]) -> bool:
     return any(graph.types.get(name) != known for name, known in types.items())
 
 
@@ -233,7 +233,7 @@ def _contradiction(asked: Question) -> Text | None:
     return next((item.reason for item in answers if isinstance(item, Contradiction)), None)
 
 
-def infer_between(graph: Graph, nodes: Iterable[Node]) -> None:
+def infer_between(graph: OnnxGraph, nodes: Iterable[OnnxNode]) -> None:
     """Update the types of what some nodes compute to what is now known of their inputs.
 
     Args:
@@ -247,7 +247,7 @@ def infer_between(graph: Graph, nodes: Iterable[Node]) -> None:
             _infer_next(graph, node)
 
 
-def _infer_next(graph: Graph, node: Node) -> None:
+def _infer_next(graph: OnnxGraph, node: OnnxNode) -> None:
     """Update the types of what one node computes, all before it being inferred."""
     graph.types.update(infer_node(graph, node))
     for verdict in verdicts(Question(graph, node, alone=True), before=False):
@@ -255,7 +255,7 @@ def _infer_next(graph: Graph, node: Node) -> None:
             graph.types.update(verdict.types)
 
 
-def _infer_one_by_one(graph: Graph) -> list[Diagnostic]:
+def _infer_one_by_one(graph: OnnxGraph) -> list[Diagnostic]:
     """Work out `graph.types` in one walk; BAD_MODEL for every node that contradicts itself."""
     graph.types = {**graph.inputs, **graph.foreign, **graph.pinned}
     faults: list[Diagnostic] = []
@@ -270,7 +270,9 @@ def _infer_one_by_one(graph: Graph) -> list[Diagnostic]:
     return faults
 
 
-def _inferred(graph: Graph, pinned: Mapping[str, ValueType], hints: _Hints) -> dict[str, ValueType]:
+def _inferred(
+    graph: OnnxGraph, pinned: Mapping[str, ValueType], hints: _Hints
+) -> dict[str, ValueType]:
     """The types that onnx infers of all values, given the types of some and without some nodes."""
     try:
         model = inference_model(graph, pinned, hints.withheld, hints.shown)
@@ -309,7 +311,7 @@ def _read_types(
             negative[value.name] = entry[1]
 
 
-def infer_node(graph: Graph, node: Node) -> dict[str, ValueType]:
+def infer_node(graph: OnnxGraph, node: OnnxNode) -> dict[str, ValueType]:
     """Types of one node's outputs from what is known of its inputs.
 
     Inference on the whole graph knows more of operators that are functions of others; what it
@@ -325,7 +327,7 @@ def infer_node(graph: Graph, node: Node) -> dict[str, ValueType]:
     return types
 
 
-def inference_complaint(graph: Graph, node: Node) -> Text | None:
+def inference_complaint(graph: OnnxGraph, node: OnnxNode) -> Text | None:
     """The contradiction in one node, in a sentence, or None."""
     try:
         _infer_node(graph, node)
@@ -334,7 +336,7 @@ def inference_complaint(graph: Graph, node: Node) -> Text | None:
     return _contradiction(Question(graph, node, alone=True))
 
 
-def own_complaint(graph: Graph, node: Node) -> Text | None:
+def own_complaint(graph: OnnxGraph, node: OnnxNode) -> Text | None:
     """The contradiction in one node; None where its inputs may be to blame."""
     inputs = (known_type(graph, name) for name in node.reads)
     if any(known is None or not known.element for known in inputs):
@@ -342,7 +344,7 @@ def own_complaint(graph: Graph, node: Node) -> Text | None:
     return inference_complaint(graph, node)
 
 
-def _infer_node(graph: Graph, node: Node) -> dict[str, ValueType]:
+def _infer_node(graph: OnnxGraph, node: OnnxNode) -> dict[str, ValueType]:
     """Types of one node's outputs, by onnx or in place of it; raises what onnx raises."""
     shown = Shown((node.plain,))
     for verdict in verdicts(Question(graph, node, alone=True), before=True):
@@ -375,7 +377,7 @@ def _infer_node(graph: Graph, node: Node) -> dict[str, ValueType]:
     }
 
 
-def _own_imports(graph: Graph, node: Node) -> list[onnx.OperatorSetIdProto]:
+def _own_imports(graph: OnnxGraph, node: OnnxNode) -> list[onnx.OperatorSetIdProto]:
     """The operator sets that matter to a node; a file may import any number."""
     own = dict.fromkeys(("", node.domain))
     return imports({domain: graph.opsets[domain] for domain in own if domain in graph.opsets})

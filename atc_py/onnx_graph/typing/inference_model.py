@@ -16,7 +16,7 @@ from onnx import shape_inference
 
 from atc_py.diag import BAD_NODE
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Graph, Node, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import element_of_dtype
@@ -114,10 +114,10 @@ _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
 
 
 def inference_model(
-    graph: Graph,
+    graph: OnnxGraph,
     pinned: Mapping[str, ValueType],
-    left_out: Collection[Node],
-    shown: Mapping[Node, Shown],
+    left_out: Collection[OnnxNode],
+    shown: Mapping[OnnxNode, Shown],
 ) -> onnx.ModelProto:
     """The graph as a model; large constants are inputs, since only their types matter.
 
@@ -152,7 +152,7 @@ def inference_model(
     return model
 
 
-def _write_given(proto: onnx.GraphProto, graph: Graph, pinned: Mapping[str, ValueType]) -> None:
+def _write_given(proto: onnx.GraphProto, graph: OnnxGraph, pinned: Mapping[str, ValueType]) -> None:
     """Write inputs and constants, what no node of the model makes."""
     for name, known in (*graph.inputs.items(), *graph.foreign.items(), *pinned.items()):
         proto.input.append(_value_info(name, known))
@@ -164,7 +164,7 @@ def _write_given(proto: onnx.GraphProto, graph: Graph, pinned: Mapping[str, Valu
             proto.input.append(_value_info(name, known))
 
 
-def _declared_values(graph: Graph, node: Node) -> list[onnx.ValueInfoProto]:
+def _declared_values(graph: OnnxGraph, node: OnnxNode) -> list[onnx.ValueInfoProto]:
     """The file's output types of an operator that ONNX does not define."""
     names = [name for name in node.writes if name in graph.declared]
     if not names or node.schema is not None:
@@ -203,7 +203,7 @@ def fill_tensor(tensor: onnx.TensorProto, name: str, const: ConstData) -> None:
     tensor.raw_data = const.numpy().tobytes()
 
 
-def doubtful_values(graph: Graph) -> set[str]:
+def doubtful_values(graph: OnnxGraph) -> set[str]:
     """The names of the values that may have negative dims by onnx's inference.
 
     What a Slice makes is sound again, so that Slices in a row wait for the first one only.
@@ -220,7 +220,7 @@ def doubtful_values(graph: Graph) -> set[str]:
     return doubtful
 
 
-def _always_fits(node: Node) -> bool:
+def _always_fits(node: OnnxNode) -> bool:
     """True if a window fits its padded input even where that has a single element."""
     auto_pad = [attribute.s for attribute in node.proto.attribute if attribute.name == "auto_pad"]
     if auto_pad and auto_pad[0] != b"NOTSET":
@@ -250,7 +250,7 @@ def dims_below_zero(proto: onnx.TypeProto) -> list[int]:
     return dims if min(dims, default=0) < 0 else []
 
 
-def refuse_negative_dims(graph: Graph, negative: Mapping[str, Sequence[int]]) -> None:
+def refuse_negative_dims(graph: OnnxGraph, negative: Mapping[str, Sequence[int]]) -> None:
     """Refuse the nodes whose results would have negative dims.
 
     Raises:

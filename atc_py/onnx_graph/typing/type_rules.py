@@ -7,7 +7,7 @@ import msgspec
 from onnx import NodeProto, helper
 
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Graph, Node, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.text import Text
 
@@ -82,8 +82,8 @@ class Question(msgspec.Struct, frozen=True):
         doubtful: names of values that may have negative dims by onnx's inference.
     """
 
-    graph: Graph
-    node: Node
+    graph: OnnxGraph
+    node: OnnxNode
     alone: bool = False
     blind: bool = False
     doubtful: Collection[str] = frozenset()
@@ -191,7 +191,7 @@ def type_rule(
     return register
 
 
-def has_rules(node: Node, *, before: bool) -> bool:
+def has_rules(node: OnnxNode, *, before: bool) -> bool:
     """True if there are rules about a node's operator, before or after onnx is asked."""
     return before in _TIMES.get(node.op_type, ())
 

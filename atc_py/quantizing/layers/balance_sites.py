@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.quantizing.layers.layer_constants import LayerConstants, over_axis, over_outputs
 from atc_py.quantizing.layers.layers import FloatLayer, FoundLayers
@@ -48,7 +48,7 @@ class BalanceSite(msgspec.Struct, frozen=True, eq=False):
     tensor: str
     axis: int
     maker: FloatLayer | None
-    scaled: tuple[tuple[Node, int], ...]
+    scaled: tuple[tuple[OnnxNode, int], ...]
     readers: tuple[FloatLayer, ...]
 
     @property
@@ -57,7 +57,7 @@ class BalanceSite(msgspec.Struct, frozen=True, eq=False):
         return input_channels(self.readers[0])
 
 
-def balance_sites(graph: Graph, found: FoundLayers) -> list[BalanceSite]:
+def balance_sites(graph: OnnxGraph, found: FoundLayers) -> list[BalanceSite]:
     """The tensors of `graph` that layers alone read and whose channels can be scaled."""
     read_by: dict[str, list[FloatLayer]] = defaultdict(list)
     for layer in found.layers:
@@ -110,7 +110,7 @@ def apply_factors(
             constants.put(layer.node, _WEIGHTS, times)
 
 
-def scaled_values(graph: Graph, site: BalanceSite) -> list[str]:
+def scaled_values(graph: OnnxGraph, site: BalanceSite) -> list[str]:
     """The values that have other numbers once a tensor is balanced: it, and what leads to it."""
     ends = {node for node, _ in site.scaled}
     if site.maker is not None:
@@ -128,7 +128,7 @@ def scaled_values(graph: Graph, site: BalanceSite) -> list[str]:
 
 
 class _Search:
-    def __init__(self, graph: Graph, found: FoundLayers) -> None:
+    def __init__(self, graph: OnnxGraph, found: FoundLayers) -> None:
         self._graph = graph
         self._layers = {layer.node: layer for layer in found.layers}
 
@@ -160,7 +160,7 @@ class _Search:
         made_along = 1 if layer.kind in {"Conv", "ConvTranspose"} else -1
         if made_along != axis or layer.channels != count:
             return None
-        scaled: tuple[tuple[Node, int], ...] = ()
+        scaled: tuple[tuple[OnnxNode, int], ...] = ()
         if layer.bias:
             const = self._graph.consts.get(layer.bias)
             if const is None or const.shape[-1:] != (count,):
@@ -169,7 +169,7 @@ class _Search:
         return BalanceSite(name, axis, layer, scaled, tuple(readers))
 
     def _of_sum(
-        self, name: str, node: Node, readers: list[FloatLayer], count: int
+        self, name: str, node: OnnxNode, readers: list[FloatLayer], count: int
     ) -> BalanceSite | None:
         """A tensor that a layer makes, and an Add after it, as a site."""
         at = self._vector_at(node, count) if node.op_type == "Add" and not node.domain else None
@@ -182,12 +182,12 @@ class _Search:
         return None if result is None else replace(result, scaled=(*result.scaled, (node, at)))
 
     def _of_norm(
-        self, name: str, node: Node, readers: list[FloatLayer], count: int
+        self, name: str, node: OnnxNode, readers: list[FloatLayer], count: int
     ) -> BalanceSite | None:
         scaled = self._norm_operands(node, count)
         return BalanceSite(name, -1, None, scaled, tuple(readers)) if scaled else None
 
-    def _norm_operands(self, node: Node, count: int) -> tuple[tuple[Node, int], ...]:
+    def _norm_operands(self, node: OnnxNode, count: int) -> tuple[tuple[OnnxNode, int], ...]:
         """The factor and the addend of a normalization that ends with `node`; () for none."""
         if not node.domain and node.op_type == "LayerNormalization" and len(node.writes) == 1:
             results = [(node, at) for at in (1, 2) if at < len(node.inputs) and node.inputs[at]]
@@ -212,11 +212,11 @@ class _Search:
         rest = self._norm_operands(maker, count)
         return (*rest, (node, at)) if rest else ()
 
-    def _vector_at(self, node: Node, count: int) -> int | None:
+    def _vector_at(self, node: OnnxNode, count: int) -> int | None:
         """The position of the operand of Add or Mul that is a number for each channel."""
         return next((at for at in (0, 1) if self._is_vector(node, at, count)), None)
 
-    def _is_vector(self, node: Node, position: int, count: int) -> bool:
+    def _is_vector(self, node: OnnxNode, position: int, count: int) -> bool:
         """True if an operand is a float32 constant with a number for each channel."""
         name = node.inputs[position]
         const = self._graph.consts.get(name)

@@ -13,7 +13,7 @@ import onnx
 from atc_py.diag import ALREADY_QUANTIZED, NO_QDQ_FORM, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.fold import fold_graph
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile, balance_mark
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.onnx_writer import Written, bytes_read, write_onnx
@@ -35,7 +35,7 @@ _QUANTIZING = frozenset(
 )
 
 
-def open_float(file: OnnxFile) -> Graph:
+def open_float(file: OnnxFile) -> OnnxGraph:
     """The graph of a float model: constants folded, types known as far as they can be.
 
     Raises:
@@ -71,7 +71,7 @@ def _refuse_quantized(file: OnnxFile) -> None:
     )
 
 
-def _quantized_nodes(file: OnnxFile) -> Iterator[Node]:
+def _quantized_nodes(file: OnnxFile) -> Iterator[OnnxNode]:
     for node in file.nodes:
         own = not node.domain and node.op_type in _QUANTIZING
         if own or is_opened(node) or is_sum(node):
@@ -110,7 +110,7 @@ class FloatModel:
         """
         self.file: OnnxFile = read_model(path)
         self.shown: Path = path if origin is None else origin.shown
-        self.graph: Graph = open_float(self.file)
+        self.graph: OnnxGraph = open_float(self.file)
         if origin is not None:
             _place_in(self.graph, origin)
         self.found: FoundLayers = find_layers(self.graph)
@@ -118,7 +118,7 @@ class FloatModel:
     def write(
         self,
         output: Path,
-        rewrite: Callable[[Graph], None] | None = None,
+        rewrite: Callable[[OnnxGraph], None] | None = None,
         balanced: Collection[str] = (),
     ) -> Written:
         """Write the float model.
@@ -223,7 +223,7 @@ class FloatModel:
             file.write(proto.SerializeToString())
         return FloatModel(path, self)
 
-    def _imported(self, numbers: Numbers) -> tuple[Graph, tuple[QuantizedNode, ...]]:
+    def _imported(self, numbers: Numbers) -> tuple[OnnxGraph, tuple[QuantizedNode, ...]]:
         """The graph in the deploy form, and what became of its layers.
 
         A layer that has no such form stays as it was: its data and weights are not rounded in vain.
@@ -243,7 +243,7 @@ class FloatModel:
                 return graph, tuple(sorted((*others, *refused.values()), key=lambda x: x.index))
             refused |= failed
 
-    def _with_qdq(self, numbers: Numbers, *, pools: bool = False) -> Graph:
+    def _with_qdq(self, numbers: Numbers, *, pools: bool = False) -> OnnxGraph:
         """The graph with QuantizeLinear and DequantizeLinear.
 
         With `pools` MaxPool is between them. Ascend's has floats alone on most SoCs.
@@ -274,7 +274,7 @@ class _Rest:
         return left
 
 
-def _place_in(graph: Graph, origin: FloatModel) -> None:
+def _place_in(graph: OnnxGraph, origin: FloatModel) -> None:
     """Give the nodes of a graph their places in the model that it was made of.
 
     A node that is not there under the same output, as rewrites may add, has the model's file alone.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.quantizing.layers.layers import FloatLayer, find_layers
@@ -21,12 +21,12 @@ class LayerConstants:
     A constant that several nodes read is replaced for one of them alone.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: OnnxGraph) -> None:
         self._graph = graph
-        self._arrays: dict[tuple[Node, int], NDArray[Any]] = {}
-        self._outputs: dict[Node, tuple[str, ...]] = {}
+        self._arrays: dict[tuple[OnnxNode, int], NDArray[Any]] = {}
+        self._outputs: dict[OnnxNode, tuple[str, ...]] = {}
 
-    def read(self, node: Node, position: int) -> NDArray[Any] | None:
+    def read(self, node: OnnxNode, position: int) -> NDArray[Any] | None:
         """An operand as an array; None where it is absent or not constant."""
         array = self._arrays.get((node, position))
         if array is not None:
@@ -35,15 +35,15 @@ class LayerConstants:
         const = self._graph.consts.get(name)
         return None if const is None else np.array(const.numpy())
 
-    def put(self, node: Node, position: int, array: NDArray[Any]) -> None:
+    def put(self, node: OnnxNode, position: int, array: NDArray[Any]) -> None:
         """Give a node another constant as an operand."""
         self._arrays[node, position] = array
 
-    def rename(self, node: Node, outputs: tuple[str, ...]) -> None:
+    def rename(self, node: OnnxNode, outputs: tuple[str, ...]) -> None:
         """Give the results of a node other names."""
         self._outputs[node] = outputs
 
-    def apply(self, gone: Collection[Node] = ()) -> None:
+    def apply(self, gone: Collection[OnnxNode] = ()) -> None:
         """Write the graph anew, without the nodes of `gone`."""
         writer = Writer(self._graph)
         changed = {node for node, _ in self._arrays} | self._outputs.keys()
@@ -73,7 +73,7 @@ _WEIGHTS, _BIAS = 1, 2
 _EPSILON = 1e-5
 
 
-def fold_norms(graph: Graph, skipped: Collection[str] = ()) -> int:
+def fold_norms(graph: OnnxGraph, skipped: Collection[str] = ()) -> int:
     """Fold BatchNormalization into the convolutions before it; return how many were folded.
 
     Args:
@@ -125,7 +125,7 @@ def over_axis(
     return factors.reshape(shape)
 
 
-def _fold(constants: LayerConstants, layer: FloatLayer, node: Node) -> bool:
+def _fold(constants: LayerConstants, layer: FloatLayer, node: OnnxNode) -> bool:
     """Fold a BatchNormalization into a layer; False where its numbers are computed or not finite."""
     numbers = [constants.read(node, position) for position in range(1, 5)]
     weights, bias = constants.read(layer.node, _WEIGHTS), constants.read(layer.node, _BIAS)

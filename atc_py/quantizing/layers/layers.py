@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from onnx import GraphProto, TensorProto
 
-from atc_py.onnx_graph.graph import Graph, Node, subgraphs
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, subgraphs
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.parameters import COMPUTED_BIAS, VOLUMES
@@ -26,7 +26,7 @@ class Addition(msgspec.Struct, frozen=True, eq=False):
         position: of the constant among its operands.
     """
 
-    node: Node
+    node: OnnxNode
     position: int
 
     @property
@@ -35,7 +35,7 @@ class Addition(msgspec.Struct, frozen=True, eq=False):
         return self.node.inputs[self.position]
 
 
-def additions_after(graph: Graph) -> Mapping[str, Addition]:
+def additions_after(graph: OnnxGraph) -> Mapping[str, Addition]:
     """The additions that alone read a value, by its name."""
     results: dict[str, Addition] = {}
     for node in graph.nodes:
@@ -45,7 +45,7 @@ def additions_after(graph: Graph) -> Mapping[str, Addition]:
     return {name: result for name, result in results.items() if graph.is_read_once(name)}
 
 
-def _constant_at(graph: Graph, node: Node) -> int | None:
+def _constant_at(graph: OnnxGraph, node: OnnxNode) -> int | None:
     """The position of the only constant among an Add's operands, a list of float32."""
     if node.domain or node.op_type != "Add" or node in graph.unsound:
         return None
@@ -87,7 +87,7 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
             None for none.
     """
 
-    node: Node
+    node: OnnxNode
     name: str
     data: str
     weight: str
@@ -117,13 +117,13 @@ class FoundLayers(msgspec.Struct, frozen=True, eq=False):
     """
 
     layers: tuple[FloatLayer, ...]
-    left: tuple[tuple[Node, Text], ...]
+    left: tuple[tuple[OnnxNode, Text], ...]
 
 
-def find_layers(graph: Graph) -> FoundLayers:
+def find_layers(graph: OnnxGraph) -> FoundLayers:
     """The layers of `graph` that can be quantized, and the others with reasons."""
     layers: list[FloatLayer] = []
-    left: list[tuple[Node, Text]] = []
+    left: list[tuple[OnnxNode, Text]] = []
     names: set[str] = set()
     additions = additions_after(graph)
     for node in graph.nodes:
@@ -137,7 +137,7 @@ def find_layers(graph: Graph) -> FoundLayers:
     return FoundLayers(tuple(layers), tuple(left))
 
 
-def layer_name(node: Node, taken: set[str]) -> str:
+def layer_name(node: OnnxNode, taken: set[str]) -> str:
     """A name for a layer that none of `taken` is, and add it to these."""
     base = name = node.name or node.outputs[0]
     if name in taken:
@@ -151,7 +151,7 @@ def layer_name(node: Node, taken: set[str]) -> str:
 
 
 def _layer(
-    graph: Graph, node: Node, names: set[str], additions: Mapping[str, Addition]
+    graph: OnnxGraph, node: OnnxNode, names: set[str], additions: Mapping[str, Addition]
 ) -> FloatLayer | Text:
     weight = node.inputs[_WEIGHTS]
     const = graph.consts.get(weight)
@@ -185,7 +185,7 @@ def _layer(
     )
 
 
-def _axis(node: Node, shape: Shape) -> int | Text:
+def _axis(node: OnnxNode, shape: Shape) -> int | Text:
     """The axis of the output channels in weights of that shape, or a reason."""
     attributes = numeric_attributes(node)
     if node.op_type in {"Conv", "ConvTranspose"}:
@@ -201,7 +201,7 @@ def _axis(node: Node, shape: Shape) -> int | Text:
     return 1
 
 
-def layers_in_bodies(graph: Graph) -> list[tuple[Node, dict[str, int]]]:
+def layers_in_bodies(graph: OnnxGraph) -> list[tuple[OnnxNode, dict[str, int]]]:
     """The nodes whose own graphs have layers, with how many of each operator."""
     results = []
     for node in graph.nodes:

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -50,8 +50,8 @@ Scale = TypeVar("Scale")
 
 
 def nodes_on_codes(
-    graph: Graph, layers: Iterable[tuple[Node, str, Scale]], *, pools: bool
-) -> dict[Node, Scale]:
+    graph: OnnxGraph, layers: Iterable[tuple[OnnxNode, str, Scale]], *, pools: bool
+) -> dict[OnnxNode, Scale]:
     """The nodes that can run on codes, with the codes' numbers.
 
     Args:
@@ -61,7 +61,7 @@ def nodes_on_codes(
     """
     known = {node: (data, scale) for node, data, scale in layers}
     kinds = _ALL_MOVED | _SELECTING | (_POOLS if pools else frozenset())
-    left_out: set[Node] = set()
+    left_out: set[OnnxNode] = set()
     while True:
         result, asked = _find_moved(graph, known, kinds, left_out)
         wasteful = {node for node in result if _is_wasteful(graph, node, result, asked)}
@@ -70,20 +70,20 @@ def nodes_on_codes(
         left_out |= wasteful
 
 
-def data_of(node: Node) -> tuple[str, ...]:
+def data_of(node: OnnxNode) -> tuple[str, ...]:
     """The inputs whose elements a moving node's result consists of."""
     return node.inputs if node.op_type == "Concat" else node.inputs[:1]
 
 
 def _find_moved(
-    graph: Graph,
-    layers: Mapping[Node, tuple[str, Scale]],
+    graph: OnnxGraph,
+    layers: Mapping[OnnxNode, tuple[str, Scale]],
     kinds: Collection[str],
-    left_out: Collection[Node],
-) -> tuple[dict[Node, Scale], Mapping[str, Sequence[tuple[Node, Scale]]]]:
+    left_out: Collection[OnnxNode],
+) -> tuple[dict[OnnxNode, Scale], Mapping[str, Sequence[tuple[OnnxNode, Scale]]]]:
     """Nodes all of whose results are read as equal codes, and who asks for codes by value."""
-    asked: dict[str, list[tuple[Node, Scale]]] = defaultdict(list)
-    results: dict[Node, Scale] = {}
+    asked: dict[str, list[tuple[OnnxNode, Scale]]] = defaultdict(list)
+    results: dict[OnnxNode, Scale] = {}
     for node in reversed(graph.nodes):
         if node in layers:
             data, scale = layers[node]
@@ -107,10 +107,10 @@ def _find_moved(
 
 
 def _is_wasteful(
-    graph: Graph,
-    node: Node,
-    found: Mapping[Node, Scale],
-    asked: Mapping[str, Sequence[tuple[Node, Scale]]],
+    graph: OnnxGraph,
+    node: OnnxNode,
+    found: Mapping[OnnxNode, Scale],
+    asked: Mapping[str, Sequence[tuple[OnnxNode, Scale]]],
 ) -> bool:
     """True if codes of more elements would be made than are read."""
     if node.op_type not in _SELECTING:
@@ -124,7 +124,7 @@ def _is_wasteful(
     return read is None or made is None or made < read
 
 
-def _elements(graph: Graph, names: Iterable[str]) -> int | None:
+def _elements(graph: OnnxGraph, names: Iterable[str]) -> int | None:
     """The number of elements of values together, per row of a batch that is open.
 
     None where that is not known.
@@ -165,7 +165,7 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
     bias: NDArray[np.float32] | None = None
 
 
-def takes_bias(graph: Graph, layer: FloatLayer) -> bool:
+def takes_bias(graph: OnnxGraph, layer: FloatLayer) -> bool:
     """True if a layer can get another bias.
 
     Not a product that no Add of a constant follows, and not a Gemm whose addend is computed or
@@ -181,7 +181,7 @@ def takes_bias(graph: Graph, layer: FloatLayer) -> bool:
     return const.shape in {(), (1,), (1, 1), (layer.channels,), (1, layer.channels)}
 
 
-def put_qdq(graph: Graph, layers: Sequence[Int8Layer], *, pools: bool = False) -> None:
+def put_qdq(graph: OnnxGraph, layers: Sequence[Int8Layer], *, pools: bool = False) -> None:
     """Put QuantizeLinear and DequantizeLinear into `graph`, whose opset has them per channel.
 
     Args:
@@ -193,7 +193,7 @@ def put_qdq(graph: Graph, layers: Sequence[Int8Layer], *, pools: bool = False) -
 
 
 class _QdqWriter:
-    def __init__(self, graph: Graph, layers: Sequence[Int8Layer], *, pools: bool) -> None:
+    def __init__(self, graph: OnnxGraph, layers: Sequence[Int8Layer], *, pools: bool) -> None:
         self._graph = graph
         self._writer = Writer(graph)
         self._layers = {layer.layer.node: layer for layer in layers}
@@ -228,7 +228,7 @@ class _QdqWriter:
             inputs = [*inputs[:2], name]
         writer.again(node, node.op_type, inputs, node.outputs, with_own=True)
 
-    def _write_addition(self, node: Node, layer: Int8Layer) -> None:
+    def _write_addition(self, node: OnnxNode, layer: Int8Layer) -> None:
         """Write the Add after a product whose error it makes up for."""
         addition = layer.layer.addition
         if addition is None or layer.bias is None:
@@ -240,12 +240,12 @@ class _QdqWriter:
         inputs[addition.position] = self._writer.const(f"{addition.constant}/corrected", raised)
         self._writer.again(node, "Add", inputs, node.outputs, with_own=True)
 
-    def _write_moved(self, node: Node, scale: TensorScale) -> None:
+    def _write_moved(self, node: OnnxNode, scale: TensorScale) -> None:
         data = data_of(node)
         inputs = [*(self._pair(node, name, scale) for name in data), *node.inputs[len(data) :]]
         self._writer.again(node, node.op_type, inputs, node.outputs, with_own=True)
 
-    def _pair(self, node: Node, name: str, found: TensorScale) -> str:
+    def _pair(self, node: OnnxNode, name: str, found: TensorScale) -> str:
         """A tensor quantized and dequantized again, once for all that read it so."""
         key = (name, found)
         if key not in self._pairs:

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
 from atc_py.onnx_graph.folding.bind import observe_inputs
-from atc_py.onnx_graph.graph import Graph
+from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting import model_message
@@ -29,7 +29,7 @@ LARGE = np.random.default_rng(0).standard_normal((40, 40)).astype(np.float32)
 """Large enough to stay in the file that is read."""
 
 
-def opened(path: Path) -> tuple[OnnxFile, Graph]:
+def opened(path: Path) -> tuple[OnnxFile, OnnxGraph]:
     """Return a file and a graph of it."""
     file = read_model(path)
     return file, file.graph(observe_inputs(path, file.inputs, {}))

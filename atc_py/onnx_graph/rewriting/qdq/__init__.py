@@ -7,7 +7,7 @@ AscendAntiQuant.
 
 import re
 
-from atc_py.onnx_graph.graph import Graph
+from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.source import QuantizedNode
 
@@ -15,7 +15,9 @@ _QUANTIZING = re.compile(r"[Qq]uantize|Integer\Z|QLinear|QGemm")
 """Names of operators on codes, or between codes and floats, and of some others."""
 
 
-def import_quantized(graph: Graph, tensors: TensorReader, limit: int) -> tuple[QuantizedNode, ...]:
+def import_quantized(
+    graph: OnnxGraph, tensors: TensorReader, limit: int
+) -> tuple[QuantizedNode, ...]:
     """Rewrite `graph`; one without quantization is only looked at.
 
     Constants are folded first, all but those that are dequantized, so that the graph is known as

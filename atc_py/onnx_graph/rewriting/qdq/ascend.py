@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from atc_py.diag import NO_QDQ_FORM, AtcError
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.movement import MOVING
 from atc_py.options.compile_options import QuantBias
@@ -54,7 +54,7 @@ class SumFactors:
         return SumFactors(self.scale[:1], self.offset_w[:1], self.zero)
 
 
-def no_form(node: Node, message: Text, help_: Text = _KEEP) -> AtcError:
+def no_form(node: OnnxNode, message: Text, help_: Text = _KEEP) -> AtcError:
     """The refusal of a node; `message` continues after the operator's name."""
     return NO_QDQ_FORM.error(
         Text("{field} {message}", field=node.place.op_type, message=message),
@@ -63,7 +63,7 @@ def no_form(node: Node, message: Text, help_: Text = _KEEP) -> AtcError:
     )
 
 
-def quant_steps(node: Node) -> Steps:
+def quant_steps(node: OnnxNode) -> Steps:
     """Scale and zero point of the result of an AscendQuant.
 
     Raises:
@@ -88,7 +88,7 @@ def quant_steps(node: Node) -> Steps:
     )
 
 
-def anti_quant_steps(node: Node) -> Steps:
+def anti_quant_steps(node: OnnxNode) -> Steps:
     """Scale and zero point of the input of an AscendAntiQuant.
 
     Raises:
@@ -113,7 +113,7 @@ def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.floa
     )
 
 
-def dequant_factors(node: Node, const: ConstData | None) -> SumFactors:
+def dequant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
     """The factors of an AscendDequant: words, or float16 that sqrt_mode squares.
 
     Raises:
@@ -139,7 +139,7 @@ def dequant_factors(node: Node, const: ConstData | None) -> SumFactors:
     return SumFactors(_positive(node, parts.scale.astype(np.float64)), offset)
 
 
-def requant_factors(node: Node, const: ConstData | None) -> SumFactors:
+def requant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
     """The factors of an AscendRequant, and the offset of its result.
 
     Raises:
@@ -162,12 +162,12 @@ def requant_factors(node: Node, const: ConstData | None) -> SumFactors:
     return SumFactors(_positive(node, parts.scale.astype(np.float64)), none, int(offsets[0]))
 
 
-def constant_input(node: Node, known: Mapping[str, ConstData]) -> ConstData | None:
+def constant_input(node: OnnxNode, known: Mapping[str, ConstData]) -> ConstData | None:
     """The second input, factors or words, where it is constant."""
     return known.get(node.inputs[1]) if len(node.inputs) > 1 else None
 
 
-def flag(node: Node, name: str) -> bool:
+def flag(node: OnnxNode, name: str) -> bool:
     """An attribute that is an integer in a file, false by default."""
     return bool(numeric_attributes(node).get(name, 0))
 
@@ -199,7 +199,7 @@ class CodeSteps:
         """Note the steps of a value that AscendQuant or AscendRequant gives."""
         self._known[name] = steps
 
-    def of(self, layer: Node, name: str) -> Steps:
+    def of(self, layer: OnnxNode, name: str) -> Steps:
         """The steps of a layer's input; NO_STEPS where they are not known.
 
         Raises:
@@ -212,7 +212,7 @@ class CodeSteps:
             )
         return self._known.get(name, NO_STEPS)
 
-    def follow(self, node: Node, computed: Iterable[str], results: Iterable[str]) -> None:
+    def follow(self, node: OnnxNode, computed: Iterable[str], results: Iterable[str]) -> None:
         """Carry the steps of int8 values on to the int8 results of a node that stays as it is.
 
         Args:
@@ -237,7 +237,7 @@ class CodeSteps:
             self._known.update(dict.fromkeys(results, one))
 
 
-def _factor(node: Node) -> float:
+def _factor(node: OnnxNode) -> float:
     """The attribute scale, with sqrt_mode its square."""
     scale = _number(node, "scale")
     if not scale > 0 or not np.isfinite(scale):
@@ -245,7 +245,7 @@ def _factor(node: Node) -> float:
     return scale * scale if flag(node, "sqrt_mode") else scale
 
 
-def _zero_point(node: Node) -> int:
+def _zero_point(node: OnnxNode) -> int:
     offset = _number(node, "offset")
     if not offset.is_integer() or int(offset) not in _INT8:
         raise no_form(
@@ -255,7 +255,7 @@ def _zero_point(node: Node) -> int:
     return int(offset)
 
 
-def _number(node: Node, name: str) -> float:
+def _number(node: OnnxNode, name: str) -> float:
     """An attribute that must be there."""
     number = numeric_attributes(node).get(name)
     if not isinstance(number, int | float):
@@ -263,13 +263,13 @@ def _number(node: Node, name: str) -> float:
     return float(number)
 
 
-def _constant(node: Node, const: ConstData | None) -> NDArray[Any]:
+def _constant(node: OnnxNode, const: ConstData | None) -> NDArray[Any]:
     if const is None:
         raise no_form(node, Text("must have constant factors, found computed ones"))
     return const.numpy().reshape(-1)
 
 
-def _positive(node: Node, scale: NDArray[np.float64]) -> NDArray[np.float64]:
+def _positive(node: OnnxNode, scale: NDArray[np.float64]) -> NDArray[np.float64]:
     """`scale`, which must be a scale for QuantizeLinear, too."""
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size or not scale.size:

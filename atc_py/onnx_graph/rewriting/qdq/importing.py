@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from atc_py.onnx_graph.folding.fold import fold_graph
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.layers import rewrite_convolution, rewrite_gemm
@@ -31,7 +31,7 @@ _HELD = frozenset({"QuantizeLinear", "DequantizeLinear"})
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 _IMAGE = 4
 
-_LAYERS: dict[str, Callable[[Writer, KnownTensors, Node], None]] = {
+_LAYERS: dict[str, Callable[[Writer, KnownTensors, OnnxNode], None]] = {
     "Conv": rewrite_convolution,
     "ConvTranspose": rewrite_convolution,
     "Gemm": rewrite_gemm,
@@ -39,7 +39,7 @@ _LAYERS: dict[str, Callable[[Writer, KnownTensors, Node], None]] = {
 }
 
 
-def rewrite_graph(graph: Graph, tensors: TensorReader, limit: int) -> tuple[QuantizedNode, ...]:
+def rewrite_graph(graph: OnnxGraph, tensors: TensorReader, limit: int) -> tuple[QuantizedNode, ...]:
     """Rewrite `graph` as `import_quantized` does."""
     if any(node.is_if and _branches_quantize(node) for node in graph.nodes):
         fold_graph(graph, tensors, limit, _HELD)  # what is chosen already comes up here
@@ -51,7 +51,7 @@ def rewrite_graph(graph: Graph, tensors: TensorReader, limit: int) -> tuple[Quan
     return _Import(graph).run()
 
 
-def _branches_quantize(node: Node) -> bool:
+def _branches_quantize(node: OnnxNode) -> bool:
     """True if a branch of an If, or one inside it, quantizes or dequantizes."""
     graphs = [attribute.g for attribute in node.proto.attribute if attribute.HasField("g")]
     while graphs:
@@ -65,7 +65,7 @@ def _branches_quantize(node: Node) -> bool:
 class _Import:
     """Writes one graph anew."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: OnnxGraph) -> None:
         self._graph = graph
         self._writer = Writer(graph)
         self._tensors = KnownTensors(self._writer)
@@ -84,7 +84,7 @@ class _Import:
         self._writer.finish()
         return tuple(self._found)
 
-    def _rewrite(self, node: Node) -> bool:
+    def _rewrite(self, node: OnnxNode) -> bool:
         """Write what stands for a node; False where it stays as it is."""
         if node.domain or node in self._graph.unsound:
             return False
@@ -101,8 +101,8 @@ class _Import:
 
     def _try(
         self,
-        node: Node,
-        rewrite: Callable[[Writer, KnownTensors, Node], None],
+        node: OnnxNode,
+        rewrite: Callable[[Writer, KnownTensors, OnnxNode], None],
         otherwise: Outcome,
     ) -> bool:
         try:
@@ -117,7 +117,9 @@ class _Import:
             self._note(node, Outcome.INTEGER)
         return True
 
-    def _note(self, node: Node, outcome: Outcome, error: NoCounterpartError | None = None) -> None:
+    def _note(
+        self, node: OnnxNode, outcome: Outcome, error: NoCounterpartError | None = None
+    ) -> None:
         op_type = node.place.op_type or node.op_type
         reason, help_ = (None, None) if error is None else (error.reason, error.help)
         channels = None
@@ -176,7 +178,7 @@ _RENAMED = {(_MICROSOFT, "QuantizeLinear"), (_MICROSOFT, "DequantizeLinear")}
 _OPENED = {*_FORMS, _CONCAT, *_RENAMED}
 
 
-def is_opened(node: Node) -> bool:
+def is_opened(node: OnnxNode) -> bool:
     """True if an operator is one that is opened."""
     return (node.domain, node.op_type) in _OPENED
 
@@ -194,7 +196,7 @@ def result_scale_at(domain: str, op_type: str) -> int | None:
     return None if form is None else form.result
 
 
-def open_operators(graph: Graph) -> None:
+def open_operators(graph: OnnxGraph) -> None:
     """Open all operators whose scales and zero points are constants."""
     opener = _Opener(graph)
     for node in graph.nodes:
@@ -202,7 +204,7 @@ def open_operators(graph: Graph) -> None:
     opener.writer.finish()
 
 
-def _rewrite_quantization(writer: Writer, tensors: KnownTensors, node: Node) -> None:
+def _rewrite_quantization(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     parameters = read_parameters(writer.graph, node)
     if node.op_type == "QuantizeLinear":
         tensors.quantize(node, parameters)
@@ -211,7 +213,7 @@ def _rewrite_quantization(writer: Writer, tensors: KnownTensors, node: Node) -> 
 
 
 class _Opener:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: OnnxGraph) -> None:
         self.writer = Writer(graph)
         known = set(graph.consts)
         for node in graph.nodes:
@@ -222,7 +224,7 @@ class _Opener:
         self._unsound = graph.unsound
         self._coalesced = graph.opsets.get("", 0) >= _COALESCED
 
-    def open(self, node: Node) -> None:
+    def open(self, node: OnnxNode) -> None:
         """Open a node where it can be opened; others stay."""
         key = (node.domain, node.op_type)
         if key not in _OPENED or node in self._unsound or len(node.outputs) != 1:
@@ -236,7 +238,7 @@ class _Opener:
         else:
             self.writer.keep(node)
 
-    def _matches_form(self, node: Node, form: _Form) -> bool:
+    def _matches_form(self, node: OnnxNode, form: _Form) -> bool:
         """True if a node matches its form, and means what the operator on floats does."""
         inputs, attributes = node.inputs, numeric_attributes(node)
         if not form.fewest <= len(inputs) <= form.result + 2 + (form.bias == form.result + 2):
@@ -252,7 +254,7 @@ class _Opener:
             return isinstance(opset, int) and (opset >= _COALESCED) == self._coalesced
         return bool(any(result) or form.op_type == "Gemm") and not attributes.get("channels_last")
 
-    def _fits_concat(self, node: Node) -> bool:
+    def _fits_concat(self, node: OnnxNode) -> bool:
         """True if a QLinearConcat has scale and zero point for result and operands."""
         result, rest = node.inputs[:2], node.inputs[2:]
         operands = [rest[at : at + 3] for at in range(0, len(rest), 3)]
@@ -263,7 +265,7 @@ class _Opener:
         """True if a scale is present and constant, and so is any zero point."""
         return bool(numbers and numbers[0]) and all(name in self._known for name in numbers if name)
 
-    def _open_operator(self, node: Node, form: _Form) -> None:
+    def _open_operator(self, node: OnnxNode, form: _Form) -> None:
         """Write DequantizeLinear of the operands, the operator, QuantizeLinear."""
         attributes = numeric_attributes(node)
         operands = [
@@ -284,7 +286,7 @@ class _Opener:
         if result:
             self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
-    def _bias_scale(self, node: Node, form: _Form) -> str:
+    def _bias_scale(self, node: OnnxNode, form: _Form) -> str:
         """The product of the operands' scales and alpha, which the first fold computes."""
         writer, y = self.writer, node.outputs[0]
         scales = [node.inputs[at + 1] for at in form.data]
@@ -295,7 +297,7 @@ class _Opener:
         factor = writer.const(f"{y}/alpha", np.array(alpha, np.float32))
         return writer.op(node, "Mul", [product, factor], writer.fresh(f"{y}/scale"))
 
-    def _open_concat(self, node: Node) -> None:
+    def _open_concat(self, node: OnnxNode) -> None:
         """Write DequantizeLinear of each operand, Concat, QuantizeLinear."""
         result, rest = node.inputs[:2], node.inputs[2:]
         operands = [self._dequantize(node, rest[at : at + 3], 0) for at in range(0, len(rest), 3)]
@@ -304,7 +306,7 @@ class _Opener:
         self.writer.again(node, "Concat", operands, [real], with_own=True)
         self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
-    def _dequantize(self, node: Node, numbers: Sequence[str], axis: int) -> str:
+    def _dequantize(self, node: OnnxNode, numbers: Sequence[str], axis: int) -> str:
         real = self.writer.fresh(f"{node.outputs[0]}/operand")
         inputs = [name for name in numbers if name]
         return self.writer.op(node, "DequantizeLinear", inputs, real, axis=axis)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.typing.rules.quantized import is_integer_layer
 
 _MOST_TERMS = 4
@@ -50,12 +50,12 @@ class Sums:
         nodes: the layer and the nodes that make up for zero points.
     """
 
-    layer: Node
+    layer: OnnxNode
     added: NDArray[np.int64] | None = None
     left: int = 0
     right: int = 0
     depth: int = 0
-    nodes: tuple[Node, ...] = field(default=())
+    nodes: tuple[OnnxNode, ...] = field(default=())
 
     @property
     def is_alone(self) -> bool:
@@ -71,11 +71,11 @@ class SumsReader:
         absorbed: nodes that are in one of them, and that nothing else needs.
     """
 
-    def __init__(self, graph: Graph, known: Mapping[str, ConstData]) -> None:
+    def __init__(self, graph: OnnxGraph, known: Mapping[str, ConstData]) -> None:
         self._graph = graph
         self._known = known
         self.found: dict[str, Sums] = {}
-        self.absorbed: set[Node] = set()
+        self.absorbed: set[OnnxNode] = set()
         self._outputs = frozenset(graph.outputs)
         self._looked: set[str] = set()
         for node in graph.nodes:
@@ -114,7 +114,7 @@ class SumsReader:
                     scaled.add(name)
         return scaled
 
-    def _read_as(self, name: str, reader: Node) -> list[str | None]:
+    def _read_as(self, name: str, reader: OnnxNode) -> list[str | None]:
         """The moved sums that a node makes of sums; None stands for anything else."""
         if reader.op_type in _REQUANTIZE and reader.inputs[0] == name:
             return []

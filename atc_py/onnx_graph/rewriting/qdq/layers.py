@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.parameters import (
     BOTH_CONSTANT,
@@ -47,7 +47,7 @@ _BIAS_AT = 2
 _MATRIX, _VOLUME = 2, 5
 
 
-def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: Node) -> None:
+def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     """Rewrite Conv or ConvTranspose.
 
     Raises:
@@ -72,7 +72,7 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: Node) -> No
     dequant(writer, node, sums, words, data.parameters.real, y)
 
 
-def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: Node) -> None:
+def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     """Rewrite Gemm: alpha goes into the scale, C into the bias if constant and one per column.
 
     Raises:
@@ -205,7 +205,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
         return rounded.astype(np.int64)
 
 
-def _own_groups(node: Node, weights: Weights) -> int:
+def _own_groups(node: OnnxNode, weights: Weights) -> int:
     """The number of groups of a transposed convolution; 1 for other layers.
 
     Raises:
@@ -217,7 +217,7 @@ def _own_groups(node: Node, weights: Weights) -> int:
     return groups
 
 
-def data_of(tensors: KnownTensors, node: Node) -> Codes:
+def data_of(tensors: KnownTensors, node: OnnxNode) -> Codes:
     """The data of a layer as codes.
 
     Raises:
@@ -233,7 +233,7 @@ def data_of(tensors: KnownTensors, node: Node) -> Codes:
     return codes
 
 
-def weight_codes(writer: Writer, tensors: KnownTensors, node: Node) -> Codes:
+def weight_codes(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> Codes:
     """The weights of a layer as constant codes.
 
     Raises:
@@ -251,7 +251,7 @@ def weight_codes(writer: Writer, tensors: KnownTensors, node: Node) -> Codes:
 
 def dequant(
     writer: Writer,
-    node: Node,
+    node: OnnxNode,
     sums: str,
     words: NDArray[np.uint64],
     real: DType,
@@ -268,11 +268,11 @@ def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequenc
     return [] if bias is None else [writer.const(f"{y}/bias", bias)]
 
 
-def _input_name(node: Node, position: int) -> str:
+def _input_name(node: OnnxNode, position: int) -> str:
     return node.inputs[position] if position < len(node.inputs) else ""
 
 
-def looks_around(node: Node) -> bool:
+def looks_around(node: OnnxNode) -> bool:
     """True if a convolution may read padding around its data."""
     for attribute in node.proto.attribute:
         if attribute.name == "pads" and any(attribute.ints):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters, recoding, widening
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors, Stored
@@ -39,15 +39,15 @@ MOVING = frozenset(
 _READ_CODES = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "QuantizeLinear"})
 
 
-def is_moving(node: Node) -> bool:
+def is_moving(node: OnnxNode) -> bool:
     """True if a node only moves or selects elements of its data."""
     return not node.domain and node.op_type in MOVING
 
 
-def nodes_before_codes(graph: Graph) -> set[Node]:
+def nodes_before_codes(graph: OnnxGraph) -> set[OnnxNode]:
     """The moving nodes after which, perhaps with others between, codes are needed."""
     asked: set[str] = set()
-    before: set[Node] = set()
+    before: set[OnnxNode] = set()
     for node in reversed(graph.nodes):
         moving = is_moving(node)
         if moving and any(name in asked for name in node.writes):
@@ -57,7 +57,7 @@ def nodes_before_codes(graph: Graph) -> set[Node]:
     return before
 
 
-def move(writer: Writer, tensors: KnownTensors, node: Node, *, before_codes: bool) -> bool:
+def move(writer: Writer, tensors: KnownTensors, node: OnnxNode, *, before_codes: bool) -> bool:
     """Write a moving node on codes; False where it is not on codes.
 
     Args:
@@ -82,7 +82,7 @@ def move(writer: Writer, tensors: KnownTensors, node: Node, *, before_codes: boo
     return _move_codes(writer, tensors, node, codes)
 
 
-def pool_codes(writer: Writer, tensors: KnownTensors, node: Node) -> bool:
+def pool_codes(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> bool:
     """MaxPool of codes, which some files have: as real numbers of the same value; exact."""
     stored = tensors.stored(node.inputs[0])
     if stored is None or stored.const is not None or any(node.outputs[1:]):
@@ -99,7 +99,7 @@ def pool_codes(writer: Writer, tensors: KnownTensors, node: Node) -> bool:
     return True
 
 
-def _data(node: Node) -> tuple[str, ...]:
+def _data(node: OnnxNode) -> tuple[str, ...]:
     """The inputs whose elements the results consist of."""
     if node.op_type in {"Concat", "MatMul"}:
         return node.inputs
@@ -108,7 +108,9 @@ def _data(node: Node) -> tuple[str, ...]:
     return node.inputs[:1]
 
 
-def _move_stored(writer: Writer, tensors: KnownTensors, node: Node, stored: list[Stored]) -> bool:
+def _move_stored(
+    writer: Writer, tensors: KnownTensors, node: OnnxNode, stored: list[Stored]
+) -> bool:
     kinds = {held.kind for held in stored}
     if len(kinds) != 1 or all(held.const is not None for held in stored):
         return False
@@ -121,7 +123,7 @@ def _move_stored(writer: Writer, tensors: KnownTensors, node: Node, stored: list
     return True
 
 
-def _move_codes(writer: Writer, tensors: KnownTensors, node: Node, codes: list[Codes]) -> bool:
+def _move_codes(writer: Writer, tensors: KnownTensors, node: OnnxNode, codes: list[Codes]) -> bool:
     parameters, stored = codes[0].parameters, [operand.stored for operand in codes]
     unlike = any(operand.parameters.key != parameters.key for operand in codes)
     if unlike or parameters.axis is not None or parameters.kind is not DType.INT8:
@@ -137,7 +139,7 @@ def _move_codes(writer: Writer, tensors: KnownTensors, node: Node, codes: list[C
 
 
 def _result_names(
-    writer: Writer, tensors: KnownTensors, node: Node, stored: list[Stored], kind: DType | None
+    writer: Writer, tensors: KnownTensors, node: OnnxNode, stored: list[Stored], kind: DType | None
 ) -> list[str]:
     """Names of the node's int8 results: the file's names if they are int8 there, too."""
     rest = node.inputs[len(stored) :]
@@ -152,7 +154,7 @@ def _result_names(
     return names
 
 
-def _move_constant(writer: Writer, tensors: KnownTensors, node: Node, codes: Codes) -> bool:
+def _move_constant(writer: Writer, tensors: KnownTensors, node: OnnxNode, codes: Codes) -> bool:
     """Weights that the file moves before a layer reads them."""
     const, parameters = codes.stored.const, codes.parameters
     inputs = [const, *(writer.graph.consts.get(name) for name in node.inputs[1:])]
@@ -168,7 +170,7 @@ def _move_constant(writer: Writer, tensors: KnownTensors, node: Node, codes: Cod
     return True
 
 
-def _moved_axis(node: Node, parameters: Parameters, moved: ConstData) -> Parameters | None:
+def _moved_axis(node: OnnxNode, parameters: Parameters, moved: ConstData) -> Parameters | None:
     """The parameters after a node; None where the channels do not stay on one axis."""
     if parameters.axis is None or node.op_type == "Identity":
         return parameters

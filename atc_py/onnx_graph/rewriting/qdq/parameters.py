@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name, known_type
 from atc_py.onnx_graph.source import SourceAttr
@@ -107,7 +107,7 @@ class Parameters(msgspec.Struct, frozen=True, eq=False):
         return shape[self.axis] in {None, self.scale.size}
 
 
-def read_parameters(graph: Graph, node: Node) -> Parameters:
+def read_parameters(graph: OnnxGraph, node: OnnxNode) -> Parameters:
     """The parameters of a QuantizeLinear or DequantizeLinear.
 
     Raises:
@@ -147,7 +147,7 @@ def read_parameters(graph: Graph, node: Node) -> Parameters:
     return parameters
 
 
-def _constant(graph: Graph, node: Node, position: int) -> NDArray[Any] | None:
+def _constant(graph: OnnxGraph, node: OnnxNode, position: int) -> NDArray[Any] | None:
     """An input that must be known; None where it is absent."""
     name = node.inputs[position] if position < len(node.inputs) else ""
     if not name:
@@ -161,8 +161,8 @@ def _constant(graph: Graph, node: Node, position: int) -> NDArray[Any] | None:
 
 
 def _kind(
-    graph: Graph,
-    node: Node,
+    graph: OnnxGraph,
+    node: OnnxNode,
     zero: NDArray[Any] | None,
     attributes: Mapping[str, SourceAttr],
 ) -> DType:

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.onnx_graph.graph import Dims, Node
+from atc_py.onnx_graph.graph import Dims, OnnxNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, known_type
 from atc_py.onnx_graph.rewriting.qdq.layers import QuantizedLayer, bias_name, dequant, looks_around
 from atc_py.onnx_graph.rewriting.qdq.parameters import (
@@ -67,7 +67,7 @@ class ProductOperand(msgspec.Struct, frozen=True, eq=False):
     weights: Weights | None = None
 
 
-def rewrite_product(writer: Writer, tensors: KnownTensors, node: Node) -> None:
+def rewrite_product(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     """Rewrite MatMul.
 
     Raises:
@@ -124,7 +124,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
     """
 
     writer: Writer
-    node: Node
+    node: OnnxNode
     a: ProductOperand
     b: ProductOperand
     left_alone: bool = False
@@ -212,7 +212,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         return depth
 
 
-def _right_operand(writer: Writer, node: Node, codes: Codes) -> ProductOperand:
+def _right_operand(writer: Writer, node: OnnxNode, codes: Codes) -> ProductOperand:
     if codes.stored.const is not None:
         axis = max(len(codes.stored.const.shape) - 1, 0)
         weights = prepared(writer, codes, axis)
@@ -249,12 +249,12 @@ def _ends_with_channels(dims: Dims, count: int) -> bool:
 _SUM_OPERATORS = frozenset({"ConvInteger", "MatMulInteger"})
 
 
-def is_sum(node: Node) -> bool:
+def is_sum(node: OnnxNode) -> bool:
     """True if a node gives int32 sums of int8 or uint8."""
     return not node.domain and node.op_type in _SUM_OPERATORS
 
 
-def rewrite_sum(writer: Writer, tensors: KnownTensors, node: Node) -> None:
+def rewrite_sum(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     """Rewrite MatMulInteger or ConvInteger.
 
     Raises:
@@ -280,7 +280,7 @@ def rewrite_sum(writer: Writer, tensors: KnownTensors, node: Node) -> None:
 
 
 def _rewrite_convolution(
-    writer: Writer, tensors: KnownTensors, node: Node, data: Codes, filters: Codes
+    writer: Writer, tensors: KnownTensors, node: OnnxNode, data: Codes, filters: Codes
 ) -> None:
     if data.stored.const is not None:
         raise NoCounterpartError(BOTH_CONSTANT)
@@ -298,7 +298,7 @@ def _rewrite_convolution(
 
 
 def _sum_codes(
-    writer: Writer, tensors: KnownTensors, node: Node, position: int, axis: int
+    writer: Writer, tensors: KnownTensors, node: OnnxNode, position: int, axis: int
 ) -> Codes:
     """An operand as codes of scale 1.
 
@@ -323,7 +323,7 @@ def _sum_codes(
     return Codes(tensors.held(node, x, parameters), parameters.signed, node)
 
 
-def _zero_point(writer: Writer, node: Node, position: int, axis: int) -> NDArray[np.int64]:
+def _zero_point(writer: Writer, node: OnnxNode, position: int, axis: int) -> NDArray[np.int64]:
     """A zero point: a scalar, or one per channel along `axis`."""
     name = node.inputs[position] if position < len(node.inputs) else ""
     if not name:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from onnx import defs
 
-from atc_py.onnx_graph.graph import Graph, Node, inner_nodes, subgraphs
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, inner_nodes, subgraphs
 from atc_py.onnx_graph.typing.rules.quantized import is_ascend
 
 _MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
@@ -19,7 +19,7 @@ _PAIR = frozenset({"DequantizeLinear", "QuantizeLinear"})
 """Without axis they have their meaning from before they had one."""
 
 
-def changed_operators(graph: Graph, opset: int) -> list[str]:
+def changed_operators(graph: OnnxGraph, opset: int) -> list[str]:
     """ONNX's own operators in the graph that `opset` defines otherwise, ordered by name."""
     own = graph.opsets.get("", 0)
     operators = {
@@ -31,7 +31,7 @@ def changed_operators(graph: Graph, opset: int) -> list[str]:
     return sorted(operators)
 
 
-def means_the_same(node: Node, opset: int) -> bool:
+def means_the_same(node: OnnxNode, opset: int) -> bool:
     """True if a node is one of `opset`, too, and computes the same there; none with a graph is."""
     if node.domain:
         return True
@@ -46,7 +46,7 @@ def means_the_same(node: Node, opset: int) -> bool:
     )
 
 
-def takes_element(node: Node, graph: Graph, codes: Collection[str]) -> bool:
+def takes_element(node: OnnxNode, graph: OnnxGraph, codes: Collection[str]) -> bool:
     """True if ONNX defines a node for int8 where it reads `codes`, at the graph's opset.
 
     Operators of other domains are taken to.
@@ -64,7 +64,7 @@ def takes_element(node: Node, graph: Graph, codes: Collection[str]) -> bool:
     )
 
 
-def all_inner_nodes(node: Node, opsets: Mapping[str, int]) -> Iterator[Node]:
+def all_inner_nodes(node: OnnxNode, opsets: Mapping[str, int]) -> Iterator[OnnxNode]:
     """Yield the nodes of a node's subgraphs, and of theirs."""
     for graph in subgraphs(node.proto):
         for inner in inner_nodes(graph, node, opsets):

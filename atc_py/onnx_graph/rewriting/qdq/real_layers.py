@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Node
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.ascend import CodeSteps, Steps, SumFactors, no_form
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import Sums
@@ -135,12 +135,12 @@ class RealLayers:
         """True if the compiler folds the zero point of data into layers with weights."""
         return self.steps.quant_bias is QuantBias.UNFOLDED
 
-    def dequantized(self, layer: Node, name: str, steps: Steps) -> str:
+    def dequantized(self, layer: OnnxNode, name: str, steps: Steps) -> str:
         """The real numbers of an int8 tensor that is quantized as a whole."""
         operand = _Operand(name, np.array([steps.zero]))
         return self._dequantized(layer, operand, np.array([steps.scale], np.float64))
 
-    def _dequantized(self, layer: Node, operand: _Operand, scale: NDArray[np.float64]) -> str:
+    def _dequantized(self, layer: OnnxNode, operand: _Operand, scale: NDArray[np.float64]) -> str:
         """The real numbers of codes; those that exist already are reused."""
         numbers = scale.astype(np.float32)
         zero = np.broadcast_to(operand.zero.reshape(-1), numbers.shape)
@@ -160,7 +160,7 @@ class RealLayers:
             self._real[key] = self.writer.op(layer, "DequantizeLinear", inputs, real, **axes)
         return self._real[key]
 
-    def _bias(self, layer: Node, more: Integers) -> str | Integers | None:
+    def _bias(self, layer: OnnxNode, more: Integers) -> str | Integers | None:
         """The bias and what was subtracted from it; a name if computed; None for none."""
         name = layer.inputs[_BIAS_AT] if len(layer.inputs) > _BIAS_AT else ""
         const = self.known.get(name)
@@ -173,7 +173,7 @@ class RealLayers:
         return more if const is not None or more.any() else None
 
     def _addend(
-        self, layer: Node, added: Integers, scale: NDArray[np.float64], position: int
+        self, layer: OnnxNode, added: Integers, scale: NDArray[np.float64], position: int
     ) -> str:
         """Integers of a layer's sums, dequantized; channels are `position` from the end."""
         wrong = added[(added < _INT32.min) | (added > _INT32.max)]
@@ -198,7 +198,9 @@ def channel_scale(writer: Writer, name: str, scale: NDArray[np.float32]) -> str:
     return writer.const(f"{name}/scale", scale.reshape(()) if scale.size == 1 else scale)
 
 
-def _channels(layer: Node, shape: tuple[int, ...], factors: SumFactors) -> tuple[int, SumFactors]:
+def _channels(
+    layer: OnnxNode, shape: tuple[int, ...], factors: SumFactors
+) -> tuple[int, SumFactors]:
     """The channel axis of a layer's weights, and factors that fit it.
 
     Raises:
@@ -237,7 +239,7 @@ def _channels(layer: Node, shape: tuple[int, ...], factors: SumFactors) -> tuple
     return axis, factors
 
 
-def _sums_of_weights(layer: Node, codes: Integers) -> Integers:
+def _sums_of_weights(layer: OnnxNode, codes: Integers) -> Integers:
     """For each channel in order, the sum of all weights that a result of it counts."""
     attributes = numeric_attributes(layer)
     if layer.op_type == "Gemm":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from atc_py.diag import NOT_QUANTIZED, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.folding.bind import observe_inputs
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
 from atc_py.onnx_graph.rewriting.onnx_writer import bytes_read, write_onnx
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
@@ -59,7 +59,7 @@ class FixedGraph:
         bound: inputs that have become constants.
     """
 
-    graph: Graph
+    graph: OnnxGraph
     nodes: tuple[QuantizedNode, ...] = ()
     gone: frozenset[str] = frozenset()
     bound: frozenset[str] = frozenset()
@@ -117,13 +117,13 @@ def rewrite_file(
     return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
 
 
-def _refuse_contradictions(graph: Graph) -> None:
+def _refuse_contradictions(graph: OnnxGraph) -> None:
     faults = infer_types(graph)
     if faults:
         raise AtcError(*faults)
 
 
-def _open_quantized(graph: Graph) -> tuple[QuantizedNode, ...]:
+def _open_quantized(graph: OnnxGraph) -> tuple[QuantizedNode, ...]:
     """Open QLinearConv and its like; return the outcome of each layer among them."""
     before = [node for node in graph.nodes if is_opened(node)]
     open_operators(graph)
@@ -141,7 +141,7 @@ def _open_quantized(graph: Graph) -> tuple[QuantizedNode, ...]:
     return tuple(outcomes)
 
 
-def _is_linear(node: Node) -> bool:
+def _is_linear(node: OnnxNode) -> bool:
     """True if a node is one of ONNX's or onnxruntime's quantized operators."""
     return (not node.domain and node.op_type in _LINEAR) or is_opened(node) or is_sum(node)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from atc_py.ir import ConstData, DeferredConst
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.parameters import (
     DATA_PER_CHANNEL,
@@ -63,7 +63,7 @@ class Codes(msgspec.Struct, frozen=True, eq=False):
 
     stored: Stored
     parameters: Parameters
-    origin: Node
+    origin: OnnxNode
 
 
 class KnownTensors:
@@ -77,9 +77,9 @@ class KnownTensors:
     def __init__(self, writer: Writer) -> None:
         self.codes: dict[str, Codes] = {}
         self.refused: set[str] = set()
-        self._stored: dict[str, tuple[Stored, Node]] = {}
+        self._stored: dict[str, tuple[Stored, OnnxNode]] = {}
         self._writer = writer
-        self._graph: Graph = writer.graph
+        self._graph: OnnxGraph = writer.graph
         self._written: set[str] = set()
         self._quantized: dict[tuple[object, ...], Stored] = {}
         self._real: set[str] = set()
@@ -90,7 +90,7 @@ class KnownTensors:
         entry = self._stored.get(name)
         return None if entry is None else entry[0]
 
-    def store(self, name: str, stored: Stored, origin: Node) -> None:
+    def store(self, name: str, stored: Stored, origin: OnnxNode) -> None:
         """Record the codes named `name` in the file, computed by `origin`."""
         self._stored[name] = stored, origin
         self.hold(name, stored)
@@ -107,7 +107,7 @@ class KnownTensors:
 
     # QuantizeLinear and DequantizeLinear --------------------------------------------------------
 
-    def quantize(self, node: Node, parameters: Parameters) -> None:
+    def quantize(self, node: OnnxNode, parameters: Parameters) -> None:
         """Rewrite QuantizeLinear: existing codes, codes of a constant, or AscendQuant.
 
         Raises:
@@ -130,7 +130,7 @@ class KnownTensors:
         held = self._quantized[key]
         self.store(y, Stored(held.name, kind, None, held.offset), node)
 
-    def _quant(self, node: Node, parameters: Parameters) -> Stored:
+    def _quant(self, node: OnnxNode, parameters: Parameters) -> Stored:
         """An AscendQuant, which writes the name in the file where that is int8, too."""
         x, y, kind, signed = node.inputs[0], node.outputs[0], parameters.kind, parameters.signed
         offset = signed.offset if signed.axis is None else None
@@ -141,7 +141,7 @@ class KnownTensors:
         self._writer.op(node, "AscendQuant", [x], name, **numbers)
         return Stored(name, kind, None, offset)
 
-    def _rounding_input(self, node: Node, parameters: Parameters) -> str:
+    def _rounding_input(self, node: OnnxNode, parameters: Parameters) -> str:
         """The value that AscendQuant rounds: x / scale, plus zero if per channel."""
         x, y, writer = node.inputs[0], node.outputs[0], self._writer
         scale, zero = self._channels(x, parameters)
@@ -156,7 +156,7 @@ class KnownTensors:
         plus = writer.const(f"{y}/zero", zero)
         return writer.op(node, "Add", [real, plus], writer.fresh(f"{y}/sum"))
 
-    def dequantize(self, node: Node, parameters: Parameters) -> None:
+    def dequantize(self, node: OnnxNode, parameters: Parameters) -> None:
         """Note DequantizeLinear: nothing is written before something reads the real numbers.
 
         Raises:
@@ -171,7 +171,7 @@ class KnownTensors:
                 self._channels(x, parameters)
         self.codes[y] = Codes(self.held(node, x, parameters), parameters.signed, node)
 
-    def held(self, node: Node, x: str, parameters: Parameters) -> Stored:
+    def held(self, node: OnnxNode, x: str, parameters: Parameters) -> Stored:
         """The codes called `x` in the file, which may be fed or computed by other means."""
         known = self.stored(x)
         if known is not None:
@@ -198,7 +198,7 @@ class KnownTensors:
             return codes.stored.name
         return self._recode(codes.origin, codes.stored.name, zero, zero)
 
-    def _recode(self, node: Node, x: str, zero: int, offset: int) -> str:
+    def _recode(self, node: OnnxNode, x: str, zero: int, offset: int) -> str:
         """Codes less `zero`, through an AscendQuant that adds `offset`; exact.
 
         A reader of the result takes from the AscendQuant which code represents 0.

@@ -13,7 +13,7 @@ from onnx import TensorProto
 
 from atc_py.diag import BAD_NODE, NO_QDQ_FORM, AtcError, Place, Sink
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import Graph, Node
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.ascend import (
@@ -65,7 +65,7 @@ def is_deploy_form(operators: Iterable[str]) -> bool:
     return not ASCEND_OPERATORS.isdisjoint(operators)
 
 
-def to_qdq(graph: Graph, tensors: TensorReader) -> tuple[QuantizedNode, ...]:
+def to_qdq(graph: OnnxGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]:
     """Rewrite `graph`, whose constants need not be folded.
 
     Returns:
@@ -81,7 +81,7 @@ def to_qdq(graph: Graph, tensors: TensorReader) -> tuple[QuantizedNode, ...]:
     return _ToQdq(graph, _known(graph, tensors)).run()
 
 
-def _known(graph: Graph, tensors: TensorReader) -> dict[str, ConstData]:
+def _known(graph: OnnxGraph, tensors: TensorReader) -> dict[str, ConstData]:
     known = dict(graph.consts)
     for node in graph.nodes:
         if node.domain or node.op_type not in {"Constant", "Identity"}:
@@ -95,7 +95,7 @@ def _known(graph: Graph, tensors: TensorReader) -> dict[str, ConstData]:
 
 
 class _ToQdq:
-    def __init__(self, graph: Graph, known: Mapping[str, ConstData]) -> None:
+    def __init__(self, graph: OnnxGraph, known: Mapping[str, ConstData]) -> None:
         self._graph = graph
         self._known = known
         self._reader = SumsReader(graph, known)
@@ -105,8 +105,8 @@ class _ToQdq:
         self._layers = RealLayers(self._writer, known, self._steps)
         self._sink = Sink()
         self._found: list[QuantizedNode] = []
-        self._kept: set[Node] = set()
-        self._kinds: dict[str, Callable[[Node], None]] = {
+        self._kept: set[OnnxNode] = set()
+        self._kinds: dict[str, Callable[[OnnxNode], None]] = {
             "AscendQuant": self._quant,
             "AscendAntiQuant": self._anti_quant,
             "AscendDequant": self._dequant,
@@ -158,7 +158,7 @@ class _ToQdq:
                 self._sink.extend(no_form(node, what, help_).diagnostics)
         writer.finish()
 
-    def _rewrite(self, node: Node) -> None:
+    def _rewrite(self, node: OnnxNode) -> None:
         if node.op_type in self._kinds:
             if not (node.inputs and node.inputs[0] and node.outputs and node.outputs[0]):
                 message = Text(
@@ -184,14 +184,14 @@ class _ToQdq:
         """Those of `names` that are int8."""
         return [name for name in names if self._element(name) == TensorProto.INT8]
 
-    def _quant(self, node: Node) -> None:
+    def _quant(self, node: OnnxNode) -> None:
         steps, x = quant_steps(node), node.inputs[0]
         if self._element(x) == TensorProto.FLOAT16:
             wide = self._writer.fresh(f"{x}/float32")
             x = self._writer.op(node, "Cast", [x], wide, to=TensorProto.FLOAT)
         self._quantize(node, x, steps)
 
-    def _quantize(self, node: Node, x: str, steps: Steps) -> None:
+    def _quantize(self, node: OnnxNode, x: str, steps: Steps) -> None:
         """Write QuantizeLinear; its zero point says that codes are int8."""
         y = node.outputs[0]
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
@@ -199,7 +199,7 @@ class _ToQdq:
         self._writer.op(node, "QuantizeLinear", [x, scale, zero], y)
         self._steps.note(y, steps)
 
-    def _anti_quant(self, node: Node) -> None:
+    def _anti_quant(self, node: OnnxNode) -> None:
         (x, y), steps = (node.inputs[0], node.outputs[0]), anti_quant_steps(node)
         if self._element(x) not in {0, TensorProto.INT8}:
             raise no_form(node, Text("must read int8"), Text("let it read codes"))
@@ -209,18 +209,18 @@ class _ToQdq:
             node, "DequantizeLinear", [x, scale, zero], name
         ))  # fmt: skip
 
-    def _dequant(self, node: Node) -> None:
+    def _dequant(self, node: OnnxNode) -> None:
         factors = dequant_factors(node, constant_input(node, self._known))
         self._finish(node, node.outputs[0], lambda name: self._write_real(node, factors, name))
 
-    def _requant(self, node: Node) -> None:
+    def _requant(self, node: OnnxNode) -> None:
         """Rewrite AscendRequant: real numbers are counted in steps of its result."""
         factors = requant_factors(node, constant_input(node, self._known))
         real = self._writer.fresh(f"{node.outputs[0]}/real")
         self._finish(node, real, lambda name: self._write_real(node, factors, name))
         self._quantize(node, real, Steps(np.float32(1), factors.zero))
 
-    def _finish(self, node: Node, output: str, write: Callable[[str], object]) -> None:
+    def _finish(self, node: OnnxNode, output: str, write: Callable[[str], object]) -> None:
         """Write the real numbers of a node, then what its attributes ask for besides."""
         following: list[tuple[str, dict[str, Any]]] = []
         if flag(node, "relu_flag"):
@@ -238,7 +238,7 @@ class _ToQdq:
         for (op, attributes), x, y in zip(following, names, [*names, output][1:], strict=False):
             self._writer.op(node, op, [x], y, **attributes)
 
-    def _write_real(self, node: Node, factors: SumFactors, output: str) -> None:
+    def _write_real(self, node: OnnxNode, factors: SumFactors, output: str) -> None:
         if self._graph.opsets.get("", 0) < _PER_AXIS:
             factors = factors.as_one
         sums = self._reader.found.get(node.inputs[0])
@@ -251,7 +251,7 @@ class _ToQdq:
             QuantizedNode(layer.index, layer.name, layer.op_type, Outcome.INTEGER, None)
         )
 
-    def _dequantize_sums(self, node: Node, factors: SumFactors, output: str) -> None:
+    def _dequantize_sums(self, node: OnnxNode, factors: SumFactors, output: str) -> None:
         """Write DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
         x, count, axes = node.inputs[0], factors.scale.size, {}
         if factors.offset_w.any():
@@ -271,7 +271,7 @@ class _ToQdq:
         scale = channel_scale(self._writer, output, factors.scale.astype(np.float32))
         self._writer.op(node, "DequantizeLinear", [x, scale], output, **axes)
 
-    def _integer_layer(self, node: Node) -> None:
+    def _integer_layer(self, node: OnnxNode) -> None:
         """Write a layer whose int32 sums other nodes read."""
         op_type = _INTEGER_OPERATORS.get(node.op_type)
         if op_type is None or len(node.inputs) > len(("data", "weights")):
@@ -292,7 +292,7 @@ class _ToQdq:
             QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None)
         )
 
-    def _refuse(self, node: Node) -> None:
+    def _refuse(self, node: OnnxNode) -> None:
         """Refuse the forms of int16."""
         help_ = Text("quantize with int8 results; ONNX has no such sums of int16")
         raise no_form(node, Text("works on int16, which has no such form"), help_)
@@ -303,7 +303,7 @@ class _ToQdq:
         return known.element if known is not None else 0
 
 
-def import_qdq_opset(graph: Graph) -> None:
+def import_qdq_opset(graph: OnnxGraph) -> None:
     """Make a graph with DequantizeLinear import an opset that defines what it uses of it.
 
     Raises:

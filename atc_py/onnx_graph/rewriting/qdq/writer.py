@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from onnx import helper
 
 from atc_py.ir import ConstData, DeferredConst, DenseConst
-from atc_py.onnx_graph.graph import Graph, Node, captured_names, inner_names
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, captured_names, inner_names
 from atc_py.onnx_graph.rewriting.graph_body import attribute_protos
 from atc_py.tensor.dtypes import DType
 
@@ -21,9 +21,9 @@ class Writer:
         nodes: what has been written.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: OnnxGraph) -> None:
         self.graph = graph
-        self.nodes: list[Node] = []
+        self.nodes: list[OnnxNode] = []
         self._taken = {*graph.inputs, *graph.consts, *graph.foreign, *graph.outputs}
         for node in graph.nodes:
             self._taken.update(node.reads, node.writes, inner_names(node.proto))
@@ -59,12 +59,12 @@ class Writer:
         """The name of a constant of the shape of `source`, computed whenever it is read."""
         return self.const(base, DeferredConst(dtype, source.shape, [source], compute, "codes"))
 
-    def keep(self, node: Node) -> None:
+    def keep(self, node: OnnxNode) -> None:
         """Keep a node as it is."""
         self.nodes.append(node)
 
     def op(
-        self, origin: Node, op_type: str, inputs: Sequence[str], output: str, **attributes: Any
+        self, origin: OnnxNode, op_type: str, inputs: Sequence[str], output: str, **attributes: Any
     ) -> str:
         """Write a new node of ONNX's own domain in place of `origin`; return its output's name."""
         self.again(origin, op_type, inputs, [output], **attributes)
@@ -72,7 +72,7 @@ class Writer:
 
     def again(
         self,
-        origin: Node,
+        origin: OnnxNode,
         op_type: str,
         inputs: Sequence[str],
         outputs: Sequence[str],
@@ -80,7 +80,7 @@ class Writer:
         without: Sequence[str] = (),
         with_own: bool = False,
         **attributes: Any,
-    ) -> Node:
+    ) -> OnnxNode:
         """Write a new node in place of `origin`, and return it.
 
         Args:
@@ -100,7 +100,7 @@ class Writer:
                 attribute for attribute in origin.proto.attribute if attribute.name not in left_out
             )
             proto.attribute.extend(own)
-        node = Node(
+        node = OnnxNode(
             index=origin.index,
             proto=proto,
             name=origin.name,

@@ -9,7 +9,7 @@ against the inputs where the node is lowered; what it leaves open is worked out 
 from onnx import TensorProto, helper
 
 from atc_py.onnx_graph.folding.fold_views import ints_of
-from atc_py.onnx_graph.graph import Graph, Node, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import (
     INTEGER_LAYERS,
     numeric_attributes,
@@ -50,13 +50,13 @@ ASCEND_OPERATORS = _CHOSEN | _FIXED.keys()
 """The six operators of Ascend's family."""
 
 
-def is_ascend(node: Node) -> bool:
+def is_ascend(node: OnnxNode) -> bool:
     """True for one of the six operators, in whatever domain, with sensible attributes."""
     known = node.op_type in ASCEND_OPERATORS
     return known and bool(node.inputs and node.inputs[0] and _elements(node))
 
 
-def _elements(node: Node) -> tuple[int, ...]:
+def _elements(node: OnnxNode) -> tuple[int, ...]:
     """ONNX's numbers of the outputs' element types; empty where an attribute is odd."""
     if node.op_type in _FIXED:
         return _FIXED[node.op_type]
@@ -69,7 +69,7 @@ def _elements(node: Node) -> tuple[int, ...]:
     return () if element is None else (element,)
 
 
-def is_integer_layer(graph: Graph, node: Node) -> bool:
+def is_integer_layer(graph: OnnxGraph, node: OnnxNode) -> bool:
     """True if a node is a layer whose data and weights are int8."""
     if node.domain or node.op_type not in INTEGER_LAYERS or len(node.inputs) < len(("X", "W")):
         return False
