@@ -16,8 +16,11 @@ from typing import TypeAlias
 import msgspec
 
 from atc_py.ir.types import TensorType
-from atc_py.target.row import AttributeValue as AttrValue
+from atc_py.target.row import AttributeValue
 from atc_py.tensor.const_data import ConstData
+
+AttrValue: TypeAlias = AttributeValue
+"""Value of an attribute; sequences are tuples so that attributes compare and hash."""
 
 _Use: TypeAlias = "tuple[Node, int]"
 """A node and the position among its inputs."""

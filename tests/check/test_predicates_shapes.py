@@ -188,7 +188,11 @@ def test_output_shape_is_within_what_the_windows_cover(
 )
 def test_halves_of_the_padding_are_alike(mode: str, wanted: int, after: int, state: str) -> None:
     """Windows cover 7 elements and `after` more; CANN halves the padding without those."""
-    attributes = {"auto_pad": mode, "output_shape": (wanted, 5), "output_padding": (after, 0)}
+    attributes: dict[str, Any] = {
+        "auto_pad": mode,
+        "output_shape": (wanted, 5),
+        "output_padding": (after, 0),
+    }
     spec = find_spec("ConvTranspose")
     assert spec is not None
     node = bound(spec, 11, attributes=attributes, X=X, W=W)

@@ -227,14 +227,14 @@ class Match:
         controls = self._context.controls
         nodes = [*self.nodes, *self.borrowed]
         kept = [node for node in nodes if controls.keeps(node)]
-        if kept and len(kept) < len(nodes):
-            others = next(node for node in nodes if node not in kept)
+        others = [node for node in nodes if node not in kept]
+        if kept and others:
             self.require(
                 not others,
                 "{op} keeps its dtype (keep-dtype), but {op_2} does not",
                 kept[0],
                 op=kept[0].op,
-                op_2=others.op,
+                op_2=others[0].op,
             )
         for node in nodes:
             given = controls.custom_of(node) is not None
