@@ -20,6 +20,7 @@ from atc_py.target.row import AttributeValue
 from atc_py.tensor.const_data import ConstData
 
 AttrValue: TypeAlias = AttributeValue
+"""Value of an attribute; sequences are tuples so that attributes compare and hash."""
 
 _Use: TypeAlias = "tuple[Node, int]"
 """A node and the position among its inputs."""
