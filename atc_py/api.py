@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 
 from atc_py.options.compile_options import AUTO, CheckOptions
 from atc_py.options.keywords import CheckKeywords, FixKeywords, QuantizeKeywords, RuleKeywords
-from atc_py.options.option import parse_options, reject_unknown
+from atc_py.options.option import optional_path, parse_options, reject_unknown
 from atc_py.pipeline.convert import convert as convert
 from atc_py.pipeline.running.model import Model as Model
 from atc_py.system.input_files import guarded_run
@@ -231,6 +231,7 @@ def load(
     device: str = "sim",
     storage: str = "logical",
     timeout: float | None = None,
+    like: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Open an offline model on a device, ready to run.
 
@@ -243,6 +244,7 @@ def load(
         timeout: seconds that the device may take for each answer, 0 for any time. Where it is
             given, the device has a process of its own: it may die or hang, and the run ends with
             DEVICE_FAILED or DEVICE_TIMEOUT.
+        like: the ONNX file that an offline model of Huawei's atc was made of, for what that lost.
 
     Raises:
         AtcError: the file is not a sound offline model, or no such device is installed, or it does
@@ -255,4 +257,4 @@ def load(
         ...     [(port.name, port.dtype.value, port.shape) for port in model.inputs]
         [('x', 'float32', (1, 3, 8, 8))]
     """
-    return Model(Path(path), device, storage, timeout)
+    return Model(Path(path), device, storage, timeout, like=optional_path(like))

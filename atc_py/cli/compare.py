@@ -18,6 +18,7 @@ from atc_py.cli.gear_options import compared_gears
 from atc_py.diag import Diagnostic, ExitCode
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import Gears
+from atc_py.options.option import keywords_of
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.text import Text
@@ -71,6 +72,9 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     introduced at a layer if it is more than twice the largest error among the layer's inputs; an
     error of the original itself is taken out and reported.
 
+    MODEL may be an offline model of Huawei's own atc, with --reference for the network that it was
+    made of.
+
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
     --suggest found no nodes that reach the target.
@@ -79,6 +83,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     from atc_py.cli.comparing_gears import compare_each_gear
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
 
+    options.refuse_compiling(context, model, *keywords_of(CompileOptions))
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = comparing_options.report_and_suggestion(model, output, suggest)
     if gears is not None:

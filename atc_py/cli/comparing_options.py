@@ -82,7 +82,8 @@ what_runs = option_set(
     click.option(
         "--reference", type=_FILE, metavar="FILE",
         help="ONNX file that runs in place of MODEL, such as the float model of one on int8: values "
-        "of equal names are compared.",
+        "of equal names are compared. Of an offline model of Huawei's atc, the network that it was "
+        "made of.",
     ),
 )  # fmt: skip
 """Options on data, the device and the model to compare with."""

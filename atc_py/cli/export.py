@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_json, print_tables, progress
+from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.gear_options import named_gear
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.named_gear import NamedGear
@@ -22,11 +22,18 @@ from atc_py.options.named_gear import NamedGear
     "--flat", is_flag=True,
     help="Write every target operator as nodes of the graph, not as a function that it calls.",
 )  # fmt: skip
+@click.option(
+    "--plain", is_flag=True,
+    help="Write the network that MODEL computes, without Casts, roundings and storage; all floats "
+    "are float16. By default to NAME.plain.onnx.",
+)  # fmt: skip
+@click.option("--float32", is_flag=True, help="With --plain: all floats are float32.")
 @click.option("--external-data", is_flag=True, help="Write constants to a separate file.")
 @options.options_of(
     CompileOptions, "soc", "precision_mode", "precision", "semantics", "cann", "fix", "input_shape",
     "aipp", "op_specs",
 )  # fmt: skip
+@options.LIKE
 @named_gear
 @options.MAX_MEMORY
 @options.AS_JSON
@@ -38,7 +45,10 @@ def export(  # noqa: PLR0913  (one parameter an option)
     model: Path,
     output: str | None,
     flat: bool,
+    plain: bool,
+    float32: bool,
     external_data: bool,
+    like: Path | None,
     gear: NamedGear | None,
     as_json: bool,
     **compiling: Any,
@@ -48,7 +58,7 @@ def export(  # noqa: PLR0913  (one parameter an option)
     MODEL is an ONNX file, which is compiled first, or an offline model. The result has plain ONNX
     operators, rounds where the device rounds, and runs in any ONNX runtime; viewers show each
     operator of the device by its name, with its body. Of an offline model with gears it is the gear
-    that is named, or else the largest.
+    that is named, or else the largest. One of Huawei's own atc becomes ONNX again.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 an operator has no ONNX form.
@@ -62,7 +72,10 @@ def export(  # noqa: PLR0913  (one parameter an option)
             model,
             output,
             flat=flat,
+            plain=plain,
+            float32=float32,
             external_data=external_data,
+            like=like,
             on_stage=on_stage,
             gear=gear,
             **compiling,
@@ -71,3 +84,4 @@ def export(  # noqa: PLR0913  (one parameter an option)
         print_json(done.as_json())
         return
     print_tables(export_tables(done))
+    print_diagnostics(done.warnings, as_json=False)

@@ -41,6 +41,7 @@ from atc_py.text import Text
     CompileOptions, "soc", "precision_mode", "precision", "input_shape", "aipp", "op_specs",
     without=("semantics", "cann"),
 )  # fmt: skip
+@options.LIKE
 @named_gear
 @options.MAX_MEMORY
 @options.options_of(CompileOptions, "templates")
@@ -57,6 +58,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     sanitize: bool,
     trust: bool,
     seed: int,
+    like: Path | None,
     gear: NamedGear | None,
     form: str | None,
     as_json: bool,
@@ -85,13 +87,15 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     options.refuse_compiling(context, model, "soc", "templates")
     if verify:
         check_trust(model, trusted=trust)
-    with opened_model(model, gear, **compiling) as opened:
+    with opened_model(model, gear, like, **compiling) as opened:
         if folder is not None:
             write_kernels(kernel_texts(opened), folder)
         if verify:
             _verify(context, opened, form, sanitize=sanitize, seed=seed)
         else:
             _list(opened, form)
+        if form == "text":
+            print_diagnostics(opened.findings, as_json=False)
 
 
 def _list(opened: OfflineModel, form: str) -> None:

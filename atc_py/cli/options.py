@@ -165,6 +165,12 @@ def _hold_to_memory(context: click.Context, _option: click.Parameter, size: str 
         context.with_resource(limited_memory(size))
 
 
+LIKE = click.option(
+    "--like", type=click.Path(path_type=Path), metavar="FILE.onnx",
+    help="Network that MODEL, an offline model of Huawei's atc, was made of: it has what fused "
+    "launches lost, and the names of its values.",
+)  # fmt: skip
+
 MAX_MEMORY = click.option(
     "--max-memory",
     metavar="SIZE",

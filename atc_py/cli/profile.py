@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_bytes, print_json, print_tables, say
+from atc_py.cli.console import print_bytes, print_diagnostics, print_json, print_tables, say
 from atc_py.cli.gear_options import named_gear
 from atc_py.cost.calibration import Calibration, save_fit
+from atc_py.diag import Diagnostic
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.named_gear import NamedGear
 from atc_py.results.compiled_model import CompiledModel
@@ -37,6 +38,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.CALIBRATE
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
 @options.FACTORS
+@options.LIKE
 @named_gear
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
@@ -61,6 +63,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     form: str | None,
     output: str | None,
     trace: str | None,
+    like: Path | None,
     gear: NamedGear | None,
     as_json: bool,
     verbose: bool,
@@ -92,13 +95,16 @@ def profile(  # noqa: PLR0913  (one parameter an option)
         _show_calibration(done, form)
         return
     compiled: list[CompiledModel] | None = [] if form == "html" else None
-    found = profile_model(model, socs, fit, done, gear, compiled, **compiling)
+    warnings: list[Diagnostic] = []
+    found = profile_model(model, socs, fit, done, gear, compiled, warnings, like, **compiling)
     if traced is not None:
         from atc_py.report.profile.trace import trace_json
         from atc_py.system.atomic_files import write_files
 
         write_files({traced: trace_json(found.costs[0])})
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
+    if form == "text":
+        print_diagnostics(warnings, as_json=False)
 
 
 def _outputs(

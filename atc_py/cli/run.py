@@ -10,7 +10,7 @@ import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.gear_options import named_gear
-from atc_py.cli.options import AS_JSON, MAX_MEMORY
+from atc_py.cli.options import AS_JSON, LIKE, MAX_MEMORY
 from atc_py.options.named_gear import NamedGear
 from atc_py.pipeline.running.model import Model
 from atc_py.system.json_text import json_values
@@ -91,6 +91,7 @@ _FOREIGN_TIMEOUT = 600.0
     "--aipp-settings", type=click.Path(path_type=Path), metavar="FILE",
     help="Settings of dynamic AIPP: protobuf text, an [aipp_op] section, or a parameter buffer.",
 )  # fmt: skip
+@LIKE
 @named_gear
 @MAX_MEMORY
 @AS_JSON
@@ -110,6 +111,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     storage: str,
     timeout: float | None,
     profile: bool,
+    like: Path | None,
     gear: NamedGear | None,
     aipp_settings: Path | None,
     as_json: bool,
@@ -117,7 +119,8 @@ def run(  # noqa: PLR0913  (one parameter an option)
     """Run MODEL, an offline model, on the simulated NPU.
 
     One with gears runs the gear that is named, or the one that fits the shapes of the data, or,
-    without any, the largest.
+    without any, the largest. One of Huawei's own atc runs as far as its operators are known;
+    docs/real-om.md says what is computed.
     """
     from atc_py.api import load
     from atc_py.options.output_paths import output_folder
@@ -133,7 +136,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     )
     with (
         progress(quiet=as_json) as on_stage,
-        load(model, device=device, storage=storage, timeout=timeout) as loaded,
+        load(model, device=device, storage=storage, timeout=timeout, like=like) as loaded,
         _launches_shown(loaded, on_stage),
     ):
         done = execute(loaded, options)

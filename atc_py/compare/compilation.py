@@ -20,11 +20,14 @@ class Compilation:
         model: the ONNX file.
         options: the user's.
         reference: the file that runs in place of the model; None for the model itself.
+        real: the offline model of Huawei's atc that was made of the model, and is compared in place
+            of a compiled one.
     """
 
     model: Path
     options: CompileOptions
     reference: Path | None = None
+    real: Path | None = None
 
     def write(
         self,

@@ -13,17 +13,19 @@ from atc_py.compare.compilation import Compilation
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
 from atc_py.compare.targets import check_targets
-from atc_py.diag import BAD_OPTION
+from atc_py.diag import BAD_OPTION, Place
 from atc_py.options.command_options import SearchOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.keywords import CompareKeywords
 from atc_py.options.option import optional_path, parse_options, reject_unknown
 from atc_py.options.ranges import refuse_ranges
+from atc_py.package.ge.model import is_huawei
 from atc_py.package.reader import OfflineModel, open_model
 from atc_py.results.compiled_model import CompiledModel, compiled_model
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.system.input_files import guarded_run
 from atc_py.system.memory_limit import require_own_memory
+from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
@@ -62,7 +64,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     """Compile an ONNX model and compare every layer with the original, run as its file says.
 
     Args:
-        model: path of the .onnx file.
+        model: path of the .onnx file, or of an offline model of Huawei's atc.
         inputs: arrays by name, or `name=file` texts, of pictures for AIPP; others get random data.
         samples: number of runs on random data, or samples as `data` of `quantize`, without `inputs`.
         seed: seed of the first sample's random data; the next ones count on from it.
@@ -75,7 +77,8 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         histograms: also sample every layer's values, for histograms of the worst ones.
         device: what runs the compiled model: `sim`, or `ort`, which is faster.
         aipp_settings: file with the settings of dynamic AIPP; random pictures are taken whole without.
-        reference: ONNX file, such as the float model of one on int8, that runs in its place.
+        reference: ONNX file, such as the float model of one on int8, that runs in its place; of an
+            offline model of Huawei's atc, the file that it was made of.
         compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
         **keywords: ATC's finer controls, and rules that fix the model; see `CompareKeywords`.
@@ -96,7 +99,15 @@ def _compilation(
 ) -> Compilation:
     options = parse_options("compare_model", CompileOptions, keywords)
     refuse_ranges(options.ranges, Text("a comparison runs one shape"))
-    return Compilation(model, options, reference)
+    if not is_huawei(model):
+        return Compilation(model, options, reference)
+    if reference is None:
+        raise BAD_OPTION.error(
+            Text("{model} is an offline model: a comparison needs its network", model=model),
+            place=Place(str(model)),
+            help=Text("give the ONNX file that it was made of with --reference"),
+        )
+    return Compilation(reference, options, real=model)
 
 
 def _compared(
@@ -113,6 +124,10 @@ def _compared(
     """
     least, trials, judging = search
     _check_search(least, trials)
+    if least is not None and compilation.real is not None:
+        raise BAD_OPTION.error(
+            Text("--suggest compiles a model, and {model} is compiled", model=compilation.real)
+        )
     inputs, settings = data
     with work_folder() as folder, open_compiled(compilation, folder, on_stage) as package:
         given = inputs, optional_path(settings)
@@ -124,7 +139,10 @@ def _compared(
         session.targets = targets or {}
         session.on_stage = on_stage
         judges = judging.suggest_samples, judging.jobs
-        return session.suggested(least, trials, judges, on_stage)
+        if compilation.real is None:
+            return session.suggested(least, trials, judges, on_stage)
+        session.warnings += package.findings
+        return replace(session.suggested(None, trials, judges, on_stage), model=compilation.real)
 
 
 def _check_search(targets: Mapping[str, float] | None, trials: int) -> None:
@@ -144,6 +162,12 @@ def open_compiled(
 ) -> OfflineModel:
     """The compiled model, in `folder`, open; the stage after it is `compare`."""
     require_own_memory(_RUNTIME)
+    if compilation.real is not None:
+        from atc_py.pipeline.huawei.opening import open_offline
+
+        if on_stage is not None:
+            on_stage("compare")
+        return open_offline(compilation.real, compilation.model)
     om = folder / "model.om"
     compilation.write(om, on_stage=on_stage)
     if on_stage is not None:

@@ -1,7 +1,7 @@
 """The cost of a whole model: its kernels one after another, and memory over time."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from atc_py.cost.estimate import Estimate, Fit, estimate
 from atc_py.cost.pipes import PIPES
@@ -9,7 +9,7 @@ from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
 from atc_py.ir import size_in_arena
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.package.stored_types import storage_of, stored_dims
-from atc_py.system.structs import Result
+from atc_py.system.structs import Result, replace
 from atc_py.target import Soc, find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
@@ -168,13 +168,21 @@ class NetworkCost(Result, frozen=True):
         return lines
 
 
-def network_cost(model: OmModel, fit: Fit | None = None) -> NetworkCost:
-    """Estimate every kernel of a model for its own SoC."""
+def network_cost(
+    model: OmModel, fit: Fit | None = None, cores: Mapping[str, int] | None = None
+) -> NetworkCost:
+    """Estimate every kernel of a model for its own SoC.
+
+    Args:
+        model: the model.
+        fit: refitted factors.
+        cores: that launches run on at most, by the name of a node, where that is known.
+    """
     soc = find_soc(model.soc)
     placed = launches_of(model)
     makers = {tensor: at for at, launch in enumerate(placed) for tensor in launch.writes}
     kernels, start = [], 0.0
-    for launch, cost in zip(placed, _estimates(placed, soc, fit), strict=True):
+    for launch, cost in zip(placed, _on_cores(model, placed, fit, cores or {}), strict=True):
         kernels.append(_kernel(model, launch, cost, start, makers))
         start += cost.expected
     count = sum(len(launch.launch.operations) for launch in placed)
@@ -184,6 +192,23 @@ def network_cost(model: OmModel, fit: Fit | None = None) -> NetworkCost:
 def network_time(model: OmModel) -> TimeRange:
     """Estimate the time of a run on the model's own SoC, and nothing else of it."""
     return _time(_estimates(launches_of(model), find_soc(model.soc), None))
+
+
+def _on_cores(
+    model: OmModel, placed: Sequence[PlacedLaunch], fit: Fit | None, cores: Mapping[str, int]
+) -> list[Estimate]:
+    """The estimate of each launch, on as many cores as are known."""
+    soc = find_soc(model.soc)
+    estimates = _estimates(placed, soc, fit)
+    for at, launch in enumerate(placed):
+        names = (model.nodes[position].name for position in launch.nodes)
+        count = next((cores[name] for name in names if name in cores), 0)
+        if 0 < count < max(soc.aicores, soc.vector_cores):
+            fewer = replace(
+                soc, aicores=min(count, soc.aicores), vector_cores=min(count, soc.vector_cores)
+            )
+            estimates[at] = estimate(launch.launch, fewer, fit)
+    return estimates
 
 
 def _estimates(placed: Sequence[PlacedLaunch], soc: Soc, fit: Fit | None) -> list[Estimate]:

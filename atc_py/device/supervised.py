@@ -114,7 +114,7 @@ class SupervisedBackend:
     def _load(self, model: LoadedModel, storage: str) -> DeviceModel:
         if not isinstance(model, OfflineModel):
             raise DEVICE_FAILED.error(Text("only a model that was read from a file can be sent"))
-        path = os.path.abspath(model.path)  # noqa: PTH100  (a link stays the link that it is)
+        path = os.path.abspath(model.archive)  # noqa: PTH100  (a link stays the link that it is)
         self._ask({"ask": "load", "path": path, "storage": storage, "gear": model.gear})
         return _Sent(model.description)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self
 
-from atc_py.diag import NOT_OM, OM_CONTENT, AtcError, Place
+from atc_py.diag import NOT_OM, OM_CONTENT, AtcError, Diagnostic, Place
 from atc_py.options.ranges import Ranges, parse_ranges
 from atc_py.package.npy import npy_header, view_array
 from atc_py.package.schema import GEARS_VERSION, INPUT_RANGES
@@ -57,6 +58,17 @@ class OfflineModel:
             for tensor in self.description.tensors
             if tensor.member is not None
         }
+
+    findings: tuple[Diagnostic, ...] = ()
+    """Findings about the file that do not keep it from being used."""
+
+    cores: Mapping[str, int] = {}
+    """Cores that launches run on, by the name of a node, where the file says it."""
+
+    @property
+    def archive(self) -> Path:
+        """The file with the model's archive, which another process may open as well."""
+        return self.path
 
     @property
     def format_version(self) -> int:

@@ -8,8 +8,11 @@ from typing import Any
 
 from atc_py.device.ort.functions import OPSET
 from atc_py.device.ort.metadata import annotate
-from atc_py.device.ort.model import emulate
+from atc_py.device.ort.model import Emulated, emulate
+from atc_py.device.ort.plain import plain_model
 from atc_py.device.ort.writing import write_model
+from atc_py.diag import BAD_OPTION
+from atc_py.options.option import optional_path
 from atc_py.options.output_paths import rewritten_output
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel
@@ -17,18 +20,22 @@ from atc_py.package.stored_types import TRANS_DATA
 from atc_py.pipeline.opened import opened_model
 from atc_py.results.conversion import Export
 from atc_py.system.input_files import guarded_run
+from atc_py.text import Text
 
-_FORM = "emulated"
+_FORM, _PLAIN = "emulated", "plain"
 """What is appended to the model's name by default."""
 
 
 @guarded_run()
-def export_model(
+def export_model(  # noqa: PLR0913  (keywords, each of them an option)
     model: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
     flat: bool = False,
+    plain: bool = False,
+    float32: bool = False,
     external_data: bool = False,
+    like: str | os.PathLike[str] | None = None,
     on_stage: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Export:
@@ -39,7 +46,11 @@ def export_model(
         output: path of the .onnx file; by default `NAME.emulated.onnx` beside the model.
         flat: write each target operator as nodes of the graph; else each is a function of the
             model, in the domain `ascend`, that the graph calls.
+        plain: write the network that the graph computes: without storage, Casts and roundings, all
+            floats in float16.
+        float32: with `plain`, all floats in float32.
         external_data: put constants into a separate file, as is always done for 1.8 GB or more.
+        like: the ONNX file that an offline model of Huawei's atc was made of.
         on_stage: called with the name of each stage as it begins.
         **options: as `atc_py.convert` takes them; without meaning for an offline model.
 
@@ -56,20 +67,39 @@ def export_model(
         'emulated'
     """
     path = Path(model)
-    target = rewritten_output(path, output, _FORM, (_FORM,))
-    with opened_model(path, on_stage=on_stage, **options) as package:
+    _check_form(flat=flat, plain=plain, float32=float32)
+    form = _PLAIN if plain else _FORM
+    target = rewritten_output(path, output, form, (_FORM, _PLAIN))
+    with opened_model(path, like=optional_path(like), on_stage=on_stage, **options) as package:
         if on_stage is not None:
             on_stage("export")
-        return _written(package, path, target, flat=flat, external_data=external_data)
+        emulated = plain_model(package, wide=float32) if plain else _emulated(package, flat=flat)
+        return _written(package, path, target, emulated, external_data=external_data)
+
+
+def _check_form(*, flat: bool, plain: bool, float32: bool) -> None:
+    if plain and flat:
+        raise BAD_OPTION.error(
+            Text("plain and flat exclude each other"), help=Text("a plain model is flat always")
+        )
+    if float32 and not plain:
+        raise BAD_OPTION.error(
+            Text("float32 is of a plain model"), help=Text("an emulation has the device's dtypes")
+        )
+
+
+def _emulated(package: OfflineModel, *, flat: bool) -> Emulated:
+    emulated = emulate(package, flat=flat)
+    if flat:
+        emulated.drop_early_roundings()
+    return emulated
 
 
 def _written(
-    package: OfflineModel, path: Path, target: Path, *, flat: bool, external_data: bool
+    package: OfflineModel, path: Path, target: Path, emulated: Emulated, *, external_data: bool
 ) -> Export:
-    """Write the emulation of a compiled model to `target`; `path` is the file that it is made of."""
-    description, emulated = package.description, emulate(package, flat=flat)
-    if flat:
-        emulated.drop_early_roundings()
+    """Write a compiled model to `target`; `path` is the file that it is made of."""
+    description = package.description
     metadata = annotate(emulated, description)
     size, data = write_model(emulated, description.name, target, metadata, external=external_data)
     return Export(
@@ -83,6 +113,7 @@ def _written(
         len(emulated.functions),
         len(emulated.nodes),
         size,
+        package.findings,
     )
 
 

@@ -19,23 +19,24 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened_model(
-    path: Path, gear: NamedGear | None = None, **options: Any
+    path: Path, gear: NamedGear | None = None, like: Path | None = None, **options: Any
 ) -> Iterator[OfflineModel]:
     """Open the offline model `path`; an ONNX model is compiled to a temporary one.
 
     Args:
         path: an offline model, or an ONNX model.
         gear: the gear to open a model with gears at; None for the largest.
+        like: the ONNX file that an offline model of Huawei's atc was made of.
         options: as `atc_py.convert` takes them; without meaning for an offline model.
 
     Raises:
         AtcError: the file cannot be read or compiled; NO_SUCH_GEAR for a gear that it does not have.
     """
-    from atc_py.device.opening import open_verified
     from atc_py.pipeline.convert import convert
+    from atc_py.pipeline.huawei.opening import open_offline
 
     if is_offline(path):
-        with open_verified(path) as model:
+        with open_offline(path, like) as model:
             yield model if gear is None else model.at_gear(gear.position_in(model.gears))
         return
     if gear is not None:

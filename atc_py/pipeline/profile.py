@@ -10,8 +10,9 @@ from atc_py.cost.estimate import Fit
 from atc_py.cost.measurements import read_measurements
 from atc_py.cost.network import network_cost
 from atc_py.device.registry import find_backend
-from atc_py.diag import BAD_OPTION, AtcError, ExitCode
+from atc_py.diag import BAD_OPTION, AtcError, Diagnostic, ExitCode
 from atc_py.options.named_gear import NamedGear
+from atc_py.options.option import optional_path
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.opened import opened_model
 from atc_py.results.cann_nodes import read_newer, read_semantics
@@ -22,6 +23,7 @@ from atc_py.target import find_soc
 from atc_py.text import Text
 
 _DEFAULT = "sim"
+_COLLECTED = frozenset({"compiled", "warnings"})
 
 
 def fitted_factors(
@@ -65,13 +67,15 @@ def _fit(path: Path, socs: Sequence[str]) -> Fit:
 
 
 @guarded_run()
-def profile_model(
+def profile_model(  # noqa: PLR0913  (keywords, each of them an option)
     path: str | os.PathLike[str],
     socs: Sequence[str] = (),
     fit: Fit | None = None,
     calibration: Calibration | None = None,
     gear: NamedGear | None = None,
     compiled: list[CompiledModel] | None = None,
+    warnings: list[Diagnostic] | None = None,
+    like: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Profile:
     """Estimate what a model costs.
@@ -83,6 +87,8 @@ def profile_model(
         calibration: where they come from, for the report.
         gear: the gear of an offline model with gears; None for the largest.
         compiled: takes the compiled model of each SoC.
+        warnings: takes what was assumed of a model of Huawei's atc, and left out of it.
+        like: the ONNX file that such a model was made of.
         **options: as `atc_py.convert` takes them; without meaning for an offline model.
 
     Raises:
@@ -98,7 +104,8 @@ def profile_model(
         True
     """
     path = Path(path)
-    options |= {"gear": gear, "compiled": compiled}
+    options |= {"gear": gear, "compiled": compiled, "warnings": warnings}
+    options["like"] = optional_path(like)
     names = list(dict.fromkeys(find_soc(name).name for name in socs or (_DEFAULT,)))
     named = bool(socs)
     if len(names) == 1:
@@ -116,7 +123,8 @@ def _model_on_soc(
 ) -> SocProfile:
     """The model on one SoC; an offline model must be for it where the user `named` it."""
     compiled: list[CompiledModel] | None = options["compiled"]
-    options = {key: value for key, value in options.items() if key != "compiled"}
+    warnings: list[Diagnostic] | None = options["warnings"]
+    options = {key: value for key, value in options.items() if key not in _COLLECTED}
     with opened_model(path, soc=name, **options) as model:
         if named and model.description.soc != name:
             raise BAD_OPTION.error(
@@ -132,7 +140,9 @@ def _model_on_soc(
             _check(model)
         if compiled is not None:
             compiled.append(compiled_model(model))
-        cost = network_cost(model.description, fit)
+        cost = network_cost(model.description, fit, model.cores)
+        if warnings is not None:
+            warnings += model.findings
         semantics = read_semantics(model.report, str(path))
         gears, newer = _gear_costs(model, fit), read_newer(model.report, str(path))
         return SocProfile(cost.soc.name, cost, semantics=semantics, gears=gears, newer=newer)

@@ -73,6 +73,7 @@ class Export(Result, frozen=True):
         functions: how many functions it has; none of a flat model.
         nodes: how many nodes its graph has.
         bytes: size of the files written.
+        warnings: what was assumed of an offline model of Huawei's atc, and left out of it.
     """
 
     model: Path
@@ -85,6 +86,7 @@ class Export(Result, frozen=True):
     functions: int
     nodes: int
     bytes: int
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 class Stage(Result, frozen=True):

@@ -8,11 +8,11 @@ import numpy.typing as npt
 
 from atc_py.cost.network import TimeRange, network_cost
 from atc_py.device.backend import DeviceModel, load_stored
-from atc_py.device.opening import open_verified
 from atc_py.device.supervised import backend_for
 from atc_py.options.gears import Gears
 from atc_py.options.ranges import Ranges
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.huawei.opening import open_offline
 
 _DEVICE = "sim"
 
@@ -26,7 +26,7 @@ class GearedModel:
     """
 
     def __init__(self, path: str) -> None:
-        self._package = open_verified(Path(path))
+        self._package = open_offline(Path(path))
         self._backend = backend_for(_DEVICE, None)
         self._handles: dict[int | None, DeviceModel] = {}
         self._times: dict[int | None, TimeRange] = {}

@@ -16,7 +16,7 @@ from atc_py.device.ort.elements import element_type, held_dtype
 from atc_py.device.ort.functions import Functions
 from atc_py.device.ort.late_rounding import without_early_roundings
 from atc_py.device.ort.node import CompiledNode, NoFormError
-from atc_py.device.ort.registry import find_emulation
+from atc_py.device.ort.registry import Write, find_emulation
 from atc_py.diag import NO_ONNX_FORM, Place, Sink
 from atc_py.package.node_view import TensorFacts, read_attributes
 from atc_py.package.schema import OmNode
@@ -92,11 +92,11 @@ def emulate(model: ConstantSource, *, flat: bool) -> Emulated:
     Raises:
         AtcError: NO_ONNX_FORM for each node that has no form in ONNX's operators.
     """
-    return _Emulator(model, flat=flat).emulated()
+    return Emulator(model, flat=flat).emulated()
 
 
-class _Emulator:
-    """One model on its way."""
+class Emulator:
+    """One model on its way; other forms than an emulation override how parts of it are made."""
 
     def __init__(self, model: ConstantSource, *, flat: bool) -> None:
         self._model = model
@@ -122,7 +122,35 @@ class _Emulator:
         }
         self._sink = Sink()
 
+    def is_move(self, node: OmNode) -> bool:
+        """True if a node computes nothing: its result is another name of its operand."""
+        return node.op == TRANS_DATA
+
+    def write(self, op: str) -> tuple[Write, bool] | None:
+        """What writes an operator, and whether it moves elements alone; None for unknown ones."""
+        found = find_emulation(op)
+        return None if found is None else (found.write, found.moves)
+
+    def make_body(self, facts: CompiledNode, inputs: dict[int, str], writes: Sequence[str]) -> Body:
+        """An empty body in the graph itself."""
+        return Body(facts, inputs, writes, f"{facts.name}/", self._taken)
+
+    def initializer(
+        self, name: str, dtype: DType, shape: Sequence[int], read: Callable[[], NDArray[Any]]
+    ) -> Initializer:
+        """A constant of the package."""
+        return Initializer(name, held_dtype(dtype), tuple(shape), read)
+
+    def converted(self, made: NDArray[Any]) -> NDArray[Any]:
+        """A constant that an operator has in another form."""
+        return made
+
     def emulated(self) -> Emulated:
+        """The model.
+
+        Raises:
+            AtcError: NO_ONNX_FORM for each node that has no form.
+        """
         units = [unit for unit in map(self._unit, range(len(self._description.nodes))) if unit]
         self._sink.raise_errors()
         try:
@@ -153,7 +181,7 @@ class _Emulator:
     def _value_names(self) -> list[str]:
         """A name for each tensor: that of the port which it is, else its own, all apart."""
         for node in self._description.nodes:
-            if node.op == TRANS_DATA:
+            if self.is_move(node):
                 source = node.inputs[0]
                 self._stands_for[node.outputs[0]] = self._stands_for.get(source, source)
         constants = {at for at, tensor in enumerate(self._description.tensors) if tensor.member}
@@ -191,13 +219,13 @@ class _Emulator:
         if source.member is not None and name not in self._initializers:
             facts = self._types[tensor]
             read = partial(self._model.array, source.member)
-            self._initializers[name] = Initializer(name, held_dtype(facts.dtype), facts.shape, read)
+            self._initializers[name] = self.initializer(name, facts.dtype, facts.shape, read)
         return name
 
     def _unit(self, index: int) -> WrittenOperator | None:
         """A node of the package as nodes of ONNX; None after a finding, and of a move."""
         node = self._description.nodes[index]
-        if node.op == TRANS_DATA:
+        if self.is_move(node):
             return None
         writes = [self._names[tensor] for tensor in node.outputs]
         self._makers.update(dict.fromkeys(writes, node))
@@ -220,17 +248,18 @@ class _Emulator:
         return WrittenOperator(node.op, node.name, origin, reads, writes, nodes)
 
     def _written(self, node: OmNode, writes: Sequence[str]) -> tuple[list[NodeProto], list[str]]:
-        emulation = find_emulation(node.op)
+        emulation = self.write(node.op)
         facts = self._facts(node)
         if emulation is None:
             raise NoFormError(Text("no emulation is written for it"))
+        write, moves = emulation
         body = self._body(facts, writes)
         empty = _no_elements(body)
-        written = emulation.write(body) if empty is None else empty
+        written = write(body) if empty is None else empty
         results = [written] if isinstance(written, str) else list(written)
         if empty is None and _is_sized_by_data(facts):
             results = _held_to_dims(body, results)
-        body.finish(results, rounds=empty is None and not emulation.moves)
+        body.finish(results, rounds=empty is None and not moves)
         made = [name for name, value in zip(writes, results, strict=True) if value]
         used = {value for proto in body.nodes for value in reads_of(proto)}
         body.inputs = {at: name for at, name in body.inputs.items() if name in used}
@@ -269,7 +298,7 @@ class _Emulator:
         there = [at for at, tensor in enumerate(node.inputs) if tensor >= 0]
         if self._flat:
             inputs = {at: self._names[self._real(node.inputs[at])] for at in there}
-            return Body(facts, inputs, writes, f"{node.name}/", self._taken)
+            return self.make_body(facts, inputs, writes)
         inputs = {at: facts.input_name(at) for at in there}
         outputs = [facts.output_name(at) for at in range(len(writes))]
         return Body(
@@ -287,7 +316,7 @@ class _Emulator:
         name = wanted.value if self._flat else f"{self._names[tensor]}/{wanted.form}"
         if source.member is None:
             return name
-        made = wanted.make(self._model.array(source.member))
+        made = self.converted(wanted.make(self._model.array(source.member)))
         while not self._is_kept(name, made):
             name += "_"
         if made.size == 1 and _is_on_grid(made, self._types[tensor].dtype):

@@ -51,6 +51,36 @@ BAD_HUAWEI_MODEL = add_code(
     "for, is outside of the file, or is far larger than in any such model.",
     "Copy the file again from where it was built, and compare the sizes.",
 )
+HUAWEI_NOT_RUN = add_code(
+    5007,
+    "huawei-model-not-run",
+    ExitCode.FILE,
+    "Of an offline model of Huawei's own atc no output can be computed, or it is of a kind that has "
+    "no graph. The message names what is in the way: operators whose arithmetic is not known, "
+    "dims that a run decides, an encrypted file.",
+    "`atc-py info` shows what the file says; docs/real-om.md lists what can be run. Convert the "
+    "ONNX model with atc-py, if it is at hand.",
+)
+HUAWEI_LEFT_OUT = add_code(
+    5008,
+    "huawei-operator-left-out",
+    ExitCode.FILE,
+    "The arithmetic of an operator in an offline model of Huawei's own atc is not known. It is left "
+    "out with all that needs its result, and the rest is run.",
+    "Give the network that the model was made of with --like, if attributes are missing; else take "
+    "the outputs that are left.",
+    Severity.WARNING,
+)
+HUAWEI_ASSUMED = add_code(
+    5009,
+    "huawei-facts-assumed",
+    ExitCode.FILE,
+    "An offline model of Huawei's own atc does not say everything that a run needs, and the "
+    "likeliest is assumed: strides and pads of fused convolutions, the operands of fused operators, "
+    "or the SoC.",
+    "Give the network that the model was made of with --like; compare its results with --reference.",
+    Severity.WARNING,
+)
 
 
 FILE_NOT_FOUND = add_code(

@@ -75,6 +75,7 @@ def execute(model: Model, options: RunOptions) -> Run:
             `mismatches`.
     """
     sink = Sink()
+    sink.extend(model.findings)
     model, feeds, gear = _model_and_feeds(model, options, sink)
     tolerance = _tolerance(model, options)
     expected = read_feeds(options.expect, model.outputs, sink)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.diag import BAD_RUN_INPUT, Place
+from atc_py.diag import BAD_RUN_INPUT, Diagnostic, Place
 from atc_py.options.gears import SHAPE_DATA, Gears
 from atc_py.options.ranges import DimRange, format_ranges, outside
 from atc_py.pipeline.running.gears import gear_of_feeds
@@ -67,6 +67,7 @@ class Model:
         storage: str = "logical",
         timeout: float | None = None,
         package: OfflineModel | None = None,
+        like: Path | None = None,
     ) -> None:
         """Open an offline model.
 
@@ -76,10 +77,11 @@ class Model:
             storage: how the device keeps tensors.
             timeout: seconds that each of its answers may take, None in this process.
             package: one gear of a file that is open already, and that somebody else closes.
+            like: the ONNX file that a model of Huawei's atc was made of.
         """
         from atc_py.device.backend import load_stored
-        from atc_py.device.opening import open_verified
         from atc_py.device.supervised import backend_for
+        from atc_py.pipeline.huawei.opening import open_offline
 
         self._choice = device, storage, timeout
         self._inherited: list[DeviceBackend] = []
@@ -88,7 +90,7 @@ class Model:
         self._loading = Lock()
         self._last: Model | None = None
         self._backend = backend_for(device, timeout)
-        self._package = open_verified(path) if package is None else package
+        self._package = open_offline(path, like) if package is None else package
         self.gears: Gears | None = self._package.gears if package is None else None
         self.shape_data: Port | None = None
         if self.gears is not None:
@@ -119,6 +121,11 @@ class Model:
     def takes_settings(self) -> bool:
         """True if an input holds the settings of AIPP for a run, and another bytes of pictures."""
         return any(port.partial for port in self.inputs)
+
+    @property
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """Findings about a model of Huawei's atc: what was assumed, and left out."""
+        return self._package.findings
 
     @property
     def semantics(self) -> CannSemantics | None:

@@ -103,10 +103,14 @@ def _gelu_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _prelu_types(node: NodeView) -> tuple[TensorFacts, ...]:
-    """The type of x; the weight is a vector of one element or of x's channels."""
+    """The type of x; the weight is a vector of one element or of x's channels.
+
+    Slopes for float16 may be float32: the fix pipe of real models takes them so.
+    """
     x, weight = node.x, node.required(1)
     require_float(x)
-    one_dtype(node.present)
+    if (x.dtype, weight.dtype) != (DType.FLOAT16, DType.FLOAT32):
+        one_dtype(node.present)
     require_rank(weight, 1, "weight")
     if weight.elements != 1 and weight.shape != x.shape[1:2]:
         text = Text("weight must be one element or one for each channel of {x}, found {found}")

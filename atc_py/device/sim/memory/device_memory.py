@@ -142,6 +142,9 @@ class DeviceMemory:
 
     def move(self, source: int, target: int) -> None:
         """Store `target`, which is `source` in another format, from the bytes of that."""
+        if CHIP in {self._places[source], self._places[target]}:
+            self.write(target, self.read(source))
+            return
         self._open(target, self._shapes[source])
         self._store(target, self._unpacked(source))
 

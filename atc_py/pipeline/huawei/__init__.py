@@ -1,0 +1,1 @@
+"""Offline models of Huawei's atc as graphs of the target: imported, then compiled like any other."""

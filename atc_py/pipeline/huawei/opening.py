@@ -1,0 +1,256 @@
+"""Offline models opened for any use: those of atc-py as they are, Huawei's own imported first."""
+
+import mmap
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from atc_py import __version__
+from atc_py.diag import (
+    BAD_HUAWEI_MODEL,
+    CANNOT_WRITE,
+    HUAWEI_ASSUMED,
+    HUAWEI_LEFT_OUT,
+    HUAWEI_NOT_RUN,
+    MEMORY_LIMIT,
+    AtcError,
+    Code,
+    Diagnostic,
+    Place,
+)
+from atc_py.package.ge.model import HuaweiFile, HuaweiModel, is_huawei, open_huawei
+from atc_py.package.reader import OfflineModel
+from atc_py.package.schema import ATC_CMDLINE, PackageContents
+from atc_py.package.verify import VerifiedFile, verify
+from atc_py.pipeline.huawei.graphs import Imported, Missing, import_graph
+from atc_py.pipeline.huawei.network import NetworkNode, read_network
+from atc_py.pipeline.huawei.placing import place
+from atc_py.pipeline.huawei_facts import soc_of
+from atc_py.target import Soc, find_soc, socs
+from atc_py.text import Text
+
+_DEFAULT = "sim"
+_HELP = Text("`atc-py info` shows what the file says; docs/real-om.md lists what can be run")
+_LIKE = Text("give the ONNX file that it was made of with --like")
+
+
+class ImportedModel(OfflineModel):
+    """A model of Huawei's as an offline model of atc-py, in a temporary file until it is closed.
+
+    Its findings are what was assumed and left out.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        archive: tuple[Path, mmap.mmap, VerifiedFile],
+        findings: Sequence[Diagnostic],
+        cores: Mapping[str, int],
+        kept: ExitStack,
+    ) -> None:
+        """Take the real file's path, the temporary archive, and what ends with the model."""
+        self.cores = cores
+        self._archive, data, file = archive
+        self.findings = tuple(findings)
+        self._kept = kept
+        super().__init__(path, data, file)
+
+    @property
+    def archive(self) -> Path:
+        """The temporary file."""
+        return self._archive
+
+    def close(self) -> None:
+        """Let go of both files."""
+        super().close()
+        self._kept.close()
+
+
+def open_offline(path: Path, like: Path | None = None) -> OfflineModel:
+    """Open an offline model, whoever wrote it, such that the device would load it.
+
+    Args:
+        path: the file.
+        like: the ONNX file that a model of Huawei's was made of, which has what its fused launches
+            lost; without meaning for others.
+
+    Raises:
+        AtcError: as `open_verified` and `open_huawei` do; HUAWEI_NOT_RUN.
+    """
+    if not is_huawei(path):
+        from atc_py.device.opening import open_verified
+
+        return open_verified(path)
+    network = {} if like is None else read_network(like)
+    with open_huawei(path) as file:
+        return _imported(_only_model(file, path), path, network)
+
+
+def _only_model(file: HuaweiFile, path: Path) -> HuaweiModel:
+    """The one model of a file that has a graph."""
+    models = [model for model in file.all_models() if model.graphs]
+    if len(models) == 1:
+        return models[0]
+    if file.om2 is not None:
+        reason = Text("an om2 archive has code in place of a graph")
+    elif any(model.header.is_encrypted for model in file.all_models()):
+        reason = Text("it is encrypted")
+    else:
+        reason = Text("it has {count} models with graphs, and one is run", count=len(models))
+    raise _refused(path, reason)
+
+
+def _refused(path: Path, reason: Text) -> AtcError:
+    text = Text("{path} cannot be run: {reason}", path=path, reason=reason)
+    return HUAWEI_NOT_RUN.error(text, place=Place(str(path)), help=_HELP)
+
+
+def _imported(model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode]) -> OfflineModel:
+    from atc_py.system.temp_folders import work_folder
+
+    found = import_graph(model, network)
+    if not found.graph.outputs:
+        causes = [each for each in found.missing if each.is_cause]
+        if not causes:
+            raise _refused(path, Text("it has no output"))
+        raise AtcError(*(_left_out(path, each, HUAWEI_NOT_RUN) for each in causes[:_MOST]))
+    soc, findings = _soc(model, path)
+    findings += _findings(found, path)
+    with ExitStack() as stack:
+        archive = stack.enter_context(work_folder()) / "model.om"
+        try:
+            _write(found, soc, model, archive, path)
+            data = _mapped(archive)
+            stack.callback(_close, data)
+            whole = verify(data, str(path))
+        except AtcError as error:
+            if error.diagnostics[0].code in _OWN:
+                raise
+            raise _refused(path, error.diagnostics[0].message) from error
+        kept = stack.pop_all()
+    cores = {name: launch.cores for name, launch in found.launches.items()}
+    return ImportedModel(path, (archive, data, whole), findings, cores, kept)
+
+
+_OWN = frozenset({BAD_HUAWEI_MODEL, CANNOT_WRITE, MEMORY_LIMIT})
+"""Codes that are not of the graph that was made of the file."""
+
+_MOST = 20
+"""Operators that one error names."""
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _close(data: mmap.mmap) -> None:
+    with suppress(BufferError):
+        data.close()
+
+
+def _write(found: Imported, soc: Soc, model: HuaweiModel, archive: Path, path: Path) -> None:
+    """Write the graph, with its kernels, as an offline model."""
+    from atc_py.kernels.kernels import emit_kernels
+    from atc_py.package.writer import write_model
+    from atc_py.passes.layout.reasons import layout_record
+    from atc_py.system.structs import replace
+
+    graph = found.graph
+    own_plan = place(graph, found.places)
+    kernels = emit_kernels(graph, soc)
+    if graph.memory is not None:
+        graph.memory = replace(graph.memory, workspace=kernels.workspace)
+    options = {"precision_mode": "force_fp16"}
+    command = model.attributes.text("atc_cmdline")
+    if command:
+        options[ATC_CMDLINE] = command
+    contents = PackageContents(
+        producer=f"atc-py {__version__}",
+        soc=soc.name,
+        options=options,
+        kernels=kernels.files,
+        kernel_of=kernels.kernel_of,
+        report={
+            "soc": soc.name,
+            "layout": layout_record(graph),
+            RECORD: _record(found, path, own_plan=own_plan),
+        },
+    )
+    write_model(graph, archive, contents)
+
+
+RECORD = "huawei"
+"""Where the report of an imported model says what the file had."""
+
+
+def _record(found: Imported, path: Path, *, own_plan: bool) -> dict[str, object]:
+    """The launches of the file by their first node, what is missing, what was assumed."""
+    return {
+        "file": str(path),
+        "memory_plan": "of the file" if own_plan else "of atc-py",
+        "launches": {
+            name: {
+                "op": launch.op.name,
+                "cores": launch.cores,
+                "core": launch.core,
+                "kernel": launch.kernel,
+                "passes": list(launch.passes),
+                "nodes": list(launch.nodes),
+            }
+            for name, launch in found.launches.items()
+        },
+        "missing": [
+            {"op": each.op, "type": each.type, "reason": each.reason} for each in found.missing
+        ],
+        "assumed": dict(found.assumed),
+        "lost_outputs": found.lost,
+    }
+
+
+def _soc(model: HuaweiModel, path: Path) -> tuple[Soc, list[Diagnostic]]:
+    """The SoC that a model is for, with a finding where it is the first of its family, or none."""
+    name, _ = soc_of(model)
+    known = [soc for soc in socs() if soc.name.lower() == name.lower()]
+    if known:
+        return known[0], []
+    family = [soc for soc in socs() if name and soc.name.lower().startswith(name.lower())]
+    taken = family[0] if family else find_soc(_DEFAULT)
+    text = Text("the file is for {name}, of which {taken} is assumed")
+    if not family:
+        text = Text("the file does not say for which SoC it is; {taken} is assumed")
+    text = text.with_values(name=name, taken=taken.name)
+    return taken, [HUAWEI_ASSUMED.diagnostic(text, place=Place(str(path)))]
+
+
+def _findings(found: Imported, path: Path) -> list[Diagnostic]:
+    """Warnings about what was left out, and one about what was assumed."""
+    causes = [each for each in found.missing if each.is_cause]
+    findings = [_left_out(path, each, HUAWEI_LEFT_OUT) for each in causes[:_MOST]]
+    if found.lost:
+        text = Text("outputs that need what is left out are missing: {names}")
+        findings.append(
+            HUAWEI_LEFT_OUT.diagnostic(
+                text.with_values(names=", ".join(found.lost)), place=Place(str(path)), help=_HELP
+            )
+        )
+    if found.assumed:
+        op, reason = next(iter(found.assumed.items()))
+        text = Text("facts of {count} launches are assumed; of {op}: {reason}")
+        findings.append(
+            HUAWEI_ASSUMED.diagnostic(
+                text.with_values(count=len(found.assumed), op=repr(op), reason=reason),
+                place=Place(str(path)),
+                help=_LIKE,
+            )
+        )
+    return findings
+
+
+def _left_out(path: Path, missing: Missing, code: Code) -> Diagnostic:
+    text = Text("{op} ({type}): {reason}")
+    return code.diagnostic(
+        text.with_values(op=repr(missing.op), type=missing.type, reason=missing.reason),
+        place=Place(str(path)),
+        help=_HELP,
+    )

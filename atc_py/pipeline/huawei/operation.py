@@ -1,0 +1,71 @@
+"""An operator of a launch that is to be added to a graph."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from atc_py.ir import TensorType, Value
+from atc_py.package.ge.messages import GeAttributes
+from atc_py.package.ge.pictures import AippValue
+from atc_py.pipeline.huawei.building import LaunchBuilder
+from atc_py.pipeline.huawei.network import NetworkNode
+from atc_py.pipeline.huawei.tensors import NotModeledError, same_data
+from atc_py.text import Text
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """An operator to add to a graph.
+
+    Attributes:
+        type: CANN's operator.
+        operands: what it reads, by input.
+        attributes: of the op, which are this operator's where it stands first.
+        results: types of what the launch writes.
+        is_head: it stands first.
+        is_last: its results are the launch's.
+        node: of the network, where it is known.
+        pictures: fields of the configuration of AIPP, of a launch that has it.
+        kernel: gives the binary that computes the launch.
+        assumptions: takes a text for what was assumed.
+    """
+
+    type: str
+    operands: Mapping[str, Value]
+    attributes: GeAttributes
+    results: Sequence[TensorType]
+    is_head: bool
+    is_last: bool
+    node: NetworkNode | None
+    pictures: Mapping[str, AippValue] | None
+    kernel: Callable[[], bytes]
+    assumptions: list[Text]
+
+    @property
+    def x(self) -> Value:
+        """The first operand."""
+        if not self.operands:
+            raise NotModeledError(Text("{op} reads nothing", op=self.type))
+        return next(iter(self.operands.values()))
+
+    @property
+    def own_results(self) -> Sequence[TensorType] | None:
+        """Types of its results; None of one whose result another operator of the launch takes."""
+        return self.results if self.is_last else None
+
+    def operand(self, name: str) -> Value:
+        """An operand that must be there."""
+        if name not in self.operands:
+            raise NotModeledError(Text("{op} has no input {name}", op=self.type, name=name))
+        return self.operands[name]
+
+
+def vector(value: Value, builder: LaunchBuilder) -> Value:
+    """A value of one axis: biases and slopes, whatever axes of length 1 the file gives them."""
+    kind = value.type
+    if len(kind.dims) == 1 and kind.storage is None:
+        return value
+    count = int(np.prod(kind.shape, dtype=np.int64))
+    if value.const is not None:
+        return builder.constant(value.name, same_data(value.const, (count,)))
+    return builder.reshape(builder.stored(value, kind.with_storage(None)), (count,))
