@@ -14,6 +14,7 @@ from atc_py.onnx_graph.folding.evaluate import FINITE, fault_of
 from atc_py.onnx_graph.graph import nodes_within
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.onnx_graph.running.exact_products import has_products, shift_weights
 from atc_py.system.memory_limit import require_memory
 from atc_py.system.one_thread import granted_threads
 from atc_py.text import Text
@@ -135,6 +136,9 @@ def start_onnxruntime(
     require_engine_memory(model, writes)
     for node in nodes_within(model.graph.node):
         _refuse_crash(node, opset)
+    if has_products(model.graph.node):
+        model = onnx.ModelProto.FromString(model.SerializeToString())
+        shift_weights(model)
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
