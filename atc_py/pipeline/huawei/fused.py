@@ -6,6 +6,7 @@ slots after a product are those of CANN's operator FixPipe, and what they hold t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 
 import msgspec
 
@@ -242,9 +243,8 @@ def _operators_named(words: str) -> list[str]:
         NotModeledError: the name begins with none, or names one that is not known.
     """
     known = {_snake(name): name for name in (*INPUTS, *(row.name for row in operators()))} | _NAMES
-    parts = words.removesuffix("__kernel0").split("_")
-    while len(parts) > 1 and len(parts[-1]) >= _DIGEST and set(parts[-1]) <= _HEX:
-        parts.pop()
+    words = words.removesuffix("__kernel0")
+    parts = list(takewhile(lambda part: not _is_digest(part), words.split("_")))
     types: list[str] = []
     while parts:
         lengths = (n for n in range(len(parts), 0, -1) if "_".join(parts[:n]) in known)
@@ -258,6 +258,10 @@ def _operators_named(words: str) -> list[str]:
 
 
 _DIGEST, _HEX = 8, frozenset("0123456789abcdef")
+
+
+def _is_digest(word: str) -> bool:
+    return len(word) >= _DIGEST and set(word) <= _HEX
 
 
 def _snake(name: str) -> str:

@@ -27,7 +27,7 @@ from atc_py.pipeline.huawei.network import NetworkNode, read_network
 from atc_py.pipeline.huawei.placing import place
 from atc_py.pipeline.huawei_facts import soc_of
 from atc_py.target import Soc, find_soc, socs
-from atc_py.text import Text
+from atc_py.text import Text, plural
 
 _DEFAULT = "sim"
 _HELP = Text("`atc-py info` shows what the file says; docs/real-om.md lists what can be run")
@@ -236,10 +236,17 @@ def _findings(found: Imported, path: Path) -> list[Diagnostic]:
         )
     if found.assumed:
         op, reason = next(iter(found.assumed.items()))
-        text = Text("facts of {count} launches are assumed; of {op}: {reason}")
+        count = len(found.assumed)
         findings.append(
             HUAWEI_ASSUMED.diagnostic(
-                text.with_values(count=len(found.assumed), op=repr(op), reason=reason),
+                plural(
+                    count,
+                    "facts of one launch are assumed; of {op}: {reason}",
+                    "facts of {count} launches are assumed; of {op}: {reason}",
+                    count=count,
+                    op=repr(op),
+                    reason=reason,
+                ),
                 place=Place(str(path)),
                 help=_LIKE,
             )
