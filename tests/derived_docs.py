@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from atc_py.check.condition_words import when_words, with_condition
-from atc_py.check.sentences import sentence
+from atc_py.check.condition_words import sentence, when_words, with_condition
 from atc_py.cli.main import cli
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import all_codes

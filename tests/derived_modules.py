@@ -6,7 +6,7 @@ from atc_py.check.predicate import PREDICATES
 from atc_py.device.ort.registry import EMULATIONS
 from atc_py.device.sim.kernel import KERNELS
 from atc_py.kernels.registry import FAMILIES
-from atc_py.lowering.registry import LOWERINGS
+from atc_py.lowering.builder import LOWERINGS
 from atc_py.target.operator_table import ROWS
 
 REGISTERS = (PREDICATES, KERNELS, FAMILIES, EMULATIONS, LOWERINGS, ROWS)

@@ -14,7 +14,7 @@ import yaml
 
 from atc_py.spec import stem_of
 from atc_py.spec.lists import operator_lists
-from atc_py.system.resources import op_specs_dir
+from atc_py.system.cache_folders import op_specs_dir
 
 _OPERAND_LIMITS = ("rank", "layout", "supported", "otherwise", "rewrite")
 _ATTRIBUTE_LIMITS = ("one_of", "range", "each", "supported", "otherwise", "rewrite")

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from atc_py.ir.parser import parse_graph
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.packing import pack
 from atc_py.tensor.storage import BLOCKED_FORMATS, Storage, c0_of
 

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.condition_words import joined, rule_subject, when_words
+from atc_py.check.condition_words import filled, joined, predicate_of, rule_subject, when_words
 from atc_py.check.conditions import ask, concerns
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.reading import Answer, State
-from atc_py.check.sentences import filled, predicate_of
 from atc_py.diag import DEVIATES_ON_CANN, REFUSED_BY_PARSER, Place
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import ONNX_DOMAINS, OpSpec

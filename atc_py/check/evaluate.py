@@ -8,6 +8,7 @@ import msgspec
 
 from atc_py.check.alike import node_signature
 from atc_py.check.bound_node import BoundNode, Conditions
+from atc_py.check.condition_words import predicate_of
 from atc_py.check.conditions import NodesBefore, ask, concerns, is_outweighed
 from atc_py.check.deviations import deviation_findings
 from atc_py.check.findings import (
@@ -34,7 +35,6 @@ from atc_py.check.predicate import Predicate
 from atc_py.check.quantized import QuantizedModel, attribute_findings
 from atc_py.check.reading import State
 from atc_py.check.restating import OpsetPlacement, place_node
-from atc_py.check.sentences import predicate_of
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SchemaHistory, SourceModel, SourceNode
 from atc_py.spec import Library, OpSpec, Rule

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from atc_py.check.bound_node import BoundNode
-from atc_py.check.condition_words import joined, rule_subject, when_words
+from atc_py.check.condition_words import filled, joined, rule_subject, when_words
 from atc_py.check.conditions import evidence_words, is_outweighed
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.open_dims import open_help
 from atc_py.check.predicate import Predicate
 from atc_py.check.reading import Answer, State, shown
 from atc_py.check.restating import OpsetPlacement, OpsetRefusal
-from atc_py.check.sentences import filled
 from atc_py.diag import (
     ATTR_NOT_LISTED,
     OPERAND_NOT_LISTED,

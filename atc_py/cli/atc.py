@@ -33,7 +33,7 @@ def atc(context: click.Context, words: tuple[str, ...]) -> None:
 
     Exit status: 0 done, 255 failed, as with atc; 130 interrupted (Ctrl-C), 143 terminated.
     """
-    from atc_py.report.escape import clipped
+    from atc_py.report.tables import clipped
 
     def say(line: str) -> None:
         print_line(clipped(line))

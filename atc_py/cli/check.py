@@ -13,8 +13,8 @@ from atc_py.cli.console import print_blocks, print_bytes, progress, say
 from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.report.check.document import CheckDocument
-from atc_py.system.one_thread import import_numpy
-from atc_py.system.path_facts import same_path
+from atc_py.system.cache_folders import same_path
+from atc_py.system.process import import_numpy
 from atc_py.text import Text
 
 # Written out because the defining modules take long to import; a test compares them.

@@ -8,9 +8,9 @@ import click
 from atc_py.cli.options import option_set, options_of
 from atc_py.options.command_options import SearchOptions
 from atc_py.options.option import MOST_JOBS, MOST_RANDOM
-from atc_py.report.escape import clipped, visible
+from atc_py.report.tables import clipped, visible
 from atc_py.results.layer_comparison import LayerComparison
-from atc_py.system.path_facts import exists
+from atc_py.system.cache_folders import exists
 from atc_py.text import Text
 from atc_py.text.language import spoken
 

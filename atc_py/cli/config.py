@@ -113,8 +113,7 @@ def _variables(param: click.Parameter) -> Sequence[str]:
 
 
 def _show(found: Config | None, settings: Sequence[_Setting]) -> None:
-    from atc_py.report.escape import visible
-    from atc_py.report.tables import Table
+    from atc_py.report.tables import Table, visible
 
     if found is None:
         print_line(

@@ -12,8 +12,7 @@ from typing import TextIO
 import click
 
 from atc_py.diag import Diagnostic, ExitCode
-from atc_py.report.escape import visible
-from atc_py.report.tables import Table, plain_lines
+from atc_py.report.tables import Table, plain_lines, visible
 from atc_py.system.json_text import escaped, finite
 from atc_py.text import Text
 from atc_py.text.language import language, spoken

@@ -21,7 +21,7 @@ from atc_py.cli.console import (
 )
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import CompileOptions
-from atc_py.system.one_thread import import_numpy
+from atc_py.system.process import import_numpy
 from atc_py.text.language import spoken
 
 if TYPE_CHECKING:

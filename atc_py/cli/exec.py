@@ -137,8 +137,8 @@ def _session(keywords: Mapping[str, Any]) -> dict[str, Any]:
 def _say(notice: Notice) -> None:
     from atc_py.diag import Severity
     from atc_py.report.diagnostics import level_text
-    from atc_py.report.escape import clipped
     from atc_py.report.exec.tables import finding_text
+    from atc_py.report.tables import clipped
     from atc_py.text.language import spoken
 
     finding = notice.finding

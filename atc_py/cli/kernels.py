@@ -75,7 +75,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py.compare.kernels.listing import kernel_texts
     from atc_py.compare.kernels.trust import check_trust
-    from atc_py.kernels.writing import write_kernels
+    from atc_py.kernels.kernels import write_kernels
     from atc_py.options.output_paths import output_folder
     from atc_py.pipeline.opened import opened_model
 

@@ -183,7 +183,7 @@ def _diff_of_lists(
 
 def _print_lines(lines: Iterable[str]) -> None:
     """Print lines with control characters escaped: specifications are users' texts."""
-    from atc_py.report.escape import visible
+    from atc_py.report.tables import visible
 
     for line in lines:
         print_line(visible(line))

@@ -27,8 +27,8 @@ from atc_py.options.compile_options import (
     PrecisionMode,
 )
 from atc_py.results.sweep import SweepRow, SweepVerdict
-from atc_py.system.one_thread import import_numpy
-from atc_py.system.path_facts import exists
+from atc_py.system.cache_folders import exists
+from atc_py.system.process import import_numpy
 from atc_py.text import COLON, COMMA, Text, plural
 from atc_py.text.language import language
 

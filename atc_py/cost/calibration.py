@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.cost.cores import ways_of
+from atc_py.cost.cores import memory_of, ways_of
 from atc_py.cost.estimate import Fit
-from atc_py.cost.factors import EXPECTED, Factors
+from atc_py.cost.factors import EXPECTED, PIPES, Factors
 from atc_py.cost.measurements import Measurement
-from atc_py.cost.pipes import PIPES
-from atc_py.cost.traffic import memory_of
 from atc_py.diag import BAD_FACTORS, Place
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text

@@ -5,11 +5,9 @@ from math import exp
 
 import msgspec
 
-from atc_py.cost.cores import elapsed, pipes_of, vector_cores
-from atc_py.cost.factors import Case, Factors, ranged
+from atc_py.cost.cores import elapsed, memory_of, pipes_of, vector_cores
+from atc_py.cost.factors import Case, Factors, Pipes, ranged
 from atc_py.cost.operation import KernelEngine, LaunchGroup
-from atc_py.cost.pipes import Pipes
-from atc_py.cost.traffic import memory_of
 from atc_py.cost.work import work_of, work_on
 from atc_py.target import Soc
 

@@ -4,15 +4,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from atc_py.cost.estimate import Estimate, Fit, estimate
-from atc_py.cost.pipes import PIPES
+from atc_py.cost.factors import PIPES
 from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
 from atc_py.ir import size_in_arena
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.package.stored_types import storage_of, stored_dims
 from atc_py.system.structs import Result, replace
 from atc_py.target import Soc, find_soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 

@@ -10,8 +10,10 @@ from atc_py.diag.diagnostic import (
     Place,
     Severity,
     Sink,
+    did_you_mean,
+    nearest,
+    nearest_of_many,
 )
-from atc_py.diag.suggestions import did_you_mean, nearest, nearest_of_many
 
 __all__ = [
     "AtcError",

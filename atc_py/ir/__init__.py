@@ -10,17 +10,23 @@ from atc_py.ir.constants import (
     SplatConst,
     narrows,
 )
-from atc_py.ir.graph import Graph
-from atc_py.ir.literals import integer_range
-from atc_py.ir.memory_plan import Home, MemoryPlan, Spot, size_in_arena
+from atc_py.ir.graph import CycleError, Graph, launch_positions, producers_first
+from atc_py.ir.memory_plan import (
+    Home,
+    MemoryPlan,
+    Moment,
+    PlacedNode,
+    PlacedTensor,
+    Placement,
+    Proof,
+    Spot,
+    size_in_arena,
+)
 from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Return, Value
-from atc_py.ir.ordering import CycleError, launch_positions, producers_first
-from atc_py.ir.phases import Phase
-from atc_py.ir.placement import Moment, PlacedNode, PlacedTensor, Placement, Proof
 from atc_py.ir.placement_proof import peak, prove
-from atc_py.ir.printer import print_graph
+from atc_py.ir.printer import integer_range, print_graph
 from atc_py.ir.signature import ATTRIBUTE_TYPES, Signature
-from atc_py.ir.types import TensorType
+from atc_py.ir.types import Phase, TensorType
 from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.tensor.const_data import ConstData
 

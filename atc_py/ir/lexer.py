@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple
 
 from atc_py.diag import BAD_IR_TEXT, AtcError, Place
-from atc_py.ir.literals import BARE_NAME, STRING, WORD
+from atc_py.ir.printer import BARE_NAME, STRING, WORD
 from atc_py.text import Text
 
 # Every alternative starts at another character and the last two take whatever is left, so the

@@ -6,8 +6,8 @@ import re
 from atc_py.diag import AtcError
 from atc_py.ir.constants import DenseConst, OpaqueConst, SplatConst
 from atc_py.ir.lexer import Cursor, Token
-from atc_py.ir.literals import array_of, integer_range
 from atc_py.ir.nodes import AttrValue
+from atc_py.ir.printer import array_of, integer_range
 from atc_py.ir.types import TensorType
 from atc_py.tensor.const_data import ConstData
 from atc_py.tensor.dtypes import DType, UnknownDTypeError

@@ -6,9 +6,8 @@ from atc_py.ir.graph import Graph
 from atc_py.ir.lexer import Cursor, Token
 from atc_py.ir.literal_parser import read_attribute, read_data, read_dtype, read_integer
 from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Value
-from atc_py.ir.phases import Phase
-from atc_py.ir.types import TensorType
-from atc_py.tensor.formats import Format
+from atc_py.ir.types import Phase, TensorType
+from atc_py.tensor.dtypes import Format
 from atc_py.tensor.shapes import MAX_RANK
 from atc_py.tensor.storage import BLOCKED_FORMATS, Storage
 from atc_py.text import Text

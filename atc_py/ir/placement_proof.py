@@ -12,8 +12,7 @@ from math import prod
 
 import msgspec
 
-from atc_py.ir.memory_plan import Home, Spot
-from atc_py.ir.placement import Moment, PlacedNode, Placement, Proof
+from atc_py.ir.memory_plan import Home, Moment, PlacedNode, Placement, Proof, Spot
 from atc_py.text import Text
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import msgspec
 
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count
 from atc_py.tensor.storage import Storage, stored_shape
 
@@ -80,3 +81,22 @@ class TensorType(msgspec.Struct, frozen=True):
         dims = ",".join("?" if dim is None else str(dim) for dim in self.dims)
         place = "" if self.storage is None else f"@{self.storage}"
         return f"{self.dtype.value}[{dims}] {self.format.value}{place}"
+
+
+class Phase(IntEnum):
+    """Progress of a graph; a later phase keeps what the earlier ones promise.
+
+    LOWERED: every node is a target operator with its inputs and attributes.
+    TYPED: every node has an engine and its dtypes are one of that engine's columns.
+    LAID_OUT: every value has a format that its producer and consumers accept.
+    PLACED: every value has a place in memory.
+    """
+
+    LOWERED = 1
+    TYPED = 2
+    LAID_OUT = 3
+    PLACED = 4
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()

@@ -12,7 +12,6 @@ import msgspec
 from atc_py.diag import BROKEN_INVARIANT, AtcError, Diagnostic, Place
 from atc_py.ir.graph import Graph
 from atc_py.ir.nodes import Node, Return, Value
-from atc_py.ir.phases import Phase
 from atc_py.ir.signature import Signature
 from atc_py.ir.structure import (
     Finding,
@@ -24,9 +23,9 @@ from atc_py.ir.structure import (
     check_uses,
     is_sound,
 )
-from atc_py.ir.types import TensorType
+from atc_py.ir.types import Phase, TensorType
 from atc_py.target.row import TargetOp
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from atc_py.tensor.storage import why_impossible
 from atc_py.text import Text, verbatim
 

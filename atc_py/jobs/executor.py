@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from atc_py.jobs.lane import Lane, TaskAnswer, TaskLimits, TaskOutcome, called
 from atc_py.jobs.task_executor import TaskExecutor
 from atc_py.system.memory_limit import memory_limit
-from atc_py.system.one_thread import usable_cores
+from atc_py.system.process import usable_cores
 
 T = TypeVar("T")
 R = TypeVar("R")

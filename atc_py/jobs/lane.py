@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from atc_py.diag import MEMORY_LIMIT, TASK_FAILED, AtcError, Diagnostic
 from atc_py.system.memory_limit import format_size, limited_memory
-from atc_py.system.one_thread import limited_threads
+from atc_py.system.process import limited_threads
 from atc_py.system.worker import (
     BEGUN,
     ONE_THREAD,

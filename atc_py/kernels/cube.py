@@ -22,9 +22,8 @@ from atc_py.kernels.planes import PATTERN
 from atc_py.kernels.ports import KernelPort, Scratch
 from atc_py.kernels.tiling import BLOCK, DEPTH
 from atc_py.target import Soc
-from atc_py.target.hf32 import rounds_to_hf32
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.target.row import rounds_to_hf32
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.storage import c0_of, depth_of
 
 ACCUMULATOR = 4

@@ -16,8 +16,7 @@ from atc_py.kernels.planes import PATTERN, PlaneTiling, Seen, lanes_of, plane_ti
 from atc_py.kernels.ports import CTYPE_SIZES, Formula, KernelPort, Loaded, Scratch, loaded
 from atc_py.kernels.tiling import BLOCK, DEPTH, ElementFootprint
 from atc_py.target import Soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.tensor.storage import c0_of

@@ -13,8 +13,7 @@ from atc_py.ir import AttrValue, Engine, Node, TensorType
 from atc_py.kernels.cpp import SHORT_NAMES
 from atc_py.target import TargetOp
 from atc_py.target.storage_choices import StorageChoice
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.storage import Storage
 
 Plain: TypeAlias = bool | int | float | str | list[int | float]

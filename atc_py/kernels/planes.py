@@ -16,7 +16,7 @@ from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.tiling import ElementFootprint
 from atc_py.system.structs import replace
 from atc_py.target import Soc
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.tensor.storage import FRACTAL_ROWS, c0_of

@@ -23,8 +23,7 @@ from atc_py import __version__
 from atc_py.diag import BAD_TEMPLATE, AtcError, Place
 from atc_py.kernels.cpp import camel, comment
 from atc_py.kernels.functions import instruction_of
-from atc_py.system.cache_folders import cache_folder
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import cache_folder, templates_dir
 from atc_py.text import Text
 
 # Jinja checks each entry against the template's text and Python's version. What is kept is code, so

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from atc_py.diag import BAD_NODE, UNSUPPORTED_FORM, AtcError, Place
 from atc_py.ir import AttrValue, ConstData, DenseConst, Graph, Origin, TensorType, Value
 from atc_py.lowering.scope import Scope
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.system.register import Register, place_of
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, Shape, broadcast_dims, element_count, normalize_axis
 from atc_py.text import Text, verbatim
@@ -310,3 +311,40 @@ class Builder:
         """An error: the node is valid but its form has no counterpart on the device."""
         message = verbatim(f"{self.node.op_type}: ") + reason
         return UNSUPPORTED_FORM.error(message, place=self.place(field), help=help_)
+
+
+Lowering: TypeAlias = Callable[[Builder], Sequence[Value]]
+
+
+LOWERINGS: Register[tuple[str, int], Lowering] = Register(
+    "lowering of", "atc_py.lowering.ops", sparse=True
+)
+"""By operator and the version from which on a function lowers it; many operators need none."""
+
+
+def lowering(op_type: str, since: int = 1) -> Callable[[Lowering], Lowering]:
+    """Register a function that lowers `op_type` from version `since` of its definition on.
+
+    The function takes a builder for one source node and returns one target value for each output
+    of that node that it can produce, in order.
+
+    Raises:
+        ValueError: that operator and version is taken; the message names both places.
+    """
+
+    def register(function: Lowering) -> Lowering:
+        LOWERINGS.add((op_type, since), function, place_of(function))
+        return function
+
+    return register
+
+
+def find_lowering(op_type: str, since_version: int) -> Lowering | None:
+    """Find the function for the newest version of `op_type` up to `since_version`."""
+    fitting = [since for since in lowering_versions(op_type) if since <= since_version]
+    return LOWERINGS.get((op_type, fitting[-1])) if fitting else None
+
+
+def lowering_versions(op_type: str) -> tuple[int, ...]:
+    """The versions from which on functions for `op_type` are registered, oldest first."""
+    return tuple(sorted(since for _, since in LOWERINGS.named(op_type)))

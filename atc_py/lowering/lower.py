@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from atc_py.diag import BAD_SPEC, INTERNAL, AtcError, Place, Sink
+from atc_py.diag import (
+    BAD_SPEC,
+    INTERNAL,
+    NOT_LOWERED,
+    NOT_PUBLISHED,
+    AtcError,
+    Diagnostic,
+    Place,
+    Sink,
+)
 from atc_py.ir import AttrValue, ConstData, Graph, Node, Phase, Signature, TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import find_lowering, lowering_versions
+from atc_py.lowering.builder import Builder, find_lowering, lowering_versions
 from atc_py.lowering.rewritten import lower_beyond, lower_carried
 from atc_py.lowering.scope import Scope
 from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
@@ -22,7 +30,7 @@ from atc_py.spec.model import Value as DefaultValue
 from atc_py.system.structs import replace
 from atc_py.target import find_operator
 from atc_py.tensor.shapes import OpenShapeError
-from atc_py.text import Text
+from atc_py.text import Text, Words, plural
 
 if TYPE_CHECKING:
     from atc_py.check.restating import OpsetPlacement
@@ -237,3 +245,39 @@ def _add_outputs(graph: Graph, model: SourceModel, scope: Scope) -> None:
         if value is None:
             raise INTERNAL.error(Text('nothing was made for output "{source}"', source=source.name))
         graph.add_output(value, source.name)
+
+
+def not_lowered(nodes: Iterable[SourceNode], path: str, specs: Library) -> list[Diagnostic]:
+    """One finding for each listed operator among `nodes` that cannot be lowered."""
+    by_operator: dict[tuple[str, str], list[SourceNode]] = {}
+    for node in nodes:
+        by_operator.setdefault((node.domain, node.op_type), []).append(node)
+    found = []
+    for (domain, op_type), views in by_operator.items():
+        spec = specs.find(op_type, domain)
+        if spec is not None and not can_lower(op_type, domain, specs):
+            found.append(_finding(spec, views, path))
+    return found
+
+
+def _finding(spec: OpSpec, views: list[SourceNode], path: str) -> Diagnostic:
+    first = views[0]
+    count = plural(len(views), "{n} node", "{n} nodes")
+    if spec.unpublished is not None:
+        return NOT_PUBLISHED.diagnostic(
+            Text(
+                "the arithmetic of {op_type} is not published: {value}; {count}",
+                op_type=first.op_type,
+                value=Words(spec.unpublished.en, spec.unpublished.zh),
+                count=count,
+            ),
+            place=Place(path, first.index, first.name, first.op_type),
+        )
+    return NOT_LOWERED.diagnostic(
+        Text(
+            "{op_type} is on the operator list, but atc-py does not compile it yet; {count}",
+            op_type=first.op_type,
+            count=count,
+        ),
+        place=Place(path, first.index, first.name, first.op_type),
+    )

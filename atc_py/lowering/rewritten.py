@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from atc_py.check.restating import OpsetPlacement
 from atc_py.ir import Value
 from atc_py.lowering.builder import Builder
-from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 from atc_py.spec import OperandSpec, OpSpec
 from atc_py.spec.rewrites import performers, performs
 from atc_py.system.structs import replace
@@ -94,3 +95,33 @@ def _reshape_instead(b: Builder) -> Sequence[Value]:
     wanted = [-1 if dim is None else dim for dim in result.dims]
     shape = b.const("shape", np.array(wanted, dtype=np.int64))
     return [b.op("Reshape", [b.input(0), shape], result)]
+
+
+@performs("restate")
+def restated(model: SourceModel, placements: Sequence[OpsetPlacement | None]) -> SourceModel:
+    """`model` with every node that was restated in its new form.
+
+    Args:
+        model: the model in the file's form, or some of its nodes.
+        placements: where its nodes stand; each refers to the node itself.
+    """
+    forms = {each.node: each.view for each in placements if each is not None and each.restated}
+    if not forms:
+        return model
+    return replace(model, nodes=_nodes(model.nodes, forms))
+
+
+def _nodes(
+    nodes: Sequence[SourceNode], forms: Mapping[SourceNode, SourceNode]
+) -> tuple[SourceNode, ...]:
+    return tuple(_with_branches(forms.get(node, node), forms) for node in nodes)
+
+
+def _with_branches(node: SourceNode, forms: Mapping[SourceNode, SourceNode]) -> SourceNode:
+    if not node.branches:
+        return node
+    branches = {
+        name: replace(branch, nodes=_nodes(branch.nodes, forms))
+        for name, branch in node.branches.items()
+    }
+    return replace(node, branches=branches)

@@ -14,9 +14,14 @@ import msgspec
 from atc_py.diag import BAD_OPTION, OPTIONS_EXCLUDE
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.gears import GearKind, Gears, parse_gear_lists
-from atc_py.options.input_shapes import InputFormat, parse_input_format, parse_shapes
+from atc_py.options.input_shapes import (
+    InputFormat,
+    OutNode,
+    parse_input_format,
+    parse_out_nodes,
+    parse_shapes,
+)
 from atc_py.options.option import Joint, Option
-from atc_py.options.out_nodes import OutNode, parse_out_nodes
 from atc_py.options.output_paths import output_folder
 from atc_py.options.ranges import DimRange, Ranges, shapes_and_ranges
 from atc_py.system.structs import Result

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from atc_py.diag import FILE_NOT_FOUND, Place
-from atc_py.system.path_facts import is_file, is_folder
+from atc_py.system.cache_folders import is_file, is_folder
 from atc_py.text import Text
 
 _SUFFIX = ".onnx"

@@ -10,8 +10,7 @@ from atc_py.package.archive import MODEL, REPORT, WEIGHTS, is_safe_member
 from atc_py.package.records import Entry
 from atc_py.package.schema import INPUT_RANGES, OmIndex, OmModel, OmNode, OmPort, OmTensor
 from atc_py.target import find_soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
 from atc_py.text import Text
 

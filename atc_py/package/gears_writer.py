@@ -17,8 +17,7 @@ from atc_py.package.archive import (
 )
 from atc_py.package.codec import encode_index, encode_model, encode_report
 from atc_py.package.describe import describe
-from atc_py.package.npy import npy_header
-from atc_py.package.read_ahead import ReadAhead
+from atc_py.package.read_ahead import ReadAhead, npy_header
 from atc_py.package.schema import (
     FORMAT,
     GEARS_VERSION,

@@ -15,7 +15,7 @@ from mmap import mmap
 
 from atc_py.diag import NOT_OM, OM_MEMBER, AtcError, Diagnostic, Place
 from atc_py.package.foreign import is_onnx
-from atc_py.package.npy import release_range
+from atc_py.package.read_ahead import release_range
 from atc_py.package.records import (
     Entry,
     directory,

@@ -14,7 +14,7 @@ from typing_extensions import Self
 
 from atc_py.diag import NOT_OM, OM_CONTENT, AtcError, Diagnostic, Place
 from atc_py.options.ranges import Ranges, parse_ranges
-from atc_py.package.npy import npy_header, view_array
+from atc_py.package.read_ahead import npy_header, view_array
 from atc_py.package.schema import GEARS_VERSION, INPUT_RANGES
 from atc_py.package.verify import VerifiedFile, verify
 from atc_py.system.input_files import map_file

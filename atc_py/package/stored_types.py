@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from atc_py.diag import OM_CONTENT, Place, Sink
 from atc_py.package.schema import OmModel, OmNode, OmStorage, OmTensor
 from atc_py.target import find_operator
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Dims, element_count, format_shape, is_addressable
 from atc_py.tensor.storage import (
     BLOCKED_FORMATS,

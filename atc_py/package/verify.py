@@ -20,7 +20,7 @@ from atc_py.package.gears_content import (
 )
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
 from atc_py.package.memory_check import check_memory
-from atc_py.package.npy import npy_header
+from atc_py.package.read_ahead import npy_header
 from atc_py.package.records import Entry
 from atc_py.package.schema import OmIndex, OmModel, OmTensor
 from atc_py.package.stored_types import check_storage

@@ -10,8 +10,7 @@ from atc_py.ir import Graph
 from atc_py.package.archive import MODEL, REPORT, ArchiveWriter, kernel_member, weight_member
 from atc_py.package.codec import encode_model, encode_report
 from atc_py.package.describe import describe
-from atc_py.package.npy import npy_header
-from atc_py.package.read_ahead import ReadAhead
+from atc_py.package.read_ahead import ReadAhead, npy_header
 from atc_py.package.schema import OmModel, PackageContents
 from atc_py.system.atomic_files import atomic_write
 

@@ -8,7 +8,7 @@ from atc_py.package.schema import PackageContents
 from atc_py.package.writer import WrittenModel, write_model
 from atc_py.passes.manager import run_passes
 from atc_py.passes.precision.control_files import read_controls
-from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.passes.precision.controls import ModelNames, check_soc
 from atc_py.pipeline.compile import emitted_kernels
 from atc_py.pipeline.conversion_facts import contents_of, graph_facts
 from atc_py.pipeline.lowering import counts_by_name

@@ -20,7 +20,7 @@ from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import ANY_LIST, CheckOptions
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
-from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.passes.precision.controls import ModelNames, check_soc
 from atc_py.pipeline.check_pool import FileCheck, checked_files
 from atc_py.pipeline.fixable import with_fixes
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes

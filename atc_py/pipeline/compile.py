@@ -11,8 +11,7 @@ from atc_py.check.findings import ModelCheck
 from atc_py.cost.network import network_time
 from atc_py.diag import Diagnostic
 from atc_py.ir import Graph
-from atc_py.kernels.kernels import KernelSet, SourceMemo, emit_kernels
-from atc_py.kernels.writing import write_kernels
+from atc_py.kernels.kernels import KernelSet, SourceMemo, emit_kernels, write_kernels
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model, with_user_ends
 from atc_py.options.compile_options import CompileOptions
@@ -22,8 +21,7 @@ from atc_py.pipeline.conversion_facts import contents_of, facts_of
 from atc_py.pipeline.lowering import lowered_file
 from atc_py.pipeline.pass_stage import pass_context, run_pipeline
 from atc_py.pipeline.rehearsal import rehearse
-from atc_py.pipeline.shared_inputs import SharedInputs, shared_inputs
-from atc_py.pipeline.stage_clock import StageClock
+from atc_py.pipeline.shared_inputs import SharedInputs, StageClock, shared_inputs
 from atc_py.results.conversion import Conversion, Facts
 from atc_py.results.memory_facts import memory_facts
 from atc_py.system.process import MANY_NODES, gc_paused, release_to_system

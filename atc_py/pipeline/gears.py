@@ -26,8 +26,7 @@ from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.package.gears_writer import CompiledGear, write_gears
 from atc_py.package.schema import OmModel
 from atc_py.pipeline.compile import CompiledGraph, compile_graph
-from atc_py.pipeline.shared_inputs import SharedInputs, shared_inputs
-from atc_py.pipeline.stage_clock import StageClock
+from atc_py.pipeline.shared_inputs import SharedInputs, StageClock, shared_inputs
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
 from atc_py.system.structs import replace

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from atc_py.ir import Graph
 from atc_py.lowering.lower import lower_model
-from atc_py.lowering.restated import restated
+from atc_py.lowering.rewritten import restated
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.lowering import sound_check

@@ -14,9 +14,8 @@ from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag import BAD_MODEL, BAD_NODE, AtcError, Diagnostic
 from atc_py.ir import Graph
-from atc_py.lowering.coverage import not_lowered
-from atc_py.lowering.lower import lower_model
-from atc_py.lowering.restated import restated
+from atc_py.lowering.lower import lower_model, not_lowered
+from atc_py.lowering.rewritten import restated
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import SourceModel
@@ -24,11 +23,9 @@ from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.options.input_shapes import ShapeAdvice
 from atc_py.options.ranges import open_dims
 from atc_py.passes.precision.control_files import read_controls
-from atc_py.passes.precision.controls import Controls
-from atc_py.passes.precision.model_names import ModelNames
+from atc_py.passes.precision.controls import Controls, ModelNames
 from atc_py.pipeline.proposal.judging import Judge
-from atc_py.pipeline.shared_inputs import SharedInputs
-from atc_py.pipeline.stage_clock import StageClock
+from atc_py.pipeline.shared_inputs import SharedInputs, StageClock
 from atc_py.results.cann_nodes import CannDeviation, CannNode, CannSemantics
 from atc_py.results.fixing import FixedNode
 from atc_py.system.structs import replace

@@ -25,8 +25,7 @@ from atc_py.ir import Graph, Node, TensorType, Value
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import GearKind
 from atc_py.target import Soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.text import Text
 
 PARAMETERS = "ascend_dynamic_aipp_data"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,8 +12,9 @@ import msgspec
 from atc_py.kernels.kernels import SourceMemo
 from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.pipeline import PIPELINE, Switches, check_names
-from atc_py.passes.precision.model_names import check_soc
+from atc_py.passes.precision.controls import check_soc
 from atc_py.pipeline.proposal.judging import Judge, judge_of
+from atc_py.results.conversion import Stage
 from atc_py.system.structs import replace
 from atc_py.target import Soc, find_soc
 
@@ -77,3 +81,31 @@ def _pictures(options: CompileOptions) -> PictureConfigs | None:
     from atc_py.pipeline.preprocessing import read_preprocessing
 
     return read_preprocessing(options.aipp, options)
+
+
+class StageClock:
+    """Keeps the time of each stage, summed up where it runs several times.
+
+    Attributes:
+        prefix: what stands before the names of stages where they are announced.
+    """
+
+    def __init__(self, on_stage: Callable[[str], None] | None) -> None:
+        self.prefix = ""
+        self._seconds: dict[str, float] = {}
+        self._on_stage = on_stage
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages that ran, in the order of their first runs."""
+        return tuple(Stage(*each) for each in self._seconds.items())
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time the block as stage `name`."""
+        if self._on_stage is not None:
+            self._on_stage(f"{self.prefix}{name}")
+        started = time.perf_counter()
+        yield
+        taken = time.perf_counter() - started
+        self._seconds[name] = self._seconds.get(name, 0.0) + taken

@@ -19,9 +19,8 @@ from atc_py.check.evaluate import Checked
 from atc_py.check.findings import Finding, Standing
 from atc_py.diag import INFINITY_CLIPPED, NO_KERNEL, AtcError, Diagnostic, Place
 from atc_py.ir import Graph, Phase
-from atc_py.lowering.coverage import not_lowered
-from atc_py.lowering.lower import lower_model
-from atc_py.lowering.restated import restated
+from atc_py.lowering.lower import lower_model, not_lowered
+from atc_py.lowering.rewritten import restated
 from atc_py.onnx_graph.folding.folded import sample
 from atc_py.onnx_graph.reading.onnx_file import Survey
 from atc_py.onnx_graph.source import SourceModel, SourceNode, form_of
@@ -31,9 +30,9 @@ from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.decisions import Refusal
-from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
-from atc_py.passes.precision.weight_clip import (
+from atc_py.passes.precision.fold_constant_casts import (
     ClippedInfinities,
+    FoldConstantCastsPass,
     clipped_infinities,
     count_infinities,
 )

@@ -10,8 +10,8 @@ import msgspec
 from atc_py.diag import BAD_HISTOGRAM, Place
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.cache_folders import exists
 from atc_py.system.input_files import read_bytes
-from atc_py.system.path_facts import exists
 from atc_py.text import Text, plain_text
 
 _FORMAT = "atc-py histograms 1"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from atc_py.diag import BAD_OPTION, NO_ONNXRUNTIME, REFERENCE_FAILED, AtcError, Place
 from atc_py.pipeline.running.model import Model
 from atc_py.quantizing.layers.measured import write_watched
-from atc_py.system.one_thread import granted_threads
+from atc_py.system.process import granted_threads
 from atc_py.text import Text
 
 Arrays = Mapping[str, NDArray[Any]]

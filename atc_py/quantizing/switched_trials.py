@@ -12,7 +12,7 @@ from atc_py.pipeline.running.stored_array import StoredArray, stored_array
 from atc_py.quantizing.executors import Executor, start_executor
 from atc_py.quantizing.layers.measured import SWITCHES
 from atc_py.results.output_error import ErrorSums
-from atc_py.system.one_thread import limited_threads
+from atc_py.system.process import limited_threads
 
 Feeds = Mapping[str, NDArray[Any]]
 

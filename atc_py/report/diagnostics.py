@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from atc_py.diag import Diagnostic, Place, Severity
-from atc_py.report.escape import clipped
+from atc_py.report.tables import clipped
 from atc_py.text import COLON, COMMA, LANGUAGES, Text
 from atc_py.text.language import language, spoken
 

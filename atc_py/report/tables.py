@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from atc_py.report.escape import clipped
-from atc_py.report.wrapping import columns
 from atc_py.system.structs import Result
 from atc_py.text import LANGUAGES, Text
 from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from atc_py.results.fixing import FixedNode
+
 
 _MOST = 400
 """Characters of a cell: each row is as wide as the widest."""
@@ -190,3 +191,98 @@ def node_list(labels: list[str]) -> str:
     most = len(labels) if len(labels) == _NAMED + 1 else _NAMED
     rest = len(labels) - most
     return ", ".join(labels[:most]) + (Text(" and {left} more", left=rest) if rest > 0 else "")
+
+
+_MOST = 2000
+"""Characters of one piece of a text report; names in models may have millions."""
+
+_FORMULA = ("=", "+", "-", "@")
+"""What begins a formula in a spreadsheet."""
+
+
+def visible(text: str) -> str:
+    """`text` with every character that is not printable as an escape.
+
+    These are line breaks, terminal commands, marks that turn the reading direction, and bytes of
+    file names that are not UTF-8.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def clipped(text: str, most: int = _MOST) -> str:
+    """`text` made visible, its middle left out beyond `most` characters."""
+    half = most // 2
+    if len(text) <= most:
+        return visible(text)
+    left_out = len(text) - 2 * half
+    return f"{visible(text[:half])} ...({left_out} characters)... {visible(text[-half:])}"
+
+
+def csv_cell(text: str) -> str:
+    """`text` as a cell of CSV that no spreadsheet takes for a formula."""
+    shown = visible(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
+
+
+WIDTH = 100
+"""Columns of a line of text."""
+
+_WIDE = (
+    "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"
+)
+_CLOSING = "，。；：、）”》」\uff1f\uff01"
+_PIECE = rf"[ \n]+|[{_WIDE}][{_CLOSING}]*|[^ \n{_WIDE}]+[{_CLOSING}]*"
+"""Spaces, a wide character, or a run of others; closing punctuation stays with what it closes."""
+
+_OPENING = "（“《「"
+
+
+def columns(text: str) -> int:
+    """Columns that `text` takes."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def cut(text: str, width: int = WIDTH) -> str:
+    """`text` in at most `width` columns; a cut end becomes dots."""
+    if columns(text) <= width:
+        return text
+    while columns(text) > width - 3:
+        text = text[:-1]
+    return f"{text.rstrip()}..."
+
+
+def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list[str]:
+    """Lines of at most `width` columns, unless a single word is longer.
+
+    Args:
+        text: running text; its spaces and line breaks are where lines may end.
+        first: what stands before it in the first line.
+        rest: what stands before it in the others.
+        width: columns of a line.
+    """
+    lines: list[str] = []
+    line, blank = first, ""
+    has_words = False
+    for piece in _pieces(text):
+        if piece.isspace():
+            blank = " "
+            continue
+        if has_words and columns(line + blank + piece) > width:
+            lines.append(line)
+            line, blank = rest, ""
+        line += blank + piece if has_words else piece
+        has_words, blank = True, ""
+    return [*lines, line.rstrip()]
+
+
+def _pieces(text: str) -> list[str]:
+    """The pieces of which lines are made; an opening bracket keeps what it opens."""
+    pieces: list[str] = []
+    for piece in re.findall(_PIECE, text):
+        if pieces and pieces[-1][-1] in _OPENING and not piece.isspace():
+            pieces[-1] += piece
+        else:
+            pieces.append(piece)
+    return pieces

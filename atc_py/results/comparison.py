@@ -11,7 +11,7 @@ from atc_py.diag import BAD_RUN_INPUT, Place
 from atc_py.package.schema import OmModel
 from atc_py.system.structs import Ratio, Result
 from atc_py.target import find_operator
-from atc_py.target.hf32 import rounds_to_hf32
+from atc_py.target.row import rounds_to_hf32
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.sameness import best_places, same_elements
 from atc_py.tensor.shapes import Shape

@@ -13,7 +13,7 @@ from atc_py.options.compile_options import ANY_LIST
 from atc_py.spec.deviations import Certainty
 from atc_py.spec.loader import kept_document
 from atc_py.spec.rule import Bilingual
-from atc_py.system.resources import op_specs_dir
+from atc_py.system.cache_folders import op_specs_dir
 from atc_py.system.structs import ready_for_threads
 from atc_py.text import Text
 

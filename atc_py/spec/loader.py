@@ -29,8 +29,7 @@ from atc_py.spec.document import (
 )
 from atc_py.spec.model import OpSpec
 from atc_py.spec.rule import stem_of
-from atc_py.system.cache_folders import cache_folder
-from atc_py.system.resources import op_specs_dir
+from atc_py.system.cache_folders import cache_folder, op_specs_dir
 from atc_py.system.structs import ready_for_threads
 from atc_py.text import Text, os_reason
 

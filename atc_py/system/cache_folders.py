@@ -47,3 +47,47 @@ def _is_own(folder: Path) -> bool:
         and facts.st_uid == os.getuid()
         and not facts.st_mode & _OTHERS_MAY_WRITE
     )
+
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def op_specs_dir() -> Path:
+    """The folder of operator specifications, one YAML file an operator."""
+    return _data_dir("op_specs")
+
+
+def templates_dir() -> Path:
+    """The folder of Jinja templates."""
+    return _data_dir("templates")
+
+
+def _data_dir(name: str) -> Path:
+    """`_data/name` of an installed wheel where it exists, else the checkout's top level."""
+    installed = _PACKAGE / "_data" / name
+    return installed if installed.is_dir() else _PACKAGE.parent / name
+
+
+def exists(path: Path | str) -> bool:
+    """True if something is at a path."""
+    return os.path.exists(path)  # noqa: PTH110  (the reason for this module, as below)
+
+
+def is_file(path: Path | str) -> bool:
+    """True if a regular file, or a link to one, is at a path."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: Path | str) -> bool:
+    """True if a folder, or a link to one, is at a path."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def same_path(one: Path, other: Path) -> bool:
+    """True if two paths lead to the same place, which need not exist."""
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def legible(text: Path | str) -> str:
+    """A path, or a text with one, that can be encoded: bytes that are not UTF-8 become escapes."""
+    return str(text).encode("utf-8", "backslashreplace").decode("utf-8")

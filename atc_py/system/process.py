@@ -1,9 +1,11 @@
 """This process: its collector of cycles, and memory that it has freed."""
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 _NEW_OBJECTS = 20_000_000
 """Objects that are made before the collector looks for cycles: none looks at 100,000 nodes.
@@ -48,3 +50,48 @@ def release_to_system() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+_THREADS = "OPENBLAS_NUM_THREADS"
+
+_given: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+def usable_cores() -> int:
+    """The cores that this process may use, or what `limited_threads` says."""
+    given = granted_threads()
+    if given:
+        return given
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def granted_threads() -> int:
+    """The threads that `limited_threads` allows; 0 outside of it, which libraries read as their choice."""
+    return _given.get() or 0
+
+
+@contextmanager
+def limited_threads(count: int) -> Iterator[None]:
+    """Let what begins in the block use so many threads."""
+    token = _given.set(count)
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
+def import_numpy() -> None:
+    """Import numpy, whose BLAS starts no threads beside this one unless the user says how many.
+
+    They take processor time to start and to end, and memory each. The variable is set during the
+    import alone: processes that this one starts do not inherit it.
+    """
+    if _THREADS in os.environ or "numpy" in sys.modules:
+        return
+    os.environ[_THREADS] = "1"
+    try:
+        import numpy  # noqa: F401, ICN001  (for its start alone)
+    finally:
+        del os.environ[_THREADS]

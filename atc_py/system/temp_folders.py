@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from atc_py.diag import CANNOT_WRITE, AtcError, Diagnostic, Place
-from atc_py.system.file_locks import create_locked, lock_stale
+from atc_py.system.atomic_files import create_locked, lock_stale
 from atc_py.system.input_files import WORK
 from atc_py.text import Text, os_reason
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -258,3 +259,15 @@ def _operand_at(operands: tuple[Operand, ...], position: int) -> Operand | None:
     if position < len(operands):
         return operands[position]
     return operands[-1] if operands and operands[-1].variadic else None
+
+
+FLOAT32_PRODUCTS, HF32_PRODUCTS = "enable_float_32_execution", "enable_hi_float_32_execution"
+"""CANN's names of the two implementations."""
+
+PRODUCTS = Attribute("impl_mode", "string", FLOAT32_PRODUCTS, unsaid=True)
+"""Of operators of the cube: with HF32_PRODUCTS the cube rounds float32 operands to HF32."""
+
+
+def rounds_to_hf32(attributes: Mapping[str, object]) -> bool:
+    """True if a node with these attributes rounds float32 operands to HF32."""
+    return attributes.get(PRODUCTS.name) == HF32_PRODUCTS

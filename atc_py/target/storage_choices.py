@@ -32,8 +32,7 @@ from atc_py.target.stored_nodes import (
     numbers_of,
 )
 from atc_py.target.transfers import converts_back
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import FRACTAL_ROWS, SMALL_CHANNELS, Storage, c0_of, why_impossible
 

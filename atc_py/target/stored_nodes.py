@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from atc_py.target.row import AttributeValue
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Dims, Shape
 from atc_py.tensor.storage import Storage, is_stored_like_rows
 

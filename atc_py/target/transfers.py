@@ -9,8 +9,7 @@ and C1 H W C0 columns, and images stored in FRACTAL_NZ are stacks of matrices of
 """
 
 from atc_py.target.soc import Soc, SocFamily
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 
 _F16, _F32, _BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 _I8, _I16, _I32 = DType.INT8, DType.INT16, DType.INT32

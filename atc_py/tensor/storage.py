@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Dims, format_shape
 from atc_py.text import Text
 

@@ -1,9 +1,9 @@
 """Texts for people, in English and in the languages of the catalogs."""
 
-from atc_py.text.catalog import LANGUAGES
 from atc_py.text.text import (
     COLON,
     COMMA,
+    LANGUAGES,
     SEMICOLON,
     Text,
     Words,

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.check.bound_node import BoundNode, Conditions
+from atc_py.check.condition_words import predicate_of
 from atc_py.check.reading import Answer
-from atc_py.check.sentences import predicate_of
 from atc_py.onnx_graph.source import SourceAttr, SourceNode, SourceTensor
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import OpSpec, Rule, parse_spec

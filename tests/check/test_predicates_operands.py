@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from atc_py.check.condition_words import when_words
+from atc_py.check.condition_words import predicate_of, when_words
 from atc_py.check.conditions import ask
-from atc_py.check.sentences import predicate_of
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import Rule

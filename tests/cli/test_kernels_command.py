@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from tests.cli.conftest import Result, small_model
 
 Atc = Callable[..., Result]

@@ -11,8 +11,7 @@ from rich.console import Console
 from atc_py.cli import drawn_tables
 from atc_py.cli.drawn_tables import draw_table
 from atc_py.cli.main import _QUIETED
-from atc_py.report.tables import Table
-from atc_py.report.wrapping import columns
+from atc_py.report.tables import Table, columns
 from tests.cli.conftest import Result
 from tests.failures import in_one_item
 

@@ -4,12 +4,10 @@ from math import ceil
 
 import pytest
 
-from atc_py.cost.cores import pipes_of, vector_cores
+from atc_py.cost.cores import memory_of, pipes_of, vector_cores
 from atc_py.cost.estimate import case_seconds
-from atc_py.cost.factors import EXPECTED, LOW
+from atc_py.cost.factors import EXPECTED, LOW, PIPES, Pipes
 from atc_py.cost.operation import KernelEngine, Tensor
-from atc_py.cost.pipes import PIPES, Pipes
-from atc_py.cost.traffic import memory_of
 from atc_py.system.structs import replace
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType

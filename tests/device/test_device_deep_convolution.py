@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from atc_py.device.sim.kernels import deep_convolution
 from atc_py.device.sim.numerics.hf32 import round_to_hf32
 from atc_py.package.schema import OmAttribute
-from atc_py.target.hf32 import HF32_PRODUCTS
+from atc_py.target.row import HF32_PRODUCTS
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from tests.device.models import random_array, run_operator

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from atc_py.device.sim.memory.array_pool import Pool
+from atc_py.device.sim.kernel import Pool
 
 
 def test_allocations_are_aligned_and_apart() -> None:

@@ -17,9 +17,8 @@ from atc_py.fix.rule import load_rules
 from atc_py.passes.pipeline import PIPELINE
 from atc_py.spec.lists import operator_lists
 from atc_py.text import COLON, COMMA, LANGUAGES, Text, Words, all_of, one_of, plural, verbatim
-from atc_py.text.catalog import CONTEXT, ENGLISH, catalog
 from atc_py.text.packed import packed, unpacked
-from atc_py.text.text import error_text
+from atc_py.text.text import CONTEXT, ENGLISH, catalog, error_text
 from tests.failures import in_one_item
 from tests.shown_texts import commands, help_texts, page_texts, table_texts
 from tests.text_templates import (

@@ -1,6 +1,6 @@
 """What the writer of a wrong name may have meant."""
 
-from atc_py.diag.suggestions import nearest, nearest_of_many
+from atc_py.diag.diagnostic import nearest, nearest_of_many
 
 
 def test_names_that_are_alike_are_found_nearest_first() -> None:

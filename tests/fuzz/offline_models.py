@@ -19,7 +19,7 @@ from atc_py.api import convert
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY, MEMORY_LIMIT, NO_ONNX_FORM
 from atc_py.ir import Engine
-from atc_py.package.npy import npy_header
+from atc_py.package.read_ahead import npy_header
 from atc_py.target import operators
 from atc_py.tensor.dtypes import DType
 from tests.fuzz.seed_models import seed_models

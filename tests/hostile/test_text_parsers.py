@@ -23,7 +23,7 @@ from atc_py.options.input_shapes import parse_input_shapes
 from atc_py.passes.fusion.switch_file import read_switches
 from atc_py.passes.pipeline import PIPELINE
 from atc_py.passes.precision.control_files import find_controls
-from atc_py.passes.precision.model_names import ModelNames
+from atc_py.passes.precision.controls import ModelNames
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port
 from atc_py.report.check.baseline import read_baseline

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from atc_py.ir import DenseConst, Graph, Node, Origin, Return, TensorType, Value
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 
 T = TensorType(DType.FLOAT16, (2, 3))
 

@@ -23,8 +23,7 @@ from atc_py.ir.parser import parse_graph
 from atc_py.ir.printer import DENSE_LIMIT, print_graph
 from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.target import find_operator
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.storage import Storage
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "ir.md"

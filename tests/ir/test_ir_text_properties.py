@@ -23,12 +23,10 @@ from atc_py.ir import (
     TensorType,
     Value,
 )
-from atc_py.ir.literals import integer_range
 from atc_py.ir.parser import parse_graph
-from atc_py.ir.printer import print_graph
+from atc_py.ir.printer import integer_range, print_graph
 from atc_py.ir.verifier import Rules, verify_graph
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.storage import BLOCKED_FORMATS, Storage
 from tests.sampling import examples
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.system.memory_limit import memory_limit, require_memory
-from atc_py.system.one_thread import usable_cores
+from atc_py.system.process import usable_cores
 from atc_py.text import Text
 
 

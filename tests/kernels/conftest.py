@@ -8,8 +8,7 @@ import pytest
 
 from atc_py.ir import AttrValue, Engine, Graph, Node, Phase, TensorType
 from atc_py.target import TargetOp, find_operator
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from tests.sampling import mark_others, with_parameters
 

@@ -12,8 +12,7 @@ from atc_py.kernels.cube import CubeProduct, TileBounds, sides_of, square_of
 from atc_py.kernels.plan import Launch, Plan
 from atc_py.kernels.registry import family_of
 from atc_py.target import Soc, find_soc, socs
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from tests.sampling import examples
 

@@ -15,8 +15,7 @@ from atc_py.kernels.reduction import axes_tiling, folded
 from atc_py.kernels.registry import families_of, family_of
 from atc_py.kernels.tiling import ElementFootprint
 from atc_py.target import find_soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage
 from tests.kernels.conftest import AddNode

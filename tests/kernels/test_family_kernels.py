@@ -7,11 +7,10 @@ import pytest
 
 from atc_py.compare.kernels.toolchain import find_compiler
 from atc_py.ir import Engine, Graph, Phase, TensorType
-from atc_py.kernels.kernels import INDEX, emit_kernels
-from atc_py.kernels.writing import write_kernels
+from atc_py.kernels.kernels import INDEX, emit_kernels, write_kernels
 from atc_py.target import Soc, TargetOp, find_soc, operators
 from atc_py.target.row import Column
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from tests.kernels.conftest import AddNode
 
 SOCS = ("Ascend310", "Ascend310P3", "Ascend310B1", "Ascend610", "Ascend910A", "Ascend910B3")

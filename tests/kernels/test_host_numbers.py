@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from atc_py.compare.kernels.toolchain import find_compiler
 from atc_py.device.sim.numerics.rounding import round_to_grid
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from atc_py.tensor.dtypes import DType
 
 MAIN = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from atc_py.compare.kernels.toolchain import find_compiler
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from tests.sampling import sampled
 
 FRAME = """

@@ -11,7 +11,7 @@ from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.kernels import rendering
 from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.templating import render
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from atc_py.system.worker import Worker
 from atc_py.tensor.dtypes import DType
 

@@ -20,7 +20,7 @@ from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import AttrValue, Engine, Graph, TensorType
 from atc_py.kernels.kernels import KernelSet, emit_kernels
 from atc_py.kernels.registry import FAMILIES
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape

@@ -9,12 +9,10 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.ir import AttrValue, Engine, Graph, Phase, TensorType, Value
 from atc_py.ir.nodes import Node
-from atc_py.kernels.kernels import KernelSet, emit_kernels
+from atc_py.kernels.kernels import KernelSet, emit_kernels, host_headers, write_kernels
 from atc_py.kernels.keys import KernelKey
-from atc_py.kernels.writing import host_headers, write_kernels
 from atc_py.target import TargetOp, find_operator, find_soc, operators
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from tests.failures import in_one_item
 from tests.kernels.conftest import AddNode
 

@@ -5,7 +5,7 @@ import re
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.kernels.kernels import INDEX, emit_kernels
 from atc_py.target import TargetOp, find_operator, find_soc, operators
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from tests.failures import in_one_item
 from tests.kernels.conftest import AddNode
 

@@ -7,7 +7,7 @@ from atc_py.kernels.collect import collect
 from atc_py.kernels.families.skeleton import is_skeleton
 from atc_py.kernels.kernels import LEFT, emit_kernels
 from atc_py.kernels.registry import family_of
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from atc_py.target import Soc, TargetOp, operators, socs
 from atc_py.target.row import Column
 from atc_py.tensor.dtypes import DType

@@ -14,9 +14,8 @@ import atc_py
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import BAD_SPEC
 from atc_py.ir import Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import find_lowering, lowering
-from atc_py.system.resources import op_specs_dir
+from atc_py.lowering.builder import Builder, find_lowering, lowering
+from atc_py.system.cache_folders import op_specs_dir
 from tests.end_to_end import one_node_model
 from tests.relaxed_specs import relaxed_specs
 

@@ -5,7 +5,7 @@ import sys
 
 ASK = """\
 import sys
-from atc_py.lowering.registry import lowering_versions
+from atc_py.lowering.builder import lowering_versions
 print(*lowering_versions({op!r}))
 print(*(name.rpartition(".")[2] for name in sys.modules if name.startswith("atc_py.lowering.ops.")))
 """

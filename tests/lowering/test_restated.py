@@ -8,7 +8,7 @@ from atc_py.check.restating import OpsetPlacement
 from atc_py.diag import AtcError
 from atc_py.diag.codes import INTERNAL
 from atc_py.lowering.lower import lower_model
-from atc_py.lowering.restated import restated
+from atc_py.lowering.rewritten import restated
 from atc_py.onnx_graph.source import SourceBranch, SourceModel, SourceNode, SourceTensor
 from atc_py.spec import all_specs
 from atc_py.system.structs import replace

@@ -3,8 +3,7 @@
 import pytest
 
 from atc_py.diag import AtcError, AtcFault
-from atc_py.options.input_shapes import InputFormat, parse_input_format
-from atc_py.options.out_nodes import OutNode, parse_out_nodes
+from atc_py.options.input_shapes import InputFormat, OutNode, parse_input_format, parse_out_nodes
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from atc_py.package.archive import ArchiveWriter
 from atc_py.package.reader import open_model
 from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 
 
 class Seal(Protocol):

@@ -19,7 +19,7 @@ from atc_py.cli.main import cli
 from atc_py.diag import AtcError, Code, Diagnostic
 from atc_py.diag.codes import NOT_OM, NOT_TRUSTED, OM_CONTENT, OM_MEMBER, OM_PLAN, OM_VERSION
 from atc_py.ir import placement_proof
-from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
+from atc_py.ir.memory_plan import PlacedNode, PlacedTensor, Placement
 from atc_py.package import content
 from atc_py.package.reader import open_model
 from tests.hostile.sealed_models import documents, members_of, mutated, sealed

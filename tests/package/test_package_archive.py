@@ -12,7 +12,7 @@ import pytest
 from atc_py.ir import DenseConst, Graph
 from atc_py.package import records
 from atc_py.package.archive import ArchiveWriter
-from atc_py.package.npy import npy_header
+from atc_py.package.read_ahead import npy_header
 from atc_py.package.reader import open_model
 from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model

@@ -16,7 +16,7 @@ from atc_py.package.reader import open_model
 from atc_py.package.schema import PackageContents
 from atc_py.package.stored_types import storage_of
 from atc_py.package.writer import write_model
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from atc_py.tensor.storage import Storage
 from tests.package.conftest import Seal
 

@@ -17,7 +17,7 @@ from atc_py.ir import (
     SplatConst,
 )
 from atc_py.package import read_ahead
-from atc_py.package.npy import CHUNK
+from atc_py.package.read_ahead import CHUNK
 from atc_py.package.reader import open_model
 from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model

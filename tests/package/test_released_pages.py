@@ -9,7 +9,7 @@ import pytest
 
 from atc_py.ir import DenseConst, Graph
 from atc_py.package import integrity
-from atc_py.package.npy import release_pages
+from atc_py.package.read_ahead import release_pages
 from atc_py.package.reader import open_model
 from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from atc_py.ir.literals import integer_range
+from atc_py.ir.printer import integer_range
 from atc_py.passes.precision.cancel_casts import CancelCastsPass, _holds
 from atc_py.tensor.dtypes import DType
 from tests.passes.conftest import RunPass

@@ -10,9 +10,8 @@ from collections import Counter
 
 import pytest
 
-from atc_py.cost.cores import pipes_of
+from atc_py.cost.cores import memory_of, pipes_of
 from atc_py.cost.factors import ranged
-from atc_py.cost.traffic import memory_of
 from atc_py.ir.parser import parse_graph
 from atc_py.kernels.kernels import LEFT, emit_kernels
 from atc_py.options.compile_options import PrecisionMode

@@ -2,8 +2,7 @@
 
 import pytest
 
-from atc_py.ir.memory_plan import Home
-from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
+from atc_py.ir.memory_plan import Home, PlacedNode, PlacedTensor, Placement
 from atc_py.ir.placement_proof import prove
 from atc_py.system.structs import replace
 from tests.passes.fusing import changed

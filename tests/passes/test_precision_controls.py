@@ -26,10 +26,9 @@ from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
 from atc_py.passes.base import PassContext
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.control_files import read_controls
-from atc_py.passes.precision.controls import Controls, Custom
+from atc_py.passes.precision.controls import Controls, Custom, ModelNames, check_soc
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.mix_lists import MixList
-from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.target import SocFamily, find_soc
 from atc_py.tensor.dtypes import DType
 

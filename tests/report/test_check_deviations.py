@@ -13,7 +13,7 @@ from atc_py.report.check.document import CheckDocument
 from atc_py.report.check.formats import render_check
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.words import verdict_text
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from atc_py.system.structs import replace
 from atc_py.text import Words, verbatim
 from tests.report.check_samples import SLOW, STRIDES, UNDECIDED, at, model_check, report

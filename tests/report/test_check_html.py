@@ -16,7 +16,7 @@ from atc_py.report.check.json_document import check_document
 from atc_py.report.page import html_page
 from atc_py.report.page import rendering as module
 from atc_py.report.page.html_page import check_html
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from tests.executed_lines import PACKAGE, executed, steep
 from tests.report.check_samples import (
     RESTATED,

@@ -1,7 +1,6 @@
 """Names from files, as text that may be shown."""
 
-from atc_py.report.escape import clipped, visible
-from atc_py.report.tables import Table, plain_lines
+from atc_py.report.tables import Table, clipped, plain_lines, visible
 
 
 def test_printable_text_stays_as_it_is() -> None:

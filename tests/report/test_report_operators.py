@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from atc_py.check.sentences import sentence
+from atc_py.check.condition_words import sentence
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
 from atc_py.onnx_graph.reading.history import history
@@ -16,7 +16,7 @@ from atc_py.report.operators.listing import (
     operator_list_lines,
     selected,
 )
-from atc_py.report.wrapping import columns
+from atc_py.report.tables import columns
 from atc_py.spec import all_specs
 from atc_py.spec.implied import rules_of
 from atc_py.text import LANGUAGES

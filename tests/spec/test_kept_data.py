@@ -10,7 +10,7 @@ import pytest
 
 from atc_py.spec import OpSpec, load_spec, loader
 from atc_py.spec.yaml_reader import read_document
-from atc_py.system.resources import op_specs_dir
+from atc_py.system.cache_folders import op_specs_dir
 
 SPECS = sorted(op_specs_dir().glob("*/*/*.yaml"))
 

@@ -10,7 +10,7 @@ import pytest
 _THREADS = "OPENBLAS_NUM_THREADS"
 _CODE = """
 import json, os
-from atc_py.system.one_thread import import_numpy
+from atc_py.system.process import import_numpy
 import_numpy()
 import numpy
 from threadpoolctl import threadpool_info

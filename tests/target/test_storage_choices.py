@@ -10,8 +10,7 @@ from atc_py.target import find_soc
 from atc_py.target.row import AttributeValue
 from atc_py.target.storage_choices import ROWS, StorageChoice, select_storages, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES, VOLUMES, in_blocks, is_stored_as
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Dims
 from atc_py.tensor.storage import Storage
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from atc_py.kernels.functions import compute_type, instruction_of, operators_of
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from atc_py.target import TargetOp, find_operator, operators
 from atc_py.target.vector import LOW, MASK, Form, Operands, Temporary, VectorFunction
 from atc_py.tensor.dtypes import DType

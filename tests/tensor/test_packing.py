@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.packing import pack, unpack
 from atc_py.tensor.storage import BLOCKED_FORMATS, ImpossibleStorageError, Storage, stored_shape
 from tests.failures import in_one_item

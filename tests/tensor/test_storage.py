@@ -3,8 +3,7 @@
 import pytest
 
 from atc_py.ir import TensorType
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Dims, OpenShapeError
 from atc_py.tensor.storage import (
     BLOCKED_FORMATS,

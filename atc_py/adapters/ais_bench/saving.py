@@ -10,7 +10,7 @@ import numpy.typing as npt
 from atc_py.adapters.ais_bench.batches import PADDING, Batch
 from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, note_line, refused
 from atc_py.adapters.ais_bench.summary import BenchSummary
-from atc_py.package.npy import array_chunks, npy_header
+from atc_py.package.read_ahead import array_chunks, npy_header
 from atc_py.system.atomic_files import atomic_write
 from atc_py.tensor.dtypes import DType
 

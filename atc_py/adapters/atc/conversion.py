@@ -16,7 +16,7 @@ from atc_py.passes.pipeline import PIPELINE, rows_by_name
 from atc_py.passes.precision.implementations import ATC_MODES, PRECISE
 from atc_py.pipeline.convert import convert
 from atc_py.results.conversion import Conversion
-from atc_py.system.path_facts import legible
+from atc_py.system.cache_folders import legible
 from atc_py.text import Text
 
 PROGRAM = "atc-py atc"

@@ -12,7 +12,7 @@ from pathlib import Path
 from atc_py.adapters.atc.faults import atc_error, invalid_value
 from atc_py.adapters.atc.tokens import Flags
 from atc_py.diag import CANNOT_WRITE, FILE_NOT_FOUND, FILE_UNREADABLE, AtcError, Code, Place
-from atc_py.system.path_facts import exists
+from atc_py.system.cache_folders import exists
 from atc_py.text import Text
 
 SUFFIX = ".om"

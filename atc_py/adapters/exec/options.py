@@ -19,7 +19,7 @@ def require_sense(keywords: Mapping[str, Any], *, device: str, max_memory: str |
         AtcError: UNKNOWN_SOC, NO_BFLOAT16, BAD_OPTION, OPTIONS_EXCLUDE, UNKNOWN_PASS, BAD_SPEC,
             BAD_CONTROL_FILE, UNKNOWN_DEVICE, and errors of files.
     """
-    from atc_py.passes.precision.model_names import check_soc
+    from atc_py.passes.precision.controls import check_soc
     from atc_py.target import find_soc
 
     options = parse_options("exec", CompileOptions, keywords)
@@ -43,7 +43,7 @@ def require_sense(keywords: Mapping[str, Any], *, device: str, max_memory: str |
         check_rules(options.fix.only | options.fix.skip)
     if precision.given():
         from atc_py.passes.precision.control_files import find_controls
-        from atc_py.passes.precision.model_names import ModelNames
+        from atc_py.passes.precision.controls import ModelNames
 
         find_controls(precision, mode, ModelNames({}, frozenset(), (), ()))
 

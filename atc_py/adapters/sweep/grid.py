@@ -10,7 +10,7 @@ from atc_py.options.model_paths import model_paths
 from atc_py.options.option import parse_options
 from atc_py.results.sweep import Combination
 from atc_py.spec import specifications
-from atc_py.system.path_facts import is_folder, legible, same_path
+from atc_py.system.cache_folders import is_folder, legible, same_path
 from atc_py.target import find_soc
 from atc_py.text import Text
 

@@ -15,7 +15,7 @@ from atc_py.jobs.sent_files import FileBundle
 from atc_py.onnx_graph.reading.file_graph import external_tensors
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.results.sweep import Combination
-from atc_py.system.path_facts import is_file, is_folder, legible
+from atc_py.system.cache_folders import is_file, is_folder, legible
 
 _EXTERNAL = b"location"
 """Key that a model with weights in other files has."""

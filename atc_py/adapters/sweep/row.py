@@ -14,7 +14,7 @@ from atc_py.diag import DEVICE_MEMORY, MEMORY_LIMIT, AtcError, Diagnostic, ExitC
 from atc_py.jobs.sent_files import sent_file
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 from atc_py.system import structs
-from atc_py.system.path_facts import legible
+from atc_py.system.cache_folders import legible
 from atc_py.system.structs import replace
 from atc_py.text import Text, in_language
 

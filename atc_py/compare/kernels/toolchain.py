@@ -10,7 +10,7 @@ from typing import Any
 
 from atc_py.diag import NO_COMPILER
 from atc_py.kernels.templating import render
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from atc_py.text import Text
 
 _NAMES = ("g++", "clang++", "c++")

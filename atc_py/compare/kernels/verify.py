@@ -23,15 +23,14 @@ from atc_py.compare.kernels.samples import SampledLaunch, case_of
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.program import Program, Step
 from atc_py.diag import OM_CONTENT
-from atc_py.kernels.writing import write_kernels
+from atc_py.kernels.kernels import write_kernels
 from atc_py.package.node_view import TensorFacts
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.system.temp_folders import work_folder
 from atc_py.target import find_operator
 from atc_py.target.rows.parts import IMPL_MODE
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.packing import pack, unpack
 from atc_py.tensor.shapes import closed_shape
 from atc_py.tensor.storage import Storage, stored_shape

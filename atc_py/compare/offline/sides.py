@@ -19,8 +19,7 @@ from atc_py.pipeline.huawei_facts import soc_of
 from atc_py.results.memory_facts import memory_facts
 from atc_py.results.model_diff import DiffLaunch, DiffTensor
 from atc_py.target import is_view
-from atc_py.tensor.dtypes import DType, UnknownDTypeError
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format, UnknownDTypeError
 from atc_py.tensor.packing import pack, unpack
 from atc_py.tensor.storage import ImpossibleStorageError, Storage
 

@@ -47,8 +47,8 @@ from atc_py.pipeline.running.model import Port
 from atc_py.results.fixing import Difference, Fixing, Left
 from atc_py.spec import Library, specifications
 from atc_py.system.atomic_files import put_in_place
+from atc_py.system.cache_folders import is_folder
 from atc_py.system.memory_limit import RAISE_IT, held_memory
-from atc_py.system.path_facts import is_folder
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 

@@ -16,7 +16,7 @@ from atc_py.device.ort.writing import model_bytes
 from atc_py.diag import DEVICE_FAILED, DEVICE_MEMORY, NO_ONNXRUNTIME, AtcError
 from atc_py.onnx_graph.rewriting.model_message import LEAST_EXTERNAL
 from atc_py.package.schema import OmModel
-from atc_py.system.one_thread import granted_threads
+from atc_py.system.process import granted_threads
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, element_count, format_shape
 from atc_py.text import Text

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.ort.body import Body
-from atc_py.target.hf32 import rounds_to_hf32
+from atc_py.target.row import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
 
 _SPLIT = 2.0**41 + 1

@@ -11,7 +11,7 @@ from atc_py.cost.network import KernelCost, NetworkCost, network_cost
 from atc_py.device.ort.functions import DOMAIN
 from atc_py.device.ort.model import Emulated
 from atc_py.package.schema import OmModel, OmNode, OmTensor
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from atc_py.tensor.shapes import format_shape
 
 

@@ -17,8 +17,7 @@ from atc_py.kernels.reduction import (
     folded,
 )
 from atc_py.kernels.tiling import DEPTH
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.tensor.storage import Storage, c0_of
 

@@ -50,7 +50,7 @@ from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.tiling import BLOCK
 from atc_py.target import Soc
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from atc_py.tensor.storage import FLOAT32_C0, FRACTAL_ROWS, Storage, depth_of, group_blocks
 
 _MOST_POSITIONS, _MOST_CHANNELS = 512, 256

@@ -33,7 +33,7 @@ from atc_py.kernels.fields import extended, numbers
 from atc_py.kernels.keys import Reach
 from atc_py.kernels.plan import KernelFacts, Launch, Plan
 from atc_py.target import Soc
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from atc_py.tensor.shapes import Shape, element_count
 from atc_py.tensor.storage import FLOAT32_C0, Storage
 

@@ -14,8 +14,7 @@ from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.planes import PATTERN
 from atc_py.kernels.tiling import DEPTH, rounded_up, vector_cores
 from atc_py.system.structs import replace
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.storage import Storage, c0_of
 
 _HALF, _FLOAT = 2, 4

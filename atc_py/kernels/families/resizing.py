@@ -15,7 +15,7 @@ from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
 from atc_py.system.structs import replace
 from atc_py.target import Soc
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage, c0_of
 

@@ -10,8 +10,7 @@ from atc_py.kernels.box_tiling import BoxFamily
 from atc_py.kernels.boxes import Box
 from atc_py.kernels.cpp import repeated_word
 from atc_py.kernels.plan import KernelFacts, Launch
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import FRACTAL_ROWS, Storage, depth_of
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from atc_py.ir import SplatConst, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, Shape, element_count, format_shape

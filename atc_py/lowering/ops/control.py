@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from atc_py.ir import TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.lowering.scope import Scope
 from atc_py.onnx_graph.source import SourceBranch
 from atc_py.tensor.dtypes import DType

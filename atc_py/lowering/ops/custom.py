@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.ir import AttrValue, DeferredConst, DenseConst, TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.lowering.results import stated
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.onnx_graph.source.custom_results import (

@@ -15,8 +15,7 @@ from math import prod
 import numpy as np
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.onnx_graph.source.equation import Equation, read_equation
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import OpenShapeError, format_shape

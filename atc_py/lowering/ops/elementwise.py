@@ -6,8 +6,7 @@ from functools import reduce
 import numpy as np
 
 from atc_py.ir import SplatConst, TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.spec.rewrites import performs
 from atc_py.system.memory_limit import format_size

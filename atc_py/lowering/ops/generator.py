@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from atc_py.ir import AttrValue, SplatConst, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 

@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text

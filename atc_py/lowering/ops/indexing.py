@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from atc_py.ir import AttrValue, SplatConst, TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, closed_shape, element_count, format_shape

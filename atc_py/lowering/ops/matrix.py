@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.ir import AttrValue, ConstData, DeferredConst, TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import Dims, Shape
 from atc_py.text import Text

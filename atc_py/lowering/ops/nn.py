@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from atc_py.diag import ATTR_OUT_OF_RANGE
 from atc_py.ir import AttrValue, SplatConst, Value
-from atc_py.lowering.builder import Builder
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.lowering.pools import POOLED_RANKS, PoolForm, pooled
-from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import (
     SAME_PADS,
     AxisWindow,

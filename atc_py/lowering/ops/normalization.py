@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from math import prod
 
 from atc_py.ir import AttrValue, SplatConst, TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, Shape, closed_shape
 from atc_py.text import Text

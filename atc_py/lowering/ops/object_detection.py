@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from atc_py.ir import AttrValue, DenseConst, TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import OpenShapeError, format_shape

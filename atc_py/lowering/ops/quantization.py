@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from math import prod
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.lowering.results import said, stated
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text, all_of

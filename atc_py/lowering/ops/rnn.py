@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.ir import AttrValue, ConstData, DeferredConst, SplatConst, TensorType, Value
-from atc_py.lowering.builder import Builder
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.lowering.ops.rnn_layer import DIRECTIONS, RecurrentLayer
-from atc_py.lowering.registry import lowering
 from atc_py.text import Text
 
 Array = npt.NDArray[Any]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from atc_py.ir import AttrValue, TensorType, Value
-from atc_py.lowering.builder import Builder
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.lowering.computed import (
     check_pad_mode,
     crop,
@@ -13,7 +13,6 @@ from atc_py.lowering.computed import (
     slice_computed,
     split_computed,
 )
-from atc_py.lowering.registry import lowering
 from atc_py.spec.rewrites import performs
 from atc_py.text import Text
 

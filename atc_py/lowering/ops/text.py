@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from atc_py.ir import AttrValue, Value
-from atc_py.lowering.builder import Builder
-from atc_py.lowering.registry import lowering
+from atc_py.lowering.builder import Builder, lowering
 from atc_py.text import Text
 
 

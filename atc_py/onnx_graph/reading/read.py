@@ -38,7 +38,7 @@ from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.reading.wire import Slimmed, WireSizeError, cut_large_data
 from atc_py.options.compile_options import CompileOptions
-from atc_py.options.out_nodes import OUT_NODES_PLACE, OutNode, out_nodes_error
+from atc_py.options.input_shapes import OUT_NODES_PLACE, OutNode, out_nodes_error
 from atc_py.system.structs import replace
 from atc_py.system.wire import WireError
 from atc_py.tensor.shapes import Shape

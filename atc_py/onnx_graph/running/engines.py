@@ -16,7 +16,7 @@ from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.running.exact_products import has_products, shift_weights
 from atc_py.system.memory_limit import require_memory
-from atc_py.system.one_thread import granted_threads
+from atc_py.system.process import granted_threads
 from atc_py.text import Text
 
 _SCRATCH = 4

@@ -6,7 +6,7 @@ from atc_py.ir import Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Unit, find_operator
 from atc_py.target.stored_nodes import IMAGE_RANK, VOLUME_RANK
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 
 _FORMATS = {IMAGE_RANK: Format.NCHW, VOLUME_RANK: Format.NCDHW}
 """The format that the rank of a value leaves for it."""

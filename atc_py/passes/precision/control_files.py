@@ -18,10 +18,9 @@ from atc_py.diag import (
     Sink,
 )
 from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
-from atc_py.passes.precision.controls import Controls, Custom
+from atc_py.passes.precision.controls import Controls, Custom, ModelNames, unknown_name
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.passes.precision.mix_lists import MixList, read_moves
-from atc_py.passes.precision.model_names import ModelNames, unknown_name
 from atc_py.system.input_files import read_text
 from atc_py.target import find_operator, operators
 from atc_py.tensor.dtypes import DType, UnknownDTypeError

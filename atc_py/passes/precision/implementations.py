@@ -11,7 +11,7 @@ from atc_py.passes.base import PassContext
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.mix_lists import CUBE_LIST
 from atc_py.target import TargetOp, Unit, find_operator
-from atc_py.target.hf32 import FLOAT32_PRODUCTS, HF32_PRODUCTS, PRODUCTS
+from atc_py.target.row import FLOAT32_PRODUCTS, HF32_PRODUCTS, PRODUCTS
 from atc_py.target.rows.parts import IMPL_MODE
 from atc_py.target.soc import SocFamily
 from atc_py.tensor.dtypes import DType

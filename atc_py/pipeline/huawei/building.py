@@ -22,8 +22,7 @@ from atc_py.package.schema import OmAttribute
 from atc_py.pipeline.huawei.tensors import NotModeledError
 from atc_py.target import find_operator
 from atc_py.target.row import TargetOp
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import why_impossible
 from atc_py.text import Text, error_text

@@ -11,8 +11,7 @@ from atc_py.package.ge.pictures import AippValue
 from atc_py.pipeline.huawei.building import LaunchBuilder
 from atc_py.pipeline.huawei.tensors import NotModeledError
 from atc_py.target import find_operator
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.text import Text
 
 _LISTS = {

@@ -11,8 +11,7 @@ from atc_py.ir import ConstData, DeferredConst, TensorType
 from atc_py.package.ge.graph import GeOp
 from atc_py.package.ge.messages import GeTensorDesc
 from atc_py.package.ge.model import HuaweiModel
-from atc_py.tensor.dtypes import DType, UnknownDTypeError
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format, UnknownDTypeError
 from atc_py.tensor.packing import unpack
 from atc_py.tensor.shapes import format_shape
 from atc_py.tensor.storage import (

@@ -19,7 +19,7 @@ from atc_py.aipp.pictures import encoded_picture, fitted, read_picture
 from atc_py.aipp.settings import completed_colors
 from atc_py.device.registry import find_backend
 from atc_py.diag import BAD_OPTION, Place
-from atc_py.package.npy import array_chunks, npy_header
+from atc_py.package.read_ahead import array_chunks, npy_header
 from atc_py.package.schema import FORMAT, FORMAT_VERSION, OmModel, OmNode, OmPort, OmTensor
 from atc_py.results.aipp_preview import AippPreview, AippStep, ChannelRange
 from atc_py.system.atomic_files import atomic_write

@@ -21,7 +21,7 @@ from atc_py.diag import (
     Sink,
 )
 from atc_py.options.named_gear import NamedGear
-from atc_py.package.npy import array_chunks, npy_header
+from atc_py.package.read_ahead import array_chunks, npy_header
 from atc_py.pipeline.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
 from atc_py.pipeline.running.folders import file_stem
 from atc_py.pipeline.running.gears import gear_of_feeds

@@ -15,7 +15,7 @@ from atc_py.pipeline.running.feeds import count_odd_values, random_feeds
 from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.sample_files import FileSamples
 from atc_py.pipeline.running.sample_rows import RowSamples
-from atc_py.system.path_facts import exists
+from atc_py.system.cache_folders import exists
 from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 

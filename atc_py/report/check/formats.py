@@ -6,7 +6,7 @@ import io
 from atc_py.check.findings import Standing
 from atc_py.diag import ExitCode, find_code
 from atc_py.report.check.document import CheckDocument, CheckedModel, Found, Note
-from atc_py.report.escape import csv_cell
+from atc_py.report.tables import csv_cell
 
 
 def exit_status(document: CheckDocument, fail_on: Standing) -> int:

@@ -37,8 +37,8 @@ from atc_py.report.check.document import (
     Tool,
 )
 from atc_py.report.check.words import kept_text
-from atc_py.report.escape import visible
 from atc_py.report.model.semantics import newer_texts
+from atc_py.report.tables import visible
 from atc_py.system.json_text import format_json, json_schema
 from atc_py.target import socs
 from atc_py.text import Text, in_language

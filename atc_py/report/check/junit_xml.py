@@ -12,7 +12,7 @@ from atc_py.diag import ExitCode, find_code
 from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 from atc_py.report.check.groups import Group, groups
 from atc_py.report.check.words import fix_call, node_text, verdict_text
-from atc_py.report.escape import visible
+from atc_py.report.tables import visible
 
 _KINDS = ("failure", "error", "skipped")
 

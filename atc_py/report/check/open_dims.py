@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from atc_py.report.escape import clipped
+from atc_py.report.tables import clipped
 from atc_py.text import Text, all_of, plural, verbatim
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from atc_py.report.check.words import (
     shape_option,
     verdict_text,
 )
-from atc_py.report.escape import clipped, visible
-from atc_py.report.tables import Table, plain_lines
+from atc_py.report.tables import Table, clipped, plain_lines, visible
 from atc_py.text import COLON, COMMA, Text, plural
 
 Block: TypeAlias = "str | Table"

@@ -10,7 +10,7 @@ from atc_py.check.findings import Standing
 from atc_py.diag import BAD_INPUT_SHAPE, DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.options.compile_options import NEWEST_CANN
 from atc_py.report.check.open_dims import deciding_text
-from atc_py.report.escape import visible
+from atc_py.report.tables import visible
 from atc_py.spec.deviations import Certainty
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, all_of, plural, verbatim
 

@@ -8,8 +8,7 @@ import msgspec
 
 from atc_py.diag import Severity
 from atc_py.report.diagnostics import help_text, level_text
-from atc_py.report.escape import clipped
-from atc_py.report.tables import Table, format_seconds
+from atc_py.report.tables import Table, clipped, format_seconds
 from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramOutput, ProgramRun
 from atc_py.system.json_text import finite, format_json, json_schema
 from atc_py.text import Text, plain_text

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from atc_py.report.escape import clipped, visible
-from atc_py.report.tables import node_list
+from atc_py.report.tables import clipped, node_list, visible
 from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, Fixing, NodeChange
 from atc_py.text import Text, plural
 

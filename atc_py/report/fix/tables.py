@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from atc_py.fix.rule import Exactness
-from atc_py.report.escape import visible
 from atc_py.report.fix.words import HEADINGS, error_text, facts, headline, time_text
-from atc_py.report.tables import Table, node_list, plain_lines
+from atc_py.report.tables import Table, node_list, plain_lines, visible
 from atc_py.results.fixing import Difference, Fixing, Rewrite
 from atc_py.text import COLON, Text
 

@@ -11,7 +11,6 @@ from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.gears import format_gear
 from atc_py.options.input_shapes import format_input_shapes
-from atc_py.report.escape import csv_cell, visible
 from atc_py.report.layers.text import (
     cause_text,
     layers_text,
@@ -20,6 +19,7 @@ from atc_py.report.layers.text import (
     output_verdict,
 )
 from atc_py.report.model.gears import gear_shapes_text
+from atc_py.report.tables import csv_cell, visible
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison

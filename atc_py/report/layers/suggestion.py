@@ -2,8 +2,7 @@
 
 import math
 
-from atc_py.report.escape import visible
-from atc_py.report.tables import Table, first_names
+from atc_py.report.tables import Table, first_names, visible
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.text import Text, plural
 from atc_py.text.language import spoken

@@ -382,6 +382,6 @@ def cost_lines(done: LayerComparison) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    from atc_py.report.escape import visible
+    from atc_py.report.tables import visible
 
     return visible(text)

@@ -1,8 +1,7 @@
 """A conversion in five lines: result, size, launches, time, warnings; an export as a table."""
 
 from atc_py.check.findings import Standing
-from atc_py.report.escape import clipped
-from atc_py.report.tables import Table, format_bytes, format_time
+from atc_py.report.tables import Table, clipped, format_bytes, format_time
 from atc_py.results.conversion import Conversion, Export
 from atc_py.text import COMMA, SEMICOLON, Text, plural
 

@@ -5,10 +5,9 @@ from enum import Enum
 
 import msgspec
 
-from atc_py.check.condition_words import when_words, with_condition
+from atc_py.check.condition_words import sentence, when_words, with_condition
 from atc_py.check.conditions import evidence_words
 from atc_py.check.findings import Standing
-from atc_py.check.sentences import sentence
 from atc_py.report.check.words import LEVELS
 from atc_py.spec import AttributeSpec, Level, OperandSpec, OpSpec, Rule
 from atc_py.spec.implied import rules_of

@@ -7,10 +7,10 @@ from typing import Any
 from atc_py.options.command_options import COMPARED, NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import options_in
-from atc_py.report.escape import visible
 from atc_py.report.page.verdict import FailingOutput, failing_outputs, left_out
 from atc_py.report.page.wins import Win
 from atc_py.report.page.words import in_both, name_text
+from atc_py.report.tables import visible
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.summary import ModelSummary

@@ -12,7 +12,7 @@ from atc_py.report.page.findings import BothChecks
 from atc_py.report.page.rendering import embedded_json, page_script, render_page, script_part
 from atc_py.report.page.words import name_text
 from atc_py.results.summary import ModelSummary
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 
 
 def check_html(

@@ -10,8 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from atc_py.diag import BAD_TEMPLATE, Place
-from atc_py.report.escape import visible
-from atc_py.system.resources import templates_dir
+from atc_py.report.tables import visible
+from atc_py.system.cache_folders import templates_dir
 from atc_py.text import Text
 from atc_py.text.language import language, spoken
 

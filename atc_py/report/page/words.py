@@ -3,8 +3,7 @@
 from collections.abc import Collection
 
 from atc_py.diag import Diagnostic
-from atc_py.report.escape import clipped
-from atc_py.report.tables import Table
+from atc_py.report.tables import Table, clipped
 from atc_py.text import in_language
 
 Both = list[str]

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from atc_py.diag import Diagnostic
-from atc_py.report.escape import visible
 from atc_py.report.model.semantics import newer_texts
-from atc_py.report.tables import Table, first_names, plain_lines
+from atc_py.report.tables import Table, first_names, plain_lines, visible
 from atc_py.results.layer_comparison import least_text
 from atc_py.results.plan import DtypePlan, PlanPoint
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, plural

@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.network import KernelCost, NetworkCost
 from atc_py.onnx_graph.source.file_graph import FileGraph
-from atc_py.report.escape import visible
 from atc_py.report.profile.text import profile_tables
-from atc_py.report.tables import plain_lines
+from atc_py.report.tables import plain_lines, visible
 from atc_py.results.cann_nodes import semantics_json
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.profile import GearCost, Profile, SocProfile

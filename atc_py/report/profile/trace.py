@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from atc_py.cost.factors import PIPES
 from atc_py.cost.network import KernelCost, NetworkCost
-from atc_py.cost.pipes import PIPES
 from atc_py.report.profile.text import PIPE_NAMES
 
 _MICRO = 1e6

@@ -10,7 +10,7 @@ from atc_py.report.page.words import both, name_text
 from atc_py.report.sweep.reasons import code_text, reason_counts
 from atc_py.report.sweep.rows import worst_output
 from atc_py.results.sweep import FAILED, SweepRow, SweepVerdict
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 
 _SHARED = ("words.js", "names.js", "tables.js")
 """Parts of the script of `report`'s page that this one has, too."""

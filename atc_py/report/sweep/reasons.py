@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from atc_py.diag import find_code
-from atc_py.report.escape import visible
-from atc_py.report.tables import Table
+from atc_py.report.tables import Table, visible
 from atc_py.results.sweep import SweepRow
 from atc_py.system.structs import Result
 from atc_py.text import LANGUAGES, Text

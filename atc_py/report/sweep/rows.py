@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from atc_py.diag import NO_PYARROW
-from atc_py.report.escape import visible
+from atc_py.report.tables import visible
 from atc_py.results.sweep import SweepRow
 from atc_py.text import Text, plain_text
 

@@ -1,9 +1,8 @@
 """Convolutions, matrix products and determinants."""
 
-from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, Limit, TargetOp, Unit
+from atc_py.target.row import PRODUCTS, Attribute, Limit, TargetOp, Unit
 from atc_py.target.rows.parts import CUBE, columns, operands
 
 _CONV_LIMITS = (

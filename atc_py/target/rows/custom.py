@@ -1,9 +1,8 @@
 """What the operators that ONNX does not define become."""
 
-from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
-from atc_py.target.row import Attribute, TargetOp, Unit
+from atc_py.target.row import PRODUCTS, Attribute, TargetOp, Unit
 from atc_py.target.rows.parts import DECIDED_LATER, DIVISION, EXP, FLOATS, I32, columns, operands
 from atc_py.target.soc import Resource
 from atc_py.target.vector import Form, VectorFunction

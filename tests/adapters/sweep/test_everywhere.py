@@ -20,8 +20,7 @@ from atc_py.jobs import TaskFailure, TaskFailureKind
 from atc_py.jobs import cluster as on_cluster
 from atc_py.jobs.sent_files import forget_files, store_files
 from atc_py.results.sweep import SweepVerdict
-from atc_py.system.cache_folders import cache_folder
-from atc_py.system.resources import op_specs_dir
+from atc_py.system.cache_folders import cache_folder, op_specs_dir
 from atc_py.text import Text
 from tests.adapters.sweep.test_command import rows_of, tables
 from tests.jobs.failing import FailingExecutor

@@ -6,8 +6,7 @@ import pytest
 
 from atc_py.compare.kernels.verify import KernelVerdict
 from atc_py.ir import TensorType
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage
 from tests import sampling

@@ -16,7 +16,7 @@ from atc_py.kernels.kernels import emit_kernels
 from atc_py.package.reader import open_model
 from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from atc_py.target import find_soc
 from tests.sampling import WHOLE
 

@@ -14,10 +14,9 @@ from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.kernels.kernels import emit_kernels
 from atc_py.package.node_view import TensorFacts
 from atc_py.report.kernel_tables import kernel_tables
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from atc_py.target import find_soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from tests.kernels.conftest import AddNode
 from tests.kernels.families.blocks import image, matrix, stored

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from atc_py.ir import AttrValue, Graph, Phase, TensorType
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from tests.kernels.conftest import AddNode
 from tests.kernels.families.conftest import Verified, wrong

@@ -7,8 +7,7 @@ import pytest
 
 from atc_py.compare.kernels.toolchain import find_compiler
 from atc_py.ir import Engine, Graph, Phase
-from atc_py.kernels.kernels import INDEX, emit_kernels
-from atc_py.kernels.writing import write_kernels
+from atc_py.kernels.kernels import INDEX, emit_kernels, write_kernels
 from atc_py.target import find_soc, operators
 from tests.kernels.conftest import AddNode
 

@@ -12,8 +12,7 @@ from atc_py.compare.kernels.program import Job, run_jobs
 from atc_py.compare.kernels.toolchain import find_compiler
 from atc_py.device.sim.kernel import Call, find_kernel
 from atc_py.ir import Graph, Node, Phase, TensorType
-from atc_py.kernels.kernels import INDEX, emit_kernels
-from atc_py.kernels.writing import write_kernels
+from atc_py.kernels.kernels import INDEX, emit_kernels, write_kernels
 from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType

@@ -8,10 +8,9 @@ import pytest
 from atc_py.compare.kernels.verify import Verdict
 from atc_py.ir import AttrValue, Engine, Graph, Node, Phase, TensorType, Value
 from atc_py.kernels.collect import collect
-from atc_py.system.resources import templates_dir
+from atc_py.system.cache_folders import templates_dir
 from atc_py.target import find_soc
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from tests.kernels.conftest import AddNode
 from tests.kernels.families.conftest import Verified, wrong

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from atc_py.ir import AttrValue, Graph, Node, Phase, TensorType
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage
 from tests.kernels.conftest import AddNode

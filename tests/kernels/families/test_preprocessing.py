@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from atc_py.ir import Engine, Graph, Phase, TensorType
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
 from tests.kernels.families.conftest import Verified, wrong
 

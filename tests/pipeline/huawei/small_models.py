@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.tensor.dtypes import DType
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.packing import pack
 from atc_py.tensor.shapes import closed_shape
 from atc_py.tensor.storage import Storage, stored_shape

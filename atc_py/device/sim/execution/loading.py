@@ -9,9 +9,8 @@ import msgspec
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.chain import chained
-from atc_py.device.sim.execution.program import Program, Step, freeing, without_moves
+from atc_py.device.sim.execution.program import Program, Step, freeing, plan_memory, without_moves
 from atc_py.device.sim.kernel import Kernel, find_kernel
-from atc_py.device.sim.memory.slot_plan import plan_memory
 from atc_py.diag import OM_CONTENT, Place, Sink
 from atc_py.package.node_view import (
     NodeError,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.system.one_thread import usable_cores
+from atc_py.system.process import usable_cores
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController

@@ -24,12 +24,11 @@ from atc_py.device.sim.execution.launch import Cost, bound, compute, failure_of,
 from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.execution.program import Program, Step, settled
-from atc_py.device.sim.kernel import Call, Launch, Workspace
-from atc_py.device.sim.memory.array_pool import Pool
+from atc_py.device.sim.kernel import Call, Launch, Pool, Workspace
 from atc_py.device.sim.memory.memory_budget import MemoryBudget, passing_slots, slot_sizes
 from atc_py.device.sim.numerics.rounding import carrier_dtype, from_carrier, is_rounded, to_carrier
 from atc_py.diag import DEVICE_FAILED, AtcError
-from atc_py.package.npy import release_pages
+from atc_py.package.read_ahead import release_pages
 from atc_py.package.schema import OmModel
 from atc_py.text import Text
 

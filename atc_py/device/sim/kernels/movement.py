@@ -11,7 +11,7 @@ from atc_py.device.sim.primitives.blocks import Copies, moving
 from atc_py.device.sim.primitives.window import along
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, same_as_x
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import BLOCKED_FORMATS
 from atc_py.text import Text

@@ -10,7 +10,7 @@ from atc_py.package.node_view import TensorFacts
 from atc_py.package.schema import OmMemory, OmModel
 from atc_py.package.stored_types import storage_of
 from atc_py.target import find_operator
-from atc_py.tensor.formats import Format
+from atc_py.tensor.dtypes import Format
 from atc_py.tensor.packing import pack, unpack
 from atc_py.tensor.shapes import Shape, closed_shape, element_count
 from atc_py.tensor.storage import stored_shape

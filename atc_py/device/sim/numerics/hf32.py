@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from atc_py.device.sim.kernel import Call, Launch, sequence
 from atc_py.system.structs import replace
-from atc_py.target.hf32 import rounds_to_hf32
+from atc_py.target.row import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
