@@ -61,7 +61,7 @@ SIM = {
     "tensor",
     "system.memory_limit",
     "system.structs",
-    "system.one_thread",
+    "system.process",
     "system.register",
     "target",
     "package",

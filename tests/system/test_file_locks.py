@@ -11,7 +11,7 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import CANNOT_WRITE
-from atc_py.system import file_locks as held_files
+from atc_py.system import atomic_files as held_files
 from atc_py.system import temp_folders
 from atc_py.system.atomic_files import atomic_write, create_locked, remove_if_unlocked
 from atc_py.system.temp_folders import work_folder
