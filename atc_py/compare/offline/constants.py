@@ -85,7 +85,7 @@ _VALUE, _ROUNDED, _DIFFERENT, _UNLIKE = range(4)
 
 
 def _relation(first: Array | None, second: Array | None) -> tuple[int, float]:
-    """How near two constants are, and their largest difference; the smaller the nearer."""
+    """The relation of two constants, the nearest first, and their largest difference."""
     if first is None or second is None or first.size != second.size:
         return _UNLIKE, 0.0
     one, other = _numbers(first), _numbers(second)

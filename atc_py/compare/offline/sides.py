@@ -250,7 +250,7 @@ class _OwnLaunches:
         )
 
     def _is_conversion(self, node: OmNode) -> bool:
-        """True for a conversion that is no node of the network."""
+        """True for a conversion that is not a node of the network."""
         if node.op not in CONVERSIONS:
             return False
         return not any(origin.op_type in {"Cast", "CastLike"} for origin in node.origins)

@@ -114,7 +114,7 @@ def _conversions(conversions: Iterable[ConversionDifference]) -> Table:
         (*key, str(first), str(second), first_names(nodes[key], 3))
         for key, (first, second) in counts.items()
     )
-    columns = ("operator", "change", "first>", "second>", "behind")
+    columns = ("operator", "change", "first>", "second>", "after")
     return Table("Conversions that only one has", columns, rows)
 
 
