@@ -72,9 +72,6 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     introduced at a layer if it is more than twice the largest error among the layer's inputs; an
     error of the original itself is taken out and reported.
 
-    MODEL may be an offline model of Huawei's own atc, with --reference for the network that it was
-    made of.
-
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
     --suggest found no nodes that reach the target.
@@ -96,8 +93,14 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         )  # fmt: skip
     written = comparing_options.suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
-    text = _rendered(form, done, findings, compiled)
-    _report(done, text, form, path, as_json=as_json, verbose=verbose)
+    _report(
+        done,
+        _rendered(form, done, findings, compiled),
+        form,
+        path,
+        as_json=as_json,
+        verbose=verbose,
+    )
     if not as_json:
         print_blocks([written] if written and (form == "text" or path is not None) else [])
         print_diagnostics((*done.warnings, *findings), as_json=False)

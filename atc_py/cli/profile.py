@@ -97,14 +97,19 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
     found = profile_model(model, socs, fit, done, gear, compiled, warnings, like, **compiling)
-    if traced is not None:
-        from atc_py.report.profile.trace import trace_json
-        from atc_py.system.atomic_files import write_files
-
-        write_files({traced: trace_json(found.costs[0])})
+    _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
     if form == "text":
         print_diagnostics(warnings, as_json=False)
+
+
+def _write_trace(found: Profile, traced: Path | None) -> None:
+    if traced is None:
+        return
+    from atc_py.report.profile.trace import trace_json
+    from atc_py.system.atomic_files import write_files
+
+    write_files({traced: trace_json(found.costs[0])})
 
 
 def _outputs(

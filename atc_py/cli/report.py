@@ -58,6 +58,7 @@ _NO = {"0", "false"}
 @click.option(
     "--no-compare", is_flag=True, help="Leave out the comparison, which runs the model twice."
 )
+@options.LIKE
 @options.CALIBRATE
 @options.FACTORS
 @options.LANG
@@ -102,6 +103,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
         socs=socs,
         gears=settings.pop("gears"),
         gear=settings.pop("gear"),
+        like=settings.pop("like"),
         compiling=settings,
         running={**running, "suggest": None if keep is None else least},
         targets=least,

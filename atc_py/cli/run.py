@@ -119,8 +119,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     """Run MODEL, an offline model, on the simulated NPU.
 
     One with gears runs the gear that is named, or the one that fits the shapes of the data, or,
-    without any, the largest. One of Huawei's own atc runs as far as its operators are known;
-    docs/real-om.md says what is computed.
+    without any, the largest. Of one of Huawei's own atc, docs/real-om.md says what is computed.
     """
     from atc_py.api import load
     from atc_py.options.output_paths import output_folder

@@ -77,8 +77,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         histograms: also sample every layer's values, for histograms of the worst ones.
         device: what runs the compiled model: `sim`, or `ort`, which is faster.
         aipp_settings: file with the settings of dynamic AIPP; random pictures are taken whole without.
-        reference: ONNX file, such as the float model of one on int8, that runs in its place; of an
-            offline model of Huawei's atc, the file that it was made of.
+        reference: ONNX file that runs in its place; the network of an .om of Huawei's atc.
         compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
         **keywords: ATC's finer controls, and rules that fix the model; see `CompareKeywords`.

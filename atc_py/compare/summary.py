@@ -49,6 +49,7 @@ class SummaryOptions(Result, frozen=True):
         calibration: where they come from, if they were refitted now.
         gears: shapes to report on one by one, in place of `input_shape`.
         gear: the gear of an offline model that is shown; None for the largest.
+        like: the ONNX file that an offline model of Huawei's atc was made of.
         compares: False to leave the comparison out.
         given: values of the options that were given, by name, for the page.
     """
@@ -61,6 +62,7 @@ class SummaryOptions(Result, frozen=True):
     calibration: Calibration | None = None
     gears: Gears | None = None
     gear: NamedGear | None = None
+    like: Path | None = None
     compares: bool = True
     given: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
@@ -174,7 +176,7 @@ def _estimated(done: ModelSummary, options: SummaryOptions) -> ModelSummary:
     try:
         profile = profile_model(
             done.model, options.socs, options.fit, options.calibration, options.gear, compiled,
-            **options.compiling,
+            like=options.like, **options.compiling,
         )  # fmt: skip
     except AtcError as error:
         if error.exit_code is not ExitCode.MODEL or error.diagnostics[0].code is BAD_OPTION:

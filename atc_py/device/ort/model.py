@@ -127,7 +127,7 @@ class Emulator:
         return node.op == TRANS_DATA
 
     def write(self, op: str) -> tuple[Write, bool] | None:
-        """What writes an operator, and whether it moves elements alone; None for unknown ones."""
+        """The writer of an operator, and whether it moves elements alone; None for unknown ones."""
         found = find_emulation(op)
         return None if found is None else (found.write, found.moves)
 

@@ -55,9 +55,9 @@ HUAWEI_NOT_RUN = add_code(
     5007,
     "huawei-model-not-run",
     ExitCode.FILE,
-    "Of an offline model of Huawei's own atc no output can be computed, or it is of a kind that has "
-    "no graph. The message names what is in the way: operators whose arithmetic is not known, "
-    "dims that a run decides, an encrypted file.",
+    "No output of an offline model of Huawei's own atc can be computed, or it has no graph. The "
+    "message names the reason: operators whose arithmetic is not known, dims that a run decides, an "
+    "encrypted file.",
     "`atc-py info` shows what the file says; docs/real-om.md lists what can be run. Convert the "
     "ONNX model with atc-py, if it is at hand.",
 )
@@ -75,9 +75,8 @@ HUAWEI_ASSUMED = add_code(
     5009,
     "huawei-facts-assumed",
     ExitCode.FILE,
-    "An offline model of Huawei's own atc does not say everything that a run needs, and the "
-    "likeliest is assumed: strides and pads of fused convolutions, the operands of fused operators, "
-    "or the SoC.",
+    "An offline model of Huawei's own atc lacks facts that a run needs; the likeliest are assumed. "
+    "These are strides and pads of fused convolutions, operands of fused operators, or the SoC.",
     "Give the network that the model was made of with --like; compare its results with --reference.",
     Severity.WARNING,
 )

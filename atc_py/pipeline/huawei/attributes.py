@@ -38,11 +38,16 @@ def _converted(declared: Attribute, value: Any) -> AttrValue | None:
         return _DTYPES.get(value) if isinstance(value, int) else None
     if kind == "string":
         return value if isinstance(value, str) else None
-    if not isinstance(value, int | float):
-        return None
-    if kind in {"ints", "floats"}:
+    return _number(declared, value) if isinstance(value, int | float) else None
+
+
+def _number(declared: Attribute, value: float) -> AttrValue | None:
+    """A number, or the one number of a list."""
+    if declared.type in {"ints", "floats"}:
         return _listed(declared, [value])
-    return {"int": int, "float": float, "bool": bool}[kind](value)
+    if declared.type == "bool":
+        return bool(value)
+    return int(value) if declared.type == "int" else float(value)
 
 
 def _listed(declared: Attribute, numbers: list[int | float]) -> AttrValue | None:

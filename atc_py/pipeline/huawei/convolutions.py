@@ -5,19 +5,20 @@ convolution, and shapes allow few.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from atc_py.ir import AttrValue, Value
 from atc_py.pipeline.huawei.attributes import stated_attributes
 from atc_py.pipeline.huawei.building import LaunchBuilder
 from atc_py.pipeline.huawei.kernel_windows import kernel_windows
-from atc_py.pipeline.huawei.operation import Operation, vector
+from atc_py.pipeline.huawei.launch_operator import LaunchOperator, vector
 from atc_py.pipeline.huawei.tensors import NotModeledError
 from atc_py.pipeline.huawei.windows import WindowAxis, solve
 from atc_py.target import find_operator
 from atc_py.text import Text
 
 
-def add_convolution(operation: Operation, builder: LaunchBuilder) -> Value:
+def add_convolution(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """A convolution, with strides and pads from the file, the network, or the shapes."""
     row = find_operator(operation.type)
     if row is None:
@@ -48,14 +49,14 @@ def filter_groups(type_: str, channels: int, results: int, filters: Sequence[int
     return max(results if type_ == "Conv2DTransposeD" else channels, 1) // filters[1] or 1
 
 
-def _channels(operation: Operation) -> tuple[int, int, Sequence[int | None]]:
+def _channels(operation: LaunchOperator) -> tuple[int, int, Sequence[int | None]]:
     """Channels of the data and of the result, and the filter's dims."""
     kinds = operation.x.type, operation.results[0], operation.operand("filter").type
     data, result = (kind.dims[1] if len(kind.dims) > 1 else 0 for kind in kinds[:2])
     return data or 0, result or 0, kinds[2].dims
 
 
-def _window(operation: Operation, stated: AttrValue | None) -> dict[str, AttrValue]:
+def _window(operation: LaunchOperator, stated: AttrValue | None) -> dict[str, AttrValue]:
     """Strides, pads and dilations of a convolution that has lost them.
 
     The dilations that the file then states are a default [proven]; others are taken as they are.
@@ -90,8 +91,8 @@ def _window(operation: Operation, stated: AttrValue | None) -> dict[str, AttrVal
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 
 
-def _kernel_window(operation: Operation) -> dict[str, AttrValue] | None:
-    """What the kernel's loads say, where they lead to the result's dims; else None."""
+def _kernel_window(operation: LaunchOperator) -> dict[str, AttrValue] | None:
+    """The window of the kernel's loads, where it leads to the result's dims; else None."""
     taps = operation.operand("filter").type.dims[2:]
     if operation.type == "Conv2DTransposeD" or len(taps) != 2 or None in taps:  # noqa: PLR2004
         return None
@@ -104,7 +105,11 @@ def _kernel_window(operation: Operation) -> dict[str, AttrValue] | None:
         return None
     for start in sorted(windows.starts, reverse=True):  # pieces after the first have no pad above
         ends = [
-            min((both - first for both in axis.pads(stride) if both >= first), default=None)
+            min(
+                (both - first for both in axis.pads(stride) if both >= first),
+                key=partial(_unlike, first),
+                default=None,
+            )
             for axis, stride, first in zip(axes, load.strides, start, strict=True)
         ]
         if None not in ends:
@@ -116,8 +121,13 @@ def _kernel_window(operation: Operation) -> dict[str, AttrValue] | None:
     return None
 
 
+def _unlike(start: int, end: int) -> tuple[bool, int]:
+    """The order of pads at the end: as long as that at the start, then the shortest."""
+    return end != start, end
+
+
 def _axes(
-    operation: Operation, dilations: tuple[int, int], strides: tuple[int, int] | None
+    operation: LaunchOperator, dilations: tuple[int, int], strides: tuple[int, int] | None
 ) -> list[WindowAxis] | None:
     """Height and width of a convolution; None where it is not of images."""
     x, filter_, result = operation.x.type, operation.operand("filter").type, operation.results[0]
@@ -142,7 +152,7 @@ def _axes(
 
 
 def _solved(
-    operation: Operation, dilations: tuple[int, int], strides: tuple[int, int] | None
+    operation: LaunchOperator, dilations: tuple[int, int], strides: tuple[int, int] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
     """Strides and pads that lead to the result's dims, and whether others do so as well."""
     axes = _axes(operation, dilations, strides)

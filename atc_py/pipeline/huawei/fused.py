@@ -48,7 +48,7 @@ _NAMES = {"conv2d_transpose_d": "Conv2DTransposeD", "mat_mul": "MatMulV2", "matm
 """Operators by the words of kernels' names, where these do not follow from the operator's."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class OpenedOperator(msgspec.Struct, frozen=True):
     """An operator of a launch.
 
     Attributes:
@@ -103,7 +103,7 @@ def is_fused(kernel: str) -> bool:
     return kernel.startswith(_FUSED)
 
 
-def open_launch(launch: FusedLaunch) -> list[Step]:
+def open_launch(launch: FusedLaunch) -> list[OpenedOperator]:
     """The operators of a launch in order; the first has the operands of the op itself.
 
     Raises:
@@ -123,7 +123,7 @@ def input_names(type_: str) -> tuple[str, ...]:
     return tuple(operand.name for operand in row.inputs)
 
 
-def _fix_pipe(launch: FusedLaunch) -> Iterator[Step]:
+def _fix_pipe(launch: FusedLaunch) -> Iterator[OpenedOperator]:
     """The product, a function before the sum, the sum, a function after it."""
     if any(launch.operands[slot] is not None for slot in _UNKNOWN_SLOTS):
         raise NotModeledError(Text("its fix pipe has factors or bounds"))
@@ -138,7 +138,7 @@ def _fix_pipe(launch: FusedLaunch) -> Iterator[Step]:
     named = _nodes_of(launch)
     names = input_names(launch.type)
     head = dict(zip(names, launch.operands[:_SUM], strict=False))
-    yield Step(
+    yield OpenedOperator(
         launch.type,
         {name: value for name, value in head.items() if value is not None},
         named.pop("", ""),
@@ -148,7 +148,9 @@ def _fix_pipe(launch: FusedLaunch) -> Iterator[Step]:
         yield _function(launch, before, _FIRST_SLOPE, named, last=added is None)
     if added is not None:
         node = next((node for node, name in named.items() if name == sums[0]), "")
-        yield Step("Add" if sums[0] == "Eltwise" else sums[0], {"x1": RESULT, "x2": added}, node)
+        yield OpenedOperator(
+            "Add" if sums[0] == "Eltwise" else sums[0], {"x1": RESULT, "x2": added}, node
+        )
     if after is not None:
         yield _function(launch, after, _SECOND_SLOPE, named, last=True)
 
@@ -175,7 +177,7 @@ def _sides(launch: FusedLaunch, functions: list[str]) -> tuple[str | None, str |
 
 def _function(
     launch: FusedLaunch, type_: str, slot: int, named: dict[str, str], *, last: bool
-) -> Step:
+) -> OpenedOperator:
     """A function of the result; its node is the launch's last one, or one of that operator."""
     slope = launch.operands[slot]
     operands: dict[str, Value | str] = {"x": RESULT}
@@ -184,7 +186,7 @@ def _function(
     nodes = [node for node, name in named.items() if name == type_]
     others = [node for node in nodes if node != launch.last]
     node = launch.last if last and launch.last in nodes else next(iter(others or nodes), "")
-    return Step(type_, operands, node)
+    return OpenedOperator(type_, operands, node)
 
 
 def _nodes_of(launch: FusedLaunch) -> dict[str, str]:
@@ -194,7 +196,7 @@ def _nodes_of(launch: FusedLaunch) -> dict[str, str]:
     return {**types, "": head}
 
 
-def _chain(launch: FusedLaunch, types: Sequence[str]) -> list[Step]:
+def _chain(launch: FusedLaunch, types: Sequence[str]) -> list[OpenedOperator]:
     """Operators one after another: each takes the result before it, and what it needs beside that."""
     needs = [_required(name) for name in types]
     operands = [value for value in launch.operands if value is not None]
@@ -207,11 +209,11 @@ def _chain(launch: FusedLaunch, types: Sequence[str]) -> list[Step]:
     needs[taker] += spare
     rest = iter(operands)
     nodes = _nodes_in_order(launch, types)
-    steps = [Step(types[0], _named(types[0], rest, needs[0]), nodes[0])]
+    steps = [OpenedOperator(types[0], _named(types[0], rest, needs[0]), nodes[0])]
     for name, need, node in zip(types[1:], needs[1:], nodes[1:], strict=True):
         own: dict[str, Value | str] = {input_names(name)[0]: RESULT}
         more = _named(name, rest, need - 1, start=1)
-        steps.append(Step(name, own | more, node, assumed=name in _ORDERED))
+        steps.append(OpenedOperator(name, own | more, node, assumed=name in _ORDERED))
     return steps
 
 

@@ -17,13 +17,13 @@ from atc_py.pipeline.huawei.convolutions import filter_groups
 from atc_py.pipeline.huawei.fused import (
     RESULT,
     FusedLaunch,
-    Step,
+    OpenedOperator,
     input_names,
     is_fused,
     open_launch,
 )
+from atc_py.pipeline.huawei.launch_operator import LaunchOperator
 from atc_py.pipeline.huawei.network import NetworkNode
-from atc_py.pipeline.huawei.operation import Operation
 from atc_py.pipeline.huawei.operators import add_operation
 from atc_py.pipeline.huawei.tensors import NotModeledError, constant_data, tensor_type
 from atc_py.target import is_view
@@ -161,7 +161,7 @@ class _Importer:
                 name: (value or builder.made[-1].output) if operand is RESULT else operand
                 for name, operand in step.operands.items()
             }
-            operation = Operation(
+            operation = LaunchOperator(
                 step.type,
                 {name: each for name, each in operands.items() if isinstance(each, Value)},
                 op.attributes,
@@ -192,7 +192,7 @@ class _Importer:
     def _kernels(self) -> dict[str, GeKernel]:
         return {kernel.name: kernel for kernel in self._model.kernels}
 
-    def _steps(self, op: GeOp, launch: GeLaunch | None) -> list[Step]:
+    def _steps(self, op: GeOp, launch: GeLaunch | None) -> list[OpenedOperator]:
         """The operators of an op, with values as operands."""
         operands = op.operands()
         has_filter = op.type.startswith(_CONVOLUTIONS) and len(operands) > 1
@@ -215,7 +215,7 @@ class _Importer:
             if value is not None:
                 known = names[at] if at < len(names) else f"{names[-1] if names else 'x'}.{at}"
                 named[known if _SLOT.match(each.name) else each.name] = value
-        return [Step(op.type, named, nodes[-1] if nodes else "")]
+        return [OpenedOperator(op.type, named, nodes[-1] if nodes else "")]
 
     def _value(self, edge: GeEdge, groups: int) -> Value:
         """The value that an op reads; a constant is unpacked for so many groups.
@@ -237,7 +237,7 @@ class _Importer:
         raise NotModeledError(Text("it needs the result of {op}", op=edge.producer))
 
     def _origins_of(
-        self, step: Step, launch: GeLaunch | None, *, is_last: bool
+        self, step: OpenedOperator, launch: GeLaunch | None, *, is_last: bool
     ) -> tuple[Origin, ...]:
         """The network's nodes that a step computes; the head has those that no step names."""
         if launch is None:

@@ -30,7 +30,7 @@ class LoadWindow(NamedTuple):
 
 
 class KernelWindows(NamedTuple):
-    """What a kernel says about windows.
+    """Windows in the instructions of a kernel.
 
     Attributes:
         loads: the settings that fit the filter.

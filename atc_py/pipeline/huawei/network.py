@@ -29,7 +29,7 @@ class NetworkNode(msgspec.Struct, frozen=True):
     @property
     def has_pads(self) -> bool:
         """True if its pads are numbers, not a rule."""
-        return self.attributes.get("auto_pad", "NOTSET") == "NOTSET"
+        return bool(self.attributes.get("auto_pad", "NOTSET") == "NOTSET")
 
     def numbers(self, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """A list of integers."""

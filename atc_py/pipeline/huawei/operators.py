@@ -13,7 +13,7 @@ from atc_py.package.ge.messages import GeAttributes
 from atc_py.pipeline.huawei.attributes import stated_attributes
 from atc_py.pipeline.huawei.building import LaunchBuilder
 from atc_py.pipeline.huawei.convolutions import add_convolution
-from atc_py.pipeline.huawei.operation import Operation, vector
+from atc_py.pipeline.huawei.launch_operator import LaunchOperator, vector
 from atc_py.pipeline.huawei.pictures import add_aipp
 from atc_py.pipeline.huawei.tensors import NotModeledError, same_data
 from atc_py.target import TargetOp, find_operator
@@ -39,10 +39,10 @@ _LOST: Mapping[str, Mapping[str, tuple[str, float]]] = {
 """Attributes that a kernel holds and the file does not: ONNX's name and default."""
 
 
-Rule = Callable[[Operation, LaunchBuilder], Value]
+Rule = Callable[[LaunchOperator, LaunchBuilder], Value]
 
 
-def add_operation(operation: Operation, builder: LaunchBuilder) -> Value:
+def add_operation(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """Add what an operator computes; its first result.
 
     Raises:
@@ -52,7 +52,7 @@ def add_operation(operation: Operation, builder: LaunchBuilder) -> Value:
     return rule(operation, builder)
 
 
-def _by_name(operation: Operation, builder: LaunchBuilder) -> Value:
+def _by_name(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """The operator of that name, or the one that has constant operands as attributes."""
     row = _row_of(operation)
     inputs, constants = _operands_of(row, operation, builder)
@@ -66,7 +66,7 @@ def _by_name(operation: Operation, builder: LaunchBuilder) -> Value:
     return builder.add(row.name, inputs, attributes, operation.own_results)
 
 
-def _row_of(operation: Operation) -> TargetOp:
+def _row_of(operation: LaunchOperator) -> TargetOp:
     name = operation.type
     for known in (name, _ALIASES.get(name, name), f"{name}D"):
         row = find_operator(known)
@@ -76,7 +76,7 @@ def _row_of(operation: Operation) -> TargetOp:
 
 
 def _operands_of(
-    row: TargetOp, operation: Operation, builder: LaunchBuilder
+    row: TargetOp, operation: LaunchOperator, builder: LaunchBuilder
 ) -> tuple[list[Value | None], dict[str, ConstData]]:
     """The inputs by position, and the constants that are attributes here."""
     attributes = {value.name for value in row.attributes}
@@ -93,14 +93,14 @@ def _operands_of(
             raise NotModeledError(Text("{op} has no input {name}", op=row.name, name=name))
         inputs[at] = value
     for at in row.numbers_at(len(inputs)):
-        value = inputs[at]
-        if value is not None and value.const is not None and value.type.dtype is DType.INT32:
-            shape = value.type.shape
-            inputs[at] = builder.constant(value.name, same_data(value.const, shape, DType.INT64))
+        held = inputs[at]
+        if held is not None and held.const is not None and held.type.dtype is DType.INT32:
+            data = same_data(held.const, held.type.shape, DType.INT64)
+            inputs[at] = builder.constant(held.name, data)
     return inputs, constants
 
 
-def _lost_attributes(row: TargetOp, operation: Operation) -> dict[str, AttrValue]:
+def _lost_attributes(row: TargetOp, operation: LaunchOperator) -> dict[str, AttrValue]:
     """Attributes of an operator inside of a launch, which the network alone has."""
     found: dict[str, AttrValue] = {}
     for name, (onnx, default) in _LOST.get(row.name, {}).items():
@@ -111,12 +111,12 @@ def _lost_attributes(row: TargetOp, operation: Operation) -> dict[str, AttrValue
     return found
 
 
-def _prelu(operation: Operation, builder: LaunchBuilder) -> Value:
+def _prelu(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     weight = vector(operation.operand("weight"), builder)
     return builder.add("PRelu", [operation.x, weight], {}, operation.own_results)
 
 
-def _trans_data(operation: Operation, builder: LaunchBuilder) -> Value:
+def _trans_data(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """A change of storage; one between formats that are row by row is not one."""
     x, (result, *_) = operation.x, operation.results
     names = [
@@ -132,7 +132,7 @@ def _trans_data(operation: Operation, builder: LaunchBuilder) -> Value:
     return builder.add("TransData", [x], attributes, operation.own_results)
 
 
-def _normalization(operation: Operation, builder: LaunchBuilder) -> Value:
+def _normalization(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """(x + mean) * variance, which the host has folded, each rounded; then scale and b."""
     value = operation.x
     rest = [name for name in ("mean", "variance", "scale", "b") if name in operation.operands]
@@ -144,13 +144,13 @@ def _normalization(operation: Operation, builder: LaunchBuilder) -> Value:
     return value
 
 
-def _dense(operation: Operation, builder: LaunchBuilder) -> Value:
+def _dense(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """Rows of all but the first axis times the filters, which are rows too."""
     if operation.attributes.number("axis", 1) != 1 or operation.attributes.flag("transpose"):
         raise NotModeledError(Text("FullyConnection has another axis than 1, or is transposed"))
     x, weights = operation.x, operation.operand("w")
     if weights.const is None or not weights.type.dims:
-        raise NotModeledError(Text("FullyConnection reads weights that are no constant"))
+        raise NotModeledError(Text("weights of FullyConnection must be a constant"))
     outputs = weights.type.shape[0]
     terms = int(np.prod(weights.type.shape[1:], dtype=np.int64))
     if len(x.type.dims) != 2:  # noqa: PLR2004
@@ -170,7 +170,7 @@ def _dense(operation: Operation, builder: LaunchBuilder) -> Value:
     return value
 
 
-def _aipp(operation: Operation, builder: LaunchBuilder) -> Value:
+def _aipp(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     if operation.pictures is None:
         raise NotModeledError(Text("the settings of AIPP are not in the file"))
     _, *others = operation.operands.values()
@@ -179,7 +179,7 @@ def _aipp(operation: Operation, builder: LaunchBuilder) -> Value:
     return add_aipp(builder, operation.x, parameters, operation.pictures, result)
 
 
-def _gemm(operation: Operation, builder: LaunchBuilder) -> Value:
+def _gemm(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """Alpha * a @ b + beta * c, in float32, rounded once [inferred]."""
     names = ("a", "b", "c", "alpha", "beta")
     a, b, c, alpha, beta = (operation.operand(name) for name in names)
@@ -204,7 +204,7 @@ def _wide(value: Value, builder: LaunchBuilder) -> Value:
     return builder.add("Cast", [value], {"dst_type": DType.FLOAT32})
 
 
-def _pooling(operation: Operation, builder: LaunchBuilder) -> Value:
+def _pooling(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """Caffe's pool: mode 0 is the largest element, 1 the mean; ceil_mode 0 rounds up."""
     stated = operation.attributes
     if not operation.is_head or "window" not in stated:
@@ -227,7 +227,7 @@ def _pair(attributes: GeAttributes, name: str) -> tuple[int, int]:
     return numbers[0], numbers[-1]
 
 
-def _resize(operation: Operation, builder: LaunchBuilder) -> Value:
+def _resize(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """Resize to the dims of the result; without a flag the first pixels lie on each other."""
     stated, result = operation.attributes, operation.results[0]
     corners, centers = stated.flag("align_corners"), stated.flag("half_pixel_centers")

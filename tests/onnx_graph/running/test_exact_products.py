@@ -55,7 +55,7 @@ X = GENERATOR.integers(0, 9, (4, 6)).astype(np.uint8)
 W = GENERATOR.integers(-9, 9, (6, 5)).astype(np.int8)
 IMAGE = GENERATOR.integers(0, 9, (1, 3, 5, 5)).astype(np.uint8)
 FILTERS = GENERATOR.integers(-9, 9, (4, 3, 3, 3)).astype(np.int8)
-SMALL = {
+SMALL: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "QLinearMatMul": ("", {"a": X}, {"as": np.float32(0.5), "az": np.uint8(3), "b": W,
         "bs": np.float32(0.25), "bz": np.int8(-2), "ys": np.float32(0.5), "yz": np.uint8(99)}),
     "QLinearConv": ("", {"a": IMAGE}, {"as": np.float32(0.5), "az": np.uint8(3), "b": FILTERS,

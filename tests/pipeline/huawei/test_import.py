@@ -310,8 +310,8 @@ def test_compare_names_the_nodes_of_the_network(tmp_path: Path) -> None:
     done = atc_py.compare_model(path, reference=like)
     assert done.model == path
     assert {"y"} == set(done.outputs)
-    assert {"conv", "tanh", "pool", "dense"} <= {layer.node for layer in done.layers}
-    assert done.layers[done.outputs["y"]].cosine > 0.9999
+    assert {"conv", "tanh", "pool", "dense"} <= {layer.source for layer in done.layers}
+    assert done.layers[done.outputs["y"]].figures.cosine > 0.9999
     with pytest.raises(AtcError) as raised:
         atc_py.compare_model(path)
     assert "--reference" in (raised.value.diagnostics[0].help or "")

@@ -11,6 +11,7 @@ from onnx import numpy_helper
 
 import atc_py
 from atc_py.pipeline.huawei.opening import open_offline
+from atc_py.tensor.shapes import closed_shape
 from tests.package.ge.test_real_files import GEMM_310, GEMM_910B, LANENET, REAL, VANILLA
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -57,7 +58,7 @@ def test_run_computes_the_network(tmp_path: Path, name: str) -> None:
         network = as_compiled(REAL / LANENET_NETWORK, tmp_path / "net.onnx")
     with atc_py.load(REAL / name) as model:
         (port,) = model.inputs
-        feed = np.random.default_rng(0).standard_normal(port.shape).astype(np.float32)
+        feed = np.random.default_rng(0).standard_normal(closed_shape(port.shape)).astype("f4")
         found = list(model.run({port.name: feed}).values())
         soc = model.description.soc
         assert {each.code.id for each in model.findings} <= {"ATC5009"}
@@ -114,7 +115,7 @@ def test_recovered_network_passes_the_checker_and_has_the_bits_of_a_run(
     onnx.checker.check_model(onnx.load(output), full_check=True)
     with atc_py.load(REAL / name, device="ort") as model:
         (port,) = model.inputs
-        feed = np.random.default_rng(1).standard_normal(port.shape).astype(np.float32)
+        feed = np.random.default_rng(1).standard_normal(closed_shape(port.shape)).astype("f4")
         wanted = list(model.run({port.name: feed}).values())
     for found, exact in zip(original(output, feed), wanted, strict=True):
         np.testing.assert_array_equal(found, exact)
@@ -150,8 +151,8 @@ def test_weights_of_lanenet_are_the_float16_of_the_originals(tmp_path: Path) -> 
 
 def test_lanenet_compared_by_the_nodes_of_its_network() -> None:
     done = atc_py.compare_model(REAL / LANENET, reference=REAL / LANENET_NETWORK)
-    failing = next(layer for layer in done.layers if layer.distance > 0.05)
-    assert failing.node == "/upsample_binary_4_0/Resize"
+    failing = next(layer for layer in done.layers if 0.05 < layer.figures.distance < 0.9)
+    assert failing.source == "/upsample_binary_4_0/Resize"
     assert len(done.layers) > 300
 
 

@@ -14,7 +14,7 @@ from atc_py.pipeline.huawei.tensors import NotModeledError, same_data
 from atc_py.text import Text
 
 
-class Operation(msgspec.Struct, frozen=True):
+class LaunchOperator(msgspec.Struct, frozen=True):
     """An operator to add to a graph.
 
     Attributes:
