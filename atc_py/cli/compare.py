@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+import atc_py
 from atc_py.cli import comparing_options, options
 from atc_py.cli.console import (
     print_blocks,
@@ -76,7 +77,6 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
     --suggest found no nodes that reach the target.
     """
-    import atc_py
     from atc_py.cli.comparing_gears import compare_each_gear
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
 
@@ -93,14 +93,8 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         )  # fmt: skip
     written = comparing_options.suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
-    _report(
-        done,
-        _rendered(form, done, findings, compiled),
-        form,
-        path,
-        as_json=as_json,
-        verbose=verbose,
-    )
+    page = _rendered(form, done, findings, compiled)
+    _report(done, page, form, path, as_json=as_json, verbose=verbose)
     if not as_json:
         print_blocks([written] if written and (form == "text" or path is not None) else [])
         print_diagnostics((*done.warnings, *findings), as_json=False)

@@ -101,9 +101,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
     least, (fit, calibration) = read_targets(targets), fitted_factors(factors, calibrate, socs)
     chosen = SummaryOptions(
         socs=socs,
-        gears=settings.pop("gears"),
-        gear=settings.pop("gear"),
-        like=settings.pop("like"),
+        **{name: settings.pop(name) for name in ("gears", "gear", "like")},
         compiling=settings,
         running={**running, "suggest": None if keep is None else least},
         targets=least,

@@ -128,8 +128,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
 
     if timeout is None and device not in _OWN_DEVICES:
         timeout = _FOREIGN_TIMEOUT
-    folder = output_folder("--output", output)
-    file = None if archive is None else _archive(archive, model)
+    folder, file = output_folder("--output", output), _archive(archive, model)
     options = RunOptions(
         inputs, seed, expect, tolerance, folder, profile, gear, aipp_settings, cast, file
     )
@@ -174,7 +173,9 @@ def _launches_shown(model: Model, on_stage: Callable[[str], None]) -> Iterator[N
         watcher.join()
 
 
-def _archive(given: str, model: Path) -> Path:
+def _archive(given: str | None, model: Path) -> Path | None:
+    if given is None:
+        return None
     from atc_py.diag import BAD_OPTION
     from atc_py.options.output_paths import output_file
 

@@ -228,7 +228,7 @@ def _pair(attributes: GeAttributes, name: str) -> tuple[int, int]:
 
 
 def _resize(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
-    """Resize to the dims of the result; without a flag the first pixels lie on each other."""
+    """Resize to the dims of the result; without a flag the first pixels fall on each other."""
     stated, result = operation.attributes, operation.results[0]
     corners, centers = stated.flag("align_corners"), stated.flag("half_pixel_centers")
     linear = "Bilinear" in operation.type

@@ -94,8 +94,8 @@ class Model:
         self.gears: Gears | None = self._package.gears if package is None else None
         self.shape_data: Port | None = None
         if self.gears is not None:
-            numbers = (len(self.gears.gears[0]),)
-            self.shape_data = Port(SHAPE_DATA, DType.INT32, numbers, hidden=True)
+            count = len(self.gears.gears[0])
+            self.shape_data = Port(SHAPE_DATA, DType.INT32, (count,), hidden=True)
             self.inputs, self.outputs = _joined_ports(self._package, self.gears)
             return
         try:
@@ -104,8 +104,7 @@ class Model:
         except BaseException:
             self.close()
             raise
-        description = self._package.description
-        self._ranges = self._package.ranges
+        description, self._ranges = self._package.description, self._package.ranges
         self.inputs = tuple(
             replace(port, ranges=self._ranges.get(port.name, ()))
             for port in ports_of(description, description.inputs)
