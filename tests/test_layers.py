@@ -13,8 +13,7 @@ LEVELS = {
     part: level
     for level, parts in enumerate(
         (
-            "aipp diag jobs options system tensor text",
-            "spec target",
+            "aipp diag jobs options spec system target tensor text",
             "ir",
             "kernels onnx_graph package",
             "check cost passes",
