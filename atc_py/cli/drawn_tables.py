@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from atc_py.report.tables import Table, columns, narrowed, wrap
+from atc_py.report.tables import Table, narrowed
+from atc_py.report.wrapping import columns, wrap
 
 _BETWEEN = 3
 """Blanks beside each column of a table as rich draws it: two within, and one between them."""

@@ -165,6 +165,6 @@ def _extra(text: str) -> Text:
 
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:
-    from atc_py.report.tables import wrap
+    from atc_py.report.wrapping import wrap
 
     return wrap(text, indent, indent, width)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py import __version__
-from atc_py.cli.failures import SignalledError, signals_as_exceptions
 from atc_py.cli.help_text import SpokenContext, SpokenGroup
+from atc_py.cli.signals import SignalledError, signals_as_exceptions
 from atc_py.cli.streams import guarded_streams
 from atc_py.text import LANGUAGES, Text
 from atc_py.text.language import language, speak, spoken, wanted_language

@@ -11,7 +11,8 @@ from rich.console import Console
 from atc_py.cli import drawn_tables
 from atc_py.cli.drawn_tables import draw_table
 from atc_py.cli.main import _QUIETED
-from atc_py.report.tables import Table, columns
+from atc_py.report.tables import Table
+from atc_py.report.wrapping import columns
 from tests.cli.conftest import Result
 from tests.failures import in_one_item
 

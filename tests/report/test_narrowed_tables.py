@@ -2,7 +2,8 @@
 
 import pytest
 
-from atc_py.report.tables import Table, columns, narrowed
+from atc_py.report.tables import Table, narrowed
+from atc_py.report.wrapping import columns
 
 NAME = "/backbone/stage3/block2/attention/qkv/MatMul"
 TABLE = Table("Layers", ("layer", "operator", "SNR dB>"), ((NAME, "MatMul", "41.2"),))

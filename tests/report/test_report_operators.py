@@ -16,7 +16,7 @@ from atc_py.report.operators.listing import (
     operator_list_lines,
     selected,
 )
-from atc_py.report.tables import columns
+from atc_py.report.wrapping import columns
 from atc_py.spec import all_specs
 from atc_py.spec.implied import rules_of
 from atc_py.text import LANGUAGES

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.report.tables import columns, cut, wrap
+from atc_py.report.wrapping import columns, cut, wrap
 from tests.sampling import examples
 
 

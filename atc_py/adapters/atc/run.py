@@ -7,7 +7,7 @@ from atc_py.adapters.atc.console import Console
 from atc_py.adapters.atc.options import GROUPS, OPTIONS, AtcOption, Treatment
 from atc_py.adapters.atc.tokens import Flags, UnreadableLineError, parse_line
 from atc_py.diag import OPTION_WITHOUT_EFFECT, AtcError, Diagnostic
-from atc_py.report.tables import wrap
+from atc_py.report.wrapping import wrap
 from atc_py.system.input_files import guarded_run
 from atc_py.text import SEMICOLON, Text
 from atc_py.text.language import language, spoken

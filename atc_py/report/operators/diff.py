@@ -9,7 +9,7 @@ from atc_py.diag import BAD_OPTION, UNKNOWN_NAME
 from atc_py.onnx_graph.reading.history import OnnxHistory
 from atc_py.onnx_graph.source import OperatorSchema, SchemaHistory
 from atc_py.onnx_graph.source.schema_changes import Change, changes
-from atc_py.report.tables import wrap
+from atc_py.report.wrapping import wrap
 from atc_py.spec import OpSpec
 from atc_py.spec.model import compressed
 from atc_py.spec.rule import folded

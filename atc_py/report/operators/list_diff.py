@@ -7,7 +7,7 @@ import msgspec
 from atc_py.check.condition_words import sentence, when_words, with_condition
 from atc_py.diag import UNKNOWN_NAME
 from atc_py.report.operators.rules import attribute_words, operand_words
-from atc_py.report.tables import wrap
+from atc_py.report.wrapping import wrap
 from atc_py.spec import Library, OpSpec
 from atc_py.system.structs import Result
 from atc_py.text import COLON, Text, verbatim

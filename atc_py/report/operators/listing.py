@@ -10,7 +10,8 @@ from atc_py.check.unlisted import hint_for_unlisted
 from atc_py.diag import BAD_OPTION, UNKNOWN_NAME, AtcError, did_you_mean
 from atc_py.fix.rule import rules_of_operator
 from atc_py.onnx_graph.reading.history import OnnxHistory
-from atc_py.report.tables import Table, cut, plain_lines
+from atc_py.report.tables import Table, plain_lines
+from atc_py.report.wrapping import cut
 from atc_py.spec import Library, OpSpec, compressed, library
 from atc_py.spec import library as list_called
 from atc_py.spec.lists import OperatorList, operator_lists

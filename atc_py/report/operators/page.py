@@ -7,7 +7,7 @@ from atc_py.check.deviations import certainty_on
 from atc_py.onnx_graph.source import SchemaHistory
 from atc_py.report.operators.diff import history_json, history_rows
 from atc_py.report.operators.rules import attribute_words, operand_words, rule_words, spec_json
-from atc_py.report.tables import columns, wrap
+from atc_py.report.wrapping import columns, wrap
 from atc_py.spec import OpSpec
 from atc_py.spec.deviations import Certainty, Deviation
 from atc_py.spec.implied import rules_of
