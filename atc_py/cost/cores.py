@@ -37,9 +37,6 @@ _DEPTHS = {4: 64, 8: 32}
 _WORD = 32
 
 
-_KIB = 1024
-
-
 class Memory(msgspec.Struct, frozen=True):
     """Bytes that a kernel moves, and the time device memory needs for them.
 

@@ -201,10 +201,9 @@ def parse_input_format(name: str) -> InputFormat:
 OUT_NODES_PLACE = Place(field="--out-nodes")
 """Place of diagnostics about the text."""
 
-_FORM = Text(
+_ENDS_FORM = Text(
     'write the names of tensors, "scores;boxes", or nodes with an output\'s index, "Conv_3:0"'
 )
-_LARGEST = 2**31 - 1
 
 
 class OutNode(msgspec.Struct, frozen=True):
@@ -251,7 +250,7 @@ def out_nodes_error(value: str, message: Text, code: str = "E10001") -> AtcError
     """A finding about `value`, all or a part of the text; ATC's code takes its reason."""
     reason = (message,) if code != "E10013" else ()
     fault = AtcFault(code, (value, "out_nodes" if code != "E10001" else "--out_nodes", *reason))
-    return BAD_OPTION.error(message, place=OUT_NODES_PLACE, help=_FORM, atc=fault)
+    return BAD_OPTION.error(message, place=OUT_NODES_PLACE, help=_ENDS_FORM, atc=fault)
 
 
 def _entry(entry: str, text: str) -> OutNode:

@@ -192,7 +192,7 @@ def node_list(labels: list[str]) -> str:
     return ", ".join(labels[:most]) + (Text(" and {left} more", left=rest) if rest > 0 else "")
 
 
-_MOST = 2000
+_MOST_TEXT = 2000
 """Characters of one piece of a text report; names in models may have millions."""
 
 _FORMULA = ("=", "+", "-", "@")
@@ -210,7 +210,7 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def clipped(text: str, most: int = _MOST) -> str:
+def clipped(text: str, most: int = _MOST_TEXT) -> str:
     """`text` made visible, its middle left out beyond `most` characters."""
     half = most // 2
     if len(text) <= most:
