@@ -15,7 +15,8 @@ DOCUMENTS: dict[str, str] = {
     "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, diagnostics",
     "diff": "first, second, score, equal, launches, conversions, constants",
     "explain": "[code, name, severity, exit, meaning, remedy, example]",
-    "export": "model, output, data, soc, options, opset, operators, functions, nodes, bytes",
+    "export": "model, output, data, soc, options, opset, operators, functions, nodes, bytes, "
+    "warnings",
     "info": "name, producer, format_version, soc, options, inputs, outputs, aipp, gears, operators, members, "
     "file_bytes, memory, report",
     "info (ONNX file)": "model, name, producer, ir_version, opsets, inputs, outputs, operators, parameters, "

@@ -32,7 +32,9 @@ CONVERTING = frozenset(
 )
 """Options that a conversion takes, and a comparison does not."""
 
-REPORTING = frozenset({"--fail-under", "--factors", "--calibrate", "--gear", "--batch", "--image"})
+REPORTING = frozenset(
+    {"--fail-under", "--factors", "--calibrate", "--like", "--gear", "--batch", "--image"}
+)
 """Options that neither takes, or whose values are given anew."""
 
 _GEARS = frozenset({"--batch-sizes", "--image-sizes", "--dims", "--input-shape"})
