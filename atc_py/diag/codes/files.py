@@ -47,8 +47,8 @@ BAD_HUAWEI_MODEL = add_code(
     5006,
     "bad-huawei-model",
     ExitCode.FILE,
-    "An offline model of Huawei's own atc is damaged: a part of it is not what the format asks "
-    "for, is outside of the file, or is far larger than in any such model.",
+    "An offline model of Huawei's own atc is damaged. A part of it is not what the format asks for, "
+    "is outside of the file, or is far larger than in any such model.",
     "Copy the file again from where it was built, and compare the sizes.",
 )
 HUAWEI_NOT_RUN = add_code(
