@@ -72,10 +72,12 @@ class Register(Generic[Key, Row]):
 
     def named(self, name: str) -> Mapping[Key, Row]:
         """The rows of all keys that begin with a name."""
-        if name not in self._known:
+        known = self._known.get(name)
+        if known is None:
             self._load_name(name)
-            self._known[name] = {k: row for k, row in self._rows.items() if _name(k) == name}
-        return self._known[name]
+            rows = list(self._rows.items())  # other threads may be adding some
+            known = self._known[name] = {key: row for key, row in rows if _name(key) == name}
+        return known
 
     def all(self) -> dict[Key, Row]:
         """Every row, in the order of the modules."""

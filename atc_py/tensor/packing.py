@@ -192,7 +192,8 @@ def _unpack_grouped(packed: Array, shape: Shape, storage: Storage) -> Array:
 def _pack_deep_filter(x: Array, storage: Storage, c0: int) -> Array:
     """[G cout, cin, D, H, W] as [diagonals, D, C1, H, W, N1, 16, C0]."""
     square = np.moveaxis(_diagonals(x, storage, c0), 3, 1)
-    return _pack_diagonals(square.reshape(-1, *square.shape[2:]), c0)
+    blocks, depth, *rest = square.shape
+    return _pack_diagonals(square.reshape(blocks * depth, *rest), c0)
 
 
 def _unpack_deep_filter(packed: Array, shape: Shape, storage: Storage) -> Array:
@@ -274,7 +275,7 @@ def _pack_small(x: Array, storage: Storage, c0: int) -> Array:
     """[N, C, H, W] as [K1, N1, 16, C0], k counting the four channels of each tap."""
     outputs, _, height, width = x.shape
     padded = _zero_padded(x, (outputs, SMALL_CHANNELS, height, width))
-    rows = padded.transpose(2, 3, 1, 0).reshape(-1, outputs)
+    rows = padded.transpose(2, 3, 1, 0).reshape(SMALL_CHANNELS * height * width, outputs)
     return _pack_matrix(rows, storage, c0)
 
 

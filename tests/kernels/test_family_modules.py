@@ -33,7 +33,7 @@ def test_operator_that_no_index_lists_is_found() -> None:
         "from atc_py.system import register\n"
         "register._index = dict\n"
         "from atc_py.device.sim.kernel import find_kernel\n"
-        "from atc_py.kernels.family import families_of\n"
+        "from atc_py.kernels.registry import families_of\n"
         "from atc_py.lowering.builder import lowering_versions\n"
         "from atc_py.target import find_operator\n"
         "assert find_kernel('Relu') and find_kernel('NoSuchOperator') is None\n"

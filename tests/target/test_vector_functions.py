@@ -17,13 +17,12 @@ ELSEWHERE = {Form.COMPARE, Form.SELECT, Form.CAST}
 """Forms whose templates have the only formula that there is."""
 
 NAMELESS = (
-    "cost/passes.py",
     "kernels/elementwise.py",
     "kernels/families/cast.py",
     "kernels/families/elementwise.py",
     "kernels/functions.py",
     "kernels/links.py",
-    "kernels/plane_kernels.py",
+    "kernels/planes.py",
 )
 """Modules that read rows and name no operator."""
 

@@ -17,12 +17,17 @@ _SHIFT = 128
 
 
 class _Weights(NamedTuple):
-    """Positions of weights, of their zero point, and of scales with which a zero point goes."""
+    """Positions of weights and of their zero point, of the data and of theirs.
+
+    `scale` is that of the scales with which a zero point goes. Data without a position are floats,
+    which the layer makes uint8.
+    """
 
     weights: int
     zero: int
-    scale: int | None = None
     data: int | None = 0
+    data_zero: int = 2
+    scale: int | None = None
 
 
 _LAYERS: Mapping[str, tuple[_Weights, ...]] = {
@@ -31,12 +36,11 @@ _LAYERS: Mapping[str, tuple[_Weights, ...]] = {
     "QLinearMatMul": (_Weights(3, 5),),
     "QLinearConv": (_Weights(3, 5),),
     "QGemm": (_Weights(3, 5),),
-    "MatMulIntegerToFloat": (_Weights(1, 5, 3),),
-    "DynamicQuantizeMatMul": (_Weights(1, 3, 2, None),),
-    "QAttention": (_Weights(1, 7, 4),),
-    "DynamicQuantizeLSTM": (_Weights(1, 9, 8, None), _Weights(2, 11, 10, None)),
+    "MatMulIntegerToFloat": (_Weights(1, 5, data_zero=4, scale=3),),
+    "DynamicQuantizeMatMul": (_Weights(1, 3, None, scale=2),),
+    "QAttention": (_Weights(1, 7, data_zero=6, scale=4),),
+    "DynamicQuantizeLSTM": (_Weights(1, 9, None, scale=8), _Weights(2, 11, None, scale=10)),
 }
-"""Data without a position are floats, which the layer makes uint8."""
 
 
 def has_products(nodes: Iterable[onnx.NodeProto]) -> bool:
@@ -65,9 +69,12 @@ def shift_weights(model: onnx.ModelProto) -> None:
 
 
 def _is_mixed(node: onnx.NodeProto, row: _Weights, elements: Mapping[str, int]) -> bool:
-    if row.data is not None and elements.get(node.input[row.data]) != TensorProto.UINT8:
+    if elements.get(node.input[row.weights]) != TensorProto.INT8:
         return False
-    return elements.get(node.input[row.weights]) == TensorProto.INT8
+    # The zero point has the data's type, and is known after an operator that inference does not know.
+    data = () if row.data is None else (row.data, row.data_zero)
+    names = [node.input[position] for position in data if position < len(node.input)]
+    return not data or TensorProto.UINT8 in map(elements.get, names)
 
 
 def _shifted(

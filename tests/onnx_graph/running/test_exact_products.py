@@ -95,3 +95,14 @@ def test_shifted_weights_give_the_same_where_nothing_saturates(
         results.append(session.run(None, fed)[0])
     assert np.array_equal(*results)
     assert np.unique(results[0]).size > 3
+
+
+def test_data_after_an_unknown_operator_have_the_type_of_their_zero_point() -> None:
+    _, fed, constants = SMALL["QLinearMatMul"]
+    node = helper.make_node("QLinearMatMul", ["hidden", *constants], ["y"])
+    model = model_of(node, fed, constants)
+    before = helper.make_node("NoInference", ["a"], ["hidden"], domain="com.microsoft")
+    model.graph.node.insert(0, before)
+    shift_weights(model)
+    types = {tensor.name: tensor.data_type for tensor in model.graph.initializer}
+    assert types[model.graph.node[-1].input[3]] == TensorProto.UINT8
