@@ -39,6 +39,11 @@ def rounds(few: int, whole: int) -> range:
     return range(whole if WHOLE in os.environ else few)
 
 
+def some(cases: Iterable[Any], share: int) -> list[Any]:
+    """Every case in the whole sweep, one in `share` of them in a sample."""
+    return list(cases)[:: 1 if WHOLE in os.environ else share]
+
+
 def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
     """Return parameters of which the first are tried always, the others in the whole sweep.
 

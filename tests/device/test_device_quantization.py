@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
+from tests import sampling
 from tests.device.models import Array, run_operator
 from tests.device.nodes import refusal
 from tests.device.rationals import HALF, SINGLE, FloatFormat, held, step
@@ -79,7 +80,7 @@ def quantize(x: Array, **attributes: Any) -> Array:
     return found
 
 
-@in_one_item("pair", PAIRS)
+@in_one_item("pair", sampling.some(PAIRS, 3))
 @in_one_item("compute", [F16, F32])
 @in_one_item("squared", [False, True])
 def test_quant_is_the_formula(pair: tuple[float, float], compute: DType, squared: bool) -> None:

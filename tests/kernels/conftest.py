@@ -14,16 +14,16 @@ from tests.sampling import mark_others, with_parameters
 
 F16 = DType.FLOAT16
 
-SHARE = 5
+SHARE = 8
 """Of the cases of a test that builds kernels, one in so many is tried always; `make kernels` tries the rest."""
 
-OF_FILES = 3
+OF_FILES = 4
 """Of the tests without cases in a file, one in so many."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave four fifths of the cases of a family's tests, and two thirds of tests without cases, to the sweep."""
+    """Leave most cases of a family's tests, and most tests without cases, to the sweep."""
     families = Path(__file__).parent / "families"
     own = [item for item in items if families in item.path.parents]
     varied = with_parameters(own)
