@@ -9,6 +9,7 @@ from atc_py.ir.constants import (
     RowwiseConst,
     SplatConst,
     narrows,
+    reshaped_const,
 )
 from atc_py.ir.graph import CycleError, Graph, launch_positions, producers_first
 from atc_py.ir.memory_plan import (
@@ -67,6 +68,7 @@ __all__ = [
     "print_graph",
     "producers_first",
     "prove",
+    "reshaped_const",
     "size_in_arena",
     "verify_graph",
 ]

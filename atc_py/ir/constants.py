@@ -100,6 +100,15 @@ class DeferredConst:
             source.release()
 
 
+def reshaped_const(data: ConstData, shape: Shape) -> ConstData:
+    """The elements of a constant, in their order, in another shape."""
+    if isinstance(data, SplatConst):
+        return SplatConst(data.value, data.dtype, shape)
+    if isinstance(data, OpaqueConst):
+        return OpaqueConst(data.dtype, shape, data.label)
+    return DeferredConst(data.dtype, shape, [data], lambda array: array.reshape(shape), "reshape")
+
+
 class RowwiseConst(DeferredConst):
     """The result of arithmetic that some rows can be computed of alone, to hold few at a time.
 

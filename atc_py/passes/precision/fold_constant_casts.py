@@ -1,4 +1,4 @@
-"""Casts of constants become constants of the other dtype."""
+"""Casts and views of constants become constants of the other dtype or shape."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 
 from atc_py.diag import INFINITY_CLIPPED
-from atc_py.ir import CLIP_LIMITS, CastConst, Graph, Node, OpaqueConst, narrows
+from atc_py.ir import CLIP_LIMITS, CastConst, Graph, Node, OpaqueConst, narrows, reshaped_const
 from atc_py.passes.base import Pass, PassContext
-from atc_py.target import Unit, find_operator
+from atc_py.target import VIEWS, Unit, find_operator
 from atc_py.tensor.const_data import ConstData
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
@@ -16,7 +16,7 @@ from atc_py.text import COLON, Text, plural
 
 
 class FoldConstantCastsPass(Pass):
-    """Cast(const) = const', worked out when it is written.
+    """Cast(const) = const', worked out when it is written; a view of a constant is one of its shape.
 
     Floats are clamped to finite values unless the user does not want weights clipped, or they bound
     others: a bound beyond the dtype's range bounds nothing. What becomes of infinities is reported.
@@ -24,6 +24,8 @@ class FoldConstantCastsPass(Pass):
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
+        graph.sort()
+        count = _fold_views(graph)
         if context.controls.clip_weights:
             for each in clipped_infinities(graph):
                 message = each.observed + COLON + each.lack
@@ -38,7 +40,25 @@ class FoldConstantCastsPass(Pass):
             data = CastConst(source.const, old.type.dtype, clip=clip)
             old.replace_by(graph.constant(source.name, data, like=old.type))
         graph.remove_nodes(matches)
-        return len(matches)
+        return count + len(matches) + _fold_views(graph)
+
+
+def _fold_views(graph: Graph) -> int:
+    """Put constants in place of views of constants; producers come first."""
+    folded = []
+    for node in graph.nodes:
+        source = node.input(0)
+        if source is None or source.const is None or not _is_closed_view(node):
+            continue
+        data = reshaped_const(source.const, node.output.type.shape)
+        node.output.replace_by(graph.constant(source.name, data, like=node.output.type))
+        folded.append(node)
+    graph.remove_nodes(folded)
+    return len(folded)
+
+
+def _is_closed_view(node: Node) -> bool:
+    return node.op in VIEWS and len(node.outputs) == 1 and not node.output.type.is_open
 
 
 def _is_constant_cast(node: Node) -> bool:
