@@ -8,8 +8,8 @@ from atc_py.ir.constants import (
     OpaqueConst,
     RowwiseConst,
     SplatConst,
+    moved_const,
     narrows,
-    reshaped_const,
 )
 from atc_py.ir.graph import CycleError, Graph, launch_positions, producers_first
 from atc_py.ir.memory_plan import (
@@ -63,12 +63,12 @@ __all__ = [
     "Value",
     "integer_range",
     "launch_positions",
+    "moved_const",
     "narrows",
     "peak",
     "print_graph",
     "producers_first",
     "prove",
-    "reshaped_const",
     "size_in_arena",
     "verify_graph",
 ]

@@ -100,13 +100,18 @@ class DeferredConst:
             source.release()
 
 
-def reshaped_const(data: ConstData, shape: Shape) -> ConstData:
-    """The elements of a constant, in their order, in another shape."""
+def moved_const(
+    data: ConstData,
+    shape: Shape,
+    move: Callable[[npt.NDArray[np.generic]], npt.NDArray[np.generic]],
+    label: str,
+) -> ConstData:
+    """Elements of a constant at the places to which `move` brings them, in a tensor of `shape`."""
     if isinstance(data, SplatConst):
         return SplatConst(data.value, data.dtype, shape)
     if isinstance(data, OpaqueConst):
         return OpaqueConst(data.dtype, shape, data.label)
-    return DeferredConst(data.dtype, shape, [data], lambda array: array.reshape(shape), "reshape")
+    return DeferredConst(data.dtype, shape, [data], move, label)
 
 
 class RowwiseConst(DeferredConst):

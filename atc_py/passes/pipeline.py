@@ -331,7 +331,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "fold-constant-casts",
         "precision.fold_constant_casts.FoldConstantCastsPass",
-        "Turns casts and views of constants into constants.",
+        "Turns casts of constants, and movements of their elements, into constants.",
         requires=Phase.TYPED,
     ),
     PassRow(
