@@ -41,7 +41,8 @@ def test_numbers_are_those_of_bn_host(run_pass: RunPass) -> None:
         (2, scale * (np.float32(1) / deviation)),
     ):
         found = constant(node, position)
-        assert (found.shape, found.dtype) == ((1, 5, 1, 1), np.float32)
+        assert found.shape == (1, 5, 1, 1)
+        assert found.dtype == np.float32
         np.testing.assert_array_equal(found.reshape(-1), wanted)
 
 

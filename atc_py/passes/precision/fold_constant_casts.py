@@ -12,6 +12,7 @@ from atc_py.diag import INFINITY_CLIPPED
 from atc_py.ir import CLIP_LIMITS, CastConst, Graph, Node, OpaqueConst, Value, moved_const, narrows
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import VIEWS, Unit, find_operator
+from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.const_data import ConstData
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
@@ -48,7 +49,7 @@ class FoldConstantCastsPass(Pass):
 
 
 def _folded(node: Node, data: ConstData, *, clip: bool) -> ConstData | None:
-    """What `node` makes of a constant; None where the device works it out."""
+    """The result of `node` on a constant; None where the device works it out."""
     result = node.outputs[0].type
     if node.op == "Cast":
         to_integers = data.dtype.is_float and result.dtype.is_integer
@@ -70,7 +71,7 @@ def _movement(node: Node) -> _Movement | None:
     if node.op == "ExpandD":
         return partial(np.broadcast_to, shape=shape)
     if node.op == "TransposeD":
-        return partial(np.transpose, axes=node.attributes["perm"])
+        return partial(np.transpose, axes=numbers_of(node.attributes["perm"]))
     if node.op == "StridedSliceD":
         return _slice(node)
     return None
@@ -78,7 +79,7 @@ def _movement(node: Node) -> _Movement | None:
 
 def _slice(node: Node) -> _Movement | None:
     """A slice forward from one place within the dims to another."""
-    numbers = [node.attributes[name] for name in ("begin", "end", "strides")]
+    numbers = [numbers_of(node.attributes[name]) for name in ("begin", "end", "strides")]
     dims = node.present_inputs[0].type.shape
     parts = list(zip(*numbers, dims, strict=True))
     if not all(0 <= begin <= end <= dim and step > 0 for begin, end, step, dim in parts):
