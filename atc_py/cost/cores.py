@@ -13,6 +13,7 @@ from atc_py.cost.factors import Cache, Case, Pipes
 from atc_py.cost.operation import LaunchGroup, Operation, Source, Transfer
 from atc_py.cost.work import MatrixProduct, Passes, head_product, work_on
 from atc_py.target import Soc
+from atc_py.target.fix_pipe import fix_pipe_length
 from atc_py.target.rates import rates_of
 from atc_py.tensor.dtypes import DType
 
@@ -163,7 +164,11 @@ def _most_cores(launch: LaunchGroup, soc: Soc) -> float:
 
 def _after_cube(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
     """The operators that a fix pipe applies, so that the vector unit need not."""
-    return launch.operations[1:] if head_product(launch, soc) and not soc.ub_fusion else ()
+    functions = launch.operations[1:] if head_product(launch, soc) else ()
+    if not soc.ub_fusion:
+        return functions
+    named = [(each.row.name, each.outputs[0].dtype) for each in functions]
+    return functions[: fix_pipe_length(named, soc)]
 
 
 def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:

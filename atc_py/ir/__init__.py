@@ -8,6 +8,7 @@ from atc_py.ir.constants import (
     OpaqueConst,
     RowwiseConst,
     SplatConst,
+    moved_const,
     narrows,
 )
 from atc_py.ir.graph import CycleError, Graph, launch_positions, producers_first
@@ -62,6 +63,7 @@ __all__ = [
     "Value",
     "integer_range",
     "launch_positions",
+    "moved_const",
     "narrows",
     "peak",
     "print_graph",

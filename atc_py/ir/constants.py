@@ -100,6 +100,20 @@ class DeferredConst:
             source.release()
 
 
+def moved_const(
+    data: ConstData,
+    shape: Shape,
+    move: Callable[[npt.NDArray[np.generic]], npt.NDArray[np.generic]],
+    label: str,
+) -> ConstData:
+    """Elements of a constant at the places to which `move` brings them, in a tensor of `shape`."""
+    if isinstance(data, SplatConst):
+        return SplatConst(data.value, data.dtype, shape)
+    if isinstance(data, OpaqueConst):
+        return OpaqueConst(data.dtype, shape, data.label)
+    return DeferredConst(data.dtype, shape, [data], move, label)
+
+
 class RowwiseConst(DeferredConst):
     """The result of arithmetic that some rows can be computed of alone, to hold few at a time.
 

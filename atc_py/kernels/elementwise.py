@@ -199,7 +199,8 @@ def rows_and_planes(*families: ElementwiseFamily) -> tuple[Family, ...]:
 
 def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
     """The scratch: operands and result that pass through float32, and named scratch."""
-    names = [operand.name for operand in formula.operands] if formula.wide else []
+    narrow = (operand for operand in formula.operands if operand.ctype != "float")
+    names = [operand.name for operand in narrow] if formula.wide else []
     result = kernel.outputs[0]
     if formula.wide and result.ctype in {"half", "bfloat16_t"}:
         names.append(result.name)

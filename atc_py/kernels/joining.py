@@ -12,8 +12,10 @@ from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.registry import family_of
 from atc_py.system.structs import replace
 from atc_py.target import Soc, TargetOp, find_operator
+from atc_py.target.fix_pipe import SLOPED
 from atc_py.target.storage_choices import StorageChoice, select_storages
 from atc_py.target.stored_nodes import is_stored_as
+from atc_py.tensor.dtypes import DType
 
 
 def stored_operands(node: Node, soc: Soc) -> StorageChoice:
@@ -51,7 +53,7 @@ def with_link(
     types = [each.type for each in (*follower.present_inputs, *follower.outputs)]
     if row is None or len(follower.outputs) != 1 or any(each.is_open for each in types):
         return None
-    if {each.dtype for each in types} != {head.type.dtype} or places_read(follower, value) is None:
+    if not _has_dtype(follower, head.type.dtype) or places_read(follower, value) is None:
         return None
     stored = stored_operands(follower, soc)
     if stored.output(0) != facts.outputs[0].storage:
@@ -76,6 +78,13 @@ def with_link(
     )
     launch = Launch(longer, nodes[0], soc, (*nodes[1:], follower))
     return longer if _can_apply_links(launch, family_of(facts)) else None
+
+
+def _has_dtype(follower: Node, dtype: DType) -> bool:
+    """True if all values of a node are of `dtype`, but slopes, which may be float32."""
+    kept = follower.present_inputs[: 1 if follower.op == SLOPED else None]
+    others = {value.type.dtype for value in follower.present_inputs} - {DType.FLOAT32, dtype}
+    return not others and {value.type.dtype for value in (*kept, *follower.outputs)} == {dtype}
 
 
 def places_read(follower: Node, value: Value) -> tuple[bool, ...] | None:
@@ -114,7 +123,12 @@ def _link_key(
     inputs = tuple(
         None
         if _source_of_views(each) is value
-        else LinkInput(each.type.format, reach_of(each.type.dims, head.type.dims), stored.input(at))
+        else LinkInput(
+            each.type.format,
+            reach_of(each.type.dims, head.type.dims),
+            stored.input(at),
+            None if each.type.dtype is head.type.dtype else each.type.dtype,
+        )
         for at, each in enumerate(node.present_inputs)
     )
     return LinkKey(node.op, head.type.dtype, inputs, attributes_of(node, row))

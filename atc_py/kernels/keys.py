@@ -68,16 +68,19 @@ class LinkInput(NamedTuple):
         format: what the axes mean.
         reach: the part of it that belongs to an element.
         storage: the blocked format in which it is stored; None for row by row.
+        dtype: where it is not that of the result.
     """
 
     format: Format
     reach: Reach
     storage: Storage | None = None
+    dtype: DType | None = None
 
     def as_list(self) -> list[str]:
         """The key as JSON holds it."""
         stored = [] if self.storage is None else [str(self.storage)]
-        return [self.format.value, self.reach.value, *stored]
+        wide = [] if self.dtype is None else [self.dtype.value]
+        return [self.format.value, self.reach.value, *stored, *wide]
 
 
 class LinkKey(msgspec.Struct, frozen=True):
@@ -85,7 +88,7 @@ class LinkKey(msgspec.Struct, frozen=True):
 
     Attributes:
         op: target operator.
-        dtype: of the result, and of all operands.
+        dtype: of the result, and of operands that say no other.
         inputs: by position; None for the result so far.
         attributes: by name, defaults of the operator's row filled in.
     """

@@ -98,11 +98,11 @@ class Link(msgspec.Struct, frozen=True):
     def fits(self) -> bool:
         """True if `formulas.j2` writes it: a function of floats that may be linked.
 
-        The other operands of a function of one tensor must be single values.
+        The other operands of a function of one tensor, or of channels, must be single values.
         """
         if not self.function.linked or self.key.dtype not in _FLOATS:
             return False
-        if self.function.operands is not Operands.SINGLES:
+        if self.function.operands is Operands.TENSORS:
             return True
         first, *others = self.operands
         return first is None and all(
@@ -126,9 +126,9 @@ def linked(
     """
     if row.vector is None:
         return None
-    single = row.vector.operands is Operands.SINGLES
+    whole = row.vector.operands is Operands.TENSORS
     operands = tuple(
-        None if port is None or entry is None else LinkOperand(port, entry.reach, single)
+        None if port is None or entry is None else LinkOperand(port, entry.reach, not whole)
         for port, entry in zip(ports, key.inputs, strict=True)
     )
     return Link(key, number, operands, row.vector, row.is_exact)

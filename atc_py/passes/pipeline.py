@@ -258,9 +258,9 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "batch-norm-to-bn-infer",
         "fusion.batch_norm_to_bn_infer.BatchNormToBNInferPass",
-        "Turns BatchNorm with given statistics into BNInfer.",
+        "Turns BatchNorm with given statistics into BNInfer, with constant ones into BNInferenceD.",
         anchors=("BatchNorm",),
-        atc_names=("BatchNormBnInferFusionPass",),
+        atc_names=("BatchNormBnInferFusionPass", "HostBNFusionPass"),
     ),
     PassRow(
         "rewrite-depthwise-conv",
@@ -331,7 +331,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "fold-constant-casts",
         "precision.fold_constant_casts.FoldConstantCastsPass",
-        "Turns casts of constants into constants.",
+        "Turns casts of constants, and movements of their elements, into constants.",
         requires=Phase.TYPED,
     ),
     PassRow(
@@ -421,7 +421,7 @@ PIPELINE: tuple[PassRow, ...] = (
         "merge-elemwise",
         "fusion.merge_kernels.MergeElemwisePass",
         "Launches elementwise operators that follow one another together.",
-        atc_names=("TbeEltwiseFusionPass",),
+        atc_names=("TbeEltwiseFusionPass", "AutomaticUbFusion"),
         ub_fusion=True,
         requires=Phase.LAID_OUT,
     ),

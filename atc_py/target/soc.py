@@ -154,10 +154,15 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
         fix_pipe: True if a pipe after the cube converts, activates and stores its results.
         fix_pipe_functions: functions of each element that the fix pipe applies to what leaves
             the cube's buffer: Relu to any float, all others to float16 alone.
+        fix_pipe_sums: True if the fix pipe adds another tensor of float16, or takes it off, and
+            applies a function before that and one after it.
+        channel_fusion: True if functions with a number for each channel, PRelu and BNInferenceD,
+            share launches of vector operators.
         ub_fusion: True if results of the cube reach the unified buffer within a core, so that
             vector operators can join the cube's launch. Elsewhere those of the fix pipe alone do.
         conversion_fusion: True if what turns sums of integers into floats or small integers shares
             the launch of the convolution or product before it.
+        folded_norms: True if BatchNorm of constants becomes BNInferenceD.
         confusion_transpose: True if one kernel turns axes and changes the shape.
         cube_average_pools: True if average pools of float16 run on the cube.
         vector_fusion: True if vector operators that follow one another can share a launch.
@@ -202,9 +207,12 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
     bfloat16: bool = False
     fix_pipe: bool = False
     fix_pipe_functions: frozenset[str] = frozenset()
+    fix_pipe_sums: bool = False
+    channel_fusion: bool = False
     assumed_kernels: bool = False
     ub_fusion: bool = True
     conversion_fusion: bool = False
+    folded_norms: bool = False
     confusion_transpose: bool = False
     cube_average_pools: bool = False
     vector_fusion: bool = True

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from atc_py.system.structs import replace
+from atc_py.target.fix_pipe import SLOPED
 from atc_py.target.layouts import Layout
 from atc_py.target.operator_table import find_operator
 from atc_py.target.soc import Soc
@@ -267,10 +268,12 @@ def _quant_choices(node: StoredNode, soc: Soc) -> _Choices:
     return (ROWS, blocks) if node.op in soc.storage.row_quants else (blocks,)
 
 
-def _alike_choices(node: StoredNode, _soc: Soc) -> _Choices:
+def _alike_choices(node: StoredNode, soc: Soc) -> _Choices:
     result = node.outputs[0].type
     choices = [ROWS]
-    if is_image(result):
+    if is_image(result) and node.op == SLOPED and SLOPED in soc.fix_pipe_functions:
+        choices.append(StorageChoice(IMAGES, (IMAGES, None), (IMAGES,)))  # slopes are of channels
+    elif is_image(result):
         choices += _followed(node, IMAGES, lambda kind: _image_operand(kind, result))
     if is_volume(result):
         choices += _followed(node, VOLUMES, lambda kind: _image_operand(kind, result))

@@ -73,7 +73,8 @@ class VectorFunction(msgspec.Struct, frozen=True):
             that padding of blocks stays 0.
         cancels: True if a result is a small difference of larger numbers.
         bits: True if it computes the bits of its operands, 16 at a time, whatever their dtype.
-        linked: True if kernels of other operators may apply it to a result that they still hold.
+        linked: True if kernels of other operators may apply it to a result that they still hold; one
+            of channels, where there is one number for all.
     """
 
     form: Form
@@ -88,9 +89,9 @@ class VectorFunction(msgspec.Struct, frozen=True):
     linked: bool = True
 
     def __post_init__(self) -> None:
-        # A kernel that links a function has one tensor of scratch for it, and knows no channels.
+        # A kernel that links a function has one tensor of scratch for it.
         on_floats = self.form in {Form.UNARY, Form.ACTIVATION, Form.BINARY}
-        fits = {*self.scratch} <= {LOW} and self.operands is not Operands.CHANNELS and not self.bits
+        fits = {*self.scratch} <= {LOW} and not self.bits
         if self.linked and not (on_floats and fits):
             raise ValueError(
                 f"{self} does not fit into kernels of other operators: set linked=False"

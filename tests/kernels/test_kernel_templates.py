@@ -43,6 +43,7 @@ SHOWN: dict[str, Shown] = {
         [TensorType(F16, (2, 3, 10, 12))],
         {"src_image_size_h": 10, "src_image_size_w": 12},
     ),
+    "bn_inference": ("BNInferenceD", [MAP, *[(1, *CHANNELS_OF_ALL)] * 2], [MAP], {}),
     "batch_norm": ("BNInfer", [MAP, *[CHANNELS] * 4], [MAP], {"epsilon": 1e-3}),
     "binary": ("Add", [MAP] * 2, [MAP], {}),
     "cast": ("Cast", [MAP], [MAP], {}),

@@ -8,7 +8,7 @@ import pytest
 from atc_py.kernels.functions import compute_type, instruction_of, operators_of
 from atc_py.system.cache_folders import templates_dir
 from atc_py.target import TargetOp, find_operator, operators
-from atc_py.target.vector import LOW, MASK, Form, Operands, Temporary, VectorFunction
+from atc_py.target.vector import LOW, MASK, Form, Temporary, VectorFunction
 from atc_py.tensor.dtypes import DType
 
 ROOT = Path(__file__).resolve().parents[2] / "atc_py"
@@ -58,9 +58,8 @@ def test_forms_part_the_functions() -> None:
         {"form": Form.CAST},
         {"form": Form.UNARY, "scratch": (LOW, MASK)},
         {"form": Form.UNARY, "scratch": (Temporary("words", DType.FLOAT16),)},
-        {"form": Form.ACTIVATION, "operands": Operands.CHANNELS},
     ],
-    ids=["compare", "select", "test", "bits", "cast", "mask", "other-scratch", "channels"],
+    ids=["compare", "select", "test", "bits", "cast", "mask", "other-scratch"],
 )
 def test_a_function_that_no_other_kernel_has_room_for_cannot_be_linked(
     facts: dict[str, object],

@@ -18,7 +18,7 @@ from atc_py.package.stored_types import storage_of, stored_nbytes
 from atc_py.pipeline.huawei_facts import soc_of
 from atc_py.results.memory_facts import memory_facts
 from atc_py.results.model_diff import DiffLaunch, DiffTensor
-from atc_py.target import is_view
+from atc_py.target import Unit, find_operator, is_view
 from atc_py.tensor.dtypes import DType, Format, UnknownDTypeError
 from atc_py.tensor.packing import pack, unpack
 from atc_py.tensor.storage import ImpossibleStorageError, Storage
@@ -97,13 +97,21 @@ def huawei_side(file: HuaweiFile) -> Side:
     )
 
 
+def _computed(operators: tuple[str, ...]) -> tuple[str, ...]:
+    """Operators of a launch: a BatchNorm that a product took in is not computed, else BNInferenceD is."""
+    rows = map(find_operator, operators)
+    if any(row is not None and row.unit is Unit.CUBE for row in rows):
+        return tuple(name for name in operators if name != "BatchNorm")
+    return tuple("BNInferenceD" if name == "BatchNorm" else name for name in operators)
+
+
 def _huawei_launch(model: HuaweiModel, launch: GeLaunch) -> SideLaunch:
     op = launch.op
     inputs = tuple(
         _tensor(row.desc) for row in op.operands() if row.edge is not None and not row.is_constant
     )
     outputs = tuple(map(_tensor, op.outputs))
-    done = DiffLaunch(op.name, launch.nodes, launch.operators, inputs, outputs)
+    done = DiffLaunch(op.name, launch.nodes, _computed(launch.operators), inputs, outputs)
     inserted = not launch.nodes and op.type in CONVERSIONS
     if not inserted:
         return SideLaunch(done, "", "")

@@ -1,4 +1,4 @@
-"""Batch normalization with given statistics: a function of each element and of its channel."""
+"""Batch normalization of inference: a function of each element and of its channel."""
 
 from typing import Any
 
@@ -39,4 +39,17 @@ class _BatchNorm(ElementwiseFamily):
         return np.abs(generator.standard_normal(sample.shapes[_VARIANCE]))
 
 
-FAMILIES = rows_and_planes(_BatchNorm("batch_norm", {"BNInfer", "BatchNorm"}))
+class _FoldedNorm(ElementwiseFamily):
+    """Elements plus a number of their channel, times another."""
+
+    def formula(self, kernel: KernelFacts) -> Formula:
+        """Compute in half or float32; bfloat16 goes through float32 and is rounded once."""
+        native = kernel.inputs[0].dtype in {DType.FLOAT16, DType.FLOAT32}
+        compute = kernel.inputs[0].ctype if native else "float"
+        return Formula(compute, loaded(kernel.inputs), wide=not native)
+
+
+FAMILIES = rows_and_planes(
+    _BatchNorm("batch_norm", {"BNInfer", "BatchNorm"}),
+    _FoldedNorm("bn_inference", {"BNInferenceD"}),
+)

@@ -34,7 +34,7 @@ class ConversionPass(MergePass):
         """Give every chain a scope; returns how many chains there are."""
         return super().run(graph, context) if context.soc.conversion_fusion else 0
 
-    def _is_head(self, node: Node) -> bool:
+    def _is_head(self, node: Node, soc: Soc) -> bool:
         row = find_operator(node.op)
         if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
             return False

@@ -1,22 +1,28 @@
 """Functions of each element are launched together with what computes their operand.
 
 CANN calls it UB fusion: the graph stays as it is, and nodes with one scope become one kernel, whose
-functions work on what is still in the unified buffer. Nothing is rounded otherwise than before.
-Where cube and vector unit share no buffer, the fix pipe alone works on what leaves the cube.
+functions work on what is still in the unified buffer. Where cube and vector unit share no buffer,
+the fix pipe alone works on what leaves the cube. Nothing is rounded otherwise than before, but that
+slopes of PRelu are not rounded to the dtype of the data in a fix pipe.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from atc_py.ir import Engine, Graph, Node, TensorType
+from atc_py.ir import CastConst, ConstData, Engine, Graph, Node, TensorType, Value
 from atc_py.passes.base import Miss, Pass, PassContext
 from atc_py.passes.fusion.matching import listed_readers, scalar
 from atc_py.target import VIEWS, Soc, Unit, find_operator
+from atc_py.target.fix_pipe import SLOPED, SUMS, fix_pipe_length
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
 
 ELEMENTWISE = frozenset({"unary", "binary"})
 """Families of operators that are functions of each element."""
+
+BY_CHANNEL = frozenset({SLOPED, "BNInferenceD"})
+"""Functions of each element with constants for each channel, which have conditions of their own."""
 
 _MOST = 16
 """Nodes after a head: the code of a kernel and what it reads from outside are bounded."""
@@ -28,8 +34,8 @@ class MergePass(Pass):
     Each is the only reader of the result before it, which is not a model output; all have one float
     dtype and one storage and run on the AI Core. Other operands are single numbers, tensors of the
     result's size, or, where `repeats` says so, what is repeated along axes of the head's own dims.
-    A SoC whose cube has no way into the unified buffer has one function of its fix pipe after a
-    cube operator.
+    A SoC whose cube has no way into the unified buffer has the functions of its fix pipe after a
+    cube operator. PRelu joins in a fix pipe, and on vector cores where the SoC says so.
 
     Attributes:
         families: template families of the heads.
@@ -44,14 +50,17 @@ class MergePass(Pass):
         record = context.fusions.of(self.row.name)
         scope = max((node.scope for node in graph.nodes), default=0)
         first = scope
+        slopes = _Slopes(graph)
         for head in graph.nodes:
-            if head.scope or not self._is_head(head):
+            if head.scope or not self._is_head(head, context.soc):
                 continue
             members, reason, at = self._members(head, context.soc)
             if members:
                 scope += 1
                 for node in (head, *members):
                     node.scope = scope
+                if is_on_cube(head):
+                    slopes.widen(members)
                 record.applied()
             else:
                 origins = tuple(origin.name for origin in at.origins)
@@ -59,12 +68,18 @@ class MergePass(Pass):
                 record.missed(Miss(reason, at.name, origins, depth, head.name), matched=False)
         return scope - first
 
-    def _is_head(self, node: Node) -> bool:
+    def _is_head(self, node: Node, soc: Soc) -> bool:
         row = find_operator(node.op)
-        if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
+        if row is None or node.engine is not Engine.AICORE:
+            return False
+        if row.family not in self.families and not self._begins_by_channel(node, soc):
             return False
         types = [value.type for value in (*node.present_inputs, *node.outputs)]
         return len(node.outputs) == 1 and types[-1].dtype.is_float and not any_open(types)
+
+    def _begins_by_channel(self, node: Node, soc: Soc) -> bool:
+        """True if a function of channels begins launches of this kind."""
+        return self.families == ELEMENTWISE and node.op in BY_CHANNEL and soc.channel_fusion
 
     def _members(self, head: Node, soc: Soc) -> tuple[list[Node], str, Node]:
         """The nodes that follow `head`, why no more do, and the node to blame."""
@@ -88,7 +103,10 @@ class MergePass(Pass):
                     reader,
                 )
             if reader.op not in VIEWS:
-                reason = self._unfit(start, before, reader) or _unreached(head, count, reader, soc)
+                functions = [node for node in found if node.op not in VIEWS]
+                reason = self._unfit(start, before, reader) or _unreached(
+                    head, start, [*functions, reader], soc
+                )
                 if reason:
                     return found[:count], reason, reader
                 count = len(found) + 1
@@ -116,8 +134,15 @@ class MergePass(Pass):
                 size=size,
                 result=result,
             )
+        if node.op in BY_CHANNEL:
+            return _unfit_numbers(head, value, node)
+        return self._unfit_operand(head, value, node)
+
+    def _unfit_operand(self, head: Node, value: Value, node: Node) -> str:
+        """The reason why an operand beside `value` is not read tile by tile as the result is."""
+        size, dims = element_count(head.output.type.shape), node.output.type.dims
         for operand in node.present_inputs:
-            repeated = self.repeats and result.dims == head.output.type.dims
+            repeated = self.repeats and dims == head.output.type.dims
             if operand is not value and not repeated:
                 count = element_count(operand.type.shape)
                 if count not in {1, size}:
@@ -148,43 +173,109 @@ class MergeElemwisePass(MergePass):
     families = ELEMENTWISE
 
 
+class _Slopes:
+    """Slopes of one graph as float32 constants, each made once."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._wide: dict[Value, Value] = {}
+
+    def widen(self, functions: Sequence[Node]) -> None:
+        """Give every PRelu its slopes as the model has them; those of other floats in float32."""
+        for node in functions:
+            value = node.input(1) if node.op == SLOPED else None
+            if value is None or value.const is None or value.type.dtype is DType.FLOAT32:
+                continue
+            if value not in self._wide:
+                data = _in_float32(value.const)
+                self._wide[value] = self._graph.constant(value.name, data, like=value.type)
+            node.set_input(1, self._wide[value])
+
+
+def _in_float32(data: ConstData) -> ConstData:
+    """A constant in float32; of one that was cast to fewer bits, what it was cast from."""
+    while isinstance(data, CastConst) and data.source.dtype.is_float:
+        data = data.source
+    return data if data.dtype is DType.FLOAT32 else CastConst(data, DType.FLOAT32)
+
+
 def _is_function(node: Node) -> bool:
     row = find_operator(node.op)
-    return row is not None and row.family in ELEMENTWISE and row.unit is Unit.VECTOR
+    if row is None or row.unit is not Unit.VECTOR:
+        return False
+    return row.family in ELEMENTWISE or node.op in BY_CHANNEL
 
 
-def _unreached(head: Node, count: int, node: Node, soc: Soc) -> str:
+def is_on_cube(head: Node) -> bool:
     row = find_operator(head.op)
-    if row is None or row.unit is not Unit.CUBE:
-        return (
-            ""
-            if soc.vector_fusion
-            else Text("{soc} launches vector operators one by one", soc=soc.name)
+    return row is not None and row.unit is Unit.CUBE
+
+
+def _unfit_numbers(head: Node, value: Value, node: Node) -> str:
+    """The reason why a launch has no place for the numbers of a function of channels."""
+    if node.input(0) is not value or any(each.const is None for each in node.present_inputs[1:]):
+        return Text("{op} must read the result and constants, found {node}").with_values(
+            op=node.op, node=repr(node)
         )
-    if soc.ub_fusion:
-        return ""
-    if not soc.fix_pipe_functions:
-        return Text(
-            "{soc} has no path from the cube to the vector unit within a core", soc=soc.name
-        )
-    if count or not _is_of_fix_pipe(node, soc):
-        known = ", ".join(sorted(soc.fix_pipe_functions))
-        return Text(
-            "after the cube {soc} applies only one of {known}, found {node}",
-            soc=soc.name,
-            known=known,
-            node=repr(node),
+    row, result = find_operator(head.op), head.output.type
+    rows = row is not None and row.family == "matmul" and result.rank != len("mn")
+    single = all(element_count(each.type.shape) == 1 for each in node.present_inputs[1:])
+    if not single and (rows or node.output.type.dims != result.dims):
+        return Text("numbers of {op} must be those of channels of {result}").with_values(
+            op=node.op, result=result
         )
     return ""
 
 
-def _is_of_fix_pipe(node: Node, soc: Soc) -> bool:
-    """True if a SoC's fix pipe applies a function: a clipped relu is one from 0 up."""
-    if node.op not in soc.fix_pipe_functions:
-        return False
-    if node.op == "ClipByValue" and scalar(node.input(1)) != 0:
-        return False
-    return node.op == "Relu" or node.output.type.dtype is DType.FLOAT16
+def _unreached(head: Node, start: Node, functions: Sequence[Node], soc: Soc) -> str:
+    """The reason why the last of `functions` is not in the launch of `head`, all others being.
+
+    What a fix pipe stores is in device memory: nothing joins by the unified buffer after one of its
+    functions. That is inferred from a file for 310B, where a sum that the pipe does not do is apart.
+    """
+    node = functions[-1]
+    alone = Text("{soc} launches {op} alone", soc=soc.name, op=node.op)
+    if not is_on_cube(head):
+        if not soc.vector_fusion:
+            return Text("{soc} launches vector operators one by one", soc=soc.name)
+        return alone if node.op in BY_CHANNEL and not soc.channel_fusion else ""
+    done = _done_by_fix_pipe(functions, soc)
+    if done == len(functions):
+        return ""
+    if soc.ub_fusion and (done == 0 or head is not start):
+        return alone if node.op in BY_CHANNEL else ""
+    if not soc.fix_pipe_functions:
+        return Text(
+            "{soc} has no path from the cube to the vector unit within a core", soc=soc.name
+        )
+    known = ", ".join(sorted(soc.fix_pipe_functions))
+    if soc.fix_pipe_sums:
+        text = Text("the fix pipe of {soc} does one of {known}, a sum, one more; found {node}")
+    else:
+        text = Text("after the cube {soc} applies only one of {known}, found {node}")
+    return text.with_values(soc=soc.name, known=known, node=repr(node))
+
+
+def _done_by_fix_pipe(functions: Sequence[Node], soc: Soc) -> int:
+    """The number of functions at the front that the fix pipe of `soc` does."""
+    named = [(node.op, node.output.type.dtype) for node in functions]
+    length = fix_pipe_length(named, soc)
+    return next((at for at, node in enumerate(functions[:length]) if not _fits_pipe(node)), length)
+
+
+def _fits_pipe(node: Node) -> bool:
+    """True if the fix pipe takes the operands of a function of its own.
+
+    A clipped relu is one from 0 up. A sum is of tensors of equal dims and format. What ConcatD gives is not added there: so it is in a real file
+    of CANN 8.0, twice of two; why is not known.
+    """
+    if node.op == "ClipByValue":
+        return scalar(node.input(1)) == 0
+    if node.op not in SUMS:
+        return True
+    kinds = {(operand.type.dims, operand.type.storage) for operand in node.present_inputs}
+    makers = {value.producer.op for value in node.present_inputs if value.producer is not None}
+    return len(kinds) == 1 and "ConcatD" not in makers
 
 
 def only_reader(node: Node) -> tuple[str, Node | None]:

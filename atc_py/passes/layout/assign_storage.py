@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 
 from atc_py.ir import Engine, Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.fusion.merge_kernels import ELEMENTWISE
+from atc_py.passes.fusion.merge_kernels import BY_CHANNEL, ELEMENTWISE
 from atc_py.passes.layout.cut import SINK, SOURCE, Edge, cheapest_side
-from atc_py.target import VIEWS, Layout, Soc, find_operator
+from atc_py.target import VIEWS, Layout, Soc, TargetOp, Unit, find_operator
 from atc_py.target.storage_choices import ROWS, StorageChoice, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES, VOLUMES
 from atc_py.tensor.storage import Storage, is_stored_like_rows
@@ -185,5 +185,14 @@ def _in_one_launch(value: Value, soc: Soc) -> bool:
     converts = maker.name == _DEQUANT and soc.conversion_fusion
     if user.name == _QUANT:
         return converts and soc.ub_fusion
-    heads = converts or maker.family in _HEADS or maker.name in VIEWS
-    return heads and user.family in ELEMENTWISE
+    by_channel = soc.channel_fusion and maker.name in BY_CHANNEL
+    heads = converts or by_channel or maker.family in _HEADS or maker.name in VIEWS
+    return heads and (user.family in ELEMENTWISE or _joins_by_channel(maker, user, soc))
+
+
+def _joins_by_channel(maker: TargetOp, user: TargetOp, soc: Soc) -> bool:
+    """True if a function with a number for each channel may share the launch of its operand."""
+    if user.name not in BY_CHANNEL:
+        return False
+    piped = maker.unit is Unit.CUBE or maker.name == _DEQUANT
+    return user.name in soc.fix_pipe_functions if piped else soc.channel_fusion

@@ -6,8 +6,10 @@ from atc_py.ir import Node, Rules
 from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.precision.columns import cast_engine, fits
 from atc_py.target import Soc, find_operator
+from atc_py.target.fix_pipe import SLOPED
 from atc_py.target.storage_choices import select_storages
 from atc_py.target.stored_nodes import in_blocks, is_stored_as
+from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 
@@ -28,12 +30,20 @@ def _dtypes_ok(node: Node, *, soc: Soc) -> Text | None:
         wanted = cast_engine(node, soc)
         belongs = Text("Cast belongs on {engine}", engine=wanted.value)
         return None if node.engine is wanted else belongs
-    if fits(node, row, soc):
+    if fits(node, row, soc) or _has_wide_slopes(node, soc):
         return None
     found = ", ".join(value.type.dtype.value for value in (*node.present_inputs, *node.outputs))
     engine = node.engine.value if node.engine else Text("no engine")
     text = Text("{op} has no column for {found} on {engine} of {soc}")
     return text.with_values(op=node.op, found=found, engine=engine, soc=soc.name)
+
+
+def _has_wide_slopes(node: Node, soc: Soc) -> bool:
+    """True for a PRelu of float16 in a fix pipe, whose slopes are float32."""
+    dtypes = [value.type.dtype for value in (*node.present_inputs, *node.outputs)]
+    wide = [DType.FLOAT16, DType.FLOAT32, DType.FLOAT16]
+    joined = node.op == SLOPED and node.scope != 0
+    return joined and SLOPED in soc.fix_pipe_functions and dtypes == wide
 
 
 def storage_fault(node: Node, soc: Soc) -> Text | None:

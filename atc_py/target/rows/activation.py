@@ -96,7 +96,6 @@ ROWS = (
             operands=Operands.CHANNELS,
             scratch=(LOW,),
             rounded_once=True,
-            linked=False,
         ),
     ),
     of_floats(

@@ -37,6 +37,23 @@ ROWS = (
         passes=2.0,
     ),
     TargetOp(
+        "BNInferenceD",
+        *operands("x mean variance > y"),
+        "Batch normalization whose statistics the compiler made a summand and a factor of.",
+        columns=columns(FLOATS, "T T T > T"),
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: -",
+            "T T T > T",
+        ),
+        family="channel",
+        formula=(
+            "y = (x + mean[c]) * variance[c], c the channel (axis 1); the sum is rounded to float16 "
+            "first where x is float16"
+        ),
+        takes=Layout.IMAGE,
+        passes=2.0,
+    ),
+    TargetOp(
         "BatchNorm",
         *operands("x scale offset mean? variance? > y"),
         "Batch normalization as the graph states it; becomes BNInfer or part of a convolution.",

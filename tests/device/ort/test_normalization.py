@@ -94,6 +94,16 @@ def test_batch_norm(op: str, shape: tuple[int, ...], constants: Sequence[int]) -
         agree(op, [x, *rows], types, attributes, constants=constants, exact=False)
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4), (2, 3, 4, 5), (0, 3, 4), (2, 3, 0)])
+@pytest.mark.parametrize("constants", [(), (1, 2)])
+def test_folded_batch_norm(shape: tuple[int, ...], constants: Sequence[int]) -> None:
+    for dtype in (F16, BF16, F32, F64):
+        x = random_array(6, shape, dtype)
+        numbers = (1, 3, *(1,) * (len(shape) - 2))
+        rows = [random_array(seed, numbers, dtype) for seed in (7, 8)]
+        agree("BNInferenceD", [x, *rows], [(dtype, shape)], {}, constants=constants)
+
+
 @pytest.mark.parametrize("axis", [-1, 1, 0])
 @pytest.mark.parametrize("statistics", [False, True])
 @pytest.mark.parametrize("shape", [(3, 4, 5), (2, 0, 5), (0, 4, 5)])
@@ -227,6 +237,7 @@ def test_operators_of_networks_are_one_node(name: str) -> None:
 PARAMETERS = [np.ones(4, np.float16), np.zeros(4, np.float16)]
 
 LATE: dict[str, tuple[list[Array], Attributes]] = {
+    "BNInferenceD": ([np.full((1, 4, 1), number, np.float16) for number in (0.3, 1.7)], {}),
     "BNInfer": ([*PARAMETERS, *PARAMETERS], {"epsilon": 1e-3}),
     "HardMax": ([], {"axis": 1}),
     "InstanceNorm": (PARAMETERS, {"data_format": "NCHW"}),

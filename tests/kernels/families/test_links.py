@@ -242,3 +242,20 @@ def test_views_belong_to_the_launch(verified: Verified, add_node: AddNode) -> No
     follow(graph, view, "Add", ((2, 3, 53),))
     assert launches(graph) == ["MatMulV2+Add"]
     assert wrong(verified(graph)) == []
+
+
+def test_prelu_of_one_slope_is_part_of_a_kernel(verified: Verified, add_node: AddNode) -> None:
+    """Slopes of a fix pipe are float32; those of each channel are another kernel."""
+    graph = Graph("slopes", Phase.TYPED)
+    for dtype, slopes in ((F16, 1), (F32, 1), (F32, 19)):
+        node = follow(graph, convolution(add_node, graph), "PRelu", ((slopes,),))
+        node.present_inputs[1].type = TensorType(dtype, (slopes,))
+    follow(graph, follow(graph, convolution(add_node, graph), "PRelu", ((1,),)), "Relu")
+    assert sorted(launches(graph)) == [
+        "Conv2D",
+        *["Conv2D+PRelu"] * 2,
+        "Conv2D+PRelu+Relu",
+        "PRelu",
+    ]
+    checked = verified(graph)
+    assert wrong(checked) == []

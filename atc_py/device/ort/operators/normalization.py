@@ -32,6 +32,16 @@ def batch_norm(body: Body) -> str:
     return body.add("Add", body.add("Mul", x, factor), shift)
 
 
+@emulates("BNInferenceD")
+def bn_inference_d(body: Body) -> str:
+    """Write `y = (x + mean) * variance`, both steps rounded where x is float16."""
+    x, summand, factor = (body.x(at) for at in range(3))
+    total = body.add("Add", x, summand)
+    if body.node.dtype() is DType.FLOAT16:
+        total = body.rounded(total, DType.FLOAT16)
+    return body.add("Mul", total, factor)
+
+
 def _step(body: Body, value: str, modes: Collection[str]) -> str:
     """The result of a step, rounded to float16 where the node's implementation does that."""
     narrow = body.node.dtype() is DType.FLOAT16 and body.node.attributes.get("impl_mode") in modes

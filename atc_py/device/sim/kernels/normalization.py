@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
+from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.device.sim.primitives.softmax import softmax_steps, softmaxing
 from atc_py.device.sim.typing_rules import axes_of, require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
@@ -46,6 +47,30 @@ def bn_infer(call: Call) -> None:
     per_channel = (-1, *(1,) * (call.x.ndim - 2))
     np.multiply(call.x, factor.reshape(per_channel), out=call.out)
     np.add(call.out, shift.reshape(per_channel), out=call.out)
+
+
+def _folded_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    """The type of x; its summand and its factor have one element per channel, on axis 1."""
+    x = node.x
+    require_float(x)
+    if x.rank < _LEAST_RANK:
+        raise NodeError(Text("x must have a channel axis, found {found}", found=x))
+    for position, name in enumerate(("mean", "variance"), start=1):
+        facts = node.required(position)
+        shape = (1, x.shape[1], *(1,) * (x.rank - 2))
+        if facts.shape != shape or facts.dtype is not x.dtype:
+            text = Text("{name} must have shape {shape}, found {found}")
+            raise NodeError(text.with_values(name=name, shape=list(shape), found=facts))
+    return (x,)
+
+
+@kernel("BNInferenceD", _folded_types, in_place=True)
+def bn_inference_d(call: Call) -> None:
+    """Compute `y = (x + mean) * variance`, both steps rounded where x is float16."""
+    np.add(call.x, call.input(1), out=call.out)
+    if call.node.x.dtype is DType.FLOAT16:
+        round_to_grid(call.out, DType.FLOAT16, out=call.out)
+    np.multiply(call.out, call.input(2), out=call.out)
 
 
 @kernel("BatchNorm", _inference_types, in_place=True)
