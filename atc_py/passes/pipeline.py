@@ -426,6 +426,12 @@ PIPELINE: tuple[PassRow, ...] = (
         requires=Phase.LAID_OUT,
     ),
     PassRow(
+        "order-launches",
+        "memory.order_launches.OrderLaunchesPass",
+        "Orders launches depth first, as CANN's graph engine does.",
+        requires=Phase.LAID_OUT,
+    ),
+    PassRow(
         "plan-memory",
         "memory.plan_memory.PlanMemoryPass",
         "Gives every value a place in memory; values share it when they do not meet.",
