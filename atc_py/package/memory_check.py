@@ -16,9 +16,10 @@ from atc_py.ir import (
     Value,
     peak,
     prove,
+    size_of_weights,
 )
 from atc_py.package.schema import OmMemory, OmModel, OmNode
-from atc_py.package.stored_types import storage_of, stored_dims
+from atc_py.package.stored_types import storage_of, stored_dims, stored_nbytes
 from atc_py.target import find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims
@@ -45,6 +46,25 @@ def describe_memory(graph: Graph, values: list[Value]) -> OmMemory | None:
         workspace=plan.workspace,
         places=[spot.value if isinstance(spot, Home) else spot for spot in spots],
         padding=plan.padding,
+    )
+
+
+def weights_nbytes(model: OmModel) -> int:
+    """Bytes of a model's constants on the device: those of the same bytes once, each aligned.
+
+    On the generic device, and without a plan, they are the sum.
+    """
+    digests = {name: member.sha256 for name, member in model.members.items()}
+    sizes = [
+        (digests.get(tensor.member, tensor.member), storage_of(tensor), stored_nbytes(tensor))
+        for tensor in model.tensors
+        if tensor.member is not None
+    ]
+    memory = model.memory
+    if memory is None or not memory.padding:
+        return sum(size for *_, size in sizes)
+    return size_of_weights(
+        (size for *_, size in dict.fromkeys(sizes)), memory.alignment, memory.padding
     )
 
 
