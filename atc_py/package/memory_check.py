@@ -52,20 +52,22 @@ def describe_memory(graph: Graph, values: list[Value]) -> OmMemory | None:
 def weights_nbytes(model: OmModel) -> int:
     """Bytes of a model's constants on the device: those of the same bytes once, each aligned.
 
-    On the generic device, and without a plan, they are the sum.
+    Shapes that views read are not among them: CANN's graph has no views when it is written. On the
+    generic device, and without a plan, they are the sum of all.
     """
-    digests = {name: member.sha256 for name, member in model.members.items()}
-    sizes = [
-        (digests.get(tensor.member, tensor.member), storage_of(tensor), stored_nbytes(tensor))
-        for tensor in model.tensors
-        if tensor.member is not None
-    ]
     memory = model.memory
     if memory is None or not memory.padding:
-        return sum(size for *_, size in sizes)
-    return size_of_weights(
-        (size for *_, size in dict.fromkeys(sizes)), memory.alignment, memory.padding
-    )
+        return sum(stored_nbytes(row) for row in model.tensors if row.member is not None)
+    read = {port.tensor for port in model.outputs}
+    for node in model.nodes:
+        read.update(node.inputs[:1] if is_view(node.op) else node.inputs)
+    digests = {name: member.sha256 for name, member in model.members.items()}
+    sizes = {
+        (digests.get(row.member, row.member), storage_of(row)): stored_nbytes(row)
+        for at, row in enumerate(model.tensors)
+        if row.member is not None and at in read
+    }
+    return size_of_weights(sizes.values(), memory.alignment, memory.padding)
 
 
 def check_memory(model: OmModel, file: str, sink: Sink) -> None:
