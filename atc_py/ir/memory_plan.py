@@ -109,6 +109,7 @@ class PlacedNode(msgspec.Struct, frozen=True):
         writes: what it computes.
         scope: number of the launch that it shares with others; 0 for one of its own.
         is_view: whether what it computes is the first tensor that it reads, seen otherwise.
+        is_join: whether it is a view whose tensors read are parts of what it computes, in order.
         in_place: whether it has read an element of its operands by the time at which it writes
             the element of the same place.
     """
@@ -118,6 +119,7 @@ class PlacedNode(msgspec.Struct, frozen=True):
     writes: tuple[int, ...]
     scope: int = 0
     is_view: bool = False
+    is_join: bool = False
     in_place: bool = False
 
 

@@ -20,7 +20,7 @@ from atc_py.ir import (
 )
 from atc_py.package.schema import OmMemory, OmModel, OmNode
 from atc_py.package.stored_types import storage_of, stored_dims, stored_nbytes
-from atc_py.target import find_operator, is_view
+from atc_py.target import JOINED_IN_PLACE, find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims
 from atc_py.text import Text
@@ -153,5 +153,6 @@ def _placed_node(node: OmNode) -> PlacedNode:
         tuple(node.outputs),
         node.scope,
         is_view=is_view(node.op),
+        is_join=node.op == JOINED_IN_PLACE,
         in_place=row is not None and row.in_place and node.engine == Engine.AICORE.value,
     )

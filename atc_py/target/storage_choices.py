@@ -11,7 +11,7 @@ import msgspec
 
 from atc_py.system.structs import replace
 from atc_py.target.layouts import Layout
-from atc_py.target.operator_table import find_operator
+from atc_py.target.operator_table import JOINED_IN_PLACE, find_operator
 from atc_py.target.soc import Soc, SocFamily
 from atc_py.target.stored_nodes import (
     DEPTHWISE,
@@ -40,6 +40,8 @@ _CHANNELS, _HEIGHT = 1, 2
 
 _SHORT = frozenset({DType.FLOAT16, DType.INT16, DType.UINT16})
 """Dtypes of images that CANN's Concat joins inside a block of channels."""
+
+_CONCATS = frozenset({"ConcatD", JOINED_IN_PLACE})
 
 _FEW = frozenset({2, 4, 8})
 """Channels of like images that it joins so."""
@@ -378,7 +380,7 @@ def _has_whole_blocks(node: StoredNode, soc: Soc) -> bool:
     The generic device has whole blocks at the end as well, and so has Split.
     """
     kinds = _types(node)
-    if node.op == "ConcatD" and soc.family is not SocFamily.SIM:
+    if node.op in _CONCATS and soc.family is not SocFamily.SIM:
         kinds = kinds[: len(node.present_inputs) - 1]
     return all(kind.shape[_CHANNELS] % c0_of(kind.dtype) == 0 for kind in kinds)
 
@@ -389,7 +391,7 @@ def _joins_few_channels(node: StoredNode, soc: Soc) -> bool:
     16-bit images of like dims and 2, 4 or 8 channels, or of unlike dims and at most a block of
     channels in all.
     """
-    if node.op != "ConcatD" or soc.family is SocFamily.SIM:
+    if node.op not in _CONCATS or soc.family is SocFamily.SIM:
         return False
     result = node.outputs[0].type
     channels = {value.type.shape[_CHANNELS] for value in node.present_inputs}

@@ -1,4 +1,4 @@
-"""Concat of channels that no block divides, in blocks on the SoCs of CANN: storage and bits."""
+"""Concat on the SoCs of CANN: channels that no block divides, and joins without a copy."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ import onnx.parser
 import pytest
 
 import atc_py
+from atc_py.cost.reading import launches_of
 from tests.device.stored_models import assert_same_bits
 
 NETWORK = """
@@ -60,3 +61,63 @@ def test_concat_in_blocks_gives_the_same_bits(
         wanted = plain.run({"x": x})
         assert_same_bits(model.run({"x": x}), wanted)
         assert_same_bits(exact.run({"x": x}), wanted)
+
+
+INSIDE = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[{n},16,8,8] x) => (float[{n},16,8,8] y)
+<float[16,16,3,3] v = {{{v}}}, float[32,16,1,1] w = {{{w}}}, float[16,48,1,1] u = {{{u}}}> {{
+    p = Conv <pads = [1,1,1,1]> (x, v)
+    q = Conv (p, w)
+    s = Sigmoid (q)
+    j = Concat <axis = 1> (p, s)
+    t = Tanh (j)
+    r = Relu (p)
+    k = Conv (t, u)
+    y = Add (k, r)
+}}"""
+
+
+def joins(folder: Path, images: int = 1) -> Path:
+    random = np.random.default_rng(images)
+    counts = {"v": 16 * 16 * 9, "w": 32 * 16, "u": 16 * 48}
+    numbers = {name: random.standard_normal(count) / 8 for name, count in counts.items()}
+    lists = {name: ",".join(f"{each:.4f}" for each in values) for name, values in numbers.items()}
+    path = folder / "joins.onnx"
+    onnx.save(onnx.parser.parse_model(INSIDE.format(n=images, **lists)), path)
+    return path
+
+
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910B3"])
+def test_join_without_a_copy_is_in_place_and_numbers_stay(tmp_path: Path, soc: str) -> None:
+    path, om, apart = joins(tmp_path), tmp_path / "in.om", tmp_path / "apart.om"
+    atc_py.convert(path, om, soc=soc, verify=True)
+    atc_py.convert(path, apart, soc=soc, disable_pass={"ConcatCToNOptimizeFusionPass"})
+    x = np.random.default_rng(1).standard_normal((1, 16, 8, 8)).astype(np.float32)
+    with (
+        atc_py.load(om) as model,
+        atc_py.load(om, storage="exact") as exact,
+        atc_py.load(apart) as plain,
+        atc_py.load(om, device="ort") as emulated,
+    ):
+        description = model.description
+        assert len(launches_of(description)) == len(launches_of(plain.description)) - 1
+        (join,) = (node for node in description.nodes if node.op == "PhonyConcat")
+        assert description.memory is not None
+        first, second, whole = (
+            description.memory.places[at] for at in (*join.inputs, *join.outputs)
+        )
+        assert (first, second) == (whole, int(whole) + 16 * 8 * 8 * 2)
+        wanted = plain.run({"x": x})
+        assert_same_bits(model.run({"x": x}), wanted)
+        assert_same_bits(exact.run({"x": x}), wanted)
+        found = emulated.run({"x": x})["y"].astype(np.float32)
+        np.testing.assert_allclose(found, wanted["y"].astype(np.float32), atol=1e-2)
+
+
+@pytest.mark.parametrize(("images", "soc"), [(2, "Ascend310P3"), (1, "sim")])
+def test_join_of_several_images_stays_a_launch(tmp_path: Path, images: int, soc: str) -> None:
+    om = tmp_path / "net.om"
+    atc_py.convert(joins(tmp_path, images), om, soc=soc)
+    with atc_py.load(om) as model:
+        assert [node.op for node in model.description.nodes].count("ConcatD") == 1

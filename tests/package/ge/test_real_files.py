@@ -122,7 +122,7 @@ def test_interface_states_plain_sizes() -> None:
         ]
 
 
-def test_weights_take_what_the_graph_engine_gives_them(name: str, model: HuaweiModel) -> None:
+def test_weights_take_what_the_graph_engine_gives_them(model: HuaweiModel) -> None:
     found = [model.constant(op) for graph in model.graphs for op in graph.ops if op.type == "Const"]
     sizes = [span.size for _, span in filter(None, found)]
     padding = 32 if model.header.is_wide else 0
