@@ -21,7 +21,7 @@ def size_in_arena(nbytes: int, alignment: int, padding: int = 0) -> int:
 def size_of_weights(sizes: Iterable[int], alignment: int, padding: int = 0) -> int:
     """Bytes of constants of `sizes` bytes as CANN's graph engine lays them out.
 
-    Each begins at a multiple of `alignment`, the first behind one that is empty; `padding` bytes
+    Each begins at a multiple of `alignment`, the first after one that is empty; `padding` bytes
     follow the last one, and what aligns them. They do since CANN 7; files of 2022 have none.
     """
     end = alignment + sum(-(-size // alignment) * alignment for size in sizes)

@@ -20,7 +20,7 @@ def prove(placement: Placement) -> Proof:
     """Check a placement against the rules; it is sound if the proof has no faults.
 
     A tensor is where its source says; a view has the offset of its source, and what is joined in
-    place the parts one behind another; what is in the arena
+    place the parts one after another; what is in the arena
     is aligned and inside; no two tensors that are alive at once overlap, but for the operand of an
     in-place node that is not needed afterwards; arena and bound equal the derived ones.
     """

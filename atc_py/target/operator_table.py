@@ -70,7 +70,7 @@ VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
 
 
 JOINED_IN_PLACE = "PhonyConcat"
-"""The view whose operands are parts of what it shows, one behind another from its start."""
+"""The view whose operands are parts of what it shows, one after another from its start."""
 
 
 @lru_cache(maxsize=1024)

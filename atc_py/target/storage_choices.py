@@ -386,7 +386,7 @@ def _has_whole_blocks(node: StoredNode, soc: Soc) -> bool:
 
 
 def _joins_few_channels(node: StoredNode, soc: Soc) -> bool:
-    """True if a kernel of CANN joins channels that no block divides, which lie in one when joined.
+    """True if a kernel of CANN joins channels that no block divides, all of one block when joined.
 
     16-bit images of like dims and 2, 4 or 8 channels, or of unlike dims and at most a block of
     channels in all.

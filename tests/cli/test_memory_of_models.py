@@ -39,7 +39,7 @@ def test_info_and_convert_say_the_same_of_memory(atc: Atc, model: Path) -> None:
 
 
 def test_equal_constants_are_one_and_shapes_of_views_none(tmp_path: Path) -> None:
-    """Check two equal filters and a Reshape: one filter, 512 bytes before and 512 behind it."""
+    """Check two equal filters and a Reshape: one filter, 512 bytes before and after it."""
     text = """
         <ir_version: 8, opset_import: ["" : 13]>
         g (float[1,4,8,8] x) => (float[1,4,64] y)

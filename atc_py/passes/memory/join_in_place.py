@@ -46,7 +46,7 @@ def _is_open(graph: Graph) -> bool:
 
 
 def _is_one_image(node: Node) -> bool:
-    """True if a Concat joins the channels of one image, which stand one behind another."""
+    """True if a Concat joins the channels of one image, which stand one after another."""
     result = node.output.type
     axis = node.attributes["concat_dim"]
     if not isinstance(axis, int) or result.rank <= _CHANNELS or axis % result.rank != _CHANNELS:

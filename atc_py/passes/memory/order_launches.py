@@ -32,7 +32,7 @@ class OrderLaunchesPass(Pass):
 
     Constants are operands, too. Those that conversions make, float16 or filters and biases, are
     there from the start. Others come one by one in the order of their first use, each when nothing
-    else can run, and the sizes of Resize behind them, as the pass that adds them comes late.
+    else can run, and the sizes of Resize after them, as the pass that adds them comes late.
     Launches that read one value run the last reader first, but before them those that passes have
     written, the first of these first: a launch that replaces nodes reads the value as its last
     reader. With these rules, the order of 152 launches of a real network is that of the real
@@ -96,8 +96,8 @@ class _Constants:
         self._file: dict[Value, None] = {}
         self._sizes: dict[tuple[DType, bytes], Value] = {}
 
-    def waited(self, node: Node, position: int) -> Value | None:
-        """What `node` waits for at an input, which may be another constant of the same numbers."""
+    def operand(self, node: Node, position: int) -> Value | None:
+        """The value that `node` needs at an input; of equal constants the first, None for no wait."""
         value = node.input(position)
         if value is None or value.const is None:
             return value
@@ -120,6 +120,6 @@ def _operands(launch: Launch, constants: _Constants) -> Iterator[Value]:
     inside = {value for node in launch for value in node.outputs}
     for node in launch:
         for position in range(len(node.inputs)):
-            value = constants.waited(node, position)
+            value = constants.operand(node, position)
             if value is not None and value not in inside:
                 yield value

@@ -44,7 +44,7 @@ def test_whole_blocks_are_joined_and_cut(add_node: AddNode, verified: Verified) 
 
 
 def test_few_channels_are_joined_inside_blocks(add_node: AddNode, verified: Verified) -> None:
-    """Check an end that is no whole block, parts of one block, and like parts of several."""
+    """Check an end inside of a block, parts of one block, and like parts of several."""
     graph = Graph("inside", Phase.TYPED)
     for widths in ((13, 3), (4, 1, 2), (8, 8, 8), (2,) * 9, (32, 5), (16, 64, 1)):
         parts = [image(DType.FLOAT16, 2, width, 3, 5) for width in widths]
