@@ -7,6 +7,7 @@ from atc_py.cost.estimate import Estimate, Fit, estimate
 from atc_py.cost.factors import PIPES
 from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
 from atc_py.ir import size_in_arena
+from atc_py.package.memory_check import weights_nbytes
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.package.stored_types import storage_of, stored_dims
 from atc_py.system.structs import Result, replace
@@ -279,13 +280,10 @@ def _nbytes(model: OmModel, tensor: int) -> int:
 def _footprint(model: OmModel, placed: Sequence[PlacedLaunch]) -> Footprint:
     """Memory from the plan where there is one, else from live ranges."""
     plan = model.memory
-    weights = sum(
-        _nbytes(model, at) for at, each in enumerate(model.tensors) if each.member is not None
-    )
     ports = sum(_nbytes(model, port.tensor) for port in (*model.inputs, *model.outputs))
     results = _live_bytes(model, placed)
     return Footprint(
-        weights=weights,
+        weights=weights_nbytes(model),
         ports=ports,
         results=tuple(results),
         arena=max(results, default=0) if plan is None else plan.arena,

@@ -9,7 +9,7 @@ from atc_py.cost.work import bytes_read
 from atc_py.ir import launch_positions
 from atc_py.package.schema import OmAttribute, OmModel, OmNode, OmTensor
 from atc_py.package.stored_types import stored_dims
-from atc_py.target import find_operator, is_view
+from atc_py.target import JOINED_IN_PLACE, find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
@@ -36,7 +36,13 @@ class PlacedLaunch(msgspec.Struct, frozen=True):
 
 def roots_of(model: OmModel) -> list[int]:
     """For each tensor the one whose data it shows: itself, except for results of views."""
-    roots = list(range(len(model.tensors)))
+    wholes = {
+        part: node.outputs[0]
+        for node in model.nodes
+        if node.op == JOINED_IN_PLACE
+        for part in node.inputs
+    }
+    roots = [wholes.get(tensor, tensor) for tensor in range(len(model.tensors))]
     for node in model.nodes:
         inputs = _present(node)
         if is_view(node.op) and inputs:

@@ -22,6 +22,7 @@ from atc_py.ir.memory_plan import (
     Proof,
     Spot,
     size_in_arena,
+    size_of_weights,
 )
 from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Return, Value
 from atc_py.ir.placement_proof import peak, prove
@@ -70,5 +71,6 @@ __all__ = [
     "producers_first",
     "prove",
     "size_in_arena",
+    "size_of_weights",
     "verify_graph",
 ]

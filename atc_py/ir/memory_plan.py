@@ -1,6 +1,6 @@
 """The memory plan of a graph: where each value is stored while the model runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import TypeAlias
 
@@ -16,6 +16,16 @@ def size_in_arena(nbytes: int, alignment: int, padding: int = 0) -> int:
     if padding:
         nbytes = (nbytes + 2 * padding - 1) // padding * padding
     return -(-nbytes // alignment) * alignment
+
+
+def size_of_weights(sizes: Iterable[int], alignment: int, padding: int = 0) -> int:
+    """Bytes of constants of `sizes` bytes as CANN's graph engine lays them out.
+
+    Each begins at a multiple of `alignment`, the first after one that is empty; `padding` bytes
+    follow the last one, and what aligns them. They do since CANN 7; files of 2022 have none.
+    """
+    end = alignment + sum(-(-size // alignment) * alignment for size in sizes)
+    return -(-(end + padding) // alignment) * alignment
 
 
 class Home(Enum):
@@ -99,6 +109,7 @@ class PlacedNode(msgspec.Struct, frozen=True):
         writes: what it computes.
         scope: number of the launch that it shares with others; 0 for one of its own.
         is_view: whether what it computes is the first tensor that it reads, seen otherwise.
+        is_join: whether it is a view whose tensors read are parts of what it computes, in order.
         in_place: whether it has read an element of its operands by the time at which it writes
             the element of the same place.
     """
@@ -108,6 +119,7 @@ class PlacedNode(msgspec.Struct, frozen=True):
     writes: tuple[int, ...]
     scope: int = 0
     is_view: bool = False
+    is_join: bool = False
     in_place: bool = False
 
 

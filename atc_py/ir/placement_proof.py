@@ -19,7 +19,8 @@ from atc_py.text import Text
 def prove(placement: Placement) -> Proof:
     """Check a placement against the rules; it is sound if the proof has no faults.
 
-    A tensor is where its source says; a view has the offset of its source; what is in the arena
+    A tensor is where its source says; a view has the offset of its source, and what is joined in
+    place the parts one after another; what is in the arena
     is aligned and inside; no two tensors that are alive at once overlap, but for the operand of an
     in-place node that is not needed afterwards; arena and bound equal the derived ones.
     """
@@ -71,6 +72,9 @@ class _Sweep:
     def __init__(self, placement: Placement) -> None:
         self._placement = placement
         self._root = list(range(len(placement.tensors)))
+        self._parts = _parts(placement)
+        self._wholes = {whole for whole, _ in self._parts.values()}
+        self._shift = [0] * len(placement.tensors)
         self._launches: dict[int, list[PlacedNode]] = defaultdict(list)
         self._lives: dict[int, _Life] = {}
         self._early: list[tuple[int | None, Text]] = []
@@ -114,20 +118,26 @@ class _Sweep:
         for position in node.writes:
             if node.is_view and node.reads:
                 root = self._root[position] = self._root[node.reads[0]]
+                if root != position:
+                    self._shift[position] = self._shift[node.reads[0]]
                 self._lives[root].is_output |= self._placement.tensors[position].is_output
             else:
-                self._begin_life(position, moment)
-                self._lives[position].scopes.add(node.scope)
+                whole, self._shift[position] = self._parts.get(position, (position, 0))
+                if whole not in self._lives:
+                    self._begin_life(whole, moment)
+                self._root[position] = whole
+                self._lives[whole].scopes.add(node.scope)
 
     def misplaced(self) -> Iterator[tuple[int | None, Text]]:
         yield from self._early
         for position, tensor in enumerate(self._placement.tensors):
             root = self._root[position]
             life = self._lives[root]
-            if root != position and tensor.spot != life.spot:
+            wanted = life.spot + self._shift[position] if isinstance(life.spot, int) else life.spot
+            if root != position and tensor.spot != wanted:
                 shown = self._placement.tensors[root].name
                 text = Text("%{v} shows %{shown}, which is {at}; found it {spot}")
-                places = {"at": _spot_text(life.spot), "spot": _spot_text(tensor.spot)}
+                places = {"at": _spot_text(wanted), "spot": _spot_text(tensor.spot)}
                 yield position, text.with_values(v=tensor.name, shown=shown, **places)
             elif root == position and not self._may_lie(life):
                 home = self._home(life)
@@ -184,6 +194,8 @@ class _Sweep:
     def _may_reuse(self, old: _Life, new: _Life) -> bool:
         """True if the launch making `new` may write it over `old`, its last read."""
         if not old.first < old.last == new.first or old.nbytes != new.nbytes:
+            return False
+        if not self._wholes.isdisjoint({old.tensor, new.tensor}):
             return False
         return new.tensor in self._heirs_of(old)
 
@@ -285,6 +297,18 @@ class _Sweep:
 
     def nbytes(self) -> dict[int, int]:
         return {life.tensor: life.nbytes for life in self._arena}
+
+
+def _parts(placement: Placement) -> dict[int, tuple[int, int]]:
+    """For each tensor that is computed inside another one: that one, and the bytes before it."""
+    parts: dict[int, tuple[int, int]] = {}
+    for node in placement.nodes:
+        start = 0
+        for position in node.reads if node.is_join else ():
+            tensor = placement.tensors[position]
+            parts[position] = node.writes[0], start
+            start += prod(dim or 0 for dim in tensor.dims) * tensor.itemsize
+    return parts
 
 
 def _drop(active: list[tuple[int, int]], life: _Life) -> None:

@@ -16,10 +16,11 @@ from atc_py.ir import (
     Value,
     peak,
     prove,
+    size_of_weights,
 )
 from atc_py.package.schema import OmMemory, OmModel, OmNode
-from atc_py.package.stored_types import storage_of, stored_dims
-from atc_py.target import find_operator, is_view
+from atc_py.package.stored_types import storage_of, stored_dims, stored_nbytes
+from atc_py.target import JOINED_IN_PLACE, find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims
 from atc_py.text import Text
@@ -46,6 +47,27 @@ def describe_memory(graph: Graph, values: list[Value]) -> OmMemory | None:
         places=[spot.value if isinstance(spot, Home) else spot for spot in spots],
         padding=plan.padding,
     )
+
+
+def weights_nbytes(model: OmModel) -> int:
+    """Bytes of a model's constants on the device: those of the same bytes once, each aligned.
+
+    Shapes that views read are not among them: CANN's graph has no views when it is written. On the
+    generic device, and without a plan, they are the sum of all.
+    """
+    memory = model.memory
+    if memory is None or not memory.padding:
+        return sum(stored_nbytes(row) for row in model.tensors if row.member is not None)
+    read = {port.tensor for port in model.outputs}
+    for node in model.nodes:
+        read.update(node.inputs[:1] if is_view(node.op) else node.inputs)
+    digests = {name: member.sha256 for name, member in model.members.items()}
+    sizes = {
+        (digests.get(row.member, row.member), storage_of(row)): stored_nbytes(row)
+        for at, row in enumerate(model.tensors)
+        if row.member is not None and at in read
+    }
+    return size_of_weights(sizes.values(), memory.alignment, memory.padding)
 
 
 def check_memory(model: OmModel, file: str, sink: Sink) -> None:
@@ -131,5 +153,6 @@ def _placed_node(node: OmNode) -> PlacedNode:
         tuple(node.outputs),
         node.scope,
         is_view=is_view(node.op),
+        is_join=node.op == JOINED_IN_PLACE,
         in_place=row is not None and row.in_place and node.engine == Engine.AICORE.value,
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from atc_py.diag import OM_CONTENT, Place, Sink
 from atc_py.package.schema import OmModel, OmNode, OmStorage, OmTensor
-from atc_py.target import find_operator
+from atc_py.target import JOINED_IN_PLACE, find_operator
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Dims, element_count, format_shape, is_addressable
 from atc_py.tensor.storage import (
@@ -127,12 +127,34 @@ def _fault(model: OmModel, node: OmNode) -> Text | None:
         return _wrong_ends(node, source, results[0])
     if row.launches_kernel:
         return None
+    if node.op == JOINED_IN_PLACE:
+        return None if _is_joined(model, node) else _BAD_JOIN.with_values(op=node.op)
     for result in results:
         if (source.storage or result.storage) and not _is_same(source, result):
             seen, shown = (_storage_text(tensor) for tensor in (source, result))
             text = Text("{op} shows memory as it is: it cannot make {shown} of {seen}")
             return text.with_values(op=node.op, shown=shown, seen=seen)
     return None
+
+
+_BAD_JOIN = Text(
+    "{op} needs a memory plan, and joins different results of kernels, all in one storage, along "
+    "their outermost axis"
+)
+
+
+def _is_joined(model: OmModel, node: OmNode) -> bool:
+    """True if what a node joins in place can be parts of its result."""
+    fed = {port.tensor for port in model.inputs}
+    kinds = [model.tensors[position] for position in (*node.inputs, *node.outputs)]
+    shapes = [stored_dims(kind) for kind in kinds]
+    axis = node.attributes.get("concat_dim")
+    different = len(set(node.inputs)) == len(node.inputs) and fed.isdisjoint(node.inputs)
+    known = not any(dim is None for shape in shapes for dim in shape)
+    computed = all(kind.member is None for kind in kinds)
+    like = len({(kind.dtype, storage_of(kind)) for kind in kinds}) == 1
+    outermost = axis == 1 and all(shape[:1] == (1,) for shape in shapes)
+    return different and computed and known and like and outermost and model.memory is not None
 
 
 def _is_same(source: OmTensor, result: OmTensor) -> bool:

@@ -426,6 +426,20 @@ PIPELINE: tuple[PassRow, ...] = (
         requires=Phase.LAID_OUT,
     ),
     PassRow(
+        "join-in-place",
+        "memory.join_in_place.JoinInPlacePass",
+        "Computes the operands of ConcatD inside its result, on SoCs of CANN.",
+        anchors=("ConcatD",),
+        atc_names=("ConcatCToNOptimizeFusionPass",),
+        requires=Phase.LAID_OUT,
+    ),
+    PassRow(
+        "order-launches",
+        "memory.order_launches.OrderLaunchesPass",
+        "Orders launches depth first, as CANN's graph engine does.",
+        requires=Phase.LAID_OUT,
+    ),
+    PassRow(
         "plan-memory",
         "memory.plan_memory.PlanMemoryPass",
         "Gives every value a place in memory; values share it when they do not meet.",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from atc_py.package.memory_check import peak_of
+from atc_py.package.memory_check import peak_of, weights_nbytes
 from atc_py.package.schema import OmMemory, OmModel, OmTensor
 from atc_py.package.stored_types import storage_of, stored_nbytes
 from atc_py.system.json_text import json_values
@@ -25,7 +25,7 @@ class MemoryFacts(Result, frozen=True):
     """Memory needs of a planned model; sizes are bytes.
 
     Attributes:
-        weights: of all constants.
+        weights: of all constants, with what aligns them.
         inputs: of the buffers that the caller feeds.
         outputs: of the buffers that the caller takes results from; those with known dims.
         arena: shared by the values in between.
@@ -103,7 +103,7 @@ def memory_facts(model: OmModel) -> MemoryFacts | None:
     node = model.nodes[at] if at >= 0 else None
     places = memory.places
     return MemoryFacts(
-        weights=_nbytes(tensor for tensor in model.tensors if tensor.member is not None),
+        weights=weights_nbytes(model),
         inputs=_nbytes(model.tensors[port.tensor] for port in model.inputs),
         outputs=_nbytes(model.tensors[port.tensor] for port in model.outputs),
         arena=memory.arena,

@@ -2,12 +2,13 @@
 
 from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
-from atc_py.target.operator_table import VIEWS, find_operator, is_view, operators
+from atc_py.target.operator_table import JOINED_IN_PLACE, VIEWS, find_operator, is_view, operators
 from atc_py.target.row import Attribute, Column, Limit, Operand, TargetOp, Unit, Values
 from atc_py.target.soc import Isa, Resource, Soc, SocFamily
 from atc_py.target.socs import find_soc, socs
 
 __all__ = [
+    "JOINED_IN_PLACE",
     "VIEWS",
     "Attribute",
     "Column",

@@ -69,8 +69,12 @@ VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
 """Operators that hand on their elements in order under other dims."""
 
 
+JOINED_IN_PLACE = "PhonyConcat"
+"""The view whose operands are parts of what it shows, one after another from its start."""
+
+
 @lru_cache(maxsize=1024)
 def is_view(op: str) -> bool:
-    """True if operator `op` shows its first input's data and launches no kernel."""
+    """True if operator `op` shows its first input's data, or all of them, and launches no kernel."""
     row = find_operator(op)
     return row is not None and not row.launches_kernel

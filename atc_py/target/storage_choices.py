@@ -3,7 +3,7 @@
 It has more than 400 lines: a function for each kind of operator, and one table that names them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
@@ -12,8 +12,8 @@ import msgspec
 from atc_py.system.structs import replace
 from atc_py.target.fix_pipe import SLOPED
 from atc_py.target.layouts import Layout
-from atc_py.target.operator_table import find_operator
-from atc_py.target.soc import Soc
+from atc_py.target.operator_table import JOINED_IN_PLACE, find_operator
+from atc_py.target.soc import Soc, SocFamily
 from atc_py.target.stored_nodes import (
     DEPTHWISE,
     IMAGE_RANK,
@@ -38,6 +38,14 @@ from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import FRACTAL_ROWS, SMALL_CHANNELS, Storage, c0_of, why_impossible
 
 _CHANNELS, _HEIGHT = 1, 2
+
+_SHORT = frozenset({DType.FLOAT16, DType.INT16, DType.UINT16})
+"""Dtypes of images that CANN's Concat joins inside a block of channels."""
+
+_CONCATS = frozenset({"ConcatD", JOINED_IN_PLACE})
+
+_FEW = frozenset({2, 4, 8})
+"""Channels of like images that it joins so."""
 
 
 class StorageChoice(msgspec.Struct, frozen=True):
@@ -347,8 +355,11 @@ def _reduce_choices(node: StoredNode, _soc: Soc) -> _Choices:
     return (ROWS,) if _CHANNELS in {axis % IMAGE_RANK for axis in axes} else (ROWS, choice)
 
 
-def _join_choices(node: StoredNode, _soc: Soc) -> _Choices:
-    """Store row by row, or in any storage whose blocks the axis does not cut."""
+def _join_choices(node: StoredNode, soc: Soc) -> _Choices:
+    """Store row by row, or in any storage whose blocks the axis does not cut.
+
+    CANN's Concat also leaves the last operand a block that is not full, and joins few channels.
+    """
     rank = node.outputs[0].type.rank
     axis = node.attributes.get("concat_dim", node.attributes.get("split_dim"))
     if not isinstance(axis, int) or not rank:
@@ -356,20 +367,39 @@ def _join_choices(node: StoredNode, _soc: Soc) -> _Choices:
     axis %= rank
     kinds = _types(node)
     choices = [ROWS]
-    if all(is_image(kind) for kind in kinds) and not _cuts_channels(kinds, axis):
+    whole = axis != _CHANNELS or _has_whole_blocks(node, soc)
+    if all(map(is_image, kinds)) and (whole or _joins_few_channels(node, soc)):
         choices.append(_where(node, IMAGES, is_image))
-    if all(is_volume(kind) for kind in kinds) and not _cuts_channels(kinds, axis):
+    if all(map(is_volume, kinds)) and whole:
         choices.append(_where(node, VOLUMES, is_volume))
     if axis < rank - MATRIX_RANK:
         choices.append(_where(node, MATRICES, is_matrix))
     return tuple(choices)
 
 
-def _cuts_channels(kinds: Sequence[StoredType], axis: int) -> bool:
-    """True if tensors joined along `axis` begin or end inside a block of channels."""
-    return axis == _CHANNELS and any(
-        kind.shape[_CHANNELS] % c0_of(kind.dtype) != 0 for kind in kinds
-    )
+def _has_whole_blocks(node: StoredNode, soc: Soc) -> bool:
+    """True if no tensor joined or cut along channels begins or, unless it is the last, ends in a block.
+
+    The generic device has whole blocks at the end as well, and so has Split.
+    """
+    kinds = _types(node)
+    if node.op in _CONCATS and soc.family is not SocFamily.SIM:
+        kinds = kinds[: len(node.present_inputs) - 1]
+    return all(kind.shape[_CHANNELS] % c0_of(kind.dtype) == 0 for kind in kinds)
+
+
+def _joins_few_channels(node: StoredNode, soc: Soc) -> bool:
+    """True if a kernel of CANN joins channels that no block divides, all of one block when joined.
+
+    16-bit images of like dims and 2, 4 or 8 channels, or of unlike dims and at most a block of
+    channels in all.
+    """
+    if node.op not in _CONCATS or soc.family is SocFamily.SIM:
+        return False
+    result = node.outputs[0].type
+    channels = {value.type.shape[_CHANNELS] for value in node.present_inputs}
+    few = channels <= _FEW if len(channels) == 1 else result.shape[_CHANNELS] <= c0_of(result.dtype)
+    return few and result.dtype in _SHORT
 
 
 def _view_choices(node: StoredNode, _soc: Soc) -> _Choices:

@@ -4,8 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import onnx
+import onnx.parser
 import pytest
 
+import atc_py
+from atc_py.results.memory_facts import memory_facts
 from tests.cli.conftest import Result
 
 Atc = Callable[..., Result]
@@ -32,6 +36,26 @@ def test_info_and_convert_say_the_same_of_memory(atc: Atc, model: Path) -> None:
     parts = ("weights", "inputs", "outputs", "arena", "workspace")
     assert converted["total"] == sum(converted[part] for part in parts)
     assert converted["ratio"] == 1.0
+
+
+def test_equal_constants_are_one_and_shapes_of_views_none(tmp_path: Path) -> None:
+    """Check two equal filters and a Reshape: one filter, 512 bytes before and after it."""
+    text = """
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1,4,8,8] x) => (float[1,4,64] y)
+        <float[4,4,3,3] a = {%s}, float[4,4,3,3] b = {%s}, int64[3] shape = {1,4,64}> {
+            h = Conv <pads = [1,1,1,1]> (x, a)
+            i = Conv <pads = [1,1,1,1]> (h, b)
+            y = Reshape (i, shape)
+        }"""
+    numbers = ",".join(["0.5"] * 144)
+    path = tmp_path / "net.onnx"
+    onnx.save(onnx.parser.parse_model(text % (numbers, numbers)), path)
+    memory = atc_py.convert(path, tmp_path / "m.om", soc="Ascend310P3").memory
+    assert memory is not None
+    assert memory.weights == 512 + FILTER + 512
+    with atc_py.load(tmp_path / "m.om") as model:
+        assert memory_facts(model.description) == memory
 
 
 def test_widest_moment_names_its_node_and_values(atc: Atc, model: Path) -> None:

@@ -15,6 +15,9 @@ Atc = Callable[..., Result]
 PLANES, SMALL = 9, 3
 """Planes of 16 x 16 of a 3 x 3 filter of at most 4 channels: one a tap, or 4 x 9 / 16."""
 
+AROUND = 1024
+"""Bytes before and behind the constants."""
+
 
 def weights_of(atc: Atc, om: str) -> int:
     found: int = atc("info", om, "--json").json["memory"]["weights"]
@@ -28,8 +31,8 @@ def test_filters_of_few_channels_take_fewer_bytes(atc: Atc, model: Path, spellin
     small = atc("convert", "-v", model, "-o", "small.om", *soc, f"{spelling}=1")
     assert (plain.status, small.status) == (0, 0)
     assert "ATC6030" not in small.out + small.err
-    ratio = weights_of(atc, "small.om") / weights_of(atc, "plain.om")
-    assert ratio == SMALL / PLANES
+    nbytes = [weights_of(atc, om) - AROUND for om in ("small.om", "plain.om")]
+    assert nbytes[0] * PLANES == nbytes[1] * SMALL
     assert "FRACTAL_Z_C04" in atc("info", "small.om", "--layout").out
     with (
         atc_py.load("plain.om") as one,

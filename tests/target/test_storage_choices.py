@@ -15,7 +15,7 @@ from atc_py.tensor.shapes import Dims
 from atc_py.tensor.storage import Storage
 
 F16 = DType.FLOAT16
-P3, B3 = find_soc("Ascend310P3"), find_soc("Ascend910B3")
+P3, B3, SIM = find_soc("Ascend310P3"), find_soc("Ascend910B3"), find_soc("sim")
 MAP = (1, 20, 6, 6)
 
 
@@ -105,6 +105,34 @@ def test_volumes_are_joined_along_whole_blocks() -> None:
     assert VOLUMES not in [each.storage for each in storage_choices(node, P3)]
     node = Node("ConcatD", parts, (volume((1, 20, 8, 6, 6)),), {"concat_dim": 2})
     assert VOLUMES in [each.storage for each in storage_choices(node, P3)]
+
+
+@pytest.mark.parametrize(
+    ("widths", "dtype", "blocks"),
+    [
+        ((13, 3), F16, True),
+        ((13, 4), F16, False),
+        ((8, 8, 8), F16, True),
+        ((3, 3), F16, False),
+        ((8, 8), DType.FLOAT32, False),
+        ((16, 32, 5), F16, True),
+        ((16, 32, 5), DType.FLOAT32, True),
+        ((16, 5, 32), F16, False),
+        ((32, 5), DType.INT8, True),
+        ((16, 32), DType.INT8, False),
+    ],
+)
+def test_channels_are_joined_in_blocks_as_kernels_of_cann_join(
+    widths: tuple[int, ...], dtype: DType, blocks: bool
+) -> None:
+    parts, joined = (
+        tuple(Value(TensorType(dtype, (2, width, 5, 7), Format.NCHW)) for width in several)
+        for several in (widths, [sum(widths)])
+    )
+    node = Node("ConcatD", parts, joined, {"concat_dim": 1})
+    assert (IMAGES in [each.storage for each in storage_choices(node, P3)]) is blocks
+    whole = all(width % (32 if dtype is DType.INT8 else 16) == 0 for width in widths)
+    assert (IMAGES in [each.storage for each in storage_choices(node, SIM)]) is whole
 
 
 @pytest.mark.parametrize("node", [conv(on_aicpu=True), conv((None, 20, 6, 6))])

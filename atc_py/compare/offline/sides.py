@@ -12,9 +12,10 @@ from atc_py.package.ge.graph import GeOp
 from atc_py.package.ge.launches import GeLaunch, model_launches
 from atc_py.package.ge.messages import GeTensorDesc
 from atc_py.package.ge.model import HuaweiFile, HuaweiModel
+from atc_py.package.memory_check import weights_nbytes
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel, OmNode, OmTensor
-from atc_py.package.stored_types import storage_of, stored_nbytes
+from atc_py.package.stored_types import storage_of
 from atc_py.pipeline.huawei_facts import soc_of
 from atc_py.results.memory_facts import memory_facts
 from atc_py.results.model_diff import DiffLaunch, DiffTensor
@@ -184,7 +185,6 @@ def own_side(model: OfflineModel) -> Side:
     groups = [launch.nodes for launch in launches_of(description)]
     facts = memory_facts(description)
     reader = _OwnLaunches(model)
-    weights = (tensor for tensor in description.tensors if tensor.member is not None)
     return Side(
         producer=description.producer,
         soc=description.soc,
@@ -192,7 +192,7 @@ def own_side(model: OfflineModel) -> Side:
         constants=[each for positions in groups for each in reader.constants(positions)],
         memory={
             "arena": 0 if facts is None else facts.arena,
-            "weights": sum(map(stored_nbytes, weights)),
+            "weights": weights_nbytes(description),
             "workspace": 0 if facts is None else facts.workspace,
         },
     )

@@ -27,7 +27,47 @@ def _concat(launch: Launch) -> Iterable[Box]:
 
 
 def _concat_blocks(launch: Launch) -> Iterable[Box]:
+    if _stays_inside_blocks(launch) and not _has_whole_blocks(launch):
+        return _joined_channels(launch)
     return _joined_boxes(launch.stored_outputs[0], launch.stored_inputs, _stored_axis(launch))
+
+
+def _joined_channels(launch: Launch) -> Iterable[Box]:
+    """Yield channels of images side by side inside of blocks; the last brings what pads its block.
+
+    No operand runs from one block of the result into the next.
+    """
+    (whole, *_), c0 = launch.stored_outputs, launch.stored_outputs[0][-1]
+    images, pixels = whole[0], prod(whole[2:-1])
+    widths = [shape[_CHANNELS] for shape in launch.inputs]
+    starts = list(accumulate(widths, initial=0))
+    widths[-1] = c0 - starts[-2] % c0
+    for start, width in zip(starts, widths, strict=False):
+        yield Box(
+            (images, pixels, width),
+            (pixels * c0, c0, 1),
+            (whole[_CHANNELS] * pixels * c0, c0, 1),
+            target_start=start // c0 * pixels * c0 + start % c0,
+        )
+
+
+def _has_whole_blocks(launch: Launch) -> bool:
+    """True if tensors joined or cut apart along channels are whole blocks, but for Concat's last."""
+    shapes = (*launch.inputs, *launch.outputs)
+    if launch.kernel.op == "ConcatD":
+        shapes = launch.inputs[:-1]
+    c0 = c0_of(launch.kernel.outputs[0].dtype)
+    return _axis(launch) != _CHANNELS or all(shape[_CHANNELS] % c0 == 0 for shape in shapes)
+
+
+def _stays_inside_blocks(launch: Launch) -> bool:
+    """True if channels of images are joined and no operand runs into a second block."""
+    port = launch.kernel.outputs[0]
+    if launch.kernel.op != "ConcatD" or port.storage != Storage(Format.NC1HWC0):
+        return False
+    c0, widths = c0_of(port.dtype), [shape[_CHANNELS] for shape in launch.inputs]
+    starts = accumulate(widths, initial=0)
+    return all(0 < width <= c0 - at % c0 for width, at in zip(widths, starts, strict=False))
 
 
 def _joined_boxes(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
@@ -87,12 +127,11 @@ class _JoinsOfBlocks(_Joins):
         return len(storages) == 1 and formats <= blocks
 
     def fits(self, launch: Launch) -> bool:
-        """True if the axis does not run through blocks, or parts are whole blocks of it."""
+        """True if the axis does not run through blocks, or parts are whole blocks or stay inside."""
         port, axis = launch.kernel.outputs[0], _axis(launch)
         if port.storage == Storage(Format.FRACTAL_NZ):
             return axis < len(launch.inputs[0]) - _MATRIX
-        shapes = (*launch.inputs, *launch.outputs)
-        return axis != _CHANNELS or all(shape[axis] % c0_of(port.dtype) == 0 for shape in shapes)
+        return _has_whole_blocks(launch) or _stays_inside_blocks(launch)
 
 
 FAMILIES = (

@@ -5,12 +5,13 @@ that they read has been computed by then. A view needs no memory: it keeps alive
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TypeAlias
 
 import msgspec
 
 from atc_py.ir import Engine, Graph, Home, Node, Value, launch_positions
-from atc_py.target import find_operator, is_view
+from atc_py.target import JOINED_IN_PLACE, find_operator, is_view
 
 
 class Block(msgspec.Struct, eq=False):
@@ -21,6 +22,7 @@ class Block(msgspec.Struct, eq=False):
         first: moment at which it is written.
         last: moment at which it is read for the last time; `first` where nobody reads it.
         home: where it is stored, or None for the arena.
+        joined: whether it has parts that are computed one by one.
         scopes: numbers of the launches in which its makers and readers are, 0 for those alone.
     """
 
@@ -28,6 +30,7 @@ class Block(msgspec.Struct, eq=False):
     first: int
     last: int
     home: Home | None = None
+    joined: bool = False
     scopes: set[int] = msgspec.field(default_factory=set)
 
     @property
@@ -42,20 +45,27 @@ class Liveness(msgspec.Struct, frozen=True):
         blocks: in the order in which they begin.
         block_of: the block of each value.
         launches: the nodes of each moment, views with a scope among them.
+        shifts: bytes from the start of its block to a value, where they are not 0.
     """
 
     blocks: tuple[Block, ...]
     block_of: dict[Value, Block]
     launches: dict[int, list[Node]]
+    shifts: dict[Value, int]
 
 
 def live_ranges(graph: Graph) -> Liveness:
-    """Blocks of `graph` with their homes; constants and inputs begin at moment 0."""
+    """Blocks of `graph` with their homes; constants and inputs begin at moment 0.
+
+    What is joined in place begins with the first of its parts.
+    """
     blocks: list[Block] = []
     block_of: dict[Value, Block] = {}
     for values, home in ((graph.inputs, Home.INPUT), (graph.constants(), Home.WEIGHTS)):
         for value in values:
             block_of[value] = Block(value, 0, 0, home)
+    parts = _parts(graph)
+    shifts = {part: shift for part, (_, shift) in parts.items() if shift}
     positions = launch_positions(graph.nodes)
     launches = {at: [graph.nodes[each] for each in found] for at, found in positions.items()}
     for moment, nodes in launches.items():
@@ -64,21 +74,50 @@ def live_ranges(graph: Graph) -> Liveness:
                 block = block_of[value]
                 block.last = max(block.last, moment)
                 block.scopes.add(node.scope)
-            blocks.extend(_write(node, moment, block_of))
+            for value in node.outputs:
+                if is_view(node.op) and node.present_inputs[0] in shifts:
+                    shifts[value] = shifts[node.present_inputs[0]]
+            blocks.extend(_write(node, moment, block_of, parts))
     returned = {block_of[value] for value in graph.outputs}
     for block in blocks:
         block.home = _home(block, block in returned)
-    return Liveness(tuple(dict.fromkeys(block_of.values())), block_of, launches)
+    return Liveness(tuple(dict.fromkeys(block_of.values())), block_of, launches, shifts)
 
 
-def _write(node: Node, moment: int, block_of: dict[Value, Block]) -> list[Block]:
-    """The blocks that begin with a node; a view joins the block of what it shows instead."""
+_Parts: TypeAlias = "dict[Value, tuple[Value, int]]"
+"""For a value that is computed inside another one: that one, and the bytes before it there."""
+
+
+def _parts(graph: Graph) -> _Parts:
+    parts: _Parts = {}
+    for node in graph.nodes:
+        if node.op == JOINED_IN_PLACE:
+            sizes = [value.type.stored_nbytes for value in node.present_inputs]
+            shifts = accumulate(sizes, initial=0)
+            parts |= {
+                value: (node.output, shift)
+                for value, shift in zip(node.present_inputs, shifts, strict=False)
+            }
+    return parts
+
+
+def _write(node: Node, moment: int, block_of: dict[Value, Block], parts: _Parts) -> list[Block]:
+    """The blocks that begin with a node; a view joins the block of what it shows instead.
+
+    So does a part the block of the whole, unless it is the first.
+    """
     if is_view(node.op) and node.present_inputs:
         shown = block_of[node.present_inputs[0]]
         block_of.update(dict.fromkeys(node.outputs, shown))
         return []
-    begun = [Block(value, moment, moment, scopes={node.scope}) for value in node.outputs]
-    block_of.update(zip(node.outputs, begun, strict=True))
+    begun = []
+    for value in node.outputs:
+        whole = parts[value][0] if value in parts else value
+        if whole not in block_of:
+            block_of[whole] = Block(whole, moment, moment, joined=whole is not value)
+            begun.append(block_of[whole])
+        block_of[value] = block_of[whole]
+        block_of[whole].scopes.add(node.scope)
     return begun
 
 
@@ -120,7 +159,7 @@ def _operands(result: Block, live: Liveness, sizes: Mapping[Block, int]) -> Iter
     """Yield blocks that the launch reads last and that `result` may overwrite."""
     reads = [(node, _by_block(node, live.block_of)) for node in live.launches[result.first]]
     for old in dict.fromkeys(block for _, read in reads for block in read):
-        ends = old.first < result.first == old.last
+        ends = old.first < result.first == old.last and not (old.joined or result.joined)
         same = ends and sizes.get(old) == sizes[result]
         if same and _may_overwrite(old, result, reads, live.block_of):
             yield old

@@ -46,7 +46,11 @@ def plan_memory(
     else:
         offsets, peak = _apart(blocks, sizes)
     spots = {
-        value: block.home if block.home is not None else alignment * offsets[block]
+        value: (
+            block.home
+            if block.home is not None
+            else alignment * offsets[block] + live.shifts.get(value, 0)
+        )
         for value, block in live.block_of.items()
     }
     arena, lower = alignment * peak, alignment * bound

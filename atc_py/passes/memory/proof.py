@@ -14,7 +14,7 @@ from atc_py.ir import (
     Value,
     prove,
 )
-from atc_py.target import find_operator, is_view
+from atc_py.target import JOINED_IN_PLACE, find_operator, is_view
 from atc_py.text import Text
 
 
@@ -82,5 +82,6 @@ def _placed(node: Node, number: Mapping[Value, int]) -> PlacedNode:
         tuple(number[value] for value in node.outputs),
         node.scope,
         is_view=is_view(node.op),
+        is_join=node.op == JOINED_IN_PLACE,
         in_place=row is not None and row.in_place and node.engine is Engine.AICORE,
     )

@@ -67,6 +67,15 @@ ROWS = (
         family="move",
     ),
     TargetOp(
+        "PhonyConcat",
+        *operands("x* > y"),
+        "Tensors joined along one axis, which are computed where the result has them.",
+        unit=Unit.LOCAL,
+        attributes=(Attribute("concat_dim", "int"), Attribute("N", "int", 1)),
+        columns=columns(STORAGE),
+        takes=Layout.JOIN,
+    ),
+    TargetOp(
         "Reshape",
         *operands("x shape# > y"),
         "The same elements in the same order under another shape; a dim of 0 stands for that "

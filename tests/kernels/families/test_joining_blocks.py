@@ -43,6 +43,19 @@ def test_whole_blocks_are_joined_and_cut(add_node: AddNode, verified: Verified) 
     assert addressed(checked) == {"storage"}
 
 
+def test_few_channels_are_joined_inside_blocks(add_node: AddNode, verified: Verified) -> None:
+    """Check an end inside of a block, parts of one block, and like parts of several."""
+    graph = Graph("inside", Phase.TYPED)
+    for widths in ((13, 3), (4, 1, 2), (8, 8, 8), (2,) * 9, (32, 5), (16, 64, 1)):
+        parts = [image(DType.FLOAT16, 2, width, 3, 5) for width in widths]
+        result = image(DType.FLOAT16, 2, sum(widths), 3, 5)
+        named: dict[str, AttrValue] = {"concat_dim": 1, "N": len(widths)}
+        add_node(graph, "ConcatD", parts, [result], named)
+    checked = verified(graph)
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
+
+
 def test_cuts_through_blocks_are_addressed_by_rows(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("through", Phase.TYPED)
     _add(add_node, graph, image, [(2, 19, 3, 5), (2, 3, 3, 5)], 1)

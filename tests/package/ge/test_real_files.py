@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from atc_py.ir import size_of_weights
 from atc_py.package.ge.model import HuaweiModel, open_huawei
 from atc_py.package.ge.tasks import elf_flags
 
@@ -119,3 +120,10 @@ def test_interface_states_plain_sizes() -> None:
             "binary_logits",
             "instance_embedding",
         ]
+
+
+def test_weights_take_what_the_graph_engine_gives_them(model: HuaweiModel) -> None:
+    found = [model.constant(op) for graph in model.graphs for op in graph.ops if op.type == "Const"]
+    sizes = [span.size for _, span in filter(None, found)]
+    padding = 32 if model.header.is_wide else 0
+    assert size_of_weights(sizes, 512, padding) == model.attributes.number("weight_size")

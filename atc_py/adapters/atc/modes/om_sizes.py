@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from zipfile import ZipFile
 
 from atc_py.package.archive import KERNELS, MODEL, WEIGHTS
+from atc_py.package.memory_check import weights_nbytes
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE
-from atc_py.package.stored_types import stored_nbytes
 
 _WEIGHTS, _KERNELS = WEIGHTS.rstrip("/"), KERNELS.rstrip("/")
 
@@ -21,7 +21,7 @@ class OmFigures:
         version: the program that wrote it.
         soc: the SoC that it is for.
         memory: of the results of kernels, workspace included.
-        weights: of the constants' elements.
+        weights: of the constants on the device, with what aligns them.
         description: of the description of the graph.
         weight_members: of the weights in the file.
         kernels: of the kernels in the file.
@@ -57,9 +57,7 @@ def figures_of(model: OfflineModel) -> OmFigures:
         version=description.producer,
         soc=description.soc,
         memory=max(0 if plan is None else plan.arena + plan.workspace for plan in plans),
-        weights=sum(
-            stored_nbytes(row) for row in model.description.tensors if row.member is not None
-        ),
+        weights=weights_nbytes(description),
         description=_sum_of(sizes, lambda parts: parts[-1] == MODEL),
         weight_members=_sum_of(sizes, lambda parts: _WEIGHTS in parts[:-1]),
         kernels=_sum_of(sizes, lambda parts: _KERNELS in parts[:-1]),

@@ -52,7 +52,7 @@ def squeeze(body: Body) -> str:
     return body.add("Squeeze", body.own(), *([body.ints(*axes)] if axes else []))
 
 
-@emulates("ConcatD", moves=True)
+@emulates("ConcatD", "PhonyConcat", moves=True)
 def concat(body: Body) -> str:
     """Write the tensors joined along one axis."""
     parts = [body.own(position) for position in sorted(body.inputs)]

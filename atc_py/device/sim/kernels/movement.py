@@ -95,6 +95,7 @@ def _without(shape: Shape, axis: int) -> Shape:
     return shape[:axis] + shape[axis + 1 :]
 
 
+@moving("PhonyConcat", _concat_types)
 @moving("ConcatD", _concat_types)
 def concat(call: Call) -> Copies:
     """Yield tensors joined along one axis."""

@@ -34,6 +34,7 @@ from atc_py.diag import DEVICE_FAILED, DEVICE_MEMORY, Sink
 from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import TRANS_DATA, check_storage
 from atc_py.system.memory_limit import RAISE_IT, format_size
+from atc_py.target import JOINED_IN_PLACE
 from atc_py.text import Text
 
 
@@ -113,6 +114,9 @@ class ExactModel:
     def _launch(self, step: Step) -> list[int]:
         """Run a step on what is in memory; how many elements each result has."""
         memory = self._memory
+        if step.node.op == JOINED_IN_PLACE:
+            memory.show(step.outputs[0], self._program.tensors[step.outputs[0]].shape)
+            return [memory.elements(step.outputs[0])]
         if not step.kernel.alias:
             memory.expect(step.outputs, step.inputs)
         alive = [tensor >= 0 and memory.is_alive(tensor) for tensor in step.inputs]

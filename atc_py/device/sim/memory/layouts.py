@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from atc_py.package.node_view import TensorFacts
 from atc_py.package.schema import OmMemory, OmModel
 from atc_py.package.stored_types import storage_of
-from atc_py.target import find_operator
+from atc_py.target import JOINED_IN_PLACE, find_operator
 from atc_py.tensor.dtypes import Format
 from atc_py.tensor.packing import pack, unpack
 from atc_py.tensor.shapes import Shape, closed_shape, element_count
@@ -68,10 +68,21 @@ class Layouts:
 
 
 def _roots(model: OmModel) -> list[int]:
-    roots = list(range(len(model.tensors)))
+    wholes = _wholes(model)
+    roots = [wholes.get(tensor, tensor) for tensor in range(len(model.tensors))]
     for node in model.nodes:
         row = find_operator(node.op)
         if row is not None and not row.launches_kernel:
             for tensor in node.outputs:
                 roots[tensor] = roots[node.inputs[0]]
     return roots
+
+
+def _wholes(model: OmModel) -> dict[int, int]:
+    """For each tensor that is computed inside another one, that one."""
+    return {
+        part: node.outputs[0]
+        for node in model.nodes
+        if node.op == JOINED_IN_PLACE
+        for part in node.inputs
+    }
