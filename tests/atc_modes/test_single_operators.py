@@ -445,7 +445,7 @@ def test_softmax_in_nhwc_is_over_the_axis_that_the_file_names() -> None:
 
 @pytest.mark.parametrize("constant", [True, False])
 def test_part_of_a_tensor(*, constant: bool) -> None:
-    more = {"is_const": True, "const_value": [2, 1]} if constant else {}
+    more: dict[str, Any] = {"is_const": True, "const_value": [2, 1]} if constant else {}
     op = {
         "op": "Slice",
         "input_desc": [tensor([6, 5]), tensor([2], "int32", **more), tensor([2], "int32")],

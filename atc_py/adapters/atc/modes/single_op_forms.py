@@ -82,7 +82,7 @@ def _gemm(graph: Graph, node: Node) -> Value:
     a, b, c, alpha, beta = node.present_inputs
     result = node.output.type
     wide = TensorType(DType.FLOAT32, result.dims)
-    turns = {
+    turns: dict[str, AttrValue] = {
         f"transpose_x{at}": node.attributes[f"transpose_{side}"]
         for at, side in ((1, "a"), (2, "b"))
     }
@@ -116,7 +116,7 @@ def _position(op: str) -> Form:
             return Text("{axis} is not an axis of {type}", axis=axis, type=x.type)
         axis %= len(dims)
         left = TensorType(result.dtype, (*dims[:axis], *dims[axis + 1 :]))
-        attributes = {"dimension": axis, "dtype": result.dtype}
+        attributes: dict[str, AttrValue] = {"dimension": axis, "dtype": result.dtype}
         found = graph.add_node(op, [x], [("position", left)], attributes).output
         return _shaped(graph, found, result)
 
