@@ -2,7 +2,7 @@
 
 from atc_py.ir import Graph
 from atc_py.passes.base import PassContext
-from atc_py.passes.fusion.matching import Match, MissError, RewritePass, scalar
+from atc_py.passes.fusion.matching import Match, RewritePass, scalar
 from atc_py.target.soc import Isa
 from atc_py.tensor.dtypes import DType
 
@@ -28,12 +28,12 @@ class DivideByProductPass(RewritePass):
         divide = match.anchor
         x, divisor = divide.present_inputs
         number = scalar(divisor)
-        if number is None or divisor.type.dtype is not DType.FLOAT32:
-            raise MissError(
-                "the divisor must be a float32 constant of one element, found {divisor}",
-                divide,
-                divisor=divisor.type,
-            )
+        match.require(
+            number is not None and divisor.type.dtype is DType.FLOAT32,
+            "the divisor must be a float32 constant of one element, found {divisor}",
+            divisor=divisor.type,
+        )
+        number = number or 0.0
         match.require_known_dims(x)
         match.require(
             abs(number) > _LEAST, "the divisor must not be near 0, found {number}", number=number

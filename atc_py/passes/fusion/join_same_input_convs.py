@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from atc_py.ir import DeferredConst, Graph, Node, TensorType, Value
 from atc_py.passes.base import PassContext
-from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass, listed_readers
 from atc_py.target.soc import Isa
 
 _OF_CHANNELS = 1
@@ -36,8 +36,9 @@ class JoinSameInputConvsPass(RewritePass):
         x = first.present_inputs[0]
         others = [each for each in x.consumers if each is not first and _is_like(each, first)]
         branches = [(first, relu), *((each, _relu_of_branch(each)) for each in others)]
-        if len(branches) == 1:
-            raise MissError("another convolution like it must read %{x}", first, x=x.name)
+        match.require(
+            len(branches) > 1, "another convolution like it must read %{x}", first, x=x.name
+        )
         for conv, after in branches:
             match.keep(conv)
             match.keep(after)
@@ -53,22 +54,27 @@ class JoinSameInputConvsPass(RewritePass):
 
 
 def _relu_of_branch(conv: Node) -> Node:
-    """The Relu of a branch: Conv2D, Relu, Conv2D and what may follow, each read by one node."""
+    """The Relu of a branch: Conv2D, Relu, Conv2D, Relu, each read by the next alone.
+
+    The first three are the pattern of CANN's pass, which a miss of the last one says.
+    """
     relu = _only_reader(conv, "Relu")
-    last = _only_reader(relu, "Conv2D")
-    if last.present_inputs[0] is not relu.output:
-        raise MissError("Conv2D must convolve %{x}", last, x=relu.output.name)
-    _only_reader(last, "Relu")
+    _only_reader(_only_reader(relu, "Conv2D"), "Relu", matched=True)
     return relu
 
 
-def _only_reader(node: Node, op: str) -> Node:
+def _only_reader(node: Node, op: str, *, matched: bool = False) -> Node:
     readers = node.output.consumers
     if len(readers) != 1 or readers[0].op != op:
-        found = ", ".join(reader.op for reader in readers)
-        raise MissError(
-            "{op} alone must read %{x}, found {found}", node, op=op, x=node.output.name, found=found
+        miss = MissError(
+            "{op} alone must read %{x}, found {found}",
+            node,
+            op=op,
+            x=node.output.name,
+            found=listed_readers(readers),
         )
+        miss.matched = matched
+        raise miss
     return readers[0]
 
 

@@ -63,7 +63,10 @@ def test_file_has_the_form_of_atcs() -> None:
     assert text.endswith('"repository_hit_times": "0"\n        }\n    }\n}]')
     assert stat.S_IMODE(FILE.stat().st_mode) == 0o640
     assert written() == {
-        "graph_fusion": {"RealDiv2MulsFusionPass": {"effect_times": "1", "match_times": "1"}},
+        "graph_fusion": {
+            "RealDiv2MulsFusionPass": {"effect_times": "1", "match_times": "1"},
+            "SameInputConv2dPass": {"effect_times": "0", "match_times": "1"},
+        },
         "session_and_graph_id": "0_0",
         "ub_fusion": {
             name: {"effect_times": "1", "match_times": "1", "repository_hit_times": "0"}
