@@ -40,7 +40,7 @@ def test_report_has_matches_effects_and_misses(atc: Atc, gates: Path) -> None:
     assert swish["nearest_miss"]["anchor"].startswith("Sigmoid")
     assert set(result["ub_fusion"]) == {
         "merge-conv-elemwise", "merge-matmul-elemwise", "merge-elemwise",
-        "merge-dequant", "merge-requant",
+        "merge-dequant", "merge-requant", "merge-aipp-conv",
     }  # fmt: skip
 
 

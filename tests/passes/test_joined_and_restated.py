@@ -206,7 +206,7 @@ def test_branches_that_differ_stay_apart(changes: dict[str, str], reason: str) -
     assert reason in record.nearest.reason
 
 
-def test_channels_that_are_no_whole_blocks_stay_apart() -> None:
+def test_channels_that_fill_half_a_block_stay_apart() -> None:
     changes = {
         "%x, %w1, %b1": "%x, %w0, %b0",
         "%r1, %v1": "%r1, %v0",

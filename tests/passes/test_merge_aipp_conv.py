@@ -93,7 +93,7 @@ def test_aipp_stays_apart_where_the_rule_does_not_hold(
     assert "Aipp" in ops
 
 
-def test_function_that_is_no_relu_becomes_a_launch_of_its_own(tmp_path: Path) -> None:
+def test_function_other_than_a_relu_becomes_a_launch_of_its_own(tmp_path: Path) -> None:
     swish = "s = Sigmoid(c)\n r = Mul(c, s)"
     first, second, *_ = launches(tmp_path, network(tmp_path / "net.onnx", swish), "Ascend310P3")
     assert (first.split("+")[-1], second) == ("Conv2D", "Swish")

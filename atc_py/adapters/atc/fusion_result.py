@@ -127,7 +127,7 @@ def _rule_of_convolution(ops: Sequence[str], soc: Soc) -> str:
 
 
 def _graph_rules(effects: Sequence[FusionEffect]) -> dict[str, tuple[int, int]]:
-    """How often each rule of graph fusion matched and was applied, by ATC's names."""
+    """Matches and effects of the rules of graph fusion, by ATC's names."""
     found: Counter[str] = Counter()
     applied: Counter[str] = Counter()
     for effect in effects:

@@ -28,7 +28,7 @@ class MergeAippConvPass(Pass):
 
     Conditions are those of CANN's TbeAippCommonFusionPass but the size of L1: settings are in the model
     and pad nothing, and the convolution is not 1 by 1 without strides and padding, and higher than its
-    padding. Functions of its launch from the first that is no relu on become a launch of their own.
+    padding. Functions of its launch from the first one that is not a relu on become a launch of their own.
     """
 
     def run(self, graph: Graph, context: PassContext) -> int:
