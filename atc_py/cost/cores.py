@@ -137,7 +137,7 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     """The least work at the peak rates, spread evenly."""
     hertz = soc.mhz * 1e6
     cube = vector = 0.0
-    fixed, cores = _after_cube(launch, soc), _most_cores(launch, soc)
+    fixed, cores = _beside_vector(launch, soc), _most_cores(launch, soc)
     for operation in launch.operations:
         work = work_on(operation, soc)
         if work.product is not None:
@@ -162,13 +162,20 @@ def _most_cores(launch: LaunchGroup, soc: Soc) -> float:
     return soc.aicores + soc.vector_cores * soc.vector_mhz / soc.mhz
 
 
-def _after_cube(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
-    """The operators that a fix pipe applies, so that the vector unit need not."""
-    functions = launch.operations[1:] if head_product(launch, soc) else ()
+def _beside_vector(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
+    """The operators of a cube kernel that the vector unit need not do.
+
+    Copies into L1 do those before the product, which is AIPP, and a fix pipe those after it.
+    """
+    products = (work_on(operation, soc).product for operation in launch.operations)
+    at = next((at for at, product in enumerate(products) if product is not None), None)
+    if at is None:
+        return ()
+    before, functions = launch.operations[:at], launch.operations[at + 1 :]
     if not soc.ub_fusion:
-        return functions
-    named = [(each.row.name, each.outputs[0].dtype) for each in functions]
-    return functions[: fix_pipe_length(named, soc)]
+        return before + functions
+    named = [(operation.row.name, operation.outputs[0].dtype) for operation in functions]
+    return before + functions[: fix_pipe_length(named, soc)]
 
 
 def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
@@ -277,7 +284,7 @@ class _Kernel(msgspec.Struct, frozen=True):
         """Seconds of vector unit and of FIXP after the cube, and bytes out of the core."""
         rates, hertz = rates_of(self.soc), self.soc.mhz * 1e6
         cycles = 0.0
-        fixed = _after_cube(self.launch, self.soc)
+        fixed = _beside_vector(self.launch, self.soc)
         for operation in self.launch.operations:
             passes = work_on(operation, self.soc).passes
             if passes is not None and operation not in fixed:

@@ -39,11 +39,13 @@ class PassFusions(msgspec.Struct):
         matched: places where the pattern was.
         effective: places that were rewritten.
         nearest: the miss that had most of the pattern; of equals the first.
+        rules: effects that have another of ATC's names than the first that the pass has.
     """
 
     matched: int = 0
     effective: int = 0
     nearest: Miss | None = None
+    rules: dict[str, int] = msgspec.field(default_factory=dict)
 
     def missed(self, miss: Miss, *, matched: bool) -> None:
         """Note a place that was left alone; `matched` says whether the whole pattern was there."""
@@ -51,10 +53,12 @@ class PassFusions(msgspec.Struct):
         if self.nearest is None or miss.depth > self.nearest.depth:
             self.nearest = miss
 
-    def applied(self, count: int = 1) -> None:
-        """Note places that were rewritten."""
+    def applied(self, count: int = 1, rule: str = "") -> None:
+        """Note places that were rewritten, with ATC's name of the rule if it is not the pass's first."""
         self.matched += count
         self.effective += count
+        if rule:
+            self.rules[rule] = self.rules.get(rule, 0) + count
 
 
 class Fusions(msgspec.Struct):

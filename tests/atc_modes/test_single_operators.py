@@ -307,3 +307,159 @@ def test_mode_of_precision_is_taken() -> None:
     result = run(path, a, b)
     assert result.dtype == np.float32
     np.testing.assert_array_equal(result, np.full((2, 4), 3, np.float32))
+
+
+GEMM = {
+    "op": "GEMM",
+    "input_desc": [tensor([16, 16]), tensor([16, 16]), tensor([16, 16]), tensor([]), tensor([])],
+    "output_desc": [tensor([16, 16])],
+    "attr": [attr("transpose_a", "bool", value=False), attr("transpose_b", "bool", value=False)],
+}
+"""Huawei's own sample of a product with two factors."""
+
+
+@pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend310P3", "Ascend910B4"])
+def test_gemm_of_huaweis_sample_rounds_once(soc: str) -> None:
+    (path,) = compiled(GEMM, soc=soc)
+    assert path.name.startswith("0_GEMM_1_2_16_16_1_2_16_16_1_2_16_16_1_2_1_2_")
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.standard_normal((16, 16)).astype(np.float16) for _ in range(3))
+    alpha, beta = np.float16(1.7), np.float16(-0.6)
+    result = run(path, a, b, c, np.array(alpha), np.array(beta))
+    wide = np.float32(alpha) * (np.float32(a) @ np.float32(b)) + np.float32(beta) * np.float32(c)
+    assert result.dtype == np.float16
+    np.testing.assert_allclose(result, wide.astype(np.float16), rtol=2**-10)
+    assert np.mean(result == wide.astype(np.float16)) > 0.98  # the sums have another order
+
+
+@pytest.mark.parametrize("turn", ["transpose_a", "transpose_b"])
+def test_gemm_takes_either_matrix_transposed(turn: str) -> None:
+    turned = turn.endswith("a")
+    shapes = ([3, 2], [3, 4]) if turned else ([2, 3], [4, 3])
+    op = {
+        "op": "GEMM",
+        "input_desc": [
+            *(tensor(shape, "float") for shape in shapes),
+            tensor([2, 4], "float"),
+            tensor([], "float"),
+            tensor([], "float"),
+        ],
+        "output_desc": [tensor([2, 4], "float")],
+        "attr": [attr(turn, "bool", value=True)],
+    }
+    (path,) = compiled(op)
+    a, b = (np.arange(np.prod(shape), dtype=np.float32).reshape(shape) for shape in shapes)
+    c, alpha, beta = np.ones((2, 4), np.float32), np.float32(2), np.float32(3)
+    product = a.T @ b if turned else a @ b.T
+    result = run(path, a, b, c, np.array(alpha), np.array(beta))
+    np.testing.assert_array_equal(result, 2 * product + 3)
+
+
+def test_gemm_without_a_factor_is_refused() -> None:
+    found = refused({**GEMM, "input_desc": GEMM["input_desc"][:4]})
+    assert found.atc is not None
+    assert found.atc.code == "E13014"
+
+
+def test_scores_become_float16_and_the_largest_is_found() -> None:
+    cast = {
+        "op": "Cast",
+        "input_desc": [tensor([1000], "float")],
+        "output_desc": [tensor([1000])],
+        "attr": [attr("truncate", "bool", value=False), attr("dst_type", "int", 1)],
+    }
+    axis = tensor([1], "int32", is_const=True, const_value=[0])
+    largest = {
+        "op": "ArgMaxV2",
+        "input_desc": [tensor([1000]), axis],
+        "output_desc": [tensor([1], "int32")],
+    }
+    halves, position = compiled(cast, largest, soc="Ascend310P3")
+    scores = np.random.default_rng(1).permutation(1000).astype(np.float32)
+    np.testing.assert_array_equal(run(halves, scores), scores.astype(np.float16))
+    result = run(position, scores.astype(np.float16))
+    assert (result.dtype, result.shape, result[0]) == (np.int32, (1,), scores.argmax())
+
+
+def test_positions_along_an_axis() -> None:
+    op = {
+        "op": "ArgMaxD",
+        "input_desc": [tensor([3, 5])],
+        "output_desc": [tensor([3], "int32")],
+        "attr": [attr("dimension", "int", 1)],
+    }
+    (path,) = compiled(op, soc="Ascend310P3")
+    x = np.random.default_rng(2).permutation(15).reshape(3, 5).astype(np.float16)
+    np.testing.assert_array_equal(run(path, x), x.argmax(1))
+
+
+@pytest.mark.parametrize(
+    ("axis", "code"),
+    [
+        (tensor([1], "int32"), "E10055"),
+        (tensor([1], "int32", is_const=True, const_value=[2]), "E10055"),
+        (tensor([2], "int32", is_const=True, const_value=[0, 1]), "E10055"),
+    ],
+)
+def test_axis_of_positions_is_one_that_is_known(axis: Any, code: str) -> None:
+    op = {"op": "ArgMaxV2", "input_desc": [tensor([3, 5]), axis]}
+    found = refused({**op, "output_desc": [tensor([3], "int32")]})
+    assert found.atc is not None
+    assert found.atc.code == code
+
+
+def test_convolution_in_nhwc_is_that_in_nchw() -> None:
+    """Strides have the order of the format: 2 down, 1 to the right."""
+    op = {
+        "op": "Conv2D",
+        "input_desc": [tensor([2, 9, 8, 3], format_="NHWC"), tensor([6, 3, 3, 3], format_="NCHW")],
+        "output_desc": [tensor([2, 5, 8, 6], format_="NHWC")],
+        "attr": [
+            attr("strides", "list_int", [1, 2, 1, 1]),
+            attr("pads", "list_int", [1, 1, 1, 1]),
+            attr("dilations", "list_int", [1, 1, 1, 1]),
+            attr("data_format", "string", "NHWC"),
+        ],
+    }
+    turned = {
+        **op,
+        "input_desc": [tensor([2, 3, 9, 8], format_="NCHW"), tensor([6, 3, 3, 3], format_="NCHW")],
+        "output_desc": [tensor([2, 6, 5, 8], format_="NCHW")],
+        "attr": [attr("strides", "list_int", [1, 1, 2, 1]), *op["attr"][1:3]],
+    }
+    first, second = compiled(op, turned, soc="Ascend310P3")
+    rng = np.random.default_rng(3)
+    x, w = (rng.standard_normal(shape).astype(np.float16) for shape in ((2, 3, 9, 8), (6, 3, 3, 3)))
+    expected = run(second, x, w)
+    np.testing.assert_array_equal(
+        run(first, x.transpose(0, 2, 3, 1), w).transpose(0, 3, 1, 2), expected
+    )
+
+
+def test_softmax_in_nhwc_is_over_the_axis_that_the_file_names() -> None:
+    op = {"op": "SoftmaxV2", "input_desc": [tensor([1, 2, 2, 4], format_="NHWC")]}
+    (path,) = compiled({**op, "output_desc": [tensor([1, 2, 2, 4], format_="NHWC")]})
+    x = np.random.default_rng(4).standard_normal((1, 2, 2, 4)).astype(np.float16)
+    np.testing.assert_allclose(run(path, x).sum(-1), 1, rtol=1e-2)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_part_of_a_tensor(*, constant: bool) -> None:
+    more: dict[str, Any] = {"is_const": True, "const_value": [2, 1]} if constant else {}
+    op = {
+        "op": "Slice",
+        "input_desc": [tensor([6, 5]), tensor([2], "int32", **more), tensor([2], "int32")],
+        "output_desc": [tensor([3, 4])],
+    }
+    (path,) = compiled(op)
+    x, offsets = np.arange(30, dtype=np.float16).reshape(6, 5), np.array([2, 1], np.int32)
+    sizes = np.array([3, 4], np.int32)
+    fed = (x, sizes) if constant else (x, offsets, sizes)
+    np.testing.assert_array_equal(run(path, *fed), x[2:5, 1:5])
+
+
+def test_part_of_unknown_dims_is_refused() -> None:
+    op = {"op": "Slice", "input_desc": [tensor([6, 5]), *[tensor([2], "int32")] * 2]}
+    found = refused({**op, "output_desc": [tensor([-1, 4])]})
+    assert found.atc is not None
+    assert found.atc.code == "E10055"

@@ -40,7 +40,7 @@ def test_report_has_matches_effects_and_misses(atc: Atc, gates: Path) -> None:
     assert swish["nearest_miss"]["anchor"].startswith("Sigmoid")
     assert set(result["ub_fusion"]) == {
         "merge-conv-elemwise", "merge-matmul-elemwise", "merge-elemwise",
-        "merge-dequant", "merge-requant",
+        "merge-dequant", "merge-requant", "merge-aipp-conv",
     }  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def test_commands_leave_out_what_is_no_pass_of_atc(atc: Atc, gates: Path) -> Non
 
 def test_list_of_passes_says_which_atc_has(atc: Atc) -> None:
     rows = {row["name"]: row for row in atc("convert", "--json", "--passes").json}
-    assert (rows["fuse-swish"]["in_atc"], rows["fuse-gelu"]["in_atc"]) == (False, True)
+    assert (rows["fuse-hard-swish"]["in_atc"], rows["fuse-swish"]["in_atc"]) == (False, True)
     text = atc("convert", "--passes").out
     assert "No counterpart in ATC." in text
     assert "AConv2dMulFusion." in text

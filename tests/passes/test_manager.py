@@ -69,8 +69,11 @@ def seen() -> list[str]:
 def test_every_name_is_of_one_pass() -> None:
     names = [name for row in PIPELINE for name in (row.name, *row.atc_names)]
     assert len(set(names)) == len(names)
+    odd = {"TbeAippConvZ"}  # as atc wrote it of a face detector on Ascend310
     assert all(
-        name[0].isupper() and name.endswith(("Pass", "Fusion")) for name in names if "-" not in name
+        name[0].isupper() and name.endswith(("Pass", "Fusion"))
+        for name in set(names) - odd
+        if "-" not in name
     )
 
 

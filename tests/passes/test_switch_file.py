@@ -63,7 +63,8 @@ def test_rule_that_atc_always_runs_can_be_switched_off_by_our_name_alone(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "name", ["TbeAippCommonFusionPass", "SoftmaxFusionPass", "ClipFusionRule0", "FIXPIPEFUSIONPASS"]
+    "name",
+    ["TbeAippConvSingleInFusion", "SoftmaxFusionPass", "ClipFusionRule0", "FIXPIPEFUSIONPASS"],
 )
 @pytest.mark.parametrize("word", ["on", "off"])
 def test_rule_that_only_atc_has_is_accepted_silently(tmp_path: Path, name: str, word: str) -> None:

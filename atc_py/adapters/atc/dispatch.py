@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from atc_py.adapters.atc.conversion import (
     single_op_options,
 )
 from atc_py.adapters.atc.faults import atc_error, invalid_value
+from atc_py.adapters.atc.fusion_result import save_fusion_result
 from atc_py.adapters.atc.paths import check_path_text
 from atc_py.adapters.atc.shapes import RANGE_WARNINGS
 from atc_py.adapters.atc.tokens import Flags
@@ -144,6 +146,9 @@ def _compile(flags: Flags, words: Sequence[str], console: Console) -> None:
             raise AtcError(*error.diagnostics, *unsaved.diagnostics) from error
         raise
     console.warnings.extend(done.warnings)
+    if flags["export_compile_stat"] != "0":
+        with suppress(AtcError):  # where it cannot be written ATC only logs that
+            save_fusion_result(done)
     if flags["display_model_info"] == "1":
         _print_info(done.output, console)
 

@@ -157,6 +157,14 @@ ZSplitVDFusionPassV2 ZZConfusionTransposeNdFusionPass ZZMatMulToMatmulV3FusionPa
 ZZZFillWindowCacheFusionPass
 """
 
+_OBSERVED = """
+ASoftmaxFusionPass AutomaticUbFusion ConcatCToNOptimizeFusionPass ConvertToConvTransposeDFusionPass
+GRUFusionPass MulMaximumFusionPass MulSquareFusionPass softmaxTransFusionPass StridedSliceRemovePass
+TbeCommonRules0FusionPass TbeConvTransdataFusion TbeDxFixpipeFusionPass TransdataFz2FzgFusionPass
+TransdataFzg2FzFusionPass
+"""
+"""Names that `fusion_result.json` and offline models of real networks have beside those above."""
+
 ALWAYS_ON = frozenset(_ALWAYS_ON.split())
 """Rules that CANN's fusion engine leaves on whatever a switch file says of them."""
 
@@ -167,5 +175,5 @@ Beside those that are always on they are the ones that ATC's guide calls risky t
 "ALL" does not reach these is inferred: the guide says only that it does not reach all rules.
 """
 
-KNOWN = LEFT_ON_BY_ALL | frozenset(_OTHERS.split())
+KNOWN = LEFT_ON_BY_ALL | frozenset(_OTHERS.split()) | frozenset(_OBSERVED.split())
 """All names that are known; one that is here and that no pass has switches nothing."""

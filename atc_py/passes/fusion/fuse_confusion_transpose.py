@@ -43,6 +43,7 @@ class FuseConfusionTransposePass(RewritePass):
             "shape": view.output.type.shape,
             "transpose_first": after is not None,
         }
+        match.rule = "" if after is not None else "ReshapeTransposeFusionPass"
         match.become(last, "ConfusionTransposeD", [x], attributes)
 
 

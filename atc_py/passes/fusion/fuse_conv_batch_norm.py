@@ -60,6 +60,8 @@ class FuseConvBatchNormPass(RewritePass):
                 f"{norm.output.name}.bias", _folded_bias(filter_, old, statistics, epsilon)
             ),
         ]
+        transposed = conv.op == "Conv2DTransposeD"
+        match.rule = "Conv2DTransposeBatchnormFusionPass" if transposed else ""
         match.become(norm, conv.op, inputs, conv.attributes)
 
 

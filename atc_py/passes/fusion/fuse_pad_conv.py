@@ -25,4 +25,5 @@ class FusePadConvPass(RewritePass):
             found == zero, "the border must be of {zero}, found {actual}", zero=zero, actual=found
         )
         pads = added_pads(match, conv, added)
+        match.rule = "PadDepthwiseConv2dFusionPass" if conv.op == "DepthwiseConv2D" else ""
         match.become(conv, conv.op, [pad.input(0), *conv.inputs[1:]], {**conv.attributes, **pads})

@@ -57,6 +57,7 @@ class Match:
         nodes: what was found, the anchor first.
         borrowed: nodes that the pattern has and others may read as well.
         dead: nodes that the rewrite left without use; the pass removes them.
+        rule: ATC's name for what the rewrite did, where it is not the first of the pass's.
     """
 
     def __init__(self, graph: Graph, context: PassContext, anchor: Node) -> None:
@@ -65,6 +66,7 @@ class Match:
         self.nodes = [anchor]
         self.borrowed: list[Node] = []
         self.dead: list[Node] = []
+        self.rule = ""
         self._context = context
 
     @property
@@ -412,7 +414,7 @@ class RewritePass(Pass):
             found = Miss(miss.reason, miss.node.name, origins, depth, anchor)
             record.missed(found, matched=miss.matched)
             return False
-        record.applied()
+        record.applied(rule=match.rule)
         return True
 
 

@@ -8,6 +8,16 @@ import numpy.typing as npt
 
 from atc_py.adapters.atc.modes.formats import GE_DTYPE_NAMES
 from atc_py.adapters.atc.modes.single_op_file import SingleOp, SingleOpAttribute, SingleOpTensor
+from atc_py.adapters.atc.modes.single_op_forms import (
+    FORMS,
+    IDLE_ATTRIBUTES,
+    as_nchw,
+    from_nchw,
+    nchw_attributes,
+    nchw_type,
+    restate,
+    takes_images,
+)
 from atc_py.diag import BAD_OPERATOR_FILE, AtcError, AtcFault, Place, nearest
 from atc_py.ir import (
     ATTRIBUTE_TYPES,
@@ -30,7 +40,8 @@ from atc_py.text import Text
 _SAME_AS = {"MatMul": "MatMulV2", "Softmax": "SoftmaxV2", "Gelu": "GeluV2"}
 """Operators of earlier versions of CANN with the operands of a later one, which has the row."""
 
-_ROWS_ALONE = frozenset(FORMAT_NUMBERS[name] for name in ("NCHW", "ND", "NCDHW"))
+_ROWS_ALONE = frozenset(FORMAT_NUMBERS[name] for name in ("NCHW", "NHWC", "ND", "NCDHW"))
+_FORMAT_NAMES = {number: name for name, number in FORMAT_NUMBERS.items()}
 _GE_DTYPES: dict[object, DType] = {each.ge: each for each in DType}
 _GE_DTYPES |= {name: each for each, name in GE_DTYPE_NAMES.items()}
 _NEAREST = 3
@@ -55,6 +66,8 @@ class _Builder:
     def graph(self) -> Graph:
         single = self._single
         row = find_operator(_SAME_AS.get(single.op, single.op))
+        if row is None and single.op in FORMS:
+            row = FORMS[single.op][0]
         if row is None:
             near = nearest(single.op, (each.name for each in operators()), _NEAREST)
             raise self._fault(
@@ -78,7 +91,22 @@ class _Builder:
         self._check(node, row)
         for value in node.outputs:
             self._graph.add_output(value)
+        if node.op in FORMS and (reason := restate(self._graph, node)):
+            raise self._fault(reason, AtcFault("E10055", (reason,)))
+        if takes_images(row):
+            self._turn_results(node)
+        for each in self._graph.nodes:
+            each.origins = node.origins
+        self._graph.sort()
         return self._graph
+
+    def _turn_results(self, node: Node) -> None:
+        """Return images in the order of axes that the file states."""
+        outputs = zip(node.outputs, self._single.outputs, strict=True)
+        values = [
+            from_nchw(self._graph, value, _FORMAT_NAMES[tensor.format]) for value, tensor in outputs
+        ]
+        self._graph.set_outputs(values)
 
     def _check(self, node: Node, row: TargetOp) -> None:
         """Refuse a node with other operands or attributes than the row has."""
@@ -100,8 +128,12 @@ class _Builder:
         if operand is not None and operand.variadic and not tensor.name:
             name = f"{name}{at - len(row.inputs) + 1}"
         if tensor.value is None:
-            return self._graph.add_input(name, TensorType(tensor.dtype, tensor.shape))
-        return self._graph.constant(name, DenseConst(self._elements(at, tensor, tensor.value)))
+            value = self._graph.add_input(name, TensorType(tensor.dtype, tensor.shape))
+        else:
+            data = DenseConst(self._elements(at, tensor, tensor.value))
+            value = self._graph.constant(name, data)
+        form = _FORMAT_NAMES[tensor.format]
+        return as_nchw(self._graph, value, form) if takes_images(row) else value
 
     def _elements(
         self, at: int, tensor: SingleOpTensor, values: Sequence[float]
@@ -137,17 +169,19 @@ class _Builder:
         self._check_format(row, tensor, Text("output {at}", at=at))
         operand = row.output_at(at)
         name = tensor.name or (operand.name if operand is not None else f"y{at}")
-        return name, TensorType(tensor.dtype or DType.FLOAT32, tensor.shape)
+        type_ = TensorType(tensor.dtype or DType.FLOAT32, tensor.shape)
+        if takes_images(row):
+            type_ = nchw_type(type_, _FORMAT_NAMES[tensor.format])
+        return name, type_
 
     def _check_format(self, row: TargetOp, tensor: SingleOpTensor, what: str) -> None:
         """Refuse tensors that are not stored row by row, but where only single elements matter."""
         if tensor.format in _ROWS_ALONE or row.in_place or not tensor.shape:
             return
-        name = next(key for key, number in FORMAT_NUMBERS.items() if number == tensor.format)
         reason = Text(
-            "{name} takes tensors in ND, NCHW or NCDHW here, found {name_2}",
+            "{name} takes tensors in ND, NCHW, NHWC or NCDHW here, found {name_2}",
             name=row.name,
-            name_2=name,
+            name_2=_FORMAT_NAMES[tensor.format],
         )
         raise self._fault(what + ": " + Text(reason), AtcFault("E10055", (reason,)))
 
@@ -158,7 +192,22 @@ class _Builder:
             for each in row.attributes
             if each.default is not None and not each.unsaid
         }
-        return known | dict(self._attribute(row, each) for each in self._single.attributes)
+        idle = IDLE_ATTRIBUTES.get(row.name, ())
+        stated = [each for each in self._single.attributes if each.name not in idle]
+        given = (
+            known
+            | self._dtype_of_positions(row)
+            | dict(self._attribute(row, each) for each in stated)
+        )
+        first = self._single.inputs[:1]
+        form = _FORMAT_NAMES[first[0].format] if first and takes_images(row) else ""
+        return nchw_attributes(given, form)
+
+    def _dtype_of_positions(self, row: TargetOp) -> dict[str, AttrValue]:
+        """Positions have the dtype of the result, where the file does not state one of its own."""
+        if not row.name.startswith(("ArgMax", "ArgMin")) or not self._single.outputs:
+            return {}
+        return {"dtype": self._single.outputs[0].dtype or DType.INT32}
 
     def _attribute(self, row: TargetOp, given: SingleOpAttribute) -> tuple[str, AttrValue]:
         known = row.attribute(given.name)

@@ -27,7 +27,7 @@ ROWS = (
     AtcOption("device_id", "atc has no use for it either", Treatment.NO_MEANING, default="0",
               shown=False),
     AtcOption(
-        "export_compile_stat", "`atc-py convert --json` has what fusion did", Treatment.NO_MEANING,
-        since=Since.NEW, shown=False,
+        "export_compile_stat", "fusion_result.json in the working directory; 0 writes none",
+        default="1", values=("0", "1", "2"), code="E10006", since=Since.NEW, shown=False,
     ),
 )  # fmt: skip

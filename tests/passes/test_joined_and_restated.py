@@ -1,0 +1,230 @@
+"""LeakyRelu of a product and a maximum, divisions as products, convolutions of one input."""
+
+import numpy as np
+import pytest
+
+from atc_py.ir import Graph
+from atc_py.ir.parser import parse_graph
+from atc_py.ir.verifier import verify_graph
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.passes.base import Pass, PassContext, PassFusions
+from atc_py.passes.fusion.divide_by_product import DivideByProductPass
+from atc_py.passes.fusion.fuse_mul_maximum import FuseMulMaximumPass
+from atc_py.passes.fusion.join_same_input_convs import JoinSameInputConvsPass
+from atc_py.passes.precision.verifier_rules import verifier_rules
+from atc_py.target import find_soc
+from tests.passes.fusing import changed
+from tests.passes.numbers import literal, results
+
+RANDOM = np.random.default_rng(44)
+
+MAXIMUM = """
+graph @g phase lowered {
+  input %x : float32[4,8] ND
+  const %a : float32[] ND = dense [0.1]
+  %m = Mul(%x, %a) : float32[4,8] ND from [0 "m" Mul]
+  %y = Maximum(%m, %x) : float32[4,8] ND from [1 "y" Max]
+  output %y
+}
+"""
+DIVISION = """
+graph @g phase lowered {
+  input %x : float32[4,8] ND
+  const %c : float32[] ND = dense [8.0]
+  %y = RealDiv(%x, %c) : float32[4,8] ND from [0 "y" Div]
+  output %y
+}
+"""
+CONV = "{dilations=[1,1,1,1], pads=[1,1,1,1], strides=[1,1,1,1]}"
+SAME_INPUT = f"""
+graph @g phase lowered {{
+  input %x : float32[1,3,6,6] ND
+  {literal("w0", RANDOM.uniform(-1, 1, (10, 3, 3, 3)).round(2), "float32")}
+  {literal("w1", RANDOM.uniform(-1, 1, (6, 3, 3, 3)).round(2), "float32")}
+  {literal("b0", RANDOM.uniform(-1, 1, 10).round(2), "float32")}
+  {literal("b1", RANDOM.uniform(-1, 1, 6).round(2), "float32")}
+  {literal("v0", RANDOM.uniform(-1, 1, (4, 10, 1, 1)).round(2), "float32")}
+  {literal("v1", RANDOM.uniform(-1, 1, (4, 6, 1, 1)).round(2), "float32")}
+  %c0 = Conv2D(%x, %w0, %b0) {CONV} : float32[1,10,6,6] ND from [0 "c0" Conv]
+  %c1 = Conv2D(%x, %w1, %b1) {CONV} : float32[1,6,6,6] ND from [1 "c1" Conv]
+  %r0 = Relu(%c0) : float32[1,10,6,6] ND from [2 "r0" Relu]
+  %r1 = Relu(%c1) : float32[1,6,6,6] ND from [3 "r1" Relu]
+  %d0 = Conv2D(%r0, %v0) {{pads=[0,0,0,0], strides=[1,1,1,1]}} : float32[1,4,6,6] ND from [4 "d0" Conv]
+  %d1 = Conv2D(%r1, %v1) {{pads=[0,0,0,0], strides=[1,1,1,1]}} : float32[1,4,6,6] ND from [5 "d1" Conv]
+  %y0 = Relu(%d0) : float32[1,4,6,6] ND from [6 "y0" Relu]
+  %y1 = Relu(%d1) : float32[1,4,6,6] ND from [7 "y1" Relu]
+  output %y0
+  output %y1
+}}
+"""
+
+
+def fuse(step: type[Pass], text: str, soc: str = "Ascend310P3") -> tuple[Graph, PassFusions]:
+    """Return the verified graph after one pass on a SoC of CANN, and the record of the pass."""
+    graph = parse_graph(text)
+    rules = verifier_rules(find_soc(soc))
+    verify_graph(graph, rules)
+    context = PassContext(find_soc(soc), PrecisionMode.FORCE_FP16, "model.onnx")
+    changes = step().run(graph, context)
+    graph.sort()
+    verify_graph(graph, rules)
+    record = context.fusions.of(step.row.name)
+    assert record.effective == changes
+    return graph, record
+
+
+def ops(graph: Graph) -> list[str]:
+    """Return the operators of a graph in order."""
+    return [node.op for node in graph.nodes]
+
+
+@pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend910B4"])
+@pytest.mark.parametrize("operands", ["Maximum(%m, %x)", "Maximum(%x, %m)"])
+def test_product_and_maximum_are_a_leaky_relu(operands: str, soc: str) -> None:
+    text = changed(MAXIMUM, {"Maximum(%m, %x)": operands})
+    graph, record = fuse(FuseMulMaximumPass, text, soc)
+    (node,) = graph.nodes
+    assert node.op == "LeakyRelu"
+    assert node.attributes["negative_slope"] == pytest.approx(0.1)
+    assert [origin.name for origin in node.origins] == ["m", "y"]
+    assert (record.matched, record.effective) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"[0.1]": "[1.0]"}, "must be below 1, found 1"),
+        ({"[0.1]": "[1.5]"}, "must be below 1, found 1.5"),
+        ({"float32[] ND = dense [0.1]": "float32[1] ND = dense [0.1]"}, "constant of rank 0"),
+        ({"output %y": "output %y\n  output %m"}, "an output of the model"),
+        ({"Maximum(%m, %x)": "Maximum(%m, %m)"}, "must read %m and one more"),
+        ({"Mul(%x, %a)": "Add(%x, %a)"}, "must compute"),
+    ],
+)
+def test_maximum_of_something_else_stays(changes: dict[str, str], reason: str) -> None:
+    graph, record = fuse(FuseMulMaximumPass, changed(MAXIMUM, changes))
+    assert "Maximum" in ops(graph)
+    assert record.nearest is not None
+    assert reason in record.nearest.reason
+
+
+@pytest.mark.parametrize("slope", ["0.1", "-0.5", "0.0", "0.99"])
+@pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
+def test_leaky_relu_keeps_its_numbers(slope: str, mode: str) -> None:
+    """The slope is rounded to float16 with the product in one form, and with neither in the other."""
+    text = changed(MAXIMUM, {"[0.1]": f"[{slope}]"})
+    graph, _ = fuse(FuseMulMaximumPass, text)
+    x = np.concatenate([[0.0, -0.0, 65504, -65504], RANDOM.standard_normal(28)]).astype(np.float32)
+    feeds = {"x": x.reshape(4, 8)}
+    expected, found = results(text, feeds, mode)["y"], results(graph, feeds, mode)["y"]
+    if mode == "must_keep_origin_dtype":
+        np.testing.assert_array_equal(found, expected)
+    else:
+        np.testing.assert_allclose(found, expected, rtol=2**-10, atol=2**-24)
+
+
+@pytest.mark.parametrize("soc", ["Ascend310", "Ascend310P3", "Ascend310B4", "Ascend910B4"])
+def test_division_by_one_number_is_a_product(soc: str) -> None:
+    graph, record = fuse(DivideByProductPass, DIVISION, soc)
+    assert ops(graph) == ["Muls"]
+    assert graph.nodes[0].attributes["value"] == 0.125
+    assert (record.matched, record.effective) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"[8.0]": "[1e-7]"}, "must not be near 0"),
+        ({"[8.0]": "[0.0]"}, "must not be near 0"),
+        ({"float32[] ND = dense [8.0]": "float32[8] ND = splat 8.0"}, "constant of one element"),
+        ({"RealDiv(%x, %c)": "RealDiv(%c, %x)"}, "constant of one element"),
+        ({"float32": "float16"}, "must be a float32 constant"),
+        ({"float32[4,8]": "float32[?,8]"}, "dims must be known"),
+    ],
+)
+def test_other_divisions_stay(changes: dict[str, str], reason: str) -> None:
+    graph, record = fuse(DivideByProductPass, changed(DIVISION, changes))
+    assert ops(graph) == ["RealDiv"]
+    assert record.nearest is not None
+    assert reason in record.nearest.reason
+
+
+@pytest.mark.parametrize("soc", ["sim", "Ascend910_95"])
+def test_division_stays_where_no_source_names_the_soc(soc: str) -> None:
+    graph, _ = fuse(DivideByProductPass, DIVISION, soc)
+    assert ops(graph) == ["RealDiv"]
+
+
+@pytest.mark.parametrize(("divisor", "steps"), [("8.0", 0), ("-0.25", 0), ("3.0", 1), ("7.3", 1)])
+def test_numbers_stay_up_to_the_last_bit(divisor: str, steps: int) -> None:
+    """Exact by powers of two."""
+    text = changed(DIVISION, {"[8.0]": f"[{divisor}]"})
+    graph, _ = fuse(DivideByProductPass, text)
+    feeds = {"x": RANDOM.standard_normal((4, 8)).astype(np.float32)}
+    for mode in ("must_keep_origin_dtype", "force_fp16"):
+        expected, found = results(text, feeds, mode)["y"], results(graph, feeds, mode)["y"]
+        np.testing.assert_array_max_ulp(
+            found.astype(np.float16), expected.astype(np.float16), steps
+        )
+
+
+@pytest.mark.parametrize("soc", ["Ascend310", "Ascend310P3", "Ascend910A", "Ascend310B4"])
+def test_convolutions_of_one_input_are_one(soc: str) -> None:
+    graph, record = fuse(JoinSameInputConvsPass, SAME_INPUT, soc)
+    assert sorted(ops(graph)) == ["Conv2D"] * 3 + ["Relu"] * 3 + ["SplitVD"]
+    joined = graph.nodes[0]
+    assert joined.output.type.dims == (1, 16, 6, 6)
+    assert [origin.name for origin in joined.origins] == ["c0", "c1", "r0", "r1"]
+    split = next(node for node in graph.nodes if node.op == "SplitVD")
+    assert split.attributes["size_splits"] == (10, 6)
+    assert (record.matched, record.effective) == (1, 1)
+
+
+@pytest.mark.parametrize("soc", ["sim", "Ascend910B4", "Ascend910_95"])
+def test_convolutions_stay_apart_on_other_socs(soc: str) -> None:
+    graph, _ = fuse(JoinSameInputConvsPass, SAME_INPUT, soc)
+    assert ops(graph).count("Conv2D") == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"Relu(%c1)": "Exp(%c1)"}, "another convolution like it"),
+        ({"Relu(%c0)": "Exp(%c0)", "Relu(%c1)": "Exp(%c1)"}, "Relu alone must read"),
+        ({"output %y1": "output %y1\n  output %r1"}, "another convolution like it"),
+        ({"Relu(%d0)": "Exp(%d0)"}, "Relu alone must read %d0, found Exp"),
+        ({"Conv2D(%x, %w1, %b1)": "Conv2D(%x, %w1)"}, "another convolution like it"),
+        ({f"Conv2D(%x, %w1, %b1) {CONV}": "Conv2D(%x, %w1, %b1) {offset_x=0, dilations=[1,1,1,1], "
+          'pads=[1,1,1,1], strides=[1,1,1,1], data_format="NCHW"}'},
+         "another convolution like it"),
+    ],
+)  # fmt: skip
+def test_branches_that_differ_stay_apart(changes: dict[str, str], reason: str) -> None:
+    graph, record = fuse(JoinSameInputConvsPass, changed(SAME_INPUT, changes))
+    assert ops(graph).count("Conv2D") == 4
+    assert record.nearest is not None
+    assert reason in record.nearest.reason
+
+
+def test_channels_that_fill_half_a_block_stay_apart() -> None:
+    changes = {
+        "%x, %w1, %b1": "%x, %w0, %b0",
+        "%r1, %v1": "%r1, %v0",
+        "float32[1,6,6,6]": "float32[1,10,6,6]",
+    }
+    graph, record = fuse(JoinSameInputConvsPass, changed(SAME_INPUT, changes))
+    assert ops(graph).count("Conv2D") == 4
+    assert record.nearest is not None
+    assert "multiple of 16, found 20" in record.nearest.reason
+
+
+@pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
+def test_numbers_stay_where_convolutions_are_joined(mode: str) -> None:
+    """Sums have the same terms; the simulator's BLAS may add them up in another order."""
+    graph, _ = fuse(JoinSameInputConvsPass, SAME_INPUT)
+    for _ in range(3):
+        feeds = {"x": RANDOM.standard_normal((1, 3, 6, 6)).astype(np.float32)}
+        expected, found = results(SAME_INPUT, feeds, mode), results(graph, feeds, mode)
+        assert list(found) == ["y0", "y1"]
+        for name, value in expected.items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-6)
