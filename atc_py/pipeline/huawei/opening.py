@@ -18,16 +18,19 @@ from atc_py.diag import (
     Diagnostic,
     Place,
 )
+from atc_py.options.gears import Gears
 from atc_py.package.ge.model import HuaweiFile, HuaweiModel, is_huawei, open_huawei
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE, PackageContents
 from atc_py.package.verify import VerifiedFile, verify
+from atc_py.pipeline.huawei.gears import model_gears
 from atc_py.pipeline.huawei.graphs import Imported, Missing, import_graph
 from atc_py.pipeline.huawei.network import NetworkNode, read_network
 from atc_py.pipeline.huawei.placing import place
+from atc_py.pipeline.huawei.tensors import NotModeledError
 from atc_py.pipeline.huawei_facts import soc_of
 from atc_py.target import Soc, find_soc, socs
-from atc_py.text import Text, plural
+from atc_py.text import Text, error_text, plural
 
 _DEFAULT = "sim"
 _HELP = Text("`atc-py info` shows what the file says; docs/real-om.md lists what can be run")
@@ -60,10 +63,34 @@ class ImportedModel(OfflineModel):
         """The temporary file."""
         return self._archive
 
+    def at_gear(self, gear: int) -> OfflineModel:
+        """The model of one gear, which ends with this one.
+
+        Raises:
+            ValueError: there is no such gear.
+        """
+        found = super().at_gear(gear)
+        return found if found is self else _ImportedGear(self, self._data, self._file, gear)
+
     def close(self) -> None:
         """Let go of both files."""
         super().close()
         self._kept.close()
+
+
+class _ImportedGear(OfflineModel):
+    """A gear of a model of Huawei's."""
+
+    def __init__(
+        self, whole: ImportedModel, data: mmap.mmap, file: VerifiedFile, gear: int
+    ) -> None:
+        super().__init__(whole.path, data, file, gear)
+        self.findings, self._archive = whole.findings, whole.archive
+
+    @property
+    def archive(self) -> Path:
+        """The temporary file."""
+        return self._archive
 
 
 def open_offline(path: Path, like: Path | None = None) -> OfflineModel:
@@ -108,18 +135,18 @@ def _refused(path: Path, reason: Text) -> AtcError:
 def _imported(model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode]) -> OfflineModel:
     from atc_py.system.temp_folders import work_folder
 
-    found = import_graph(model, network)
-    if not found.graph.outputs:
-        causes = [each for each in found.missing if each.is_cause]
-        if not causes:
-            raise _refused(path, Text("it has no output"))
-        raise AtcError(*(_left_out(path, each, HUAWEI_NOT_RUN) for each in causes[:_MOST]))
+    try:
+        gears = model_gears(model)
+    except NotModeledError as error:
+        raise _refused(path, error_text(error)) from error
+    positions = range(len(gears.gears)) if gears is not None else [None]
+    found = [_graph(model, path, network, gear) for gear in positions]
     soc, findings = _soc(model, path)
-    findings += _findings(found, path)
+    findings += dict.fromkeys(finding for each in found for finding in _findings(each, path))
     with ExitStack() as stack:
         archive = stack.enter_context(work_folder()) / "model.om"
         try:
-            _write(found, soc, model, archive, path)
+            _write(found, gears, soc, model, archive, path)
             data = _mapped(archive)
             stack.callback(_close, data)
             whole = verify(data, str(path))
@@ -128,8 +155,26 @@ def _imported(model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode]
                 raise
             raise _refused(path, error.diagnostics[0].message) from error
         kept = stack.pop_all()
-    cores = {name: launch.cores for name, launch in found.launches.items()}
+    largest = found[0 if gears is None else gears.largest]
+    cores = {name: launch.cores for name, launch in largest.launches.items()}
     return ImportedModel(path, (archive, data, whole), findings, cores, kept)
+
+
+def _graph(
+    model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode], gear: int | None
+) -> Imported:
+    """The graph of a model or of one of its gears.
+
+    Raises:
+        AtcError: HUAWEI_NOT_RUN where it computes no output.
+    """
+    found = import_graph(model, network, gear)
+    if not found.graph.outputs:
+        causes = [each for each in found.missing if each.is_cause]
+        if not causes:
+            raise _refused(path, Text("it has no output"))
+        raise AtcError(*(_left_out(path, each, HUAWEI_NOT_RUN) for each in causes[:_MOST]))
+    return found
 
 
 _OWN = frozenset({BAD_HUAWEI_MODEL, CANNOT_WRITE, MEMORY_LIMIT})
@@ -149,10 +194,28 @@ def _close(data: mmap.mmap) -> None:
         data.close()
 
 
-def _write(found: Imported, soc: Soc, model: HuaweiModel, archive: Path, path: Path) -> None:
-    """Write the graph, with its kernels, as an offline model."""
-    from atc_py.kernels.kernels import emit_kernels
+def _write(
+    found: Sequence[Imported],
+    gears: Gears | None,
+    soc: Soc,
+    model: HuaweiModel,
+    archive: Path,
+    path: Path,
+) -> None:
+    """Write the graph, or that of each gear, with its kernels, as an offline model."""
+    from atc_py.package.gears_writer import CompiledGear, write_gears
     from atc_py.package.writer import write_model
+
+    packed = [CompiledGear(each.graph, _contents(each, soc, model, path)) for each in found]
+    if gears is None:
+        write_model(packed[0].graph, archive, packed[0].contents)
+    else:
+        write_gears(packed, gears, archive)
+
+
+def _contents(found: Imported, soc: Soc, model: HuaweiModel, path: Path) -> PackageContents:
+    """What goes with a graph; it is given a memory plan."""
+    from atc_py.kernels.kernels import emit_kernels
     from atc_py.passes.layout.reasons import layout_record
     from atc_py.system.structs import replace
 
@@ -165,7 +228,7 @@ def _write(found: Imported, soc: Soc, model: HuaweiModel, archive: Path, path: P
     command = model.attributes.text("atc_cmdline")
     if command:
         options[ATC_CMDLINE] = command
-    contents = PackageContents(
+    return PackageContents(
         producer=f"atc-py {__version__}",
         soc=soc.name,
         options=options,
@@ -177,7 +240,6 @@ def _write(found: Imported, soc: Soc, model: HuaweiModel, archive: Path, path: P
             RECORD: _record(found, path, own_plan=own_plan),
         },
     )
-    write_model(graph, archive, contents)
 
 
 RECORD = "huawei"

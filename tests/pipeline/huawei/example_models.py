@@ -1,9 +1,10 @@
 """Models that several tests import: what atc of 2021 and of CANN 8 wrote, in small."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tests.pipeline.huawei.small_models import (
@@ -90,4 +91,57 @@ def partly_known(path: Path) -> Path:
     made.launch("after", "Abs", ["odd"], Tensor((2, 4)), operands=["x"])
     made.output("known", "y")
     made.output("after", "z")
+    return made.write(path)
+
+
+def called(path: Path) -> Path:
+    """A model whose last ops are in a graph that a PartitionedCall runs: relu(x) + bias, tanh."""
+    made = SmallModel()
+    made.input("x", Tensor((2, 4)))
+    made.constant("bias", halves(20, 4))
+    made.launch("relu", "Relu", ["x"], Tensor((2, 4)), operands=["x"])
+    with made.inner("part"):
+        made.parameter("p0", Tensor((2, 4)), 0)
+        made.parameter("p1", Tensor((4,)), 1)
+        made.launch("sum", "Add", ["p0", "p1"], Tensor((2, 4)), operands=["x1", "x2"])
+        made.launch("tanh", "Tanh", ["sum"], Tensor((2, 4)), operands=["x"])
+        made.results("part_Output", ["tanh"])
+    made.call("call", "PartitionedCall", ["relu", "bias"], Tensor((2, 4)), ["part"])
+    made.output("call", "y")
+    return made.write(path)
+
+
+def geared(path: Path, gears: Sequence[int] = (1, 4), stated: Sequence[int] = ()) -> Path:
+    """A model of dynamic batch: y = relu(x @ w), a graph for each batch; `stated` in their place."""
+    made, largest = SmallModel(), max(gears)
+    made.input("x", Tensor((largest, 8)), {"_mbatch_origin_input_dims": [-1, 8]})
+    made.input("ascend_mbatch_shape_data", Tensor((1,), "int32"))
+    made.constant("ascend_mbatch_shape_const", np.array(gears, np.int32))
+    made.launch(
+        "ascend_mbatch_shape_mapindex", "MapIndex",
+        ["ascend_mbatch_shape_data", "ascend_mbatch_shape_const"], Tensor((), "int32"),
+        operands=["x", "data_seq"],
+    )  # fmt: skip
+    weights = halves(21, 8, 3)
+    for at, batch in enumerate(gears):
+        with made.inner(f"Batch_{at}"):
+            end = f"_ascend_mbatch_batch_{at}"
+            made.parameter(f"x{end}", Tensor((batch, 8)), 0)
+            made.constant(f"w{end}", weights)
+            made.launch(
+                f"mul{end}", "MatMulV2", [f"x{end}", f"w{end}"], Tensor((batch, 3)), {},
+                [f"mul{end}"], operands=["x1", "x2"],
+            )  # fmt: skip
+            made.launch(
+                f"relu{end}", "Relu", [f"mul{end}"], Tensor((batch, 3)), {}, [f"relu{end}"],
+                operands=["x"],
+            )  # fmt: skip
+            made.results(f"out{end}", [f"relu{end}"])
+    chosen = {f"_pred_value_{at}": [batch] for at, batch in enumerate(stated or gears)}
+    made.call(
+        "ascend_mbatch_shape_case", "Case", ["ascend_mbatch_shape_mapindex", "x"],
+        Tensor((largest, 3)), [f"Batch_{at}" for at in range(len(gears))],
+        {"_batch_num": len(gears), "mbatch_dynamic_type": 1, **chosen},
+    )  # fmt: skip
+    made.output("ascend_mbatch_shape_case", "y")
     return made.write(path)
