@@ -42,6 +42,7 @@ _FORMATS = ("text", "json", "csv", "html")
 )  # fmt: skip
 @compared_gears
 @options.options_of(CompileOptions, "op_specs")
+@options.SUBMODEL
 @options.MAX_MEMORY
 @options.report_option(_FORMATS, "csv has the columns of Ascend's msit first")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
@@ -56,6 +57,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     model: Path,
     input_shape: str,
     gears: Gears | None,
+    submodel: str | None,
     form: str | None,
     output: str | None,
     targets: tuple[str, ...],
@@ -65,6 +67,9 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     **settings: Any,
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
+
+    MODEL may be an offline model of Huawei's own atc, too: --reference then names the ONNX file that
+    it was made of, nothing is compiled, and layers have the names of the nodes of that file.
 
     With lists of gears that is done for the shapes of each gear, on the samples that fit it. With
     --aipp a folder of samples may hold pictures. The original runs as it is, in onnxruntime or onnx's
@@ -89,7 +94,8 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
             model, input_shape=input_shape, targets=least, suggest=None if keep is None else least,
-            histograms=form == "html", compiled=compiled, on_stage=on_stage, **settings,
+            histograms=form == "html", submodel=submodel, compiled=compiled, on_stage=on_stage,
+            **settings,
         )  # fmt: skip
     written = comparing_options.suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]

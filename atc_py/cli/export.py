@@ -34,6 +34,7 @@ from atc_py.options.named_gear import NamedGear
     "aipp", "op_specs",
 )  # fmt: skip
 @options.LIKE
+@options.SUBMODEL
 @named_gear
 @options.MAX_MEMORY
 @options.AS_JSON
@@ -49,6 +50,7 @@ def export(  # noqa: PLR0913  (one parameter an option)
     float32: bool,
     external_data: bool,
     like: Path | None,
+    submodel: str | None,
     gear: NamedGear | None,
     as_json: bool,
     **compiling: Any,
@@ -76,6 +78,7 @@ def export(  # noqa: PLR0913  (one parameter an option)
             float32=float32,
             external_data=external_data,
             like=like,
+            submodel=submodel,
             on_stage=on_stage,
             gear=gear,
             **compiling,

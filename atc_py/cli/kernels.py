@@ -42,6 +42,7 @@ from atc_py.text import Text
     without=("semantics", "cann"),
 )  # fmt: skip
 @options.LIKE
+@options.SUBMODEL
 @named_gear
 @options.MAX_MEMORY
 @options.options_of(CompileOptions, "templates")
@@ -59,6 +60,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     trust: bool,
     seed: int,
     like: Path | None,
+    submodel: str | None,
     gear: NamedGear | None,
     form: str | None,
     as_json: bool,
@@ -87,7 +89,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     options.refuse_compiling(context, model, "soc", "templates")
     if verify:
         check_trust(model, trusted=trust)
-    with opened_model(model, gear, like, **compiling) as opened:
+    with opened_model(model, gear, like, submodel, **compiling) as opened:
         if folder is not None:
             write_kernels(kernel_texts(opened), folder)
         if verify:

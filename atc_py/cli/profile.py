@@ -39,6 +39,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
 @options.FACTORS
 @options.LIKE
+@options.SUBMODEL
 @named_gear
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
@@ -64,6 +65,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     output: str | None,
     trace: str | None,
     like: Path | None,
+    submodel: str | None,
     gear: NamedGear | None,
     as_json: bool,
     verbose: bool,
@@ -96,7 +98,9 @@ def profile(  # noqa: PLR0913  (one parameter an option)
         return
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
-    found = profile_model(model, socs, fit, done, gear, compiled, warnings, like, **compiling)
+    found = profile_model(
+        model, socs, fit, done, gear, compiled, warnings, like, submodel, **compiling
+    )
     _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
     if form == "text":

@@ -10,7 +10,7 @@ import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.gear_options import named_gear
-from atc_py.cli.options import AS_JSON, LIKE, MAX_MEMORY
+from atc_py.cli.options import AS_JSON, LIKE, MAX_MEMORY, SUBMODEL
 from atc_py.options.named_gear import NamedGear
 from atc_py.pipeline.running.model import Model
 from atc_py.system.json_text import json_values
@@ -92,6 +92,7 @@ _FOREIGN_TIMEOUT = 600.0
     help="Settings of dynamic AIPP: protobuf text, an [aipp_op] section, or a parameter buffer.",
 )  # fmt: skip
 @LIKE
+@SUBMODEL
 @named_gear
 @MAX_MEMORY
 @AS_JSON
@@ -112,6 +113,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     timeout: float | None,
     profile: bool,
     like: Path | None,
+    submodel: str | None,
     gear: NamedGear | None,
     aipp_settings: Path | None,
     as_json: bool,
@@ -134,7 +136,9 @@ def run(  # noqa: PLR0913  (one parameter an option)
     )
     with (
         progress(quiet=as_json) as on_stage,
-        load(model, device=device, storage=storage, timeout=timeout, like=like) as loaded,
+        load(
+            model, device=device, storage=storage, timeout=timeout, like=like, submodel=submodel
+        ) as loaded,
         _launches_shown(loaded, on_stage),
     ):
         done = execute(loaded, options)

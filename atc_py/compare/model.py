@@ -57,6 +57,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     device: str = DEVICES[0],
     aipp_settings: str | os.PathLike[str] | None = None,
     reference: str | os.PathLike[str] | None = None,
+    submodel: str | None = None,
     compiled: list[CompiledModel] | None = None,
     on_stage: Callable[[str], None] | None = None,
     **keywords: Unpack[CompareKeywords],
@@ -78,6 +79,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         device: what runs the compiled model: `sim`, or `ort`, which is faster.
         aipp_settings: file with the settings of dynamic AIPP; random pictures are taken whole without.
         reference: ONNX file that runs in its place; the network of an .om of Huawei's atc.
+        submodel: the model of such a file with several, by position or name.
         compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
         **keywords: ATC's finer controls, and rules that fix the model; see `CompareKeywords`.
@@ -87,14 +89,16 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     """
     reject_unknown("compare_model", keywords, CompareKeywords)
     named = {"soc": soc, "input_shape": input_shape, "op_specs": op_specs}
-    compilation = _compilation(Path(model), {**keywords, **named}, optional_path(reference))
+    compilation = _compilation(
+        Path(model), {**keywords, **named}, optional_path(reference), submodel
+    )
     data, shown = (inputs, aipp_settings), (histograms, device, targets, compiled)
     search = suggest, suggest_trials, parse_options("compare_model", SearchOptions, keywords)
     return _compared(compilation, data, (samples, seed), shown, search, on_stage)
 
 
 def _compilation(
-    model: Path, keywords: Mapping[str, object], reference: Path | None
+    model: Path, keywords: Mapping[str, object], reference: Path | None, submodel: str | None
 ) -> Compilation:
     options = parse_options("compare_model", CompileOptions, keywords)
     refuse_ranges(options.ranges, Text("a comparison runs one shape"))
@@ -106,7 +110,7 @@ def _compilation(
             place=Place(str(model)),
             help=Text("give the ONNX file that it was made of with --reference"),
         )
-    return Compilation(reference, options, real=model)
+    return Compilation(reference, options, real=model, submodel=submodel)
 
 
 def _compared(
@@ -166,7 +170,7 @@ def open_compiled(
 
         if on_stage is not None:
             on_stage("compare")
-        return open_offline(compilation.real, compilation.model)
+        return open_offline(compilation.real, compilation.model, compilation.submodel)
     om = folder / "model.om"
     compilation.write(om, on_stage=on_stage)
     if on_stage is not None:

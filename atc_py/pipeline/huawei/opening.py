@@ -8,6 +8,7 @@ from pathlib import Path
 from atc_py import __version__
 from atc_py.diag import (
     BAD_HUAWEI_MODEL,
+    BAD_OPTION,
     CANNOT_WRITE,
     HUAWEI_ASSUMED,
     HUAWEI_LEFT_OUT,
@@ -93,13 +94,14 @@ class _ImportedGear(OfflineModel):
         return self._archive
 
 
-def open_offline(path: Path, like: Path | None = None) -> OfflineModel:
+def open_offline(path: Path, like: Path | None = None, submodel: str | None = None) -> OfflineModel:
     """Open an offline model, whoever wrote it, such that the device would load it.
 
     Args:
         path: the file.
         like: the ONNX file that a model of Huawei's was made of, which has what its fused launches
             lost; without meaning for others.
+        submodel: position or name of the model of a file of Huawei's that has several.
 
     Raises:
         AtcError: as `open_verified` and `open_huawei` do; HUAWEI_NOT_RUN.
@@ -107,29 +109,47 @@ def open_offline(path: Path, like: Path | None = None) -> OfflineModel:
     if not is_huawei(path):
         from atc_py.device.opening import open_verified
 
+        if submodel is not None:
+            text = Text("a submodel is of a file of Huawei's atc, which {path} is not", path=path)
+            raise BAD_OPTION.error(text, place=Place(str(path)))
         return open_verified(path)
     network = {} if like is None else read_network(like)
     with open_huawei(path) as file:
-        return _imported(_only_model(file, path), path, network)
+        return _imported(_chosen_model(file, path, submodel), path, network)
 
 
-def _only_model(file: HuaweiFile, path: Path) -> HuaweiModel:
-    """The one model of a file that has a graph."""
-    models = [model for model in file.all_models() if model.graphs]
-    if len(models) == 1:
-        return models[0]
-    if file.om2 is not None:
-        reason = Text("an om2 archive has code in place of a graph")
-    elif any(model.header.is_encrypted for model in file.all_models()):
-        reason = Text("it is encrypted")
+def _chosen_model(file: HuaweiFile, path: Path, submodel: str | None) -> HuaweiModel:
+    """The one model of a file that has a graph, or the one that is named.
+
+    Positions are those of `info`.
+    """
+    models = file.all_models()
+    with_graphs = [model for model in models if model.graphs]
+    if submodel is None and len(with_graphs) == 1:
+        return with_graphs[0]
+    if not with_graphs:
+        if file.om2 is not None:
+            raise _refused(path, Text("an om2 archive has code in place of a graph"))
+        if any(model.header.is_encrypted for model in models):
+            raise _refused(path, Text("it is encrypted"))
+        raise _refused(path, Text("it has no model with a graph"))
+    names = {str(at): model for at, model in enumerate(models) if model.graphs}
+    names |= {model.graphs[0].name: model for model in reversed(with_graphs)}
+    if submodel in names:
+        return names[submodel]
+    listed = ", ".join(
+        f"{at} {model.graphs[0].name}" for at, model in enumerate(models) if model.graphs
+    )
+    if submodel is None:
+        reason = Text("it has {count} models: {listed}", count=len(with_graphs), listed=listed)
     else:
-        reason = Text("it has {count} models with graphs, and one is run", count=len(models))
-    raise _refused(path, reason)
+        reason = Text("it has no model {name}, but {listed}", name=repr(submodel), listed=listed)
+    raise _refused(path, reason, Text("name one of them with --submodel, by position or name"))
 
 
-def _refused(path: Path, reason: Text) -> AtcError:
+def _refused(path: Path, reason: Text, help_: Text | None = None) -> AtcError:
     text = Text("{path} cannot be run: {reason}", path=path, reason=reason)
-    return HUAWEI_NOT_RUN.error(text, place=Place(str(path)), help=_HELP)
+    return HUAWEI_NOT_RUN.error(text, place=Place(str(path)), help=help_ or _HELP)
 
 
 def _imported(model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode]) -> OfflineModel:

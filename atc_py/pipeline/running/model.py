@@ -60,7 +60,7 @@ class Model:
         shape_data: the input that ATC appends to a model with gears, which may be fed and need not.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (keywords)
         self,
         path: Path,
         device: str = "sim",
@@ -68,6 +68,7 @@ class Model:
         timeout: float | None = None,
         package: OfflineModel | None = None,
         like: Path | None = None,
+        submodel: str | None = None,
     ) -> None:
         """Open an offline model.
 
@@ -78,6 +79,7 @@ class Model:
             timeout: seconds that each of its answers may take, None in this process.
             package: one gear of a file that is open already, and that somebody else closes.
             like: the ONNX file that a model of Huawei's atc was made of.
+            submodel: the model of a file of Huawei's atc with several, by position or name.
         """
         from atc_py.device.backend import load_stored
         from atc_py.device.supervised import backend_for
@@ -90,7 +92,7 @@ class Model:
         self._loading = Lock()
         self._last: Model | None = None
         self._backend = backend_for(device, timeout)
-        self._package = open_offline(path, like) if package is None else package
+        self._package = open_offline(path, like, submodel) if package is None else package
         self.gears: Gears | None = self._package.gears if package is None else None
         self.shape_data: Port | None = None
         if self.gears is not None:

@@ -397,7 +397,7 @@ def test_launch_that_cannot_be_opened_says_why(
 
 @pytest.mark.parametrize(
     ("kind", "reason"),
-    [({"encrypted": True}, "encrypted"), ({}, "0 models")],
+    [({"encrypted": True}, "encrypted"), ({}, "no model with a graph")],
 )
 def test_file_without_a_graph_is_refused(
     tmp_path: Path, kind: dict[str, bool], reason: str
