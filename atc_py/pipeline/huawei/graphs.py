@@ -34,6 +34,7 @@ from atc_py.pipeline.huawei.gears import (
 from atc_py.pipeline.huawei.launch_operator import LaunchOperator
 from atc_py.pipeline.huawei.network import NetworkNode
 from atc_py.pipeline.huawei.operators import add_operation
+from atc_py.pipeline.huawei.pictures import picture_type
 from atc_py.pipeline.huawei.scopes import GraphScope, NeededError
 from atc_py.pipeline.huawei.tensors import NotModeledError, constant_data, tensor_type
 from atc_py.target import is_view
@@ -117,7 +118,9 @@ class _Importer:
         self._origins: dict[str, Origin] = {}
         self._launches = {launch.op: launch for launch in model_launches(model)}
         self._result = Imported(self._graph, {}, {}, [], {}, [])
-        self._pictures = {each.op: each.settings for each in model_pictures(model)}
+        pictures = list(model_pictures(model))
+        self._pictures = {each.op: each.settings for each in pictures}
+        self._fed = {each.input: each.settings for each in pictures if each.input}
         self._scope = 0
 
     def imported(self) -> Imported:
@@ -174,7 +177,10 @@ class _Importer:
             self._miss(op, self._main, NotModeledError(Text("an input has no dtype and dims")))
             return
         try:
-            value = self._graph.add_input(op.name, tensor_type(own.outputs[0]))
+            kind = tensor_type(own.outputs[0])
+            if own.name in self._fed:
+                kind = picture_type(self._fed[own.name], kind)
+            value = self._graph.add_input(op.name, kind)
         except ValueError as error:
             self._miss(op, self._main, error)
             return
