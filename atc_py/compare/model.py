@@ -10,6 +10,7 @@ from typing_extensions import Unpack
 
 from atc_py.compare.comparison_session import ComparisonSession, GivenSamples
 from atc_py.compare.compilation import Compilation
+from atc_py.compare.network_semantics import network_semantics
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
 from atc_py.compare.targets import check_targets
@@ -144,7 +145,9 @@ def _compared(
         judges = judging.suggest_samples, judging.jobs
         if compilation.real is None:
             return session.suggested(least, trials, judges, on_stage)
-        session.warnings += package.findings
+        known = network_semantics(package, compilation.model, compilation.options)
+        session.semantics = known.nodes
+        session.warnings += (*package.findings, *known.warnings)
         return replace(session.suggested(None, trials, judges, on_stage), model=compilation.real)
 
 

@@ -257,7 +257,8 @@ def _contents(found: Imported, soc: Soc, model: HuaweiModel, path: Path) -> Pack
         report={
             "soc": soc.name,
             "layout": layout_record(graph),
-            RECORD: _record(found, path, own_plan=own_plan),
+            RECORD: _record(found, path, own_plan=own_plan)
+            | {"opp_version": model.attributes.text("opp_version")},
         },
     )
 

@@ -216,6 +216,7 @@ class SmallModel:
         self.ops.append(self._net_output("Node_Output", values))
         attributes = {
             "soc_version": self.soc,
+            "opp_version": "7.6.0.1.220",
             "attr_model_out_nodes_name": self.outputs,
             "memory_size": 1 << 20,
         }

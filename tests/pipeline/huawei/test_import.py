@@ -306,6 +306,33 @@ def test_bilinear_resize(tmp_path: Path, flags: dict[str, bool], mode: str) -> N
     np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-3)
 
 
+def test_comparison_names_what_cann_makes_of_the_network(tmp_path: Path) -> None:
+    made = SmallModel()
+    made.input("x", images(1, 16, 4, 4))
+    made.constant("size", np.array([8, 8], np.int32))
+    flags = {"align_corners": False, "half_pixel_centers": False}
+    made.launch(
+        "r", "ResizeBilinearV2", ["x", "size"], images(1, 16, 8, 8), flags, ["y"],
+        operands=["x", "size"],
+    )  # fmt: skip
+    made.output("r", "y")
+    path, like = made.write(tmp_path / "m.om"), tmp_path / "net.onnx"
+    text = (
+        "(float[1, 16, 4, 4] x) => (float[1, 16, 8, 8] y) { sizes = Constant <value = int64[4] "
+        '{1, 16, 8, 8}> () y = Resize <mode = "linear", coordinate_transformation_mode = '
+        '"half_pixel"> (x, , , sizes) }'
+    )
+    onnx.save(network(text, {}), like)
+    done = atc_py.compare_model(path, reference=like)
+    layer = done.layers[done.outputs["y"]]
+    assert layer.figures.distance > 0.05
+    assert [each.operator for each in layer.deviating] == ["Resize"]
+    (warning,) = done.warnings
+    assert (warning.code.id, warning.place and warning.place.node_name) == ("ATC3017", "y")
+    assert "CANN 8 computes this node otherwise than ONNX defines" in warning.message
+    assert "asymmetric" in warning.message
+
+
 def test_gemm_of_a_single_operator(tmp_path: Path) -> None:
     made = SmallModel("Ascend310")
     for name in ("a", "b", "c"):
