@@ -49,7 +49,7 @@ def network_semantics(
     own = replace(options, precision=replace(options.precision, cann=generation))
     description = package.description
     shapes = {
-        port.name: closed_shape(description.tensors[port.tensor].shape)
+        port.name: closed_shape(tuple(description.tensors[port.tensor].shape))
         for port in description.inputs
         if None not in description.tensors[port.tensor].shape
     }

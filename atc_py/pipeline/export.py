@@ -72,8 +72,8 @@ def export_model(  # noqa: PLR0913  (keywords, each of them an option)
     _check_form(flat=flat, plain=plain, float32=float32)
     form = _PLAIN if plain else _FORM
     target = rewritten_output(path, output, form, (_FORM, _PLAIN))
-    own = {"like": optional_path(like), "submodel": submodel}
-    with opened_model(path, **own, on_stage=on_stage, **options) as package:
+    options |= {"submodel": submodel, "on_stage": on_stage}
+    with opened_model(path, like=optional_path(like), **options) as package:
         if on_stage is not None:
             on_stage("export")
         emulated = plain_model(package, wide=float32) if plain else _emulated(package, flat=flat)

@@ -11,6 +11,7 @@ import onnx
 import onnx.parser
 import pytest
 from google.protobuf import text_format  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
 import atc_py
 from atc_py.adapters.atc.modes.launch_slots import launch_slots
@@ -109,7 +110,7 @@ def test_product_lists_the_slots_that_it_does_not_use(tmp_path: Path) -> None:
 
 def test_sums_and_slopes_have_the_slots_of_the_fix_pipe(tmp_path: Path) -> None:
     slope = np.full((1, 1, 1), 0.3, np.float32)
-    arrays = {"w": halves(1, 16, 16, 3, 3), "s": slope, "t": slope}
+    arrays: dict[str, NDArray[Any]] = {"w": halves(1, 16, 16, 3, 3), "s": slope, "t": slope}
     slots = {4: "other", 6: "s", 9: "t"}
     real = piped(tmp_path / "m.om", ["PRelu", "Add", "PRelu"], slots, arrays)
     with open_offline(real) as opened:

@@ -8,13 +8,15 @@ import tempfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tests.fuzz.huawei_models import mutated_file
 from tests.fuzz.trial import Outcome, run_command
 from tests.fuzz.worker import main, measured
-from tests.pipeline.huawei.example_models import chained, partly_known, piped
+from tests.pipeline.huawei.example_models import called, chained, geared, partly_known, piped
 from tests.pipeline.huawei.small_models import halves
 
 SECONDS = 30
@@ -53,7 +55,7 @@ def _sound_models() -> list[tuple[str, bytes]]:
 
 def _residual(path: Path) -> Path:
     slope = np.full((1, 1, 1), 0.3, np.float32)
-    arrays = {"w": halves(1, 16, 16, 3, 3), "s": slope, "t": slope}
+    arrays: dict[str, NDArray[Any]] = {"w": halves(1, 16, 16, 3, 3), "s": slope, "t": slope}
     return piped(path, ["PRelu", "Add", "PRelu"], {4: "other", 6: "s", 9: "t"}, arrays)
 
 
@@ -62,6 +64,8 @@ _EXAMPLES: dict[str, Callable[[Path], Path]] = {
     "residual": _residual,
     "chain": chained,
     "partly": partly_known,
+    "called": called,
+    "geared": geared,
 }
 
 

@@ -48,7 +48,7 @@ def values_of_run(model: OfflineModel) -> dict[int, NDArray[Any]]:
     feeds = {}
     for port in model.description.inputs:
         tensor = tensors[port.tensor]
-        drawn = generator.standard_normal(closed_shape(tensor.shape))
+        drawn = generator.standard_normal(closed_shape(tuple(tensor.shape)))
         feeds[port.name] = drawn.astype(DType(tensor.dtype).numpy)
     found = {port.tensor: feeds[port.name] for port in model.description.inputs}
     device = observed_device("sim", model)
