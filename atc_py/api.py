@@ -259,4 +259,5 @@ def load(
         ...     [(port.name, port.dtype.value, port.shape) for port in model.inputs]
         [('x', 'float32', (1, 3, 8, 8))]
     """
-    return Model(Path(path), device, storage, timeout, like=optional_path(like), submodel=submodel)
+    origin = optional_path(like), submodel
+    return Model(Path(path), device, storage, timeout, origin=origin)

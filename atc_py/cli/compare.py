@@ -57,7 +57,6 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     model: Path,
     input_shape: str,
     gears: Gears | None,
-    submodel: str | None,
     form: str | None,
     output: str | None,
     targets: tuple[str, ...],
@@ -68,9 +67,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
-    MODEL may be an offline model of Huawei's own atc, too: --reference then names the ONNX file that
-    it was made of, nothing is compiled, and layers have the names of the nodes of that file.
-
+    MODEL may be an .om of Huawei's own atc: --reference then is the ONNX file that it was made of.
     With lists of gears that is done for the shapes of each gear, on the samples that fit it. With
     --aipp a folder of samples may hold pictures. The original runs as it is, in onnxruntime or onnx's
     evaluator. A layer of floats or of quantized codes fails if its relative distance is over 0.05 or
@@ -94,20 +91,18 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
             model, input_shape=input_shape, targets=least, suggest=None if keep is None else least,
-            histograms=form == "html", submodel=submodel, compiled=compiled, on_stage=on_stage,
-            **settings,
+            histograms=form == "html", compiled=compiled, on_stage=on_stage, **settings,
         )  # fmt: skip
     written = comparing_options.suggestion_line(done, keep)
-    findings = [*missed_targets(done, least), *missed_by_all(done)]
-    page = _rendered(form, done, findings, compiled)
-    _report(done, page, form, path, as_json=as_json, verbose=verbose)
+    missed = [*missed_targets(done, least), *missed_by_all(done)]
+    _report(done, _page(form, done, missed, compiled), form, path, as_json=as_json, verbose=verbose)
     if not as_json:
         print_blocks([written] if written and (form == "text" or path is not None) else [])
-        print_diagnostics((*done.warnings, *findings), as_json=False)
-    context.exit(findings[0].code.exit if findings else ExitCode.DONE)
+        print_diagnostics((*done.warnings, *missed), as_json=False)
+    context.exit(missed[0].code.exit if missed else ExitCode.DONE)
 
 
-def _rendered(
+def _page(
     form: str,
     done: LayerComparison,
     findings: Iterable[Diagnostic],

@@ -60,7 +60,6 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     trust: bool,
     seed: int,
     like: Path | None,
-    submodel: str | None,
     gear: NamedGear | None,
     form: str | None,
     as_json: bool,
@@ -89,7 +88,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     options.refuse_compiling(context, model, "soc", "templates")
     if verify:
         check_trust(model, trusted=trust)
-    with opened_model(model, gear, like, submodel, **compiling) as opened:
+    with opened_model(model, gear, like, **compiling) as opened:
         if folder is not None:
             write_kernels(kernel_texts(opened), folder)
         if verify:

@@ -65,7 +65,6 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     output: str | None,
     trace: str | None,
     like: Path | None,
-    submodel: str | None,
     gear: NamedGear | None,
     as_json: bool,
     verbose: bool,
@@ -98,9 +97,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
         return
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
-    found = profile_model(
-        model, socs, fit, done, gear, compiled, warnings, like, submodel, **compiling
-    )
+    found = profile_model(model, socs, fit, done, gear, compiled, warnings, like, **compiling)
     _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
     if form == "text":

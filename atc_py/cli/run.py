@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -112,11 +113,10 @@ def run(  # noqa: PLR0913  (one parameter an option)
     storage: str,
     timeout: float | None,
     profile: bool,
-    like: Path | None,
-    submodel: str | None,
     gear: NamedGear | None,
     aipp_settings: Path | None,
     as_json: bool,
+    **source: Any,
 ) -> None:
     """Run MODEL, an offline model, on the simulated NPU.
 
@@ -136,9 +136,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     )
     with (
         progress(quiet=as_json) as on_stage,
-        load(
-            model, device=device, storage=storage, timeout=timeout, like=like, submodel=submodel
-        ) as loaded,
+        load(model, device=device, storage=storage, timeout=timeout, **source) as loaded,
         _launches_shown(loaded, on_stage),
     ):
         done = execute(loaded, options)

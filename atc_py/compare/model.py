@@ -88,20 +88,28 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    reject_unknown("compare_model", keywords, CompareKeywords)
-    named = {"soc": soc, "input_shape": input_shape, "op_specs": op_specs}
-    compilation = _compilation(
-        Path(model), {**keywords, **named}, optional_path(reference), submodel
-    )
-    data, shown = (inputs, aipp_settings), (histograms, device, targets, compiled)
+    compilation = _compilation((model, reference, submodel), keywords, (soc, input_shape, op_specs))
+    shown = histograms, device, targets, compiled
     search = suggest, suggest_trials, parse_options("compare_model", SearchOptions, keywords)
-    return _compared(compilation, data, (samples, seed), shown, search, on_stage)
+    return _compared(compilation, (inputs, aipp_settings), (samples, seed), shown, search, on_stage)
 
 
 def _compilation(
-    model: Path, keywords: Mapping[str, object], reference: Path | None, submodel: str | None
+    files: tuple[PathText, PathText | None, str | None],
+    keywords: Mapping[str, object],
+    named: tuple[object, object, object],
 ) -> Compilation:
-    options = parse_options("compare_model", CompileOptions, keywords)
+    """The compilation of a model, or the offline model that is compared in its place.
+
+    Args:
+        files: the model, its reference, and the submodel of an offline model.
+        keywords: the user's.
+        named: SoC, dims of inputs and the folder of specifications.
+    """
+    reject_unknown("compare_model", keywords, CompareKeywords)
+    model, reference, submodel = Path(files[0]), optional_path(files[1]), files[2]
+    given = dict(zip(("soc", "input_shape", "op_specs"), named, strict=True))
+    options = parse_options("compare_model", CompileOptions, {**keywords, **given})
     refuse_ranges(options.ranges, Text("a comparison runs one shape"))
     if not is_huawei(model):
         return Compilation(model, options, reference)

@@ -36,7 +36,6 @@ def export_model(  # noqa: PLR0913  (keywords, each of them an option)
     float32: bool = False,
     external_data: bool = False,
     like: str | os.PathLike[str] | None = None,
-    submodel: str | None = None,
     on_stage: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Export:
@@ -52,9 +51,8 @@ def export_model(  # noqa: PLR0913  (keywords, each of them an option)
         float32: with `plain`, all floats in float32.
         external_data: put constants into a separate file, as is always done for 1.8 GB or more.
         like: the ONNX file that an offline model of Huawei's atc was made of.
-        submodel: the model of a file of Huawei's atc with several, by position or name.
         on_stage: called with the name of each stage as it begins.
-        **options: as `atc_py.convert` takes them; without meaning for an offline model.
+        **options: as `atc_py.convert` takes them; of an offline model `submodel`, as `load` does.
 
     Returns:
         The record: files, size, operators.
@@ -72,8 +70,7 @@ def export_model(  # noqa: PLR0913  (keywords, each of them an option)
     _check_form(flat=flat, plain=plain, float32=float32)
     form = _PLAIN if plain else _FORM
     target = rewritten_output(path, output, form, (_FORM, _PLAIN))
-    options |= {"submodel": submodel, "on_stage": on_stage}
-    with opened_model(path, like=optional_path(like), **options) as package:
+    with opened_model(path, like=optional_path(like), on_stage=on_stage, **options) as package:
         if on_stage is not None:
             on_stage("export")
         emulated = plain_model(package, wide=float32) if plain else _emulated(package, flat=flat)

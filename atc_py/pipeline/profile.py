@@ -76,7 +76,6 @@ def profile_model(  # noqa: PLR0913  (keywords, each of them an option)
     compiled: list[CompiledModel] | None = None,
     warnings: list[Diagnostic] | None = None,
     like: str | os.PathLike[str] | None = None,
-    submodel: str | None = None,
     **options: Any,
 ) -> Profile:
     """Estimate what a model costs.
@@ -90,8 +89,7 @@ def profile_model(  # noqa: PLR0913  (keywords, each of them an option)
         compiled: takes the compiled model of each SoC.
         warnings: takes what was assumed of a model of Huawei's atc, and left out of it.
         like: the ONNX file that such a model was made of.
-        submodel: the model of a file of Huawei's atc with several, by position or name.
-        **options: as `atc_py.convert` takes them; without meaning for an offline model.
+        **options: as `atc_py.convert` takes them; of an offline model `submodel`, as `load` does.
 
     Raises:
         AtcError: the file cannot be read; it does not compile for the one SoC that is asked for;
@@ -107,7 +105,7 @@ def profile_model(  # noqa: PLR0913  (keywords, each of them an option)
     """
     path = Path(path)
     options |= {"gear": gear, "compiled": compiled, "warnings": warnings}
-    options |= {"like": optional_path(like), "submodel": submodel}
+    options["like"] = optional_path(like)
     names = list(dict.fromkeys(find_soc(name).name for name in socs or (_DEFAULT,)))
     named = bool(socs)
     if len(names) == 1:
