@@ -100,6 +100,7 @@ _FOREIGN_TIMEOUT = 600.0
 @click.pass_context
 def run(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
+    /,
     *,
     model: Path,
     inputs: tuple[str, ...],

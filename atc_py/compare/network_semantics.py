@@ -42,7 +42,7 @@ _NONE = NetworkSemantics(None, ())
 def network_semantics(
     package: OfflineModel, network: Path, options: CompileOptions
 ) -> NetworkSemantics:
-    """What the CANN that compiled an offline model makes of its network."""
+    """The deviations of the CANN that compiled an offline model, in its network."""
     generation = _generation(package)
     if generation is None:
         return _NONE

@@ -90,7 +90,7 @@ def huawei_side(file: HuaweiFile) -> Side:
 
 
 def _prefix(models: list[HuaweiModel], model: HuaweiModel) -> str:
-    """What tells nodes of one of several models: its name, or its position where others have that."""
+    """A mark of the nodes of one of several models: its name, or its position if others have that."""
     if len(models) == 1:
         return ""
     names = [each.graphs[0].name for each in models]

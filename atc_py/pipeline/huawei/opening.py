@@ -234,7 +234,7 @@ def _write(
 
 
 def _contents(found: Imported, soc: Soc, model: HuaweiModel, path: Path) -> PackageContents:
-    """What goes with a graph; it is given a memory plan."""
+    """Kernels, options and report of a graph, which is given a memory plan."""
     from atc_py.kernels.kernels import emit_kernels
     from atc_py.passes.layout.reasons import layout_record
     from atc_py.system.structs import replace
