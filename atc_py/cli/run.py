@@ -111,7 +111,6 @@ def run(  # noqa: PLR0913  (one parameter an option)
     expect: tuple[str, ...],
     tolerance: float | None,
     device: str,
-    storage: str,
     timeout: float | None,
     profile: bool,
     gear: NamedGear | None,
@@ -137,7 +136,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     )
     with (
         progress(quiet=as_json) as on_stage,
-        load(model, device=device, storage=storage, timeout=timeout, **source) as loaded,
+        load(model, device=device, timeout=timeout, **source) as loaded,
         _launches_shown(loaded, on_stage),
     ):
         done = execute(loaded, options)
