@@ -190,6 +190,7 @@ fuzz: $(VENV)/.dev ## Try mutated models, ONNX's and offline ones; print failure
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep --worker tests.fuzz.offline_models --count 5000
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep --worker tests.fuzz.huawei_models --count 10000
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep --worker tests.fuzz.huawei_imports --count 2000
 	@if $(BIN)/python -c 'import atheris' 2> /dev/null; then \
 	  mkdir -p $(OUT)/fuzz && OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.atheris_target \
 	    -max_total_time=$${FUZZ_SECONDS:-600} -timeout=10 -artifact_prefix=$(OUT)/fuzz/ $(OUT)/fuzz; \

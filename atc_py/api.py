@@ -232,6 +232,7 @@ def load(
     storage: str = "logical",
     timeout: float | None = None,
     like: str | os.PathLike[str] | None = None,
+    submodel: str | None = None,
 ) -> Model:
     """Open an offline model on a device, ready to run.
 
@@ -245,6 +246,7 @@ def load(
             given, the device has a process of its own: it may die or hang, and the run ends with
             DEVICE_FAILED or DEVICE_TIMEOUT.
         like: the ONNX file that an offline model of Huawei's atc was made of, for what that lost.
+        submodel: the model of such a file with several, by position or name.
 
     Raises:
         AtcError: the file is not a sound offline model, or no such device is installed, or it does
@@ -257,4 +259,5 @@ def load(
         ...     [(port.name, port.dtype.value, port.shape) for port in model.inputs]
         [('x', 'float32', (1, 3, 8, 8))]
     """
-    return Model(Path(path), device, storage, timeout, like=optional_path(like))
+    origin = optional_path(like), submodel
+    return Model(Path(path), device, storage, timeout, origin=origin)

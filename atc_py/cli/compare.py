@@ -42,6 +42,7 @@ _FORMATS = ("text", "json", "csv", "html")
 )  # fmt: skip
 @compared_gears
 @options.options_of(CompileOptions, "op_specs")
+@options.SUBMODEL
 @options.MAX_MEMORY
 @options.report_option(_FORMATS, "csv has the columns of Ascend's msit first")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
@@ -66,6 +67,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
+    MODEL may be an .om of Huawei's own atc: --reference then is the ONNX file that it was made of.
     With lists of gears that is done for the shapes of each gear, on the samples that fit it. With
     --aipp a folder of samples may hold pictures. The original runs as it is, in onnxruntime or onnx's
     evaluator. A layer of floats or of quantized codes fails if its relative distance is over 0.05 or
@@ -92,16 +94,15 @@ def compare(  # noqa: PLR0913  (one parameter an option)
             histograms=form == "html", compiled=compiled, on_stage=on_stage, **settings,
         )  # fmt: skip
     written = comparing_options.suggestion_line(done, keep)
-    findings = [*missed_targets(done, least), *missed_by_all(done)]
-    page = _rendered(form, done, findings, compiled)
-    _report(done, page, form, path, as_json=as_json, verbose=verbose)
+    missed = [*missed_targets(done, least), *missed_by_all(done)]
+    _report(done, _page(form, done, missed, compiled), form, path, as_json=as_json, verbose=verbose)
     if not as_json:
         print_blocks([written] if written and (form == "text" or path is not None) else [])
-        print_diagnostics((*done.warnings, *findings), as_json=False)
-    context.exit(findings[0].code.exit if findings else ExitCode.DONE)
+        print_diagnostics((*done.warnings, *missed), as_json=False)
+    context.exit(missed[0].code.exit if missed else ExitCode.DONE)
 
 
-def _rendered(
+def _page(
     form: str,
     done: LayerComparison,
     findings: Iterable[Diagnostic],

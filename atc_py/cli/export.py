@@ -34,6 +34,7 @@ from atc_py.options.named_gear import NamedGear
     "aipp", "op_specs",
 )  # fmt: skip
 @options.LIKE
+@options.SUBMODEL
 @named_gear
 @options.MAX_MEMORY
 @options.AS_JSON

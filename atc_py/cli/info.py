@@ -56,13 +56,12 @@ def info(
             )
         _show_huawei(model, ops=ops, as_json=as_json)
         return
-    if ops:
-        raise click.UsageError(
-            Text("--ops is of offline models of Huawei's atc, which {model} is not", model=model)
-        )
     from atc_py.pipeline.onnx_facts import is_onnx_file
 
-    if is_onnx_file(model):
+    is_onnx = is_onnx_file(model)
+    if ops:
+        _refuse_ops(model, is_onnx=is_onnx)
+    if is_onnx:
         if precision or layout or gear is not None:
             raise click.UsageError(
                 Text(
@@ -74,6 +73,17 @@ def info(
         _show_onnx(model, as_json=as_json)
         return
     _show_offline(model, gear, precision=precision, layout=layout, as_json=as_json)
+
+
+def _refuse_ops(model: Path, *, is_onnx: bool) -> None:
+    """Refuse --ops for a model of another kind; what is no model at all is refused as that."""
+    from atc_py.package.reader import open_model
+
+    if not is_onnx:
+        open_model(model).close()
+    raise click.UsageError(
+        Text("--ops is of offline models of Huawei's atc, which {model} is not", model=model)
+    )
 
 
 def _show_huawei(model: Path, *, ops: bool, as_json: bool) -> None:

@@ -42,6 +42,7 @@ from atc_py.text import Text
     without=("semantics", "cann"),
 )  # fmt: skip
 @options.LIKE
+@options.SUBMODEL
 @named_gear
 @options.MAX_MEMORY
 @options.options_of(CompileOptions, "templates")

@@ -171,6 +171,11 @@ LIKE = click.option(
     "launches lost, and the names of its values.",
 )  # fmt: skip
 
+SUBMODEL = click.option(
+    "--submodel", "--model", metavar="N|NAME",
+    help="Model of a file of Huawei's atc that has several, by its position or name in `info`.",
+)  # fmt: skip
+
 MAX_MEMORY = click.option(
     "--max-memory",
     metavar="SIZE",

@@ -39,6 +39,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
 @options.FACTORS
 @options.LIKE
+@options.SUBMODEL
 @named_gear
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")

@@ -59,6 +59,7 @@ _NO = {"0", "false"}
     "--no-compare", is_flag=True, help="Leave out the comparison, which runs the model twice."
 )
 @options.LIKE
+@options.SUBMODEL
 @options.CALIBRATE
 @options.FACTORS
 @options.LANG
@@ -101,7 +102,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
     least, (fit, calibration) = read_targets(targets), fitted_factors(factors, calibrate, socs)
     chosen = SummaryOptions(
         socs=socs,
-        **{name: settings.pop(name) for name in ("gears", "gear", "like")},
+        **{name: settings.pop(name) for name in ("gears", "gear", "like", "submodel")},
         compiling=settings,
         running={**running, "suggest": None if keep is None else least},
         targets=least,

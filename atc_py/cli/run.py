@@ -5,12 +5,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.gear_options import named_gear
-from atc_py.cli.options import AS_JSON, LIKE, MAX_MEMORY
+from atc_py.cli.options import AS_JSON, LIKE, MAX_MEMORY, SUBMODEL
 from atc_py.options.named_gear import NamedGear
 from atc_py.pipeline.running.model import Model
 from atc_py.system.json_text import json_values
@@ -92,12 +93,14 @@ _FOREIGN_TIMEOUT = 600.0
     help="Settings of dynamic AIPP: protobuf text, an [aipp_op] section, or a parameter buffer.",
 )  # fmt: skip
 @LIKE
+@SUBMODEL
 @named_gear
 @MAX_MEMORY
 @AS_JSON
 @click.pass_context
 def run(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
+    /,
     *,
     model: Path,
     inputs: tuple[str, ...],
@@ -108,13 +111,12 @@ def run(  # noqa: PLR0913  (one parameter an option)
     expect: tuple[str, ...],
     tolerance: float | None,
     device: str,
-    storage: str,
     timeout: float | None,
     profile: bool,
-    like: Path | None,
     gear: NamedGear | None,
     aipp_settings: Path | None,
     as_json: bool,
+    **source: Any,
 ) -> None:
     """Run MODEL, an offline model, on the simulated NPU.
 
@@ -134,7 +136,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     )
     with (
         progress(quiet=as_json) as on_stage,
-        load(model, device=device, storage=storage, timeout=timeout, like=like) as loaded,
+        load(model, device=device, timeout=timeout, **source) as loaded,
         _launches_shown(loaded, on_stage),
     ):
         done = execute(loaded, options)

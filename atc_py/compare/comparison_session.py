@@ -39,7 +39,7 @@ from atc_py.pipeline.running.feeds import odd_feeds, read_feeds
 from atc_py.pipeline.running.model import ports_of
 from atc_py.pipeline.running.samples import Samples, evenly
 from atc_py.pipeline.running.stored_array import stored_array
-from atc_py.results.cann_nodes import read_newer, read_semantics
+from atc_py.results.cann_nodes import CannSemantics, read_newer, read_semantics
 from atc_py.results.layer import OwnError
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.results.picture_inputs import AIPP
@@ -132,6 +132,7 @@ class ComparisonSession:
         histograms: True if samples of all layers' values are taken.
         device: name of the device that runs the compiled model.
         warnings: what is odd about data from files.
+        semantics: nodes that compute what CANN makes of them; None for those that the model records.
         targets: least values by figure.
         on_stage: called with the number of layers compared.
     """
@@ -183,6 +184,7 @@ class ComparisonSession:
             given = self._read(tuple(inputs), settings, sink)
             sink.extend(odd_feeds(given))
         self.warnings = tuple(sink.diagnostics)
+        self.semantics: CannSemantics | None = None
         self._given, self._seed = given, seed
         self._source = self._opened(samples)
         self._names: dict[int, str] = {}
@@ -299,7 +301,8 @@ class ComparisonSession:
     def _paired_run(self) -> LayerComparison:
         """Run the model beside its original, in step unless that was recorded."""
         report, path = self._package.report, str(self._package.path)
-        semantics, newer = read_semantics(report, path), read_newer(report, path)
+        semantics = self.semantics or read_semantics(report, path)
+        newer = read_newer(report, path)
         pair = Pair(
             self._reference,
             self._package,

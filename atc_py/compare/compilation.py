@@ -22,12 +22,14 @@ class Compilation:
         reference: the file that runs in place of the model; None for the model itself.
         real: the offline model of Huawei's atc that was made of the model, and is compared in place
             of a compiled one.
+        submodel: the model of that file, where it has several.
     """
 
     model: Path
     options: CompileOptions
     reference: Path | None = None
     real: Path | None = None
+    submodel: str | None = None
 
     def write(
         self,

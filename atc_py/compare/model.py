@@ -10,6 +10,7 @@ from typing_extensions import Unpack
 
 from atc_py.compare.comparison_session import ComparisonSession, GivenSamples
 from atc_py.compare.compilation import Compilation
+from atc_py.compare.network_semantics import network_semantics
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
 from atc_py.compare.targets import check_targets
@@ -57,6 +58,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     device: str = DEVICES[0],
     aipp_settings: str | os.PathLike[str] | None = None,
     reference: str | os.PathLike[str] | None = None,
+    submodel: str | None = None,
     compiled: list[CompiledModel] | None = None,
     on_stage: Callable[[str], None] | None = None,
     **keywords: Unpack[CompareKeywords],
@@ -78,6 +80,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         device: what runs the compiled model: `sim`, or `ort`, which is faster.
         aipp_settings: file with the settings of dynamic AIPP; random pictures are taken whole without.
         reference: ONNX file that runs in its place; the network of an .om of Huawei's atc.
+        submodel: the model of such a file with several, by position or name.
         compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
         **keywords: ATC's finer controls, and rules that fix the model; see `CompareKeywords`.
@@ -85,18 +88,28 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    reject_unknown("compare_model", keywords, CompareKeywords)
-    named = {"soc": soc, "input_shape": input_shape, "op_specs": op_specs}
-    compilation = _compilation(Path(model), {**keywords, **named}, optional_path(reference))
-    data, shown = (inputs, aipp_settings), (histograms, device, targets, compiled)
+    compilation = _compilation((model, reference, submodel), keywords, (soc, input_shape, op_specs))
+    shown = histograms, device, targets, compiled
     search = suggest, suggest_trials, parse_options("compare_model", SearchOptions, keywords)
-    return _compared(compilation, data, (samples, seed), shown, search, on_stage)
+    return _compared(compilation, (inputs, aipp_settings), (samples, seed), shown, search, on_stage)
 
 
 def _compilation(
-    model: Path, keywords: Mapping[str, object], reference: Path | None
+    files: tuple[PathText, PathText | None, str | None],
+    keywords: Mapping[str, object],
+    named: tuple[object, object, object],
 ) -> Compilation:
-    options = parse_options("compare_model", CompileOptions, keywords)
+    """The compilation of a model, or the offline model that is compared in its place.
+
+    Args:
+        files: the model, its reference, and the submodel of an offline model.
+        keywords: the user's.
+        named: SoC, dims of inputs and the folder of specifications.
+    """
+    reject_unknown("compare_model", keywords, CompareKeywords)
+    model, reference, submodel = Path(files[0]), optional_path(files[1]), files[2]
+    given = dict(zip(("soc", "input_shape", "op_specs"), named, strict=True))
+    options = parse_options("compare_model", CompileOptions, {**keywords, **given})
     refuse_ranges(options.ranges, Text("a comparison runs one shape"))
     if not is_huawei(model):
         return Compilation(model, options, reference)
@@ -106,7 +119,7 @@ def _compilation(
             place=Place(str(model)),
             help=Text("give the ONNX file that it was made of with --reference"),
         )
-    return Compilation(reference, options, real=model)
+    return Compilation(reference, options, real=model, submodel=submodel)
 
 
 def _compared(
@@ -140,7 +153,9 @@ def _compared(
         judges = judging.suggest_samples, judging.jobs
         if compilation.real is None:
             return session.suggested(least, trials, judges, on_stage)
-        session.warnings += package.findings
+        known = network_semantics(package, compilation.model, compilation.options)
+        session.semantics = known.nodes
+        session.warnings += (*package.findings, *known.warnings)
         return replace(session.suggested(None, trials, judges, on_stage), model=compilation.real)
 
 
@@ -166,7 +181,7 @@ def open_compiled(
 
         if on_stage is not None:
             on_stage("compare")
-        return open_offline(compilation.real, compilation.model)
+        return open_offline(compilation.real, compilation.model, compilation.submodel)
     om = folder / "model.om"
     compilation.write(om, on_stage=on_stage)
     if on_stage is not None:

@@ -50,6 +50,7 @@ class SummaryOptions(Result, frozen=True):
         gears: shapes to report on one by one, in place of `input_shape`.
         gear: the gear of an offline model that is shown; None for the largest.
         like: the ONNX file that an offline model of Huawei's atc was made of.
+        submodel: the model of such a file with several, by position or name.
         compares: False to leave the comparison out.
         given: values of the options that were given, by name, for the page.
     """
@@ -63,6 +64,7 @@ class SummaryOptions(Result, frozen=True):
     gears: Gears | None = None
     gear: NamedGear | None = None
     like: Path | None = None
+    submodel: str | None = None
     compares: bool = True
     given: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
@@ -176,7 +178,7 @@ def _estimated(done: ModelSummary, options: SummaryOptions) -> ModelSummary:
     try:
         profile = profile_model(
             done.model, options.socs, options.fit, options.calibration, options.gear, compiled,
-            like=options.like, **options.compiling,
+            like=options.like, submodel=options.submodel, **options.compiling,
         )  # fmt: skip
     except AtcError as error:
         if error.exit_code is not ExitCode.MODEL or error.diagnostics[0].code is BAD_OPTION:

@@ -52,7 +52,7 @@ def export_model(  # noqa: PLR0913  (keywords, each of them an option)
         external_data: put constants into a separate file, as is always done for 1.8 GB or more.
         like: the ONNX file that an offline model of Huawei's atc was made of.
         on_stage: called with the name of each stage as it begins.
-        **options: as `atc_py.convert` takes them; without meaning for an offline model.
+        **options: as `atc_py.convert` takes them; of an offline model `submodel`, as `load` does.
 
     Returns:
         The record: files, size, operators.

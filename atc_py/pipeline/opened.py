@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened_model(
-    path: Path, gear: NamedGear | None = None, like: Path | None = None, **options: Any
+    path: Path,
+    gear: NamedGear | None = None,
+    like: Path | None = None,
+    submodel: str | None = None,
+    **options: Any,
 ) -> Iterator[OfflineModel]:
     """Open the offline model `path`; an ONNX model is compiled to a temporary one.
 
@@ -27,6 +31,7 @@ def opened_model(
         path: an offline model, or an ONNX model.
         gear: the gear to open a model with gears at; None for the largest.
         like: the ONNX file that an offline model of Huawei's atc was made of.
+        submodel: the model of a file of Huawei's atc with several, by position or name.
         options: as `atc_py.convert` takes them; without meaning for an offline model.
 
     Raises:
@@ -36,7 +41,7 @@ def opened_model(
     from atc_py.pipeline.huawei.opening import open_offline
 
     if is_offline(path):
-        with open_offline(path, like) as model:
+        with open_offline(path, like, submodel) as model:
             yield model if gear is None else model.at_gear(gear.position_in(model.gears))
         return
     if gear is not None:

@@ -89,7 +89,7 @@ def profile_model(  # noqa: PLR0913  (keywords, each of them an option)
         compiled: takes the compiled model of each SoC.
         warnings: takes what was assumed of a model of Huawei's atc, and left out of it.
         like: the ONNX file that such a model was made of.
-        **options: as `atc_py.convert` takes them; without meaning for an offline model.
+        **options: as `atc_py.convert` takes them; of an offline model `submodel`, as `load` does.
 
     Raises:
         AtcError: the file cannot be read; it does not compile for the one SoC that is asked for;

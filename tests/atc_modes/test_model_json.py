@@ -6,19 +6,25 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import onnx.parser
 import pytest
 from google.protobuf import text_format  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
 import atc_py
+from atc_py.adapters.atc.modes.launch_slots import launch_slots
 from atc_py.adapters.atc.modes.model_info import model_info
 from atc_py.adapters.atc.modes.model_json import onnx_to_json, save_json, text_to_json
 from atc_py.adapters.atc.modes.om_json import om_to_json
 from atc_py.diag import AtcError, AtcFault
 from atc_py.options.compile_options import CompileOptions
 from atc_py.package.ge.protobuf_classes import model_class
+from atc_py.pipeline.huawei.opening import open_offline
 from tests.atc_modes.conftest import COMMAND, small_model
+from tests.pipeline.huawei.example_models import piped
+from tests.pipeline.huawei.small_models import halves
 
 
 def attributes(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -65,8 +71,53 @@ def test_graph_of_an_offline_model_is_connected(om: Path) -> None:
             source = by_name[name]
             assert int(index) < len(source["output_desc"])
             assert op["name"] in source["dst_name"]
-        assert len(op.get("input", ())) == len(op.get("input_name", ()))
+        slots, values = op.get("input", ()), attributes(op.get("attr", []))
+        if slots:
+            positions = values["_input_name_value"]["list"]["i"]
+            assert sorted(positions) == list(range(len(slots)))
+            names = values["_input_name_key"]["list"]["s"]
+            assert names == sorted(names)
+            assert len(op["input_desc"]) == len(op["is_input_const"]) == len(slots)
+            assert len(op["src_name"]) == len(list(filter(None, slots)))
     assert json.loads(om_to_json(om))["graph"][0]["input"] == ["x:0"]
+
+
+TWO = """
+    <ir_version: 8, opset_import: ["" : 13]> net (float[1, 16, 8, 8] x) => (float[1, 16, 8, 8] y)
+    <float[16, 16, 3, 3] w = {%s}> {
+        c = Conv <pads = [1, 1, 1, 1]> (x, w) r = Relu (c) y = Conv <pads = [1, 1, 1, 1]> (r, w)
+    }
+"""
+
+
+def test_product_lists_the_slots_that_it_does_not_use(tmp_path: Path) -> None:
+    """A product alone has four; a fused launch has those of the fix pipe, where the SoC has one."""
+    path, om = tmp_path / "net.onnx", tmp_path / "net.om"
+    onnx.save(onnx.parser.parse_model(TWO % ", ".join(["0.1"] * 2304)), path)
+    atc_py.convert(path, om, soc="Ascend310B4", precision_mode="force_fp16")
+    fused, plain = (op for op in ops_of(om_to_json(om)) if op["type"] == "Conv2D")
+    assert (len(fused["input"]), len(plain["input"])) == (13, 4)
+    for op in (fused, plain):
+        for text, desc in zip(op["input"], op["input_desc"], strict=True):
+            assert (desc["layout"] == "FORMAT_RESERVED") is not bool(text)
+            if not text:
+                assert "dtype" not in desc
+                assert attributes(desc["attr"])["format_for_int"] == {"i": 40}
+    names = attributes(plain["attr"])["_input_name_key"]["list"]["s"]
+    assert names == ["bias", "filter", "offset_w", "x"]
+    assert attributes(fused["attr"])["_input_name_key"]["list"]["s"][2] == "__input10"
+
+
+def test_sums_and_slopes_have_the_slots_of_the_fix_pipe(tmp_path: Path) -> None:
+    slope = np.full((1, 1, 1), 0.3, np.float32)
+    arrays: dict[str, NDArray[Any]] = {"w": halves(1, 16, 16, 3, 3), "s": slope, "t": slope}
+    slots = {4: "other", 6: "s", 9: "t"}
+    real = piped(tmp_path / "m.om", ["PRelu", "Add", "PRelu"], slots, arrays)
+    with open_offline(real) as opened:
+        description = opened.description
+    found = launch_slots(description, description.nodes, description.nodes[0])
+    assert len(found) == 13
+    assert [at for at, tensor in enumerate(found) if tensor >= 0] == [0, 1, 4, 6, 9]
 
 
 def test_ops_have_names_of_source_nodes_and_name_those_they_stand_for(om: Path) -> None:
@@ -104,7 +155,6 @@ def test_tensors_have_stored_and_original_shapes(om: Path) -> None:
     assert origin["format_for_int"] == {"i": 0x05000003}
     assert weights["layout"] == "FRACTAL_Z"
     assert conv["is_input_const"][:2] == [False, True]
-    assert conv["input_name"][:2] == ["x", "filter"]
     kinds = attributes(conv["attr"])
     assert kinds["dilations"] == {"list": {"i": [1, 1, 1, 1], "val_type": "VT_LIST_INT"}}
 

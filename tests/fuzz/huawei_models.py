@@ -8,7 +8,7 @@ The files are the real ones beside the project, where they are, and small ones o
 import random
 import struct
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -34,15 +34,30 @@ COMMANDS = (
 _MODES: dict[str, Callable[[Path], object]] = {"mode1": om_to_json, "mode6": model_info}
 """The two, as functions: atc's own exit status is none of atc-py's."""
 
+_LARGE = 2**17
+"""Bytes from which on a file is taken as much less often as it is larger: 4 MB take 2 s."""
+
 _STRUCTURE = 512
 """Bytes at the start in which header and table of partitions are."""
 
 
 def damaged_model(seed: int, number: int, *, shared: bool) -> tuple[str, bytes]:
-    """Return a label and the bytes of a case, the same whenever it is made."""
+    """Label and bytes of a case, the same whenever it is made."""
+    return mutated_file(_sound_models(shared=shared), seed, number)
+
+
+READ = ("bytes", "bytes", "structure", "description", "description")
+"""What is damaged: any bytes, those of tables, or those that describe the graph."""
+
+
+def mutated_file(
+    models: Sequence[tuple[str, bytes]], seed: int, number: int, hows: Sequence[str] = READ
+) -> tuple[str, bytes]:
+    """Label and bytes of one of the models, by name, damaged; small ones are taken more often."""
     generator = random.Random(f"{seed}:{number}")  # noqa: S311  (no secret)
-    name, data = generator.choice(_sound_models(shared=shared))
-    how = generator.choice(("bytes", "bytes", "structure", "description", "description"))
+    shares = [_LARGE / max(len(data), _LARGE) for _, data in models]
+    ((name, data),) = generator.choices(models, shares)
+    how = generator.choice(hows)
     if how == "bytes":
         return f"#{seed}:{number} {name} {how}", mutate_bytes(data, generator)
     out = bytearray(data)

@@ -7,7 +7,7 @@ from tests.fuzz.sweep import Round, sweep
 from tests.sampling import sampled
 
 SEED = 1
-CHUNKS, CHUNK = 100, 50
+CHUNKS, IMPORT_CHUNKS, CHUNK = 100, 40, 50
 
 
 @pytest.mark.parametrize("chunk", sampled([3], range(4, CHUNKS + 3)))
@@ -18,6 +18,15 @@ def test_damaged_files_are_refused_or_read(chunk: int) -> None:
     assert tally.tried == CHUNK
     refused = tally.codes["diff", "ATC5006"]
     assert CHUNK // 8 < refused < CHUNK, "a round that is refused as one tries little"
+
+
+@pytest.mark.parametrize("chunk", sampled([1], range(2, IMPORT_CHUNKS)))
+def test_damaged_files_are_imported_or_refused(chunk: int) -> None:
+    worker = "tests.fuzz.huawei_imports"
+    tally = sweep(Round(seed=SEED, first=chunk * CHUNK, count=CHUNK, worker=worker))
+    assert tally.failures == []
+    assert tally.tried == CHUNK
+    assert tally.ends["kernels", 0] > CHUNK // 8, "a round that is refused as one tries little"
 
 
 def test_case_is_the_same_whenever_it_is_made() -> None:

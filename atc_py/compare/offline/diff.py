@@ -46,7 +46,7 @@ def _opened(path: Path) -> Iterator[Side]:
             yield own_side(model)
         return
     with open_huawei(path) as file:
-        if not file.models or not file.models[0].graphs:
+        if not any(model.graphs for model in file.all_models()):
             raise BAD_HUAWEI_MODEL.error(
                 Text("{file} has no graph that could be compared", file=path),
                 place=Place(file=str(path)),

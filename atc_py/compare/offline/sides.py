@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.cost.reading import launches_of, roots_of
-from atc_py.package.ge.graph import GeOp
+from atc_py.package.ge.graph import GeGraph, GeOp
 from atc_py.package.ge.launches import GeLaunch, model_launches
 from atc_py.package.ge.messages import GeTensorDesc
 from atc_py.package.ge.model import HuaweiFile, HuaweiModel
@@ -74,21 +74,44 @@ class Side(msgspec.Struct, frozen=True):
 
 
 def huawei_side(file: HuaweiFile) -> Side:
-    """A model of Huawei's atc; of several in the file the first.
+    """A file of Huawei's atc; nodes of several models in it begin with the name of theirs.
 
     Raises:
         AtcError: BAD_HUAWEI_MODEL.
     """
-    model = file.models[0]
+    models = [model for model in file.all_models() if model.graphs]
+    sides = [_model_side(model, _prefix(models, model)) for model in models]
+    return Side(
+        producer=sides[0].producer,
+        soc=sides[0].soc,
+        launches=[launch for side in sides for launch in side.launches],
+        constants=[constant for side in sides for constant in side.constants],
+        memory={key: sum(side.memory[key] for side in sides) for key in sides[0].memory},
+    )
+
+
+def _prefix(models: list[HuaweiModel], model: HuaweiModel) -> str:
+    """A mark of the nodes of one of several models: its name, or its position if others have that."""
+    if len(models) == 1:
+        return ""
+    names = [each.graphs[0].name for each in models]
+    name, at = model.graphs[0].name, models.index(model)
+    return f"{name if names.count(name) == 1 else at}:"
+
+
+def _model_side(model: HuaweiModel, prefix: str) -> Side:
     launches = model_launches(model)
     attributes = model.attributes
     memory = attributes.number("memory_size")
+    owners = {op: graph for graph in model.run_graphs() for op in graph.ops}
     return Side(
         producer=f"atc {attributes.text('atc_version')}".strip(),
         soc=soc_of(model)[0],
-        launches=[_huawei_launch(model, launch) for launch in launches],
+        launches=[_huawei_launch(owners[each.op], each, prefix) for each in launches],
         constants=[
-            constant for launch in launches for constant in _huawei_constants(model, launch)
+            constant
+            for launch in launches
+            for constant in _huawei_constants(model, owners[launch.op], launch, prefix)
         ],
         memory={
             "arena": max(memory - attributes.number("zero_copy_memory_size"), 0),
@@ -106,27 +129,33 @@ def _computed(operators: tuple[str, ...]) -> tuple[str, ...]:
     return tuple("BNInferenceD" if name == "BatchNorm" else name for name in operators)
 
 
-def _huawei_launch(model: HuaweiModel, launch: GeLaunch) -> SideLaunch:
+def _named(launch: GeLaunch, prefix: str) -> tuple[str, ...]:
+    return tuple(f"{prefix}{name}" for name in launch.nodes)
+
+
+def _huawei_launch(graph: GeGraph, launch: GeLaunch, prefix: str) -> SideLaunch:
     op = launch.op
     inputs = tuple(
         _tensor(row.desc) for row in op.operands() if row.edge is not None and not row.is_constant
     )
     outputs = tuple(map(_tensor, op.outputs))
-    done = DiffLaunch(op.name, launch.nodes, _computed(launch.operators), inputs, outputs)
+    nodes = _named(launch, prefix)
+    done = DiffLaunch(op.name, nodes, _computed(launch.operators), inputs, outputs)
     inserted = not launch.nodes and op.type in CONVERSIONS
     if not inserted:
         return SideLaunch(done, "", "")
     source = op.outputs[0].attributes.text("_datadump_origin_name") if op.outputs else ""
-    return SideLaunch(done, _change(op.type, inputs, outputs), source or _maker(model, op))
+    source = f"{prefix}{source or _maker(graph, op)}"
+    return SideLaunch(done, _change(op.type, inputs, outputs), source)
 
 
-def _maker(model: HuaweiModel, op: GeOp) -> str:
+def _maker(graph: GeGraph, op: GeOp) -> str:
     """The node that makes what a conversion reads, seen through conversions before it."""
     seen: set[str] = set()
     while op.name not in seen:
         seen.add(op.name)
         edge = next((edge for edge in op.edges if edge is not None), None)
-        maker = None if edge is None else model.graphs[0].by_name.get(edge.producer)
+        maker = None if edge is None else graph.by_name.get(edge.producer)
         if maker is None:
             break
         nodes = [name for name in maker.attributes.texts("_datadump_original_op_names") if name]
@@ -142,8 +171,9 @@ def _tensor(desc: GeTensorDesc) -> DiffTensor:
     return DiffTensor(desc.dtype, desc.layout)
 
 
-def _huawei_constants(model: HuaweiModel, launch: GeLaunch) -> Iterator[SideConstant]:
-    graph = model.graphs[0]
+def _huawei_constants(
+    model: HuaweiModel, graph: GeGraph, launch: GeLaunch, prefix: str
+) -> Iterator[SideConstant]:
     for row in launch.op.operands():
         op = None if row.edge is None else graph.by_name.get(row.edge.producer)
         found = None if op is None or op.type != "Const" else model.constant(op)
@@ -152,7 +182,7 @@ def _huawei_constants(model: HuaweiModel, launch: GeLaunch) -> Iterator[SideCons
         _, span = found
         yield SideConstant(
             name=op.name,
-            nodes=launch.nodes,
+            nodes=_named(launch, prefix),
             dtype=row.desc.dtype,
             format=row.desc.layout,
             stored=lambda span=span: model.data(span),  # type: ignore[misc]

@@ -27,7 +27,7 @@ FORMAT_NUMBERS = {
 
 _INPUTS, _OUTPUTS = 0, 1
 _BATCHES = 2
-_GEARS = {_BATCHES: "dynamic batch size", 3: "dynamic image size", 4: "dynamic dims"}
+GEAR_WORDS = {_BATCHES: "dynamic batch size", 3: "dynamic image size", 4: "dynamic dims"}
 _PART = "MODEL_INOUT_INFO"
 _HEAD, _ROW = struct.Struct("<II"), struct.Struct("<QIIIIII")
 _MOST_PORTS = 100_000
@@ -83,8 +83,8 @@ def read_interface(source: GeSource, span: ByteSpan) -> GeInterface:
         if kind in {_INPUTS, _OUTPUTS}:
             ports = interface.inputs if kind == _INPUTS else interface.outputs
             ports += _ports(source, part)
-        elif kind in _GEARS:
-            interface.gears[_GEARS[kind]] = _gears(source, part, kind)
+        elif kind in GEAR_WORDS:
+            interface.gears[GEAR_WORDS[kind]] = _gears(source, part, kind)
     return interface
 
 

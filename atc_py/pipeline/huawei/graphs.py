@@ -7,10 +7,12 @@ from functools import cached_property, partial
 import msgspec
 
 from atc_py.ir import Engine, Graph, Node, Origin, Phase, Value
+from atc_py.options.gears import SHAPE_DATA
+from atc_py.package.ge.gear_case import gear_case
 from atc_py.package.ge.graph import GeEdge, GeOp, GeOperand
 from atc_py.package.ge.launches import GeLaunch, model_launches
 from atc_py.package.ge.model import CONSTANT_OPS, INPUT_OPS, OUTPUT_OPS, HuaweiModel
-from atc_py.package.ge.pictures import model_pictures
+from atc_py.package.ge.pictures import data_inputs, model_pictures
 from atc_py.package.ge.tasks import GeKernel
 from atc_py.pipeline.huawei.building import LaunchBuilder
 from atc_py.pipeline.huawei.convolutions import filter_groups
@@ -22,14 +24,28 @@ from atc_py.pipeline.huawei.fused import (
     is_fused,
     open_launch,
 )
+from atc_py.pipeline.huawei.gears import (
+    FIRST_BRANCH_OPERAND,
+    chooses_gear,
+    graph_of_gear,
+    inputs_of_gear,
+    plain_name,
+)
 from atc_py.pipeline.huawei.launch_operator import LaunchOperator
 from atc_py.pipeline.huawei.network import NetworkNode
 from atc_py.pipeline.huawei.operators import add_operation
+from atc_py.pipeline.huawei.pictures import picture_type
+from atc_py.pipeline.huawei.scopes import GraphScope, NeededError
 from atc_py.pipeline.huawei.tensors import NotModeledError, constant_data, tensor_type
 from atc_py.target import is_view
 from atc_py.text import Text, error_text
 
 _CONVOLUTIONS = ("Conv", "Depthwise")
+_PLACES = INPUT_OPS | CONSTANT_OPS | OUTPUT_OPS
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_DEEPEST = 16
+"""Graphs that run graphs."""
+
 _AICPU = "aicpu"
 _SLOT = re.compile(r"__input\d+$|$")
 _OUTPUT = re.compile(r"(?P<op>.+):(?P<index>\d+):(?P<name>.+)$", re.DOTALL)
@@ -71,84 +87,128 @@ class Imported(msgspec.Struct, frozen=True):
     lost: list[str]
 
 
-def import_graph(model: HuaweiModel, network: Mapping[str, NetworkNode] | None = None) -> Imported:
+def import_graph(
+    model: HuaweiModel, network: Mapping[str, NetworkNode] | None = None, gear: int | None = None
+) -> Imported:
     """The graph of a model.
 
     Args:
         model: of the file.
         network: nodes of the ONNX file that it was made of, by name.
+        gear: position of the gear whose graph it is, of a model with gears.
 
     Raises:
         AtcError: BAD_HUAWEI_MODEL.
     """
-    return _Importer(model, network or {}).imported()
+    return _Importer(model, network or {}, gear).imported()
 
 
 class _Importer:
-    """Walks over the ops of the main graph in order."""
+    """Walks over the ops of the main graph in order, and of those that they run."""
 
-    def __init__(self, model: HuaweiModel, network: Mapping[str, NetworkNode]) -> None:
-        self._model, self._network = model, network
-        name = model.graphs[0].name if model.graphs else model.header.name
-        self._graph = Graph(name, Phase.LAID_OUT)
-        self._ops = model.graphs[0].by_name if model.graphs else {}
-        self._values: dict[GeEdge, Value] = {}
-        self._constants: dict[tuple[str, int], Value] = {}
+    def __init__(
+        self, model: HuaweiModel, network: Mapping[str, NetworkNode], gear: int | None
+    ) -> None:
+        self._model, self._network, self._gear = model, network, gear
+        self._case = None if gear is None else gear_case(model)
+        self._graph = Graph(model.graphs[0].name, Phase.LAID_OUT)
+        self._main = GraphScope(model.graphs[0])
+        self._unused = {graph.name: graph for graph in reversed(model.graphs[1:])}
+        self._constants: dict[tuple[GeOp, int], Value] = {}
         self._origins: dict[str, Origin] = {}
-        self._launches = {launch.op.name: launch for launch in model_launches(model)}
+        self._launches = {launch.op: launch for launch in model_launches(model)}
         self._result = Imported(self._graph, {}, {}, [], {}, [])
-        self._pictures = {each.op: each.settings for each in model_pictures(model)}
-        self._absent: set[str] = set()
+        pictures = list(model_pictures(model))
+        self._pictures = {each.op: each.settings for each in pictures}
+        self._fed = {each.input: each.settings for each in pictures if each.input}
         self._scope = 0
 
     def imported(self) -> Imported:
-        inputs = [op for op in self._model.ops if op.type in INPUT_OPS]
-        for op in sorted(inputs, key=lambda op: op.attributes.number("index")):
-            self._add_input(op)
-        for op in self._model.ops:
-            if op.type not in INPUT_OPS | CONSTANT_OPS | OUTPUT_OPS:
-                self._add_op(op)
+        own = {}
+        if self._case is not None and self._gear is not None:
+            own = inputs_of_gear(self._model, self._case, self._gear)
+        for op in data_inputs(self._model):
+            if op.name != SHAPE_DATA or self._case is None:
+                self._add_input(op, own.get(op.name, op))
+        self._walk(self._main, 0)
         for op in self._model.ops:
             if op.type in OUTPUT_OPS:
                 self._add_outputs(op)
         return self._result
 
-    def _add_input(self, op: GeOp) -> None:
-        if not op.outputs:
-            self._miss(op, Text("an input has no dtype and dims"))
+    def _walk(self, scope: GraphScope, depth: int) -> None:
+        for op in scope.graph.ops:
+            if op.type in _PLACES or (self._case is not None and self._is_of_choice(op)):
+                continue
+            if not op.subgraphs:
+                self._add_op(op, scope)
+                continue
+            try:
+                self._add_call(op, scope, depth)
+            except NotModeledError as error:
+                self._miss(op, scope, error)
+
+    def _is_of_choice(self, op: GeOp) -> bool:
+        return op is not self._case and chooses_gear(op)
+
+    def _add_call(self, op: GeOp, scope: GraphScope, depth: int) -> None:
+        """Add the ops of the graph that an op runs.
+
+        Raises:
+            NotModeledError: which graph is known in a run alone, or it is not there.
+        """
+        if op is self._case and self._gear is not None:
+            name, first = graph_of_gear(self._model, op, self._gear).name, FIRST_BRANCH_OPERAND
+        elif op.type in _CALLS and len(op.subgraphs) == 1:
+            name, first = op.subgraphs[0], 0
+        else:
+            raise NotModeledError(
+                Text("which graph {op} runs, and how often, a run decides", op=op.type)
+            )
+        graph = self._unused.pop(name, None)
+        if graph is None or depth >= _DEEPEST:
+            text = Text("graph {name} is not there, or runs in several places", name=repr(name))
+            raise NotModeledError(text)
+        self._walk(scope.called(op, graph, first), depth + 1)
+
+    def _add_input(self, op: GeOp, own: GeOp) -> None:
+        """Add an input, with the type that it has in the gear."""
+        if not own.outputs:
+            self._miss(op, self._main, NotModeledError(Text("an input has no dtype and dims")))
             return
         try:
-            value = self._graph.add_input(op.name, tensor_type(op.outputs[0]))
+            kind = tensor_type(own.outputs[0])
+            if own.name in self._fed:
+                kind = picture_type(self._fed[own.name], kind)
+            value = self._graph.add_input(op.name, kind)
         except ValueError as error:
-            self._miss(op, error_text(error))
+            self._miss(op, self._main, error)
             return
         value.stands_for = (op.name,)
-        self._values[GeEdge(op.name, 0)] = value
+        self._main.values[GeEdge(op.name, 0)] = value
 
-    def _add_op(self, op: GeOp) -> None:
+    def _add_op(self, op: GeOp, scope: GraphScope) -> None:
         """Add the nodes of an op, or note that it is missing."""
         before = len(self._graph.nodes)
         try:
-            made, values = self._nodes_of(op)
+            made, values = self._nodes_of(op, scope)
         except (ValueError, ArithmeticError, LookupError) as error:  # of a file that is damaged
             dead = self._graph.nodes[before:]
             self._graph.remove_nodes(dead)
-            self._miss(op, error_text(error))
+            self._miss(op, scope, error)
             return
         self._finish(op, made)
         for at, value in enumerate(values):
-            self._values[GeEdge(op.name, at)] = value
+            scope.values[GeEdge(op.name, at)] = value
             if at < len(op.output_offsets):
                 self._result.places[value] = op.output_offsets[at]
 
-    def _nodes_of(self, op: GeOp) -> tuple[list[Node], tuple[Value, ...]]:
-        if op.subgraphs:
-            raise NotModeledError(Text("{op} runs graphs of its own", op=op.type))
-        launch = self._launches.get(op.name)
+    def _nodes_of(self, op: GeOp, scope: GraphScope) -> tuple[list[Node], tuple[Value, ...]]:
+        launch = self._launches.get(op)
         results = [tensor_type(desc) for desc in op.outputs]
         if not results:
             raise NotModeledError(Text("{op} writes nothing", op=op.type))
-        steps = self._steps(op, launch)
+        steps = self._steps(op, scope, launch)
         assumptions: list[Text] = []
         name = _name_of(op, launch)
         builder = LaunchBuilder(self._graph, _engine(launch), name)
@@ -168,7 +228,7 @@ class _Importer:
                 results,
                 at == 0,
                 is_last,
-                self._network.get(step.node),
+                self._network.get(plain_name(step.node)),
                 self._pictures.get(op.name),
                 partial(self._kernel_of, launch),
                 assumptions,
@@ -192,7 +252,7 @@ class _Importer:
     def _kernels(self) -> dict[str, GeKernel]:
         return {kernel.name: kernel for kernel in self._model.kernels}
 
-    def _steps(self, op: GeOp, launch: GeLaunch | None) -> list[OpenedOperator]:
+    def _steps(self, op: GeOp, scope: GraphScope, launch: GeLaunch | None) -> list[OpenedOperator]:
         """The operators of an op, with values as operands."""
         operands = op.operands()
         has_filter = op.type.startswith(_CONVOLUTIONS) and len(operands) > 1
@@ -200,7 +260,7 @@ class _Importer:
         values = [
             None
             if each.edge is None or each.desc.is_absent
-            else self._value(each.edge, groups if has_filter and at == 1 else 1)
+            else self._value(scope, each.edge, groups if has_filter and at == 1 else 1)
             for at, each in enumerate(operands)
         ]
         nodes = launch.nodes if launch is not None else ()
@@ -217,24 +277,26 @@ class _Importer:
                 named[known if _SLOT.match(each.name) else each.name] = value
         return [OpenedOperator(op.type, named, nodes[-1] if nodes else "")]
 
-    def _value(self, edge: GeEdge, groups: int) -> Value:
+    def _value(self, scope: GraphScope, edge: GeEdge, groups: int = 1) -> Value:
         """The value that an op reads; a constant is unpacked for so many groups.
 
         Raises:
             NotModeledError: nothing computes it.
         """
-        known = self._values.get(edge)
+        scope, edge = scope.origin_of(edge)
+        known = scope.values.get(edge)
         if known is not None:
             return known
-        producer = self._ops.get(edge.producer)
+        producer = scope.graph.by_name.get(edge.producer)
         if producer is not None and producer.type in CONSTANT_OPS:
-            key = edge.producer, groups
+            key = producer, groups
             if key not in self._constants:
                 data, kind = constant_data(self._model, producer, groups)
                 name = self._graph.fresh_name(producer.name)
                 self._constants[key] = Value(name, kind, data)
             return self._constants[key]
-        raise NotModeledError(Text("it needs the result of {op}", op=edge.producer))
+        text = Text("it needs the result of {op}", op=edge.producer)
+        raise NeededError(text) if edge.producer in scope.absent else NotModeledError(text)
 
     def _origins_of(
         self, step: OpenedOperator, launch: GeLaunch | None, *, is_last: bool
@@ -246,6 +308,7 @@ class _Importer:
         return tuple(self._origin(name, step.type) for name in nodes)
 
     def _origin(self, name: str, type_: str) -> Origin:
+        name = plain_name(name)
         if name not in self._origins:
             node = self._network.get(name)
             self._origins[name] = (
@@ -262,8 +325,8 @@ class _Importer:
             for node in made:
                 node.scope = self._scope
         first = next((node for node in made if not is_view(node.op)), made[0])
-        if op.name in self._launches:
-            self._result.launches[first.name] = self._launches[op.name]
+        if op in self._launches:
+            self._result.launches[first.name] = self._launches[op]
         ends = {node.origins[-1].name: node for node in made if node.origins}
         for origin, node in ends.items():
             known = self._network.get(origin)
@@ -280,7 +343,10 @@ class _Importer:
             node = self._network.get(name)
             if node is not None and not known:
                 name = node.outputs[0]
-            value = None if operand.edge is None else self._values.get(operand.edge)
+            try:
+                value = None if operand.edge is None else self._value(self._main, operand.edge)
+            except NotModeledError:
+                value = None
             if value is None or value.const is not None:
                 self._result.lost.append(name)
                 continue
@@ -289,11 +355,10 @@ class _Importer:
             value.stands_for = (*value.stands_for, name)
             self._graph.add_output(value, name)
 
-    def _miss(self, op: GeOp, reason: Text) -> None:
-        self._absent.add(op.name)
-        producers = {edge.producer for edge in op.edges if edge is not None}
-        is_cause = not producers & self._absent
-        self._result.missing.append(Missing(op.name, op.type, reason, is_cause))
+    def _miss(self, op: GeOp, scope: GraphScope, error: Exception) -> None:
+        scope.absent.add(op.name)
+        is_cause = not isinstance(error, NeededError)
+        self._result.missing.append(Missing(op.name, op.type, error_text(error), is_cause))
 
 
 def _groups(op: GeOp, operands: Sequence[GeOperand]) -> int:
@@ -313,4 +378,4 @@ def _engine(launch: GeLaunch | None) -> Engine:
 
 def _name_of(op: GeOp, launch: GeLaunch | None) -> str:
     """The name of an op's result: that of the last node of the network that it computes."""
-    return launch.nodes[-1] if launch is not None and launch.nodes else op.name
+    return plain_name(launch.nodes[-1] if launch is not None and launch.nodes else op.name)

@@ -8,6 +8,7 @@ from pathlib import Path
 from atc_py import __version__
 from atc_py.diag import (
     BAD_HUAWEI_MODEL,
+    BAD_OPTION,
     CANNOT_WRITE,
     HUAWEI_ASSUMED,
     HUAWEI_LEFT_OUT,
@@ -18,16 +19,19 @@ from atc_py.diag import (
     Diagnostic,
     Place,
 )
+from atc_py.options.gears import Gears
 from atc_py.package.ge.model import HuaweiFile, HuaweiModel, is_huawei, open_huawei
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE, PackageContents
 from atc_py.package.verify import VerifiedFile, verify
+from atc_py.pipeline.huawei.gears import model_gears
 from atc_py.pipeline.huawei.graphs import Imported, Missing, import_graph
 from atc_py.pipeline.huawei.network import NetworkNode, read_network
 from atc_py.pipeline.huawei.placing import place
+from atc_py.pipeline.huawei.tensors import NotModeledError
 from atc_py.pipeline.huawei_facts import soc_of
 from atc_py.target import Soc, find_soc, socs
-from atc_py.text import Text, plural
+from atc_py.text import Text, error_text, plural
 
 _DEFAULT = "sim"
 _HELP = Text("`atc-py info` shows what the file says; docs/real-om.md lists what can be run")
@@ -60,19 +64,44 @@ class ImportedModel(OfflineModel):
         """The temporary file."""
         return self._archive
 
+    def at_gear(self, gear: int) -> OfflineModel:
+        """The model of one gear, which ends with this one.
+
+        Raises:
+            ValueError: there is no such gear.
+        """
+        found = super().at_gear(gear)
+        return found if found is self else _ImportedGear(self, self._data, self._file, gear)
+
     def close(self) -> None:
         """Let go of both files."""
         super().close()
         self._kept.close()
 
 
-def open_offline(path: Path, like: Path | None = None) -> OfflineModel:
+class _ImportedGear(OfflineModel):
+    """A gear of a model of Huawei's."""
+
+    def __init__(
+        self, whole: ImportedModel, data: mmap.mmap, file: VerifiedFile, gear: int
+    ) -> None:
+        super().__init__(whole.path, data, file, gear)
+        self.findings, self._archive = whole.findings, whole.archive
+
+    @property
+    def archive(self) -> Path:
+        """The temporary file."""
+        return self._archive
+
+
+def open_offline(path: Path, like: Path | None = None, submodel: str | None = None) -> OfflineModel:
     """Open an offline model, whoever wrote it, such that the device would load it.
 
     Args:
         path: the file.
         like: the ONNX file that a model of Huawei's was made of, which has what its fused launches
             lost; without meaning for others.
+        submodel: position or name of the model of a file of Huawei's that has several.
 
     Raises:
         AtcError: as `open_verified` and `open_huawei` do; HUAWEI_NOT_RUN.
@@ -80,46 +109,64 @@ def open_offline(path: Path, like: Path | None = None) -> OfflineModel:
     if not is_huawei(path):
         from atc_py.device.opening import open_verified
 
+        if submodel is not None:
+            text = Text("a submodel is of a file of Huawei's atc, which {path} is not", path=path)
+            raise BAD_OPTION.error(text, place=Place(str(path)))
         return open_verified(path)
     network = {} if like is None else read_network(like)
     with open_huawei(path) as file:
-        return _imported(_only_model(file, path), path, network)
+        return _imported(_chosen_model(file, path, submodel), path, network)
 
 
-def _only_model(file: HuaweiFile, path: Path) -> HuaweiModel:
-    """The one model of a file that has a graph."""
-    models = [model for model in file.all_models() if model.graphs]
-    if len(models) == 1:
-        return models[0]
-    if file.om2 is not None:
-        reason = Text("an om2 archive has code in place of a graph")
-    elif any(model.header.is_encrypted for model in file.all_models()):
-        reason = Text("it is encrypted")
+def _chosen_model(file: HuaweiFile, path: Path, submodel: str | None) -> HuaweiModel:
+    """The one model of a file that has a graph, or the one that is named.
+
+    Positions are those of `info`.
+    """
+    models = file.all_models()
+    with_graphs = [model for model in models if model.graphs]
+    if submodel is None and len(with_graphs) == 1:
+        return with_graphs[0]
+    if not with_graphs:
+        if file.om2 is not None:
+            raise _refused(path, Text("an om2 archive has code in place of a graph"))
+        if any(model.header.is_encrypted for model in models):
+            raise _refused(path, Text("it is encrypted"))
+        raise _refused(path, Text("it has no model with a graph"))
+    names = {str(at): model for at, model in enumerate(models) if model.graphs}
+    names |= {model.graphs[0].name: model for model in reversed(with_graphs)}
+    if submodel in names:
+        return names[submodel]
+    listed = ", ".join(
+        f"{at} {model.graphs[0].name}" for at, model in enumerate(models) if model.graphs
+    )
+    if submodel is None:
+        reason = Text("it has {count} models: {listed}", count=len(with_graphs), listed=listed)
     else:
-        reason = Text("it has {count} models with graphs, and one is run", count=len(models))
-    raise _refused(path, reason)
+        reason = Text("it has no model {name}, but {listed}", name=repr(submodel), listed=listed)
+    raise _refused(path, reason, Text("name one of them with --submodel, by position or name"))
 
 
-def _refused(path: Path, reason: Text) -> AtcError:
+def _refused(path: Path, reason: Text, help_: Text | None = None) -> AtcError:
     text = Text("{path} cannot be run: {reason}", path=path, reason=reason)
-    return HUAWEI_NOT_RUN.error(text, place=Place(str(path)), help=_HELP)
+    return HUAWEI_NOT_RUN.error(text, place=Place(str(path)), help=help_ or _HELP)
 
 
 def _imported(model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode]) -> OfflineModel:
     from atc_py.system.temp_folders import work_folder
 
-    found = import_graph(model, network)
-    if not found.graph.outputs:
-        causes = [each for each in found.missing if each.is_cause]
-        if not causes:
-            raise _refused(path, Text("it has no output"))
-        raise AtcError(*(_left_out(path, each, HUAWEI_NOT_RUN) for each in causes[:_MOST]))
+    try:
+        gears = model_gears(model)
+    except NotModeledError as error:
+        raise _refused(path, error_text(error)) from error
+    positions = range(len(gears.gears)) if gears is not None else [None]
+    found = [_graph(model, path, network, gear) for gear in positions]
     soc, findings = _soc(model, path)
-    findings += _findings(found, path)
+    findings += dict.fromkeys(finding for each in found for finding in _findings(each, path))
     with ExitStack() as stack:
         archive = stack.enter_context(work_folder()) / "model.om"
         try:
-            _write(found, soc, model, archive, path)
+            _write(found, gears, soc, model, archive, path)
             data = _mapped(archive)
             stack.callback(_close, data)
             whole = verify(data, str(path))
@@ -128,8 +175,26 @@ def _imported(model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode]
                 raise
             raise _refused(path, error.diagnostics[0].message) from error
         kept = stack.pop_all()
-    cores = {name: launch.cores for name, launch in found.launches.items()}
+    largest = found[0 if gears is None else gears.largest]
+    cores = {name: launch.cores for name, launch in largest.launches.items()}
     return ImportedModel(path, (archive, data, whole), findings, cores, kept)
+
+
+def _graph(
+    model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode], gear: int | None
+) -> Imported:
+    """The graph of a model or of one of its gears.
+
+    Raises:
+        AtcError: HUAWEI_NOT_RUN where it computes no output.
+    """
+    found = import_graph(model, network, gear)
+    if not found.graph.outputs:
+        causes = [each for each in found.missing if each.is_cause]
+        if not causes:
+            raise _refused(path, Text("it has no output"))
+        raise AtcError(*(_left_out(path, each, HUAWEI_NOT_RUN) for each in causes[:_MOST]))
+    return found
 
 
 _OWN = frozenset({BAD_HUAWEI_MODEL, CANNOT_WRITE, MEMORY_LIMIT})
@@ -149,10 +214,28 @@ def _close(data: mmap.mmap) -> None:
         data.close()
 
 
-def _write(found: Imported, soc: Soc, model: HuaweiModel, archive: Path, path: Path) -> None:
-    """Write the graph, with its kernels, as an offline model."""
-    from atc_py.kernels.kernels import emit_kernels
+def _write(
+    found: Sequence[Imported],
+    gears: Gears | None,
+    soc: Soc,
+    model: HuaweiModel,
+    archive: Path,
+    path: Path,
+) -> None:
+    """Write the graph, or that of each gear, with its kernels, as an offline model."""
+    from atc_py.package.gears_writer import CompiledGear, write_gears
     from atc_py.package.writer import write_model
+
+    packed = [CompiledGear(each.graph, _contents(each, soc, model, path)) for each in found]
+    if gears is None:
+        write_model(packed[0].graph, archive, packed[0].contents)
+    else:
+        write_gears(packed, gears, archive)
+
+
+def _contents(found: Imported, soc: Soc, model: HuaweiModel, path: Path) -> PackageContents:
+    """Kernels, options and report of a graph, which is given a memory plan."""
+    from atc_py.kernels.kernels import emit_kernels
     from atc_py.passes.layout.reasons import layout_record
     from atc_py.system.structs import replace
 
@@ -165,7 +248,7 @@ def _write(found: Imported, soc: Soc, model: HuaweiModel, archive: Path, path: P
     command = model.attributes.text("atc_cmdline")
     if command:
         options[ATC_CMDLINE] = command
-    contents = PackageContents(
+    return PackageContents(
         producer=f"atc-py {__version__}",
         soc=soc.name,
         options=options,
@@ -174,10 +257,10 @@ def _write(found: Imported, soc: Soc, model: HuaweiModel, archive: Path, path: P
         report={
             "soc": soc.name,
             "layout": layout_record(graph),
-            RECORD: _record(found, path, own_plan=own_plan),
+            RECORD: _record(found, path, own_plan=own_plan)
+            | {"opp_version": model.attributes.text("opp_version")},
         },
     )
-    write_model(graph, archive, contents)
 
 
 RECORD = "huawei"

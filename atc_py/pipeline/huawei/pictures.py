@@ -6,6 +6,8 @@ No real file with AIPP was at hand: names of attributes are those of a dump of G
 from collections.abc import Mapping
 
 from atc_py.aipp.fields import AIPP_FIELDS, BIASES, MATRIX, channel_fields
+from atc_py.aipp.image_formats import ImageFormat, image_format
+from atc_py.diag import AtcError
 from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.package.ge.pictures import AippValue
 from atc_py.pipeline.huawei.building import LaunchBuilder
@@ -45,8 +47,10 @@ def add_aipp(
         NotModeledError: such pictures are not known.
     """
     attributes = _attributes(settings)
+    if parameters is None:
+        _format_of(attributes)
     if not attributes["src_image_size_h"] and len(images.type.dims) == _IMAGE_RANK:
-        height, width = images.type.shape[1:3]
+        height, width = _size(images.type, _format_of(attributes))
         attributes |= {"src_image_size_h": height, "src_image_size_w": width}
     if parameters is not None:
         if result is None:
@@ -56,6 +60,25 @@ def add_aipp(
     inputs = [images] if parameters is None else [images, parameters]
     features = builder.add("Aipp", inputs, attributes, [kind])
     return features if result is None else builder.stored(features, result)
+
+
+def picture_type(settings: Mapping[str, AippValue], kind: TensorType) -> TensorType:
+    """The type of pictures as programs pass them: as many bytes as they have.
+
+    The file may have three channels for YUV420SP, which has one and a half bytes a pixel.
+
+    Args:
+        settings: fields of the configuration.
+        kind: the type that the file states, channels last.
+    """
+    attributes = _attributes(settings)
+    if len(kind.dims) != _IMAGE_RANK or "max_src_image_size" in settings:
+        return kind
+    batch, height, width, _ = kind.shape
+    rows = int(str(attributes["src_image_size_h"])) or height
+    columns = int(str(attributes["src_image_size_w"])) or width
+    dims = _format_of(attributes).input_shape(rows, columns)
+    return TensorType(kind.dtype, (batch, *dims), kind.format)
 
 
 def _attributes(settings: Mapping[str, AippValue]) -> dict[str, AttrValue]:
@@ -74,6 +97,19 @@ def _attributes(settings: Mapping[str, AippValue]) -> dict[str, AttrValue]:
         found[declared.name] = tuple(map(kind, plain))
     found["aipp_mode"] = "static"
     return found
+
+
+def _format_of(attributes: Mapping[str, AttrValue]) -> ImageFormat:
+    try:
+        return image_format(str(attributes["input_format"]))
+    except AtcError as error:
+        raise NotModeledError(error.diagnostics[0].message) from error
+
+
+def _size(kind: TensorType, stated: ImageFormat) -> tuple[int, int]:
+    """Height and width of pictures that an input of that type holds."""
+    rows, width = kind.shape[1:3]
+    return 2 * rows // stated.half_rows, width
 
 
 def _features(images: Value, attributes: Mapping[str, AttrValue]) -> TensorType:

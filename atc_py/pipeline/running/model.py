@@ -67,7 +67,7 @@ class Model:
         storage: str = "logical",
         timeout: float | None = None,
         package: OfflineModel | None = None,
-        like: Path | None = None,
+        origin: tuple[Path | None, str | None] = (None, None),
     ) -> None:
         """Open an offline model.
 
@@ -77,7 +77,7 @@ class Model:
             storage: how the device keeps tensors.
             timeout: seconds that each of its answers may take, None in this process.
             package: one gear of a file that is open already, and that somebody else closes.
-            like: the ONNX file that a model of Huawei's atc was made of.
+            origin: of a model of Huawei's atc the ONNX file that it was made of, and its name.
         """
         from atc_py.device.backend import load_stored
         from atc_py.device.supervised import backend_for
@@ -90,7 +90,7 @@ class Model:
         self._loading = Lock()
         self._last: Model | None = None
         self._backend = backend_for(device, timeout)
-        self._package = open_offline(path, like) if package is None else package
+        self._package = open_offline(path, *origin) if package is None else package
         self.gears: Gears | None = self._package.gears if package is None else None
         self.shape_data: Port | None = None
         if self.gears is not None:

@@ -54,6 +54,7 @@ class Enumerated:
             self.names.append(name)
             self.uses_text.append(is_text)
         number, digits = self.names.index(name), bytearray([0])
+        self.uses_text[number] |= is_text  # an empty list does not tell
         while True:
             number, digit = divmod(number, 127)
             digits.append(digit + 1)

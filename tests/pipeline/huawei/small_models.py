@@ -1,6 +1,7 @@
 """Small models as Huawei's atc would write them: a chain of ops with their constants packed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,7 @@ class SmallModel:
     """A model that is put together op by op."""
 
     soc: str = "Ascend310B4"
+    name: str = "net_0"
     names: Enumerated = field(default_factory=lambda: Enumerated(on=True))
     ops: list[bytes] = field(default_factory=list)
     weights: bytes = b""
@@ -74,15 +76,56 @@ class SmallModel:
     outputs: list[str] = field(default_factory=list)
     arena: int = 0
     stored: dict[str, bytes] = field(default_factory=dict)
+    graphs: dict[str, list[bytes]] = field(default_factory=dict)
+    count: int = 0
 
-    def input(self, name: str, tensor: Tensor) -> str:
+    def input(self, name: str, tensor: Tensor, attributes: Mapping[str, Any] | None = None) -> str:
         """Add an input."""
         self._place(name, tensor)
-        index = {"index": len(self.ops)}
+        stated = {"index": len(self.ops), **(attributes or {})}
         self.ops.append(
             op(
-                name, "Data", index, self.names, id=len(self.ops),
+                name, "Data", stated, self.names, id=self._next(),
                 output_desc=tensor.desc(self.names), output_i=self.places[name],
+            )
+        )  # fmt: skip
+        return name
+
+    @contextmanager
+    def inner(self, name: str) -> Iterator[None]:
+        """Add what follows to a graph that an op runs; `results` ends it."""
+        kept, self.ops = self.ops, []
+        yield
+        self.graphs[name], self.ops = self.ops, kept
+
+    def parameter(self, name: str, tensor: Tensor, position: int) -> str:
+        """Add an input of a graph that an op runs, the op's operand at `position`."""
+        return self.input(name, tensor, {"_parent_node_index": position})
+
+    def results(self, name: str, values: Sequence[str]) -> None:
+        """Add the op that takes the results of a graph."""
+        self.ops.append(self._net_output(name, values))
+
+    def call(
+        self,
+        name: str,
+        kind: str,
+        inputs: Sequence[str],
+        result: Tensor,
+        graphs: Sequence[str],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Add an op that runs graphs."""
+        self._place(name, result)
+        self.ops.append(
+            op(
+                name, kind, dict(attributes or {}), self.names, id=self._next(),
+                input=[f"{each}:0" for each in inputs],
+                input_desc=[self._desc(each) for each in inputs],
+                input_i=[self.places[each] for each in inputs],
+                is_input_const=[each in self.constants for each in inputs],
+                output_desc=result.desc(self.names), output_i=self.places[name],
+                subgraph_name=list(graphs),
             )
         )  # fmt: skip
         return name
@@ -141,7 +184,7 @@ class SmallModel:
             "_input_name_value": [list(words).index(word) for word in order],
         }
         self._place(name, result)
-        number = len(self.ops)
+        number = self._next()
         extra = {"_datadump_origin_name": last} if last else {}
         self.ops.append(
             op(
@@ -164,26 +207,36 @@ class SmallModel:
 
     def write(self, path: Path, *, wide: bool = True) -> Path:
         """Write the file."""
+        path.write_bytes(om_file(self.partitions(), wide=wide))
+        return path
+
+    def partitions(self) -> list[tuple[int, bytes]]:
+        """The partitions of the model."""
         values = [text.partition(":")[0] for text in self.outputs]
-        self.ops.append(
-            op(
-                "Node_Output", "NetOutput", {}, self.names, id=len(self.ops),
-                input=[f"{value}:0" for value in values],
-                input_desc=[self._desc(value) for value in values],
-                input_i=[self.places[value] for value in values],
-            )
-        )  # fmt: skip
+        self.ops.append(self._net_output("Node_Output", values))
         attributes = {
             "soc_version": self.soc,
+            "opp_version": "7.6.0.1.220",
             "attr_model_out_nodes_name": self.outputs,
             "memory_size": 1 << 20,
         }
-        described = model_def([graph("net_0", self.ops)], attributes, self.names)
-        partitions = [
+        inner = [graph(name, ops) for name, ops in self.graphs.items()]
+        described = model_def([graph(self.name, self.ops), *inner], attributes, self.names)
+        return [
             (0, described), (1, self.weights + bytes(512)), (3, self.kernels), (2, tasks(*self.tasks))
         ]  # fmt: skip
-        path.write_bytes(om_file(partitions, wide=wide))
-        return path
+
+    def _next(self) -> int:
+        self.count += 1
+        return self.count - 1
+
+    def _net_output(self, name: str, values: Sequence[str]) -> bytes:
+        return op(
+            name, "NetOutput", {}, self.names, id=self._next(),
+            input=[f"{value}:0" for value in values],
+            input_desc=[self._desc(value) for value in values],
+            input_i=[self.places[value] for value in values],
+        )  # fmt: skip
 
     def _desc(self, name: str) -> bytes:
         return self.stored.get(name) or self.tensors[name].desc(self.names)

@@ -17,19 +17,18 @@ from atc_py.diag import AtcError
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.huawei.opening import open_offline
 from tests.package.ge.om_files import om_file
-from tests.pipeline.huawei.small_models import (
-    FILTERS,
-    IMAGES,
-    MATRICES,
-    SmallModel,
-    Tensor,
-    halves,
+from tests.pipeline.huawei.example_models import (
+    PIPE_KERNEL,
+    chained,
+    images,
+    partly_known,
+    piped,
 )
+from tests.pipeline.huawei.small_models import FILTERS, IMAGES, SmallModel, Tensor, halves
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
 Arrays = Mapping[str, NDArray[Any]]
-_PIPE = "te_fused_op_conv2d_fix_pipe_0123456789abcdef__kernel0"
 _HEAD = '<ir_version: 8, opset_import: ["" : 13]> net'
 
 
@@ -58,31 +57,6 @@ def run(path: Path, feeds: Arrays, like: Path | None = None) -> dict[str, NDArra
 
 def operators(model: OfflineModel) -> list[str]:
     return [node.op for node in model.description.nodes]
-
-
-def images(*dims: int) -> Tensor:
-    return Tensor(dims, layout=IMAGES)
-
-
-def piped(
-    path: Path, types: list[str], slots: dict[int, str], arrays: Arrays, last: str = "out"
-) -> Path:
-    """A convolution of 3x3 with pads of 1, and functions of the fix pipe after it."""
-    made = SmallModel()
-    made.input("x", images(1, 16, 6, 6))
-    made.constant("w", arrays["w"], FILTERS)
-    for name in arrays.keys() - {"w"}:
-        made.constant(name, arrays[name])
-    if "other" in slots.values():
-        made.input("other", images(1, 16, 6, 6))
-    inputs = [{0: "x", 1: "w", **slots}.get(at, "") for at in range(13)]
-    nodes = ["conv", *(f"n{at}" for at in range(len(types) - 1)), "out"][: len(types) + 1]
-    made.launch(
-        "conv+", "Conv2D", inputs, images(1, 16, 6, 6), {"dilations": [1, 1, 1, 1], "groups": 1},
-        nodes, types=types, kernel_name=_PIPE, last=last,
-    )  # fmt: skip
-    made.output("conv+", "y")
-    return made.write(path)
 
 
 W = halves(1, 16, 16, 3, 3) * np.float16(0.1)
@@ -169,7 +143,7 @@ def test_window_is_read_from_the_kernel(
     made.constant("w", W, FILTERS)
     made.launch(
         "conv+", "Conv2D", ["x", "w", *[""] * 11], images(1, 16, side, side),
-        {"dilations": [1, 1, 1, 1]}, ["conv", "relu"], types=["Relu"], kernel_name=_PIPE,
+        {"dilations": [1, 1, 1, 1]}, ["conv", "relu"], types=["Relu"], kernel_name=PIPE_KERNEL,
         binary=load_setting(3, 3, stride, dilation, pad), last="relu",
     )  # fmt: skip
     made.output("conv+", "y")
@@ -202,44 +176,6 @@ def test_solved_window_is_said_to_be_assumed_and_the_network_knows_better(tmp_pa
     wanted = expected(f"{dilated} y = Relu (conv) }}", {"x": X, "other": OTHER}, {"w": W})
     found = run(path, {"x": X}, like)
     np.testing.assert_allclose(found["y"].astype(np.float32), wanted["y"], rtol=4e-3, atol=4e-3)
-
-
-def chained(path: Path) -> Path:
-    """A network as atc of 2021 wrote it: Conv+Tanh, Pooling, FullyConnection, TransData, Cast."""
-    made = SmallModel("Ascend310")
-    made.names.on = False
-    made.input("x", Tensor((2, 3, 8, 8), "float32", "NCHW"))
-    made.launch(
-        "cast", "Cast", ["x"], Tensor((2, 3, 8, 8), layout="NCHW"), {"dst_type": 1}, operands=["x"]
-    )
-    made.launch(
-        "trans", "TransData", ["cast"], images(2, 3, 8, 8),
-        {"src_format": "NCHW", "dst_format": IMAGES}, operands=["src"],
-    )  # fmt: skip
-    made.constant("w", halves(4, 16, 3, 3, 3), FILTERS)
-    made.constant("b", halves(5, 16))
-    made.launch(
-        "convtanh", "Conv2D", ["trans", "w", "b"], images(2, 16, 6, 6), {}, ["conv", "tanh"],
-        kernel_name="te_fused_op_conv2d_tanh_0123456789abcdef_1__kernel0", last="tanh",
-    )  # fmt: skip
-    made.launch(
-        "pool", "Pooling", ["convtanh"], images(2, 16, 3, 3),
-        {"window": [2, 2], "stride": [2, 2], "pad": [0, 0, 0, 0], "mode": 0, "ceil_mode": 0,
-         "global_pooling": False},
-        ["pool"], operands=["x"],
-    )  # fmt: skip
-    made.constant("w2", halves(6, 10, 16, 3, 3), FILTERS)
-    made.constant("b2", halves(7, 10), IMAGES)
-    made.launch(
-        "dense", "FullyConnection", ["pool", "w2", "b2"], Tensor((2, 10), layout=MATRICES),
-        {"num_output": 10, "axis": 1, "transpose": False}, ["dense"], operands=["x", "w", "b"],
-    )  # fmt: skip
-    made.launch(
-        "rows", "TransData", ["dense"], Tensor((2, 10)), {"src_format": MATRICES}, operands=["src"]
-    )
-    made.launch("wide", "Cast", ["rows"], Tensor((2, 10), "float32"), operands=["x"])
-    made.output("wide", "y")
-    return made.write(path, wide=False)
 
 
 CHAIN = (
@@ -370,6 +306,33 @@ def test_bilinear_resize(tmp_path: Path, flags: dict[str, bool], mode: str) -> N
     np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-3)
 
 
+def test_comparison_names_what_cann_makes_of_the_network(tmp_path: Path) -> None:
+    made = SmallModel()
+    made.input("x", images(1, 16, 4, 4))
+    made.constant("size", np.array([8, 8], np.int32))
+    flags = {"align_corners": False, "half_pixel_centers": False}
+    made.launch(
+        "r", "ResizeBilinearV2", ["x", "size"], images(1, 16, 8, 8), flags, ["y"],
+        operands=["x", "size"],
+    )  # fmt: skip
+    made.output("r", "y")
+    path, like = made.write(tmp_path / "m.om"), tmp_path / "net.onnx"
+    text = (
+        "(float[1, 16, 4, 4] x) => (float[1, 16, 8, 8] y) { sizes = Constant <value = int64[4] "
+        '{1, 16, 8, 8}> () y = Resize <mode = "linear", coordinate_transformation_mode = '
+        '"half_pixel"> (x, , , sizes) }'
+    )
+    onnx.save(network(text, {}), like)
+    done = atc_py.compare_model(path, reference=like)
+    layer = done.layers[done.outputs["y"]]
+    assert layer.figures.distance > 0.05
+    assert [each.operator for each in layer.deviating] == ["Resize"]
+    (warning,) = done.warnings
+    assert (warning.code.id, warning.place and warning.place.node_name) == ("ATC3017", "y")
+    assert "CANN 8 computes this node otherwise than ONNX defines" in warning.message
+    assert "asymmetric" in warning.message
+
+
 def test_gemm_of_a_single_operator(tmp_path: Path) -> None:
     made = SmallModel("Ascend310")
     for name in ("a", "b", "c"):
@@ -396,7 +359,7 @@ def test_groups_of_a_fused_convolution_follow_from_its_filter(tmp_path: Path) ->
     made.launch(
         "conv+", "Conv2D", ["x", "w", *[""] * 11], images(1, 8, 6, 6),
         {"groups": 1, "dilations": [1, 1, 1, 1]}, ["conv", "relu"], types=["Relu"],
-        kernel_name=_PIPE, last="relu",
+        kernel_name=PIPE_KERNEL, last="relu",
     )  # fmt: skip
     made.output("conv+", "y")
     path = made.write(tmp_path / "m.om")
@@ -405,17 +368,6 @@ def test_groups_of_a_fused_convolution_follow_from_its_filter(tmp_path: Path) ->
     wanted = expected(text, {"x": x}, {"w": halves(13, 8, 2, 1, 1)})["y"]
     found = run(path, {"x": x})["y"].astype(np.float32)
     np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-3)
-
-
-def partly_known(path: Path) -> Path:
-    made = SmallModel()
-    made.input("x", Tensor((2, 4)))
-    made.launch("known", "Relu", ["x"], Tensor((2, 4)), operands=["x"])
-    made.launch("odd", "NeverHeardOf", ["x"], Tensor((2, 4)), operands=["x"])
-    made.launch("after", "Abs", ["odd"], Tensor((2, 4)), operands=["x"])
-    made.output("known", "y")
-    made.output("after", "z")
-    return made.write(path)
 
 
 def test_operator_without_arithmetic_stops_what_needs_it_alone(tmp_path: Path) -> None:
@@ -472,7 +424,7 @@ def test_launch_that_cannot_be_opened_says_why(
 
 @pytest.mark.parametrize(
     ("kind", "reason"),
-    [({"encrypted": True}, "encrypted"), ({}, "0 models")],
+    [({"encrypted": True}, "encrypted"), ({}, "no model with a graph")],
 )
 def test_file_without_a_graph_is_refused(
     tmp_path: Path, kind: dict[str, bool], reason: str

@@ -153,6 +153,14 @@ def test_lanenet_compared_by_the_nodes_of_its_network() -> None:
     done = atc_py.compare_model(REAL / LANENET, reference=REAL / LANENET_NETWORK)
     failing = next(layer for layer in done.layers if 0.05 < layer.figures.distance < 0.9)
     assert failing.source == "/upsample_binary_4_0/Resize"
+    assert done.semantics is not None
+    assert [row.name for each in failing.deviating for row in each.deviations] == [
+        "Resize/linear-as-asymmetric"
+    ]
+    assert len(done.semantics.nodes) == 4
+    (warning,) = done.warnings
+    assert warning.code.id == "ATC3017"
+    assert "CANN 8 computes this and 3 more nodes otherwise" in warning.message
     assert len(done.layers) > 300
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atc_py.adapters.atc.modes.formats import GE_DTYPE_NAMES, format_number
+from atc_py.adapters.atc.modes.launch_slots import all_inputs, launch_slots
 from atc_py.ir import launch_positions
+from atc_py.package.ge.interface import FORMAT_NUMBERS
 from atc_py.package.ge.schema import DATA_TYPES, LIST_TYPES
 from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.package.stored_types import stored_dims
@@ -192,24 +194,25 @@ class _Writer:
 
     def _add_node(self, node: OmNode, name: str) -> None:
         op = self._add_op(name, node.op)
-        for tensor, label in self._operands(node):
-            self._connect(op, tensor, label)
-        while op.input and not op.input[-1]:  # optional inputs at the end are not there
-            del op.input[-1], op.input_name[-1], op.is_input_const[-1]
+        labels = list(self._labels(node))
+        for tensor in all_inputs(node):
+            self._connect(op, tensor)
+        op.input_name.extend(op.src_name)
+        _set_input_names(op, labels)
         for tensor in node.outputs:
             self._describe_output(op, tensor)
         self._set_attributes(op, node)
         self._set_origins(op, [node])
 
-    def _operands(self, node: OmNode) -> Iterator[tuple[int, str]]:
-        """The tensors that a node reads, -1 for an absent one, with the names of its inputs."""
+    def _labels(self, node: OmNode) -> Iterator[str]:
+        """Names of the inputs of a node, those of absent ones included."""
         row = find_operator(node.op)
-        for position, tensor in enumerate(node.inputs):
+        for position in range(len(all_inputs(node))):
             operand = None if row is None else row.input_at(position)
             label = "" if operand is None else operand.name
             if operand is not None and row is not None and operand.variadic:
                 label = f"{label}{position - len(row.inputs) + 1}"
-            yield tensor, label
+            yield label
 
     def _set_attributes(self, op: Any, node: OmNode) -> None:
         row = find_operator(node.op)
@@ -231,14 +234,10 @@ class _Writer:
         launched = [node for node in nodes if not is_view(node.op)]
         head = next(filter(_is_of_cube, launched), None)
         op = self._add_op(name, _VECTOR_FUSION if head is None else head.op)
-        made = {tensor for node in nodes for tensor in node.outputs}
-        read: dict[int, str] = {}
-        for node in nodes:
-            for tensor, label in self._operands(node):
-                if tensor >= 0 and tensor not in made:
-                    read.setdefault(tensor, label if node is head else f"__input{len(read)}")
-        for tensor, label in read.items():
-            self._connect(op, tensor, label)
+        slots = launch_slots(self.description, nodes, head)
+        for tensor in slots:
+            self._connect(op, tensor)
+        _set_input_names(op, [f"__input{at}" for at in range(len(slots))])
         uses = Counter(tensor for node in nodes for tensor in node.inputs)
         for tensor in (tensor for node in nodes for tensor in node.outputs):
             if self.uses[tensor] > uses[tensor]:
@@ -253,12 +252,12 @@ class _Writer:
         types = [node.op for node in launched if node is not head]
         set_attribute(op.attr[_ORIGIN_TYPES], types, "strings")
 
-    def _connect(self, op: Any, tensor: int, label: str) -> None:
-        """Add an input of an op; -1 stands for an absent one."""
-        op.input_name.append(label)
+    def _connect(self, op: Any, tensor: int) -> None:
+        """Add an input of an op; ABSENT stands for one that is not there."""
         if tensor < 0:
             op.input.append("")
             op.is_input_const.append(False)
+            _describe_absent(op.input_desc.add())
             return
         name, output = self.source[tensor]
         op.input.append(f"{name}:{output}")
@@ -271,10 +270,12 @@ class _Writer:
     def _add_net_output(self) -> None:
         """Add the op that takes the model's outputs; their names are the model's own."""
         op = self._add_op(_NET_OUTPUT, "NetOutput")
-        for position, port in enumerate(self.description.outputs):
-            self._connect(op, port.tensor, f"x{position}")
+        for port in self.description.outputs:
+            self._connect(op, port.tensor)
             name = op.input_desc[-1].attr["_origin_output_tensor_name"]
             name.s = port.name.encode("utf-8", "surrogateescape")
+        op.input_name.extend(op.src_name)
+        _set_input_names(op, [f"__input{at}" for at in range(len(self.description.outputs))])
 
     def _describe_output(self, op: Any, tensor: int) -> None:
         self.source[tensor] = op.name, len(op.output_desc)
@@ -300,6 +301,24 @@ class _Writer:
             for name, position in users[op.name]:
                 op.dst_name.append(name)
                 op.dst_index.append(position)
+
+
+def _set_input_names(op: Any, labels: Sequence[str]) -> None:
+    """Say in two attributes which input has which position, sorted by name."""
+    pairs = sorted((label, position) for position, label in enumerate(labels) if label)
+    if pairs:
+        names, positions = zip(*pairs, strict=True)
+        set_attribute(op.attr["_input_name_key"], list(names), "strings")
+        set_attribute(op.attr["_input_name_value"], list(positions), "ints")
+
+
+def _describe_absent(message: Any) -> None:
+    """Fill the descriptor of an optional input that is not there."""
+    message.layout, message.device_type = "FORMAT_RESERVED", "NPU"
+    message.shape.SetInParent()
+    message.attr["origin_format"].s = b"ND"
+    message.attr["origin_shape_initialized"].b = False
+    message.attr["format_for_int"].i = FORMAT_NUMBERS["RESERVED"]
 
 
 def _is_of_cube(node: OmNode) -> bool:
