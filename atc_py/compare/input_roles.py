@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from atc_py.compare.reference import ReferenceModel
-from atc_py.onnx_graph.graph import nodes_within
+from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.pipeline.running.model import Port
 
 _THROUGH = frozenset(

@@ -141,13 +141,13 @@ def _indexed(step: RuleApplication, at: int) -> Range | None:
         shape = _shape(step, 0)
         return Range(0, min(shape) - 1) if shape else None
     if op in _LENGTHS and _LENGTHS[op][0] == at:
-        axis = _integer(step, "time_axis", _LENGTHS[op][2])
+        axis = step.origin.integer("time_axis", _LENGTHS[op][2])
         shape = _shape(step, _LENGTHS[op][1])
         return Range(1, max(shape[axis], 1)) if shape and axis < len(shape) else None
     if op not in _INDICES or _INDICES[op][0] != at:
         return None
     shape = _shape(step, _INDICES[op][1])
-    axis = 1 if op in _OF_CLASSES else _integer(step, "axis", 0)
+    axis = 1 if op in _OF_CLASSES else step.origin.integer("axis")
     if not shape or not -len(shape) <= axis < len(shape):
         return None
     most = shape[axis] - 1
@@ -173,10 +173,3 @@ def _shape(step: RuleApplication, at: int) -> Shape | None:
     if const is not None:
         return const.shape
     return None if known is None else known.shape
-
-
-def _integer(step: RuleApplication, name: str, default: int) -> int:
-    return next(
-        (attribute.i for attribute in step.origin.proto.attribute if attribute.name == name),
-        default,
-    )

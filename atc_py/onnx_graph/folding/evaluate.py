@@ -230,10 +230,9 @@ def _is_right_of(node: OnnxNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool
         # ONNX does not define casts beyond the range of the integers: the device saturates where
         # numpy wraps around.
         (source,) = (arrays[name] for name in node.inputs[:1])
-        targets = [attribute.i for attribute in node.proto.attribute if attribute.name == "to"]
-        if source.dtype.kind not in "fV" or not targets or not source.size:
+        if source.dtype.kind not in "fV" or "to" not in node.attributes or not source.size:
             return True
-        return bool(fits_the_cast(source, targets[0]).all())
+        return bool(fits_the_cast(source, node.integer("to")).all())
     if node.op_type == "ReduceL2":  # squares of integers wrap around in it, and so do their sums
         return arrays[node.inputs[0]].dtype.kind not in "iu"
     if node.op_type == "DynamicQuantizeLinear":
@@ -283,8 +282,7 @@ def _gather_elements(node: OnnxNode, arrays: Mapping[str, npt.NDArray[Any]]) -> 
         ValueError: the node breaks the rules of the operator.
     """
     data, indices = (arrays[name] for name in node.inputs)
-    axis = next((attribute.i for attribute in node.proto.attribute if attribute.name == "axis"), 0)
-    axis = normalize_axis(axis, data.ndim)
+    axis = normalize_axis(node.integer("axis"), data.ndim)
     length = data.shape[axis]
     if np.any(indices < -length) or np.any(indices >= length):
         raise ValueError(f"indices must be in [{-length}, {length - 1}]")

@@ -22,7 +22,6 @@ from atc_py.onnx_graph.folding.evaluate import (
 )
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, ints_of
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
 from atc_py.onnx_graph.typing.infer import infer_node, infer_types
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
@@ -220,7 +219,7 @@ class _Folder:
             inputs = [self._graph.consts[name] if name else None for name in node.inputs]
             while inputs and inputs[-1] is None:
                 inputs.pop()
-            const = VIEW_FOLDS[node.op_type](inputs, numeric_attributes(node)) if inputs else None
+            const = VIEW_FOLDS[node.op_type](inputs, node.attributes) if inputs else None
         else:
             return self._by_reference(node)
         return None if const is None else {name: const}
@@ -252,8 +251,7 @@ class _Folder:
         shape = self._graph.static_shape(node.inputs[0]) if node.inputs else None
         if shape is None:
             return None
-        attributes = numeric_attributes(node)
-        start, end = attributes.get("start", 0), attributes.get("end")
+        start, end = node.attributes.get("start", 0), node.attributes.get("end")
         if node.op_type == "Size":
             if element_count(shape) > _MAX_INT64:
                 return None
@@ -274,11 +272,10 @@ class _Folder:
                     return DenseConst(dense_array(attribute.sparse_tensor))
                 except ValueError:
                     return None
-        attributes = numeric_attributes(node)
         for name, dtype in _VALUE_ATTRIBUTES.items():
-            if name in attributes:
+            if name in node.attributes:
                 try:
-                    return DenseConst(np.array(attributes[name], dtype.numpy))
+                    return DenseConst(np.array(node.attributes[name], dtype.numpy))
                 except (OverflowError, ValueError):
                     return None  # a float that is not an integer, under the name for integers
         return None

@@ -6,17 +6,10 @@ from onnx import GraphProto
 
 from atc_py.diag import BAD_MODEL, UNKNOWN_SHAPE, AtcError, Diagnostic
 from atc_py.onnx_graph.folding.fold import fold_graph
-from atc_py.onnx_graph.graph import (
-    Branch,
-    FoldedGraph,
-    OnnxGraph,
-    OnnxNode,
-    ValueType,
-    inner_nodes,
-    texts_of,
-)
+from atc_py.onnx_graph.graph import Branch, FoldedGraph, OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import locate_contents, sort_nodes
+from atc_py.onnx_graph.reading.nodes import inner_nodes, texts_of
 from atc_py.onnx_graph.reading.tensors import TensorReader, element_name, known_type
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.source import scope_name

@@ -7,9 +7,10 @@ import onnx
 from onnx import GraphProto
 
 from atc_py.diag import Sink
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, inner_names, inner_nodes, text_of
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import sort_nodes
+from atc_py.onnx_graph.reading.nodes import inner_names, inner_nodes, text_of
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
 

@@ -94,13 +94,7 @@ class _Known:
         masks = [mask for _, mask in inputs.values()]
         if node.op_type == "Cast":
             ((name, array),) = arrays.items()
-            fits = fits_the_cast(
-                array,
-                next(
-                    (attribute.i for attribute in node.proto.attribute if attribute.name == "to"),
-                    onnx.TensorProto.FLOAT,
-                ),
-            )
+            fits = fits_the_cast(array, node.integer("to", onnx.TensorProto.FLOAT))
             arrays = {name: np.where(fits, array, np.ones((), array.dtype))}
             masks.append(fits)
         results = evaluate(node, arrays, self._graph.opsets)

@@ -20,14 +20,9 @@ from atc_py.onnx_graph.folding.bind import bind_inputs, input_faults, observe_in
 from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
 from atc_py.onnx_graph.folding.translation import translate
-from atc_py.onnx_graph.graph import (
-    FoldedGraph,
-    OnnxGraph,
-    OnnxNode,
-    ValueType,
-    nodes_within,
-)
+from atc_py.onnx_graph.graph import FoldedGraph, OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.contents import Contents, DeclaredInput
+from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.source import BiasConvention, BiasSource, QuantizedNode, SourceModel, form_of
@@ -156,7 +151,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
             quantized=(*quantized, *folded.quantized),
             bias_convention=convention,
         )
-        return FoldedModel(translate(empty, folded, self.tensors), folded, self.tensors)
+        return translate(empty, folded, self.tensors)
 
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None

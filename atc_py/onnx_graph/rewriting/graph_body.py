@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from onnx import helper, inliner, numpy_helper
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.graph import OnnxNode, ValueType, subgraphs
+from atc_py.onnx_graph.graph import OnnxNode, ValueType
 from atc_py.onnx_graph.reading.contents import type_of_proto
+from atc_py.onnx_graph.reading.nodes import subgraphs
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array
 from atc_py.onnx_graph.source import SourceNode
 

@@ -12,7 +12,8 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.graph import OnnxNode, captured_names
+from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.onnx_graph.reading.nodes import captured_names
 
 _BEFORE_STATES = 2
 """Inputs of a body before its states: the step and the condition."""

@@ -1,10 +1,10 @@
 """The registry of type rules, the corrections of onnx's inference, by operator."""
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
-from onnx import NodeProto, helper
+from onnx import NodeProto
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
@@ -87,15 +87,6 @@ class Question(msgspec.Struct, frozen=True):
     alone: bool = False
     blind: bool = False
     doubtful: Collection[str] = frozenset()
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """The node's attributes as Python values; those by reference have none."""
-        return {
-            attribute.name: helper.get_attribute_value(attribute)
-            for attribute in self.node.proto.attribute
-            if attribute.type and not attribute.ref_attr_name
-        }
 
     def has(self, position: int) -> bool:
         """True if the input at `position` is there."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.quantizing.layers.layers import FloatLayer, find_layers
 
@@ -132,8 +131,8 @@ def _fold(constants: LayerConstants, layer: FloatLayer, node: OnnxNode) -> bool:
     if weights is None or any(number is None for number in numbers):
         return False
     gamma, beta, mean, variance = (np.asarray(number, np.float64) for number in numbers)
-    epsilon = numeric_attributes(node).get("epsilon", _EPSILON)
-    if gamma.shape != (layer.channels,) or not isinstance(epsilon, float | int):
+    epsilon = node.number("epsilon", _EPSILON)
+    if gamma.shape != (layer.channels,):
         return False
     with np.errstate(all="ignore"):
         factors = gamma / np.sqrt(variance + epsilon)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from onnx import GraphProto, TensorProto
 
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, subgraphs
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.reading.nodes import subgraphs
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.parameters import COMPUTED_BIAS, VOLUMES
 from atc_py.tensor.shapes import Shape
@@ -168,7 +168,6 @@ def _layer(
     bias = node.inputs[_BIAS] if len(node.inputs) > _BIAS else ""
     if bias and node.op_type != "Gemm" and bias not in graph.consts:
         return COMPUTED_BIAS
-    groups = numeric_attributes(node).get("group", 1)
     addition = additions.get(node.outputs[0]) if node.op_type == "MatMul" else None
     if addition is not None and graph.consts[addition.constant].shape != const.shape[axis:]:
         addition = None
@@ -179,7 +178,7 @@ def _layer(
         weight=weight,
         bias=bias,
         axis=axis,
-        groups=groups if isinstance(groups, int) else 1,
+        groups=node.integer("group", 1),
         shape=const.shape,
         addition=addition,
     )
@@ -187,7 +186,6 @@ def _layer(
 
 def _axis(node: OnnxNode, shape: Shape) -> int | Text:
     """The axis of the output channels in weights of that shape, or a reason."""
-    attributes = numeric_attributes(node)
     if node.op_type in {"Conv", "ConvTranspose"}:
         if len(shape) >= _VOLUME:
             return VOLUMES
@@ -195,9 +193,9 @@ def _axis(node: OnnxNode, shape: Shape) -> int | Text:
     if len(shape) != _MATRIX:
         return STACKED_WEIGHTS
     if node.op_type == "Gemm":
-        if attributes.get("transA"):
+        if node.integer("transA"):
             return TRANSPOSED_DATA
-        return 0 if attributes.get("transB") else 1
+        return 0 if node.integer("transB") else 1
     return 1
 
 

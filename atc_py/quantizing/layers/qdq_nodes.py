@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.quantizing.layers.layers import FloatLayer
@@ -176,7 +175,7 @@ def takes_bias(graph: OnnxGraph, layer: FloatLayer) -> bool:
     if layer.kind != "Gemm" or not layer.bias:
         return True
     const = graph.consts.get(layer.bias)
-    if const is None or numeric_attributes(layer.node).get("beta", 1.0) == 0:
+    if const is None or layer.node.number("beta", 1.0) == 0:
         return False
     return const.shape in {(), (1,), (1, 1), (layer.channels,), (1, layer.channels)}
 

@@ -5,14 +5,13 @@ QuantizeLinear. Those of ONNX's own domain are of its QOperator form; those of c
 ones that onnxruntime's static quantization writes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
 
 from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.layers import rewrite_convolution, rewrite_gemm
 from atc_py.onnx_graph.rewriting.qdq.movement import is_moving, move, nodes_before_codes, pool_codes
@@ -24,7 +23,7 @@ from atc_py.onnx_graph.rewriting.qdq.parameters import (
 from atc_py.onnx_graph.rewriting.qdq.products import is_sum, rewrite_product, rewrite_sum
 from atc_py.onnx_graph.rewriting.qdq.tensors import KnownTensors
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.source import Outcome, QuantizedNode, SourceAttr
+from atc_py.onnx_graph.source import Outcome, QuantizedNode
 
 _HELD = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
@@ -240,7 +239,7 @@ class _Opener:
 
     def _matches_form(self, node: OnnxNode, form: _Form) -> bool:
         """True if a node matches its form, and means what the operator on floats does."""
-        inputs, attributes = node.inputs, numeric_attributes(node)
+        inputs = node.inputs
         if not form.fewest <= len(inputs) <= form.result + 2 + (form.bias == form.result + 2):
             return False
         for at in form.data:
@@ -250,9 +249,8 @@ class _Opener:
         if any(result) and not (all(result) and len(result) > 1 and self._is_known(result)):
             return False
         if node.op_type == "QLinearSoftmax":
-            opset = attributes.get("opset", 0)
-            return isinstance(opset, int) and (opset >= _COALESCED) == self._coalesced
-        return bool(any(result) or form.op_type == "Gemm") and not attributes.get("channels_last")
+            return (node.integer("opset") >= _COALESCED) == self._coalesced
+        return bool(any(result) or form.op_type == "Gemm") and not node.integer("channels_last")
 
     def _fits_concat(self, node: OnnxNode) -> bool:
         """True if a QLinearConcat has scale and zero point for result and operands."""
@@ -267,9 +265,8 @@ class _Opener:
 
     def _open_operator(self, node: OnnxNode, form: _Form) -> None:
         """Write DequantizeLinear of the operands, the operator, QuantizeLinear."""
-        attributes = numeric_attributes(node)
         operands = [
-            self._dequantize(node, node.inputs[at : at + 3], _axis(form, position, attributes))
+            self._dequantize(node, node.inputs[at : at + 3], _axis(form, position, node))
             for position, at in enumerate(form.data)
         ]
         bias = "" if form.bias is None else "".join(node.inputs[form.bias : form.bias + 1])
@@ -277,7 +274,7 @@ class _Opener:
             operands.append(self._dequantize(node, [bias, self._bias_scale(node, form)], -1))
         y, more = node.outputs[0], {}
         if node.op_type == "QLinearSoftmax":
-            more["axis"] = attributes.get("axis", -1)
+            more["axis"] = node.integer("axis", -1)
         result = [name for name in node.inputs[form.result : form.result + 2] if name]
         real = self.writer.fresh(f"{y}/real") if result else y
         self.writer.again(
@@ -291,7 +288,7 @@ class _Opener:
         writer, y = self.writer, node.outputs[0]
         scales = [node.inputs[at + 1] for at in form.data]
         product = writer.op(node, "Mul", scales, writer.fresh(f"{y}/scale"))
-        alpha = numeric_attributes(node).get("alpha", 1.0)
+        alpha = node.number("alpha", 1.0)
         if form.op_type != "Gemm" or alpha == 1.0:
             return product
         factor = writer.const(f"{y}/alpha", np.array(alpha, np.float32))
@@ -312,10 +309,10 @@ class _Opener:
         return self.writer.op(node, "DequantizeLinear", inputs, real, axis=axis)
 
 
-def _axis(form: _Form, position: int, attributes: Mapping[str, SourceAttr]) -> int:
+def _axis(form: _Form, position: int, node: OnnxNode) -> int:
     """The axis along which an operand may have a scale each."""
     if form.op_type == "Conv":
         return 0
     if form.op_type == "Gemm":
-        return 0 if attributes.get("transB") else 1
+        return 0 if node.integer("transB") else 1
     return -1 if position else -2

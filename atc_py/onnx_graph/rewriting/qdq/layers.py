@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.parameters import (
     BOTH_CONSTANT,
     COMPUTED_WEIGHTS,
@@ -78,9 +77,9 @@ def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     Raises:
         NoCounterpartError: it has no integer form.
     """
-    data, attributes = data_of(tensors, node), numeric_attributes(node)
-    alpha, beta = (float(attributes.get(name, 1.0)) for name in ("alpha", "beta"))  # type: ignore[arg-type]
-    axis = 0 if attributes.get("transB") else 1
+    data = data_of(tensors, node)
+    alpha, beta = (float(node.number(name, 1.0)) for name in ("alpha", "beta"))
+    axis = 0 if node.integer("transB") else 1
     codes = weight_codes(writer, tensors, node)
     if len(codes.stored.const.shape if codes.stored.const else ()) != _MATRIX:
         raise NoCounterpartError(COMPUTED_WEIGHTS)
@@ -211,8 +210,8 @@ def _own_groups(node: OnnxNode, weights: Weights) -> int:
     Raises:
         NoCounterpartError: it does not divide the input channels.
     """
-    groups = numeric_attributes(node).get("group", 1) if node.op_type == "ConvTranspose" else 1
-    if not isinstance(groups, int) or groups < 1 or weights.shape[0] % groups:
+    groups = node.integer("group", 1) if node.op_type == "ConvTranspose" else 1
+    if groups < 1 or weights.shape[0] % groups:
         raise NoCounterpartError(ODD_GROUPS)
     return groups
 
@@ -274,9 +273,4 @@ def _input_name(node: OnnxNode, position: int) -> str:
 
 def looks_around(node: OnnxNode) -> bool:
     """True if a convolution may read padding around its data."""
-    for attribute in node.proto.attribute:
-        if attribute.name == "pads" and any(attribute.ints):
-            return True
-        if attribute.name == "auto_pad" and attribute.s.startswith(b"SAME"):
-            return True
-    return False
+    return any(node.integers("pads")) or node.text("auto_pad", "").startswith("SAME")

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters, recoding, widening
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors, Stored
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -160,7 +159,7 @@ def _move_constant(writer: Writer, tensors: KnownTensors, node: OnnxNode, codes:
     inputs = [const, *(writer.graph.consts.get(name) for name in node.inputs[1:])]
     if node.op_type not in VIEW_FOLDS or None in inputs:
         return False
-    moved = VIEW_FOLDS[node.op_type](inputs, numeric_attributes(node))
+    moved = VIEW_FOLDS[node.op_type](inputs, node.attributes)
     along = None if moved is None else _moved_axis(node, parameters, moved)
     if moved is None or along is None:
         return False
@@ -177,7 +176,7 @@ def _moved_axis(node: OnnxNode, parameters: Parameters, moved: ConstData) -> Par
     if node.op_type != "Transpose":
         return None
     rank = len(moved.shape)
-    perm = numeric_attributes(node).get("perm", tuple(range(rank))[::-1])
+    perm = node.attributes.get("perm", tuple(range(rank))[::-1])
     order = [int(axis) for axis in perm] if isinstance(perm, tuple) else []
     return parameters.moved(order.index(parameters.axis % rank))
 

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from onnx import defs
 
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, inner_nodes, subgraphs
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.reading.nodes import inner_nodes, subgraphs
 from atc_py.onnx_graph.typing.rules.quantized import is_ascend
 
 _MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})

@@ -14,7 +14,6 @@ from onnx import TensorProto
 from atc_py.diag import BAD_NODE, NO_QDQ_FORM, AtcError, Place, Sink
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.ascend import (
     CodeSteps,
@@ -225,7 +224,7 @@ class _ToQdq:
         following: list[tuple[str, dict[str, Any]]] = []
         if flag(node, "relu_flag"):
             following.append(("Relu", {}))
-        dtype = numeric_attributes(node).get("dtype", 0)
+        dtype = node.integer("dtype")
         if dtype not in _RESULTS:
             raise no_form(
                 node,
@@ -311,10 +310,8 @@ def import_qdq_opset(graph: OnnxGraph) -> None:
     """
     own = graph.opsets.get("", 0)
     per_axis = any(
-        attribute.name == "axis"
+        not node.domain and node.op_type == "DequantizeLinear" and "axis" in node.attributes
         for node in graph.nodes
-        if not node.domain and node.op_type == "DequantizeLinear"
-        for attribute in node.proto.attribute
     )
     needed = _PER_AXIS if per_axis else _QUANTIZING
     if own >= needed:

@@ -12,8 +12,6 @@ from atc_py.onnx_graph.folding.fold_views import ints_of
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import (
     INTEGER_LAYERS,
-    numeric_attributes,
-    simple_attributes,
 )
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype, known_type
 from atc_py.onnx_graph.source.custom_results import (
@@ -61,11 +59,9 @@ def _elements(node: OnnxNode) -> tuple[int, ...]:
     if node.op_type in _FIXED:
         return _FIXED[node.op_type]
     if node.op_type == "AscendQuant":
-        given = (attribute.s for attribute in node.proto.attribute if attribute.name == "dst_type")
-        element = _QUANTIZED.get(next(given, b"INT8").decode("utf-8", "replace"))
+        element = _QUANTIZED.get(node.text("dst_type", "INT8"))
     else:
-        dtype = numeric_attributes(node).get("dtype", 0)
-        element = _FLOATS.get(dtype) if isinstance(dtype, int) else None
+        element = _FLOATS.get(node.integer("dtype"))
     return () if element is None else (element,)
 
 
@@ -142,7 +138,7 @@ def _custom(asked: Question) -> Refinement | Contradiction | None:
     if any(asked.has(at) and given is None for at, given in enumerate(inputs)):
         return None
     try:
-        results = custom_results(asked.node.op_type, inputs, simple_attributes(asked.node))
+        results = custom_results(asked.node.op_type, inputs, asked.node.attributes)
     except ContradictionError as error:
         return (
             Contradiction(
