@@ -68,7 +68,7 @@ class _Roles:
     def __init__(self, model: ReferenceModel, ports: Sequence[Port]) -> None:
         self._model, self._ports = model, ports
         self._readers: dict[str, list[tuple[onnx.NodeProto, int]]] = {}
-        for node in nodes_within(model.nodes):
+        for node in nodes_within(node.proto for node in model.nodes):
             for at, name in enumerate(node.input):
                 self._readers.setdefault(name, []).append((node, at))
 

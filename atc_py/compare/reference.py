@@ -108,7 +108,7 @@ class ReferenceModel:
         self.amendment = amendment
         self._limits = weight_bytes, fed_bytes
         self.graph: OnnxGraph = file.graph({})
-        self.nodes: Sequence[onnx.NodeProto] = tuple(file.proto.graph.node)
+        self.nodes: Sequence[OnnxNode] = sorted(file.nodes, key=lambda node: node.index)
         self.constants = {tensor.name: tensor for tensor in file.proto.graph.initializer}
         self.inputs = tuple(declared.name for declared in file.inputs)
         self.outputs = file.outputs

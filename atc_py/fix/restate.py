@@ -270,11 +270,7 @@ class _Restating:
         result = restated_at(node, spec, history(), self._opset, {})
         if isinstance(result, Text):
             return result
-        graphs = {
-            attribute.name: attribute.g
-            for attribute in work.proto.attribute
-            if attribute.HasField("g")
-        }
+        graphs = work.graphs
         if graphs.keys() != {branche.name for branche in branches}:
             return Text("its branches cannot be read")
         if any(branche.folded.quantized for branche in branches):

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 import onnx
-from onnx import AttributeProto, NodeProto
+from onnx import AttributeProto, GraphProto, NodeProto
 
 from atc_py.diag import Diagnostic, Place
 from atc_py.ir import ConstData
@@ -138,6 +138,15 @@ class OnnxNode(msgspec.Struct, eq=False, dict=True):
         value = self.attributes.get(name)
         items = value if isinstance(value, tuple) else ()
         return tuple(item for item in items if isinstance(item, int))
+
+    @property
+    def graphs(self) -> dict[str, GraphProto]:
+        """The graphs that it holds, by the names of their attributes."""
+        return {
+            attribute.name: attribute.g
+            for attribute in self.proto.attribute
+            if attribute.HasField("g")
+        }
 
     @property
     def plain(self) -> NodeProto:

@@ -116,12 +116,9 @@ def _look_into(
 ) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
     branches: list[Branch] = []
     faults: list[Diagnostic] = []
-    for attribute in node.proto.attribute:
-        if not attribute.HasField("g"):
-            continue
-        name = attribute.name
+    for name, proto in node.graphs.items():
         try:
-            folded = _fold_branch(graph, node, (name, attribute.g), tensors, limit)
+            folded = _fold_branch(graph, node, (name, proto), tensors, limit)
         except AtcError as error:
             faults += error.diagnostics
             continue

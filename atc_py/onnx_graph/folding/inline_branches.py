@@ -59,9 +59,7 @@ def _branch(graph: OnnxGraph, node: OnnxNode) -> GraphProto | None:
     if array.size != 1:
         return None
     wanted = "then_branch" if array.reshape(-1)[0] else "else_branch"
-    branch = next(
-        (attribute.g for attribute in node.proto.attribute if attribute.name == wanted), None
-    )
+    branch = node.graphs.get(wanted)
     fits = branch is not None and len(branch.output) == len(node.outputs) and not branch.input
     return branch if fits else None
 

@@ -53,7 +53,7 @@ def trace_loop(
         condition: the condition before the first step.
         wanted: values of the body.
     """
-    body = next(attribute.g for attribute in node.proto.attribute if attribute.name == "body")
+    body = node.graphs["body"]
     decided = _deciding_part(body, known, [state is not None for state in start], wanted)
     if decided is None:
         return None

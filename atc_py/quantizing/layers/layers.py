@@ -5,13 +5,13 @@ constant weights on the right. Weights have one scale per output channel for all
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
-from onnx import GraphProto, TensorProto
+from onnx import TensorProto
 
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.nodes import subgraphs
+from atc_py.onnx_graph.reading.nodes import nodes_within, subgraphs
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.parameters import COMPUTED_BIAS, VOLUMES
 from atc_py.tensor.shapes import Shape
@@ -203,17 +203,10 @@ def layers_in_bodies(graph: OnnxGraph) -> list[tuple[OnnxNode, dict[str, int]]]:
     """The nodes whose own graphs have layers, with how many of each operator."""
     results = []
     for node in graph.nodes:
-        counts = Counter(_kinds(subgraphs(node.proto)))
+        inside = (inner for graph in subgraphs(node.proto) for inner in nodes_within(graph.node))
+        counts = Counter(
+            inner.op_type for inner in inside if not inner.domain and inner.op_type in KINDS
+        )
         if counts:
             results.append((node, dict(sorted(counts.items()))))
     return results
-
-
-def _kinds(graphs: Iterable[GraphProto]) -> list[str]:
-    result, left = [], list(graphs)
-    while left:
-        for node in left.pop().node:
-            if not node.domain and node.op_type in KINDS:
-                result.append(node.op_type)
-            left.extend(subgraphs(node))
-    return result

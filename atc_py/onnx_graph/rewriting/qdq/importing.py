@@ -12,6 +12,7 @@ import numpy as np
 
 from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.layers import rewrite_convolution, rewrite_gemm
 from atc_py.onnx_graph.rewriting.qdq.movement import is_moving, move, nodes_before_codes, pool_codes
@@ -52,13 +53,8 @@ def rewrite_graph(graph: OnnxGraph, tensors: TensorReader, limit: int) -> tuple[
 
 def _branches_quantize(node: OnnxNode) -> bool:
     """True if a branch of an If, or one inside it, quantizes or dequantizes."""
-    graphs = [attribute.g for attribute in node.proto.attribute if attribute.HasField("g")]
-    while graphs:
-        for inner in graphs.pop().node:
-            if not inner.domain and inner.op_type in _HELD:
-                return True
-            graphs += [attribute.g for attribute in inner.attribute if attribute.HasField("g")]
-    return False
+    inside = (inner for graph in node.graphs.values() for inner in nodes_within(graph.node))
+    return any(not inner.domain and inner.op_type in _HELD for inner in inside)
 
 
 class _Import:
