@@ -47,7 +47,7 @@ def trace_origins(
         grids: those of the tensors that hold quantized values.
         semantics: the nodes that compute what CANN makes of them.
     """
-    makers = {name: source for source in sources for name in source.outputs}
+    makers = {name: source for source in sources for name in source.output_names}
     tracer = _Tracer()
     causes = _Causes(semantics)
     outputs = {port.tensor for port in model.outputs}

@@ -132,9 +132,9 @@ class _Matcher:
             return None
         # A step may be the value of an older origin: nodes that compute the same became one.
         made = {at for at in map(self._node_of, node.origins) if at is not None}
-        names = {name for at in made for name in self._sources[at].outputs}
+        names = {name for at in made for name in self._sources[at].output_names}
         known = [name for name in self._stands_for[tensor] if name in names]
-        own = [name for name in known if name in self._sources[group].outputs]
+        own = [name for name in known if name in self._sources[group].output_names]
         return next(iter(own or known), None)
 
     def _passed_through(self, node: OmNode, group: int | None) -> str | None:
@@ -147,7 +147,7 @@ class _Matcher:
         if read not in self._values or self._kind(read) != self._kind(made):
             return None
         if group is not None and self._sources[group].op_type == "Cast":
-            own = [name for name in self._sources[group].outputs if name]
+            own = [name for name in self._sources[group].output_names if name]
             return self._values[read] if self._values[read] in own else None
         return self._values[read]
 
@@ -159,9 +159,9 @@ class _Matcher:
     def _original_alone(self) -> tuple[Alone, ...]:
         seen = set(self._values.values())
         return tuple(
-            Alone(source.name or next(iter(source.outputs), ""), source.op_type, reason)
+            Alone(source.name or next(iter(source.output_names), ""), source.op_type, reason)
             for source, reason in zip(self._sources, self._why_alone(), strict=True)
-            if seen.isdisjoint(source.outputs)
+            if seen.isdisjoint(source.output_names)
         )
 
     def _why_alone(self) -> Iterator[str]:
@@ -169,7 +169,7 @@ class _Matcher:
         inside = {o.index for node in self._model.nodes for o in node.origins}
         alike = {name for tensor in self._values for name in self._stands_for[tensor]}
         for at, source in enumerate(self._sources):
-            if not alike.isdisjoint(source.outputs):
+            if not alike.isdisjoint(source.output_names):
                 yield "equal to a value that is compared"
             else:
                 yield "fused into the node after it" if at in inside else "folded or not needed"

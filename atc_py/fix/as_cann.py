@@ -171,15 +171,15 @@ class _Rewriter:
             results = form(ctx)
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason)) from error
-        earlier = (self._settled.get(name, frozenset()) for name in work.outputs)
+        earlier = (self._settled.get(name, frozenset()) for name in work.output_names)
         settled = frozenset({met.row.name}).union(*earlier)
         for made in splice(writer, work, ctx, results):
             if made.op_type == work.op_type:
-                self._settled.update(dict.fromkeys(made.outputs, settled))
+                self._settled.update(dict.fromkeys(made.output_names, settled))
         spec = self._library.find(node.op_type, node.domain)
         operator = node.op_type if spec is None else spec.op
         self._written.append(WrittenOut(node, operator, met))
-        self._replaced.update(work.outputs)
+        self._replaced.update(work.output_names)
 
 
 def _may_be_followed_as_is(met: Met) -> bool:

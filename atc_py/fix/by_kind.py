@@ -132,8 +132,8 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
 def _further(work: OnnxNode) -> tuple[Hashable, ...]:
     """The rest of a key: alike nodes share it if rules that look at nothing else write the same."""
     names: dict[str, int] = {}
-    pattern = tuple([names.setdefault(name, len(names)) for name in work.inputs])
-    return pattern, len(work.outputs), work.replaces
+    pattern = tuple([names.setdefault(name, len(names)) for name in work.input_names])
+    return pattern, len(work.output_names), work.replaces
 
 
 def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> FoldedModel:
@@ -208,7 +208,7 @@ def _tells_of_all(
         return False
     written = sum(
         counts[applied_rule.node.index]
-        * (len(applied_rule.node.outputs) + sum(len(n.outputs) for n in applied_rule.made))
+        * (len(applied_rule.node.outputs) + sum(len(n.output_names) for n in applied_rule.made))
         for applied_rule in fixed.applied
     )
     specs = (library.find(node.op_type, node.domain) for node in (*nodes, *model.nodes))
@@ -216,7 +216,10 @@ def _tells_of_all(
         return False
     there = {name for node in fixed.graph.nodes for name in node.writes}
     made = {
-        name for applied_rule in fixed.applied for new in applied_rule.made for name in new.outputs
+        name
+        for applied_rule in fixed.applied
+        for new in applied_rule.made
+        for name in new.output_names
     }
     return made <= there and _fits_in(fixed.graph, model, nodes)
 

@@ -135,9 +135,9 @@ def _itemsize(dtype: DType | None) -> int:
 
 
 def _products(form: OnnxGraph, node: OnnxNode) -> int:
-    found = (form.static_shape(name) for name in node.inputs[:2])
+    found = (form.static_shape(name) for name in node.input_names[:2])
     shapes = [shape for shape in found if shape is not None]
-    result = form.static_shape(node.outputs[0])
+    result = form.static_shape(node.output_names[0])
     if len(shapes) < 2 or result is None:  # noqa: PLR2004  (two operands)
         return 0
     if node.op_type == "Conv":

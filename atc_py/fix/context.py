@@ -294,7 +294,7 @@ def splice(
     made = {name for node in ctx.made for name in node.outputs}
     names: dict[str, str] = {}
     copies: list[tuple[str, str]] = []
-    for result, output in zip(results, origin.outputs, strict=False):
+    for result, output in zip(results, origin.output_names, strict=False):
         if not output or not result:
             continue
         if result in made and result not in names:

@@ -196,7 +196,10 @@ class Fixer:
     def _tidy(self, fixed: Fixed) -> None:
         if fixed.model is None or fixed.look is None or not fixed.applied:
             return
-        graph, own = fixed.graph, {n for a in fixed.applied for new in a.made for n in new.outputs}
+        graph, own = (
+            fixed.graph,
+            {n for a in fixed.applied for new in a.made for n in new.output_names},
+        )
         nodes, consts = graph.nodes, dict(graph.consts)
         refused = {node.index for node in self._refused(fixed.model, fixed.after)}
         barred: set[int] = set()
@@ -342,7 +345,7 @@ class Fixer:
         ctx, start = form.ctx, len(writer.nodes)
         node, work = ctx.node, around.works[ctx.node]
         chain = tuple(around.works[absorbed] for absorbed in ctx.absorbed)
-        origin = replace(work, outputs=chain[-1].outputs) if chain else work
+        origin = replace(work, output_names=chain[-1].output_names) if chain else work
         made = splice(writer, origin, ctx, form.results)
         around.made_bytes += ctx.made_bytes
         beside = (around.works[kept] for kept in ctx.beside)
@@ -351,6 +354,6 @@ class Fixer:
         given = [] if chain else nodes_looked_through(writer.graph, work, new)
         step = application_of(writer.graph, (work, *chain), node, new, self._ranges, given)
         before = self._lineage.of(work.writes)
-        names = (*origin.writes, *(name for new_node in made for name in new_node.outputs))
+        names = (*origin.writes, *(name for new_node in made for name in new_node.output_names))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))

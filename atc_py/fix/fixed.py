@@ -140,7 +140,7 @@ class Applied:
 
     def with_moved(self, moved: Mapping[str, OnnxNode]) -> Applied:
         """The same with those of its nodes that tidying has moved, by former results."""
-        new = (moved[name] for node in self.made for name in node.outputs if name in moved)
+        new = (moved[name] for node in self.made for name in node.output_names if name in moved)
         return Applied(self.rule, self.node, (*self.made, *new), self.step)
 
 

@@ -74,8 +74,8 @@ class OnnxNode(msgspec.Struct, eq=False, dict=True):
         op_type: its operator.
         domain: "" for ONNX's own.
         opset: version that the model imports for the domain; 0 where it imports none.
-        inputs: names by position; "" for one that is absent.
-        outputs: names by position; "" for one that is not asked for.
+        input_names: by position; "" for one that is absent.
+        output_names: by position; "" for one that is not asked for.
         captured: names that its subgraphs take from around them.
         place: where it stands, for diagnostics.
         replaces: operator of the file's node that a rule wrote it in place of; "" where none did.
@@ -87,8 +87,8 @@ class OnnxNode(msgspec.Struct, eq=False, dict=True):
     op_type: str
     domain: str
     opset: int
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
     captured: tuple[str, ...]
     place: Place
     replaces: str = ""
@@ -96,13 +96,17 @@ class OnnxNode(msgspec.Struct, eq=False, dict=True):
     @property
     def reads(self) -> tuple[str, ...]:
         """The names that it needs, without absent inputs."""
-        inputs = tuple(filter(None, self.inputs)) if "" in self.inputs else self.inputs
+        inputs = (
+            tuple(filter(None, self.input_names)) if "" in self.input_names else self.input_names
+        )
         return inputs + self.captured if self.captured else inputs
 
     @property
     def writes(self) -> tuple[str, ...]:
         """The names that it defines."""
-        return tuple(filter(None, self.outputs)) if "" in self.outputs else self.outputs
+        return (
+            tuple(filter(None, self.output_names)) if "" in self.output_names else self.output_names
+        )
 
     @cached_property
     def attributes(self) -> Mapping[str, SourceAttr]:

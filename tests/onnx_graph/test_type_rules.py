@@ -128,7 +128,9 @@ def test_rule_concerns_the_nodes_that_it_names(tmp_path: Path) -> None:
 def test_rule_that_shows_another_node_takes_one_function(tmp_path: Path) -> None:
     @type_rule("Sin", before=True)
     def _turned(asked: Question) -> Shown:
-        return Shown((helper.make_node("Transpose", asked.node.inputs, asked.node.outputs),))
+        return Shown(
+            (helper.make_node("Transpose", asked.node.input_names, asked.node.output_names),)
+        )
 
     assert [each.dims for each in sine(tmp_path)] == [(3, 2), (3, 2)]
 

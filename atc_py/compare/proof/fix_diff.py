@@ -74,9 +74,12 @@ class _Diff:
             by_name[application.node.name].append(application)
         for several in by_name.values():
             made = {
-                name for application in several for new in application.made for name in new.outputs
+                name
+                for application in several
+                for new in application.made
+                for name in new.output_names
             }
-            new = [node for node in self._new[node.index] if not made.isdisjoint(node.outputs)]
+            new = [node for node in self._new[node.index] if not made.isdisjoint(node.output_names)]
             left = [each for each in self._new[node.index] if each not in new]
             self._new[node.index] = left
             first = several[0].node
@@ -115,16 +118,16 @@ class _Diff:
             return ChangeKind.RULES
         if not any(new_node.op_type == node.op_type for new_node in new) or len(new) > 1:
             return ChangeKind.QUANTIZED
-        return ChangeKind.RESTATED if new[0].outputs == node.outputs else ChangeKind.MOVED
+        return ChangeKind.RESTATED if new[0].output_names == node.output_names else ChangeKind.MOVED
 
     def _producer(self, new: Sequence[OnnxNode], names: Iterable[str]) -> DiffNode | None:
         """A node before `new`, which have taken the place of one that reads `names`."""
-        read = (*names, *(name for node in new for name in node.inputs))
+        read = (*names, *(name for node in new for name in node.input_names))
         return self._outside(new, map(self._written.producer, read))
 
     def _reader(self, new: Sequence[OnnxNode], names: Iterable[str]) -> DiffNode | None:
         """A node after `new`, which have taken the place of one that writes `names`."""
-        made = (*names, *(name for node in new for name in node.outputs))
+        made = (*names, *(name for node in new for name in node.output_names))
         return self._outside(new, (next(iter(self._written.uses(name)), None) for name in made))
 
     def _outside(
@@ -138,8 +141,8 @@ class _Diff:
         return DiffNode(
             operator=f"{node.domain}::{node.op_type}" if node.domain else node.op_type,
             name=node.name,
-            inputs=tuple(self._value(name) if name else None for name in node.inputs),
-            outputs=tuple(self._value(name) for name in node.outputs if name),
+            inputs=tuple(self._value(name) if name else None for name in node.input_names),
+            outputs=tuple(self._value(name) for name in node.output_names if name),
             attributes={
                 attribute.name: _attribute_text(attribute) for attribute in node.proto.attribute
             },

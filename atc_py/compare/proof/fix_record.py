@@ -202,7 +202,9 @@ def _proof_data(proof: RegionProof | None, options: FixOptions) -> ProofData:
 def _new_nodes(
     several: Iterable[Applied], written: OnnxGraph, positions: Mapping[OnnxNode, int]
 ) -> tuple[NewNodePlace, ...]:
-    names = (name for application in several for new in application.made for name in new.outputs)
+    names = (
+        name for application in several for new in application.made for name in new.output_names
+    )
     nodes = dict.fromkeys(filter(None, map(written.producer, names)))
     return tuple(
         NewNodePlace(positions[node], node.name, node.op_type)

@@ -111,7 +111,7 @@ def inputs_of(step: RuleApplication, name: str) -> DrawnInput | None:
     if dtype is None or shape is None:
         return None
     node = step.origin
-    at = node.inputs.index(name) if name in node.inputs else -1
+    at = node.input_names.index(name) if name in node.input_names else -1
     if at in _SHAPES.get(node.op_type, ()) or _STEPS.get(node.op_type) == at:
         return DrawnInput(name, dtype, shape, drawn=False)
     if dtype.is_float:
@@ -166,7 +166,7 @@ def _is_data(step: RuleApplication, at: int) -> bool:
 
 
 def _shape(step: RuleApplication, at: int) -> Shape | None:
-    inputs = step.origin.inputs
+    inputs = step.origin.input_names
     name = inputs[at] if at < len(inputs) else ""
     const = step.consts.get(name)
     known: ValueType | None = step.types.get(name)

@@ -99,11 +99,11 @@ class _Tidier:
         if self._is_own(work):
             relation = enters(node)
             if relation is not None:
-                self._wants[work.inputs[0]][relation] = None
+                self._wants[work.input_names[0]][relation] = None
         for relation in self._relations(work, node):
             form = carried(node, relation)
             for position in form.data if form else ():
-                name = work.inputs[position] if position < len(work.inputs) else ""
+                name = work.input_names[position] if position < len(work.input_names) else ""
                 if name and name not in self.writer.graph.consts:
                     self._wants[name][relation] = None
 
@@ -116,24 +116,24 @@ class _Tidier:
 
     def take(self, work: OnnxNode, node: SourceNode) -> None:
         """Write one node: left out, on twins, or as it is."""
-        if work.inputs and self._is_own(work) and self._is_there(work, node):
+        if work.input_names and self._is_own(work) and self._is_there(work, node):
             return
         for relation in self._relations(work, node):
             form = carried(node, relation)
             if form is not None and self._carry(work, node, relation, form):
                 return
         names = self._read(work)
-        if names == list(work.inputs):
+        if names == list(work.input_names):
             self.writer.keep(work)
         else:
-            self.writer.again(work, work.op_type, names, work.outputs, with_own=True)
+            self.writer.again(work, work.op_type, names, work.output_names, with_own=True)
 
     def _read(self, work: OnnxNode) -> list[str]:
-        return [self._same.get(name, name) for name in work.inputs]
+        return [self._same.get(name, name) for name in work.input_names]
 
     def _is_there(self, work: OnnxNode, node: SourceNode) -> bool:
         """True if the result of a node that rules wrote is the twin of its input; note twins."""
-        source, result = self._read(work)[0], work.outputs[0]
+        source, result = self._read(work)[0], work.output_names[0]
         inverse = enters(node)
         twin = self._twins[source].get(inverse) if inverse else None
         left_out = twin is not None and result not in self._named
@@ -177,7 +177,7 @@ class _Tidier:
         for position in missing:
             names[position] = self._enter(work, names[position], relation)
         for position, numbers in form.numbers.items():
-            names[position] = self._numbers(f"{work.outputs[0]}/{relation.label}", numbers)
+            names[position] = self._numbers(f"{work.output_names[0]}/{relation.label}", numbers)
         self._write(work, names, relation, form)
         return True
 
@@ -218,13 +218,14 @@ class _Tidier:
     ) -> None:
         """Write a node on twins; its own results follow, and are dead where nothing reads them."""
         outputs = [
-            self.writer.fresh(f"{name}/{relation.label}") if name else "" for name in work.outputs
+            self.writer.fresh(f"{name}/{relation.label}") if name else ""
+            for name in work.output_names
         ]
         new = self.writer.again(
             work, work.op_type, names, outputs, with_own=True, **form.attributes
         )
         self.tidied.moved.update(dict.fromkeys(work.writes, new))
-        for name, twin in zip(work.outputs, outputs, strict=True):
+        for name, twin in zip(work.output_names, outputs, strict=True):
             if not name:
                 continue
             self._relate(name, relation, twin)

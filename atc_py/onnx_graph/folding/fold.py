@@ -202,12 +202,12 @@ class _Folder:
 
     def _masked(self, node: OnnxNode) -> dict[str, ConstData] | None:
         """The result of a Where whose condition chooses no undefined element."""
-        if node.inputs[0] not in self._graph.consts or not node.outputs:
+        if node.input_names[0] not in self._graph.consts or not node.output_names:
             return None
         from atc_py.onnx_graph.folding.masked_where import fold_masked_where  # few models need it
 
         data = fold_masked_where(self._graph, node, self._held)
-        return None if data is None else {node.outputs[0]: DenseConst(data)}
+        return None if data is None else {node.output_names[0]: DenseConst(data)}
 
     def _fold(self, node: OnnxNode) -> dict[str, ConstData] | None:
         name = next(iter(node.writes), "")
@@ -216,7 +216,7 @@ class _Folder:
         elif node.op_type == "ConstantOfShape":
             const = self._constant_of_shape(node)
         elif node.op_type in VIEW_FOLDS:
-            inputs = [self._graph.consts[name] if name else None for name in node.inputs]
+            inputs = [self._graph.consts[name] if name else None for name in node.input_names]
             while inputs and inputs[-1] is None:
                 inputs.pop()
             const = VIEW_FOLDS[node.op_type](inputs, node.attributes) if inputs else None
@@ -248,7 +248,7 @@ class _Folder:
 
     def _fold_shape(self, node: OnnxNode) -> dict[str, ConstData] | None:
         """Shape or Size of a value whose shape is known, whether or not its data is."""
-        shape = self._graph.static_shape(node.inputs[0]) if node.inputs else None
+        shape = self._graph.static_shape(node.input_names[0]) if node.input_names else None
         if shape is None:
             return None
         start, end = node.attributes.get("start", 0), node.attributes.get("end")
@@ -282,7 +282,7 @@ class _Folder:
 
     def _constant_of_shape(self, node: OnnxNode) -> ConstData | None:
         """One value over the shape that the input gives, however large."""
-        shape = ints_of(self._graph.consts.get(node.inputs[0]) if node.inputs else None)
+        shape = ints_of(self._graph.consts.get(node.input_names[0]) if node.input_names else None)
         if shape is None or len(shape) > MAX_RANK or any(dim < 0 for dim in shape):
             return None
         value: float = 0.0

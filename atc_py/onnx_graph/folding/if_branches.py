@@ -189,7 +189,7 @@ def _refuse_inputs(
 def _types_of_outputs(node: OnnxNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
     """The types of an If node's outputs, as far as both branches agree."""
     learned: dict[str, ValueType] = {}
-    for position, name in enumerate(node.outputs):
+    for position, name in enumerate(node.output_names):
         types = [_output_type(branch, position) for branch in branches]
         if name and types:
             learned[name] = _common_type(types)
@@ -206,7 +206,7 @@ def _output_type(branch: Branch, position: int) -> ValueType:
 def _faults_of_results(
     node: OnnxNode, branches: Sequence[Branch], used: Collection[str]
 ) -> Iterator[Diagnostic]:
-    count = len(node.outputs)
+    count = len(node.output_names)
     for branch in branches:
         actual = len(branch.folded.graph.outputs)
         if actual != count:
@@ -216,7 +216,7 @@ def _faults_of_results(
             message += Text("{branch} has {actual}", branch=branch.name, actual=actual)
             place = node.place.with_field(f"attribute {branch.name}")
             yield BAD_MODEL.diagnostic(message, place=place, help=_SAME_COUNT)
-    for position, name in enumerate(node.outputs):
+    for position, name in enumerate(node.output_names):
         types = {branch.name: _output_type(branch, position) for branch in branches}
         differences = list(_contradictions(node, name, types))
         if differences and name in used:

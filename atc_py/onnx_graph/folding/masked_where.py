@@ -39,11 +39,13 @@ def fold_masked_where(graph: OnnxGraph, node: OnnxNode, held: Collection[str] = 
         node: a Where of which not every input is a constant.
         held: operators that are not folded.
     """
-    if len(node.inputs) != 3 or node.inputs[0] not in graph.consts:  # noqa: PLR2004
+    if len(node.input_names) != 3 or node.input_names[0] not in graph.consts:  # noqa: PLR2004
         return None
     known = _Known(graph, held)
     try:
-        return _chosen(graph.consts[node.inputs[0]].numpy(), *map(known.value, node.inputs[1:]))
+        return _chosen(
+            graph.consts[node.input_names[0]].numpy(), *map(known.value, node.input_names[1:])
+        )
     except ValueError:  # shapes that do not broadcast
         return None
 

@@ -181,14 +181,17 @@ class _Translator:
                 bits |= self._open_bits.get(name, 0)
             self._open_bits.update(dict.fromkeys(node.writes, bits))
         schema = node.schema
-        inputs = tuple([self.value(name) if name else None for name in node.inputs])
+        inputs = tuple([self.value(name) if name else None for name in node.input_names])
         outputs = tuple(
             [
                 self.value(name)
                 if name
-                and (node.outputs[position] in self._used or not is_optional_output(node, position))
+                and (
+                    node.output_names[position] in self._used
+                    or not is_optional_output(node, position)
+                )
                 else None
-                for position, name in enumerate(node.outputs)
+                for position, name in enumerate(node.output_names)
             ]
         )
         self._reject_foreign(node.reads)

@@ -86,7 +86,7 @@ def _node_settles(
 ) -> bool:
     """True if the results of a node other than If are constants with every dim known."""
     if node.op_type in _SHAPES:
-        return bool(node.inputs) and node.inputs[0] not in unsized
+        return bool(node.input_names) and node.input_names[0] not in unsized
     if not (node.op_type in _OWN_FOLDS or can_evaluate(node)):
         return False
     pending = [name for name in node.reads if name not in graph.consts]
@@ -98,8 +98,8 @@ def _is_unsized(node: OnnxNode, unsized: AbstractSet[str]) -> bool:
     if node.op_type in _UNSIZED:
         return True
     if node.op_type == "Gather":
-        return len(node.inputs) > 1 and node.inputs[1] in unsized
-    return node.op_type in _AS_LARGE and bool(node.inputs) and node.inputs[0] in unsized
+        return len(node.input_names) > 1 and node.input_names[1] in unsized
+    return node.op_type in _AS_LARGE and bool(node.input_names) and node.input_names[0] in unsized
 
 
 def _settled_by_if(
@@ -115,14 +115,14 @@ def _settled_by_if(
     return {
         name
         for branch, fate in zip(branches, inner, strict=True)
-        for name, result in zip(node.outputs, branch.folded.graph.outputs, strict=False)
+        for name, result in zip(node.output_names, branch.folded.graph.outputs, strict=False)
         if name and (result in fate.settling or result in branch.folded.graph.consts)
     }
 
 
 def _is_decided(graph: OnnxGraph, node: OnnxNode, settling: AbstractSet[str]) -> bool:
     """True if the dims together decide which branch an If takes."""
-    condition = node.inputs[0] if node.inputs else ""
+    condition = node.input_names[0] if node.input_names else ""
     return condition in settling or condition in graph.consts
 
 

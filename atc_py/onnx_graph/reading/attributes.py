@@ -113,8 +113,8 @@ def signature_faults(node: OnnxNode) -> list[Diagnostic]:
         return []
     faults: list[Diagnostic] = []
     for verb, noun, count, (fewest, most) in (
-        ("takes", "inputs", len(node.inputs), (signature.fewest, signature.most)),
-        ("gives", "outputs", len(node.outputs), signature.outputs),
+        ("takes", "inputs", len(node.input_names), (signature.fewest, signature.most)),
+        ("gives", "outputs", len(node.output_names), signature.outputs),
     ):
         if not fewest <= count <= most:
             wanted = f"{verb} {_range(fewest, most)} {noun}"

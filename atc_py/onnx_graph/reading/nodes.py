@@ -77,8 +77,8 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) ->
         op_type=op_type,
         domain=domain,
         opset=opsets.get(domain, 0),
-        inputs=texts_of(proto.input, place),
-        outputs=texts_of(proto.output, place),
+        input_names=texts_of(proto.input, place),
+        output_names=texts_of(proto.output, place),
         captured=captured_names(proto, place),
         place=place,
     )

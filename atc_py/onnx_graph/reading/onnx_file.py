@@ -74,7 +74,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     @property
     def node_outputs(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The nodes' names, possibly empty, with the names of their outputs."""
-        return ((node.name, tuple(node.outputs)) for node in self.nodes)
+        return ((node.name, tuple(node.output_names)) for node in self.nodes)
 
     def refuse_faults(self) -> None:
         """Refuse a model that breaks ONNX's structural rules.

@@ -274,9 +274,11 @@ def _tensor(file: OnnxFile, wanted: OutNode) -> str:
 
 
 def _output(node: OnnxNode, index: int, text: str) -> str:
-    if index < len(node.outputs) and node.outputs[index]:
-        return node.outputs[index]
-    there = ", ".join(f"{node.name}:{i} ({name})" for i, name in enumerate(node.outputs) if name)
+    if index < len(node.output_names) and node.output_names[index]:
+        return node.output_names[index]
+    there = ", ".join(
+        f"{node.name}:{i} ({name})" for i, name in enumerate(node.output_names) if name
+    )
     raise out_nodes_error(
         text,
         Text(

@@ -90,17 +90,19 @@ class Question(msgspec.Struct, frozen=True):
 
     def has(self, position: int) -> bool:
         """True if the input at `position` is there."""
-        return position < len(self.node.inputs) and bool(self.node.inputs[position])
+        return position < len(self.node.input_names) and bool(self.node.input_names[position])
 
     def type(self, position: int) -> ValueType | None:
         """All that is known of an input; None where it is absent or unknown."""
         if self.blind or not self.has(position):
             return None
-        return known_type(self.graph, self.node.inputs[position])
+        return known_type(self.graph, self.node.input_names[position])
 
     def const(self, position: int) -> ConstData | None:
         """An input that is constant, else None."""
-        return self.graph.consts.get(self.node.inputs[position]) if self.has(position) else None
+        return (
+            self.graph.consts.get(self.node.input_names[position]) if self.has(position) else None
+        )
 
     def length(self, position: int) -> int | None:
         """The length of an input that is a vector, where it is known."""
@@ -119,7 +121,7 @@ class Question(msgspec.Struct, frozen=True):
 
     def outputs(self, *types: ValueType) -> dict[str, ValueType]:
         """The types of the first outputs, by name; absent outputs are left out."""
-        pairs = zip(self.node.outputs, types, strict=False)
+        pairs = zip(self.node.output_names, types, strict=False)
         return {name: known for name, known in pairs if name}
 
 

@@ -162,7 +162,7 @@ def requant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
 
 def constant_input(node: OnnxNode, known: Mapping[str, ConstData]) -> ConstData | None:
     """The second input, factors or words, where it is constant."""
-    return known.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    return known.get(node.input_names[1]) if len(node.input_names) > 1 else None
 
 
 def flag(node: OnnxNode, name: str) -> bool:

@@ -106,7 +106,7 @@ class _Import:
             if error.reason is not BOTH_CONSTANT:
                 self._note(node, otherwise, error)
             if node.op_type in _HELD:
-                self._tensors.refused.update(node.outputs)
+                self._tensors.refused.update(node.output_names)
             return False
         if node.op_type not in _HELD:
             self._note(node, Outcome.INTEGER)
@@ -119,7 +119,7 @@ class _Import:
         reason, help_ = (None, None) if error is None else (error.reason, error.help)
         channels = None
         if outcome is Outcome.INTEGER and node.op_type in _CONVOLUTIONS:
-            known = known_type(self._graph, node.inputs[0])
+            known = known_type(self._graph, node.input_names[0])
             dims = () if known is None else known.dims or ()
             channels = dims[1] if len(dims) == _IMAGE else None
         self._found.append(
@@ -212,7 +212,7 @@ class _Opener:
         self.writer = Writer(graph)
         known = set(graph.consts)
         for node in graph.nodes:
-            same = node.op_type == "Identity" and node.inputs and node.inputs[0] in known
+            same = node.op_type == "Identity" and node.input_names and node.input_names[0] in known
             if not node.domain and (node.op_type == "Constant" or same):
                 known.update(node.writes)
         self._known = known
@@ -222,10 +222,12 @@ class _Opener:
     def open(self, node: OnnxNode) -> None:
         """Open a node where it can be opened; others stay."""
         key = (node.domain, node.op_type)
-        if key not in _OPENED or node in self._unsound or len(node.outputs) != 1:
+        if key not in _OPENED or node in self._unsound or len(node.output_names) != 1:
             self.writer.keep(node)
-        elif key in _RENAMED and len(node.inputs) > 1:
-            self.writer.again(node, node.op_type, node.inputs, node.outputs, with_own=True)
+        elif key in _RENAMED and len(node.input_names) > 1:
+            self.writer.again(
+                node, node.op_type, node.input_names, node.output_names, with_own=True
+            )
         elif key == _CONCAT and self._fits_concat(node):
             self._open_concat(node)
         elif key in _FORMS and self._matches_form(node, _FORMS[key]):
@@ -235,7 +237,7 @@ class _Opener:
 
     def _matches_form(self, node: OnnxNode, form: _Form) -> bool:
         """True if a node matches its form, and means what the operator on floats does."""
-        inputs = node.inputs
+        inputs = node.input_names
         if not form.fewest <= len(inputs) <= form.result + 2 + (form.bias == form.result + 2):
             return False
         for at in form.data:
@@ -250,7 +252,7 @@ class _Opener:
 
     def _fits_concat(self, node: OnnxNode) -> bool:
         """True if a QLinearConcat has scale and zero point for result and operands."""
-        result, rest = node.inputs[:2], node.inputs[2:]
+        result, rest = node.input_names[:2], node.input_names[2:]
         operands = [rest[at : at + 3] for at in range(0, len(rest), 3)]
         whole = bool(rest) and len(rest) % 3 == 0 and all(result) and self._is_known(result)
         return whole and all(names[0] and self._is_known(names[1:]) for names in operands)
@@ -262,16 +264,16 @@ class _Opener:
     def _open_operator(self, node: OnnxNode, form: _Form) -> None:
         """Write DequantizeLinear of the operands, the operator, QuantizeLinear."""
         operands = [
-            self._dequantize(node, node.inputs[at : at + 3], _axis(form, position, node))
+            self._dequantize(node, node.input_names[at : at + 3], _axis(form, position, node))
             for position, at in enumerate(form.data)
         ]
-        bias = "" if form.bias is None else "".join(node.inputs[form.bias : form.bias + 1])
+        bias = "" if form.bias is None else "".join(node.input_names[form.bias : form.bias + 1])
         if bias:
             operands.append(self._dequantize(node, [bias, self._bias_scale(node, form)], -1))
-        y, more = node.outputs[0], {}
+        y, more = node.output_names[0], {}
         if node.op_type == "QLinearSoftmax":
             more["axis"] = node.integer("axis", -1)
-        result = [name for name in node.inputs[form.result : form.result + 2] if name]
+        result = [name for name in node.input_names[form.result : form.result + 2] if name]
         real = self.writer.fresh(f"{y}/real") if result else y
         self.writer.again(
             node, form.op_type, operands, [real], without=form.own, with_own=True, **more
@@ -281,8 +283,8 @@ class _Opener:
 
     def _bias_scale(self, node: OnnxNode, form: _Form) -> str:
         """The product of the operands' scales and alpha, which the first fold computes."""
-        writer, y = self.writer, node.outputs[0]
-        scales = [node.inputs[at + 1] for at in form.data]
+        writer, y = self.writer, node.output_names[0]
+        scales = [node.input_names[at + 1] for at in form.data]
         product = writer.op(node, "Mul", scales, writer.fresh(f"{y}/scale"))
         alpha = node.number("alpha", 1.0)
         if form.op_type != "Gemm" or alpha == 1.0:
@@ -292,15 +294,15 @@ class _Opener:
 
     def _open_concat(self, node: OnnxNode) -> None:
         """Write DequantizeLinear of each operand, Concat, QuantizeLinear."""
-        result, rest = node.inputs[:2], node.inputs[2:]
+        result, rest = node.input_names[:2], node.input_names[2:]
         operands = [self._dequantize(node, rest[at : at + 3], 0) for at in range(0, len(rest), 3)]
-        y = node.outputs[0]
+        y = node.output_names[0]
         real = self.writer.fresh(f"{y}/real")
         self.writer.again(node, "Concat", operands, [real], with_own=True)
         self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
     def _dequantize(self, node: OnnxNode, numbers: Sequence[str], axis: int) -> str:
-        real = self.writer.fresh(f"{node.outputs[0]}/operand")
+        real = self.writer.fresh(f"{node.output_names[0]}/operand")
         inputs = [name for name in numbers if name]
         return self.writer.op(node, "DequantizeLinear", inputs, real, axis=axis)
 

@@ -64,7 +64,7 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: OnnxNode) -
     words = layer.words()
     around = transposed or looks_around(node)
     name = data.stored.name if layer.is_folded and not around else tensors.zero_adjusted(data)
-    y = node.outputs[0]
+    y = node.output_names[0]
     sums = writer.fresh(f"{y}/int32")
     inputs = [name, weights.name, *bias_name(writer, y, bias)]
     writer.again(node, node.op_type, inputs, [sums], with_own=True)
@@ -89,7 +89,7 @@ def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     addend = _input_name(node, _BIAS_AT)
     inside = layer.takes(addend)
     bias = layer.bias(addend if inside else "", beta, folded=layer.is_folded)
-    y = node.outputs[0]
+    y = node.output_names[0]
     sums, real = writer.fresh(f"{y}/int32"), y if inside else writer.fresh(f"{y}/product")
     name = data.stored.name if layer.is_folded else tensors.zero_adjusted(data)
     inputs = [name, weights.name, *bias_name(writer, y, bias)]
@@ -222,9 +222,9 @@ def data_of(tensors: KnownTensors, node: OnnxNode) -> Codes:
     Raises:
         NoCounterpartError: it is not quantized as a whole.
     """
-    codes = tensors.codes.get(node.inputs[0])
+    codes = tensors.codes.get(node.input_names[0])
     if codes is None or codes.parameters.kind is not DType.INT8:
-        raise tensors.not_codes(node.inputs[0], DATA_NOT_QUANTIZED)
+        raise tensors.not_codes(node.input_names[0], DATA_NOT_QUANTIZED)
     if codes.stored.const is not None:
         raise NoCounterpartError(BOTH_CONSTANT)
     if codes.parameters.axis is not None:
@@ -268,7 +268,7 @@ def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequenc
 
 
 def _input_name(node: OnnxNode, position: int) -> str:
-    return node.inputs[position] if position < len(node.inputs) else ""
+    return node.input_names[position] if position < len(node.input_names) else ""
 
 
 def looks_around(node: OnnxNode) -> bool:

@@ -137,7 +137,7 @@ def read_parameters(graph: OnnxGraph, node: OnnxNode) -> Parameters:
         kind=kind,
         real=DType.from_numpy(scale.dtype),
     )
-    known = known_type(graph, node.inputs[0])
+    known = known_type(graph, node.input_names[0])
     if known is not None and known.dims is not None and not parameters.fits(known.dims):
         raise other_parameters(f"{factors.size} scales along axis {axis}")
     return parameters
@@ -145,7 +145,7 @@ def read_parameters(graph: OnnxGraph, node: OnnxNode) -> Parameters:
 
 def _constant(graph: OnnxGraph, node: OnnxNode, position: int) -> NDArray[Any] | None:
     """An input that must be known; None where it is absent."""
-    name = node.inputs[position] if position < len(node.inputs) else ""
+    name = node.input_names[position] if position < len(node.input_names) else ""
     if not name:
         return None
     const, foreign = graph.consts.get(name), graph.foreign.get(name)
@@ -157,7 +157,7 @@ def _constant(graph: OnnxGraph, node: OnnxNode, position: int) -> NDArray[Any] |
 
 
 def _kind(graph: OnnxGraph, node: OnnxNode, zero: NDArray[Any] | None) -> DType:
-    known = known_type(graph, node.inputs[0])
+    known = known_type(graph, node.input_names[0])
     kinds: set[DType | str] = set()
     if zero is not None:
         kinds.add(DType.from_numpy(zero.dtype))

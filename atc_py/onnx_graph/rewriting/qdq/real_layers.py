@@ -66,7 +66,7 @@ class RealLayers:
 
     def _write_layer(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write Conv, ConvTranspose or Gemm."""
-        layer, (data, name) = sums.layer, sums.layer.inputs[:2]
+        layer, (data, name) = sums.layer, sums.layer.input_names[:2]
         const = self.known.get(name)
         if const is None:
             raise no_form(layer, Text("must have constant weights, found computed ones"))
@@ -96,7 +96,7 @@ class RealLayers:
 
     def _write_product(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write MatMul; terms that its zero points do not cover are added after it."""
-        layer, names = sums.layer, sums.layer.inputs
+        layer, names = sums.layer, sums.layer.input_names
         consts = [self.known.get(name) for name in names]
         a, b = (None if const is None else const.numpy().astype(np.int64) for const in consts)
         steps = [self.steps.of(layer, name) for name in names]
@@ -161,7 +161,7 @@ class RealLayers:
 
     def _bias(self, layer: OnnxNode, more: Integers) -> str | Integers | None:
         """The bias and what was subtracted from it; a name if computed; None for none."""
-        name = layer.inputs[_BIAS_AT] if len(layer.inputs) > _BIAS_AT else ""
+        name = layer.input_names[_BIAS_AT] if len(layer.input_names) > _BIAS_AT else ""
         const = self.known.get(name)
         if name and const is None:
             if more.any():
@@ -185,7 +185,7 @@ class RealLayers:
             shape: list[int] = list(added.shape)
             shape[position] = scale.size
             added = np.broadcast_to(added, shape)
-        name = self.writer.const(f"{layer.outputs[0]}/bias", added.astype(np.int32))
+        name = self.writer.const(f"{layer.output_names[0]}/bias", added.astype(np.int32))
         return self._dequantized(layer, _Operand(name, _NONE, position), scale)
 
 

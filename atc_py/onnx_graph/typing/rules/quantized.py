@@ -51,7 +51,7 @@ ASCEND_OPERATORS = _CHOSEN | _FIXED.keys()
 def is_ascend(node: OnnxNode) -> bool:
     """True for one of the six operators, in whatever domain, with sensible attributes."""
     known = node.op_type in ASCEND_OPERATORS
-    return known and bool(node.inputs and node.inputs[0] and _elements(node))
+    return known and bool(node.input_names and node.input_names[0] and _elements(node))
 
 
 def _elements(node: OnnxNode) -> tuple[int, ...]:
@@ -67,9 +67,9 @@ def _elements(node: OnnxNode) -> tuple[int, ...]:
 
 def is_integer_layer(graph: OnnxGraph, node: OnnxNode) -> bool:
     """True if a node is a layer whose data and weights are int8."""
-    if node.domain or node.op_type not in INTEGER_LAYERS or len(node.inputs) < len(("X", "W")):
+    if node.domain or node.op_type not in INTEGER_LAYERS or len(node.input_names) < len(("X", "W")):
         return False
-    known = (known_type(graph, name) for name in node.inputs[:2])
+    known = (known_type(graph, name) for name in node.input_names[:2])
     return all(value is not None and value.element == TensorProto.INT8 for value in known)
 
 
@@ -83,8 +83,8 @@ def _ascend(asked: Question) -> Shown | Override:
         return Override(asked.outputs(*(ValueType(element, dims) for element in elements)))
     return Shown(
         tuple(
-            helper.make_node("Cast", [asked.node.inputs[0]], [name], to=element)
-            for name, element in zip(asked.node.outputs, elements, strict=False)
+            helper.make_node("Cast", [asked.node.input_names[0]], [name], to=element)
+            for name, element in zip(asked.node.output_names, elements, strict=False)
             if name
         )
     )
@@ -125,7 +125,8 @@ def sum_element(asked: Question) -> int | None:
     if weights.element not in _FLOATS.values():
         return None
     scaled = any(
-        reader.op_type in _SCALING and not set(reader.inputs[:1]).isdisjoint(asked.node.outputs)
+        reader.op_type in _SCALING
+        and not set(reader.input_names[:1]).isdisjoint(asked.node.output_names)
         for reader in asked.graph.nodes
     )
     return TensorProto.INT32 if scaled else weights.element
@@ -134,7 +135,7 @@ def sum_element(asked: Question) -> int | None:
 @type_rule(*CUSTOM_RESULTS, custom=True, when=lambda asked: asked.node.schema is None)
 def _custom(asked: Question) -> Refinement | Contradiction | None:
     """The types that the file states of the results, joined with what the inputs tell."""
-    inputs = [_given(asked, position) for position in range(len(asked.node.inputs))]
+    inputs = [_given(asked, position) for position in range(len(asked.node.input_names))]
     if any(asked.has(at) and given is None for at, given in enumerate(inputs)):
         return None
     try:

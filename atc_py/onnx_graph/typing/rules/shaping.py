@@ -91,7 +91,7 @@ def _expand_to_any_rank(asked: Question) -> Withheld | None:
     Inference makes as many axes as the vector of a computed shape is long, however long that is.
     About a node alone, it makes none of a vector of unknown length.
     """
-    if not asked.alone and all(name in asked.graph.consts for name in asked.node.inputs[1:]):
+    if not asked.alone and all(name in asked.graph.consts for name in asked.node.input_names[1:]):
         return None
     shape = asked.type(1)
     if shape is None or shape.dims is None:
@@ -237,7 +237,7 @@ def _open(rank: int | None) -> tuple[None, ...] | None:
 def _refined(asked: Question, dims: Dims | None) -> Refinement | None:
     """The first output as data of shape `dims`, where it has no rank yet."""
     graph, x = asked.graph, asked.type(0)
-    name = asked.node.outputs[0] if asked.node.outputs else ""
+    name = asked.node.output_names[0] if asked.node.output_names else ""
     known = graph.types.get(name)
     if x is None or not x.element or dims is None or not name or name in graph.consts:
         return None

@@ -202,7 +202,7 @@ def _by_scales(asked: Question) -> Override | None:
 def _has_untyped_mask(asked: Question) -> bool:
     """True for a Dropout with a mask of a version that gives it no type."""
     node = asked.node
-    masked = len(node.outputs) > 1 and bool(node.outputs[1])
+    masked = len(node.output_names) > 1 and bool(node.output_names[1])
     return masked and node.schema is not None and node.schema.since_version < _TYPED_MASK
 
 
