@@ -21,7 +21,6 @@ from atc_py.onnx_graph.rewriting.graph_body import (
     renamed_attributes,
 )
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.source import SourceNode
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 
@@ -49,7 +48,7 @@ class RuleContext(ContextFacts):
 
     def __init__(
         self,
-        node: SourceNode,
+        node: OnnxNode,
         opset: int,
         fresh: Callable[[str], str],
         ranges: Ranges | None = None,
@@ -65,8 +64,8 @@ class RuleContext(ContextFacts):
             around: the graph around it.
         """
         super().__init__(node, ranges, around)
-        self.absorbed: tuple[SourceNode, ...] = ()
-        self.beside: tuple[SourceNode, ...] = ()
+        self.absorbed: tuple[OnnxNode, ...] = ()
+        self.beside: tuple[OnnxNode, ...] = ()
         self.opset = opset
         self.made: list[PlainNode] = []
         self.consts: dict[str, ConstData] = {}

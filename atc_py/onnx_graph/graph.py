@@ -13,7 +13,7 @@ from onnx import AttributeProto, GraphProto, NodeProto
 
 from atc_py.diag import Diagnostic, Place
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.source import QuantizedNode, SourceAttr
+from atc_py.onnx_graph.source import QuantizedNode, SourceAttr, SourceNode
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import replace
 from atc_py.system.wire import bytes_field
@@ -64,34 +64,34 @@ class ValueType(NamedTuple):
         return tuple(dim for dim in self.dims if dim is not None)
 
 
-class OnnxNode(msgspec.Struct, eq=False, dict=True):
-    """A node and the names that it reads and writes.
+class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
+    """A node of the ONNX graph: the names that it reads and writes, and what is known of it.
+
+    What `SourceNode` has beside the operator is there once the graph is folded: values, all
+    attributes, branches. Nodes are equal if they are one node of the file, or one that a rewrite
+    made, however much is known of each.
 
     Attributes:
-        index: position in the file's graph.
         proto: the node as the file has it.
-        name: its name, possibly empty.
-        op_type: its operator.
-        domain: "" for ONNX's own.
-        opset: version that the model imports for the domain; 0 where it imports none.
         input_names: by position; "" for one that is absent.
         output_names: by position; "" for one that is not asked for.
         captured: names that its subgraphs take from around them.
         place: where it stands, for diagnostics.
-        replaces: operator of the file's node that a rule wrote it in place of; "" where none did.
     """
 
-    index: int
     proto: NodeProto
-    name: str
-    op_type: str
-    domain: str
-    opset: int
     input_names: tuple[str, ...]
     output_names: tuple[str, ...]
     captured: tuple[str, ...]
     place: Place
-    replaces: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        """True for the same node."""
+        return isinstance(other, OnnxNode) and other.proto is self.proto
+
+    def __hash__(self) -> int:
+        """That of its message, which is one object."""
+        return id(self.proto)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class OnnxNode(msgspec.Struct, eq=False, dict=True):
         )
 
     @cached_property
-    def attributes(self) -> Mapping[str, SourceAttr]:
+    def plain_attributes(self) -> Mapping[str, SourceAttr]:
         """Its attributes that are numbers, text or lists of these, by name.
 
         Those that refer to an attribute of a function, or are no UTF-8, are left out.
@@ -124,22 +124,22 @@ class OnnxNode(msgspec.Struct, eq=False, dict=True):
 
     def integer(self, name: str, default: int = 0) -> int:
         """An attribute; `default` where it is absent or no integer."""
-        value = self.attributes.get(name)
+        value = self.plain_attributes.get(name)
         return value if isinstance(value, int) else default
 
     def number(self, name: str, default: float) -> float:
         """An attribute; `default` where it is absent or no number."""
-        value = self.attributes.get(name)
+        value = self.plain_attributes.get(name)
         return value if isinstance(value, int | float) else default
 
     def text(self, name: str, default: str) -> str:
         """An attribute; `default` where it is absent or no text."""
-        value = self.attributes.get(name)
+        value = self.plain_attributes.get(name)
         return value if isinstance(value, str) else default
 
     def integers(self, name: str) -> tuple[int, ...]:
         """An attribute; empty where it is absent or no list of integers."""
-        value = self.attributes.get(name)
+        value = self.plain_attributes.get(name)
         items = value if isinstance(value, tuple) else ()
         return tuple(item for item in items if isinstance(item, int))
 

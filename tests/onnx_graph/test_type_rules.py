@@ -118,7 +118,7 @@ def test_rule_that_returns_types_takes_one_function(
 
 
 def test_rule_concerns_the_nodes_that_it_names(tmp_path: Path) -> None:
-    @type_rule("Sin", when=lambda asked: "turned" in asked.node.attributes)
+    @type_rule("Sin", when=lambda asked: "turned" in asked.node.plain_attributes)
     def _scalar(asked: Question) -> Override:
         return Override(asked.outputs(ValueType(FLOAT, ())))
 

@@ -89,7 +89,7 @@ class _Diff:
                 rules=_rules(several),
                 before=self._source_node(first),
                 after=tuple(map(self._node, new)),
-                producer=self._producer(new, (read.name for read in first.reads)),
+                producer=self._producer(new, (read.name for read in first.tensors_read)),
                 reader=self._reader(new, (output.name for output in first.outputs if output)),
             )
 

@@ -230,7 +230,7 @@ def _is_right_of(node: OnnxNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool
         # ONNX does not define casts beyond the range of the integers: the device saturates where
         # numpy wraps around.
         (source,) = (arrays[name] for name in node.input_names[:1])
-        if source.dtype.kind not in "fV" or "to" not in node.attributes or not source.size:
+        if source.dtype.kind not in "fV" or "to" not in node.plain_attributes or not source.size:
             return True
         return bool(fits_the_cast(source, node.integer("to")).all())
     if node.op_type == "ReduceL2":  # squares of integers wrap around in it, and so do their sums

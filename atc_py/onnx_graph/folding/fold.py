@@ -219,7 +219,7 @@ class _Folder:
             inputs = [self._graph.consts[name] if name else None for name in node.input_names]
             while inputs and inputs[-1] is None:
                 inputs.pop()
-            const = VIEW_FOLDS[node.op_type](inputs, node.attributes) if inputs else None
+            const = VIEW_FOLDS[node.op_type](inputs, node.plain_attributes) if inputs else None
         else:
             return self._by_reference(node)
         return None if const is None else {name: const}
@@ -251,7 +251,7 @@ class _Folder:
         shape = self._graph.static_shape(node.input_names[0]) if node.input_names else None
         if shape is None:
             return None
-        start, end = node.attributes.get("start", 0), node.attributes.get("end")
+        start, end = node.plain_attributes.get("start", 0), node.plain_attributes.get("end")
         if node.op_type == "Size":
             if element_count(shape) > _MAX_INT64:
                 return None
@@ -273,9 +273,9 @@ class _Folder:
                 except ValueError:
                     return None
         for name, dtype in _VALUE_ATTRIBUTES.items():
-            if name in node.attributes:
+            if name in node.plain_attributes:
                 try:
-                    return DenseConst(np.array(node.attributes[name], dtype.numpy))
+                    return DenseConst(np.array(node.plain_attributes[name], dtype.numpy))
                 except (OverflowError, ValueError):
                     return None  # a float that is not an integer, under the name for integers
         return None

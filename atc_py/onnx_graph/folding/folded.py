@@ -85,7 +85,7 @@ def sample(model: FoldedModel, positions: Collection[int]) -> Sample:
     outputs = {
         tensor: None for node in nodes for tensor in node.outputs if tensor and tensor.is_typed
     }
-    read = dict.fromkeys(entry for node in nodes for entry in node.reads)
+    read = dict.fromkeys(entry for node in nodes for entry in node.tensors_read)
     needed = (tensor for tensor in read if tensor.const is None or tensor.name in graph.inputs)
     source = replace(
         model.source,

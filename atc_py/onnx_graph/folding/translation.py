@@ -31,7 +31,6 @@ from atc_py.onnx_graph.reading.tensors import (
 from atc_py.onnx_graph.source import (
     SourceBranch,
     SourceModel,
-    SourceNode,
     SourceTensor,
     scope_name,
 )
@@ -130,7 +129,7 @@ class _Translator:
 
     def nodes(
         self, scope: str, fate: Vanishing, *, all_vanish: bool = False
-    ) -> tuple[SourceNode, ...]:
+    ) -> tuple[OnnxNode, ...]:
         """The nodes.
 
         Args:
@@ -140,7 +139,7 @@ class _Translator:
         """
         self._settling = fate.settling
         # Values read before are inputs of the graph or captured; none of these settles anew.
-        nodes: list[SourceNode] = []
+        nodes: list[OnnxNode] = []
         for position, node in enumerate(self._graph.nodes):
             vanishes = all_vanish or node in fate.nodes
             nodes.append(self._node(node, scope, fate, vanishes=vanishes))
@@ -148,6 +147,7 @@ class _Translator:
             if not scope and (blames_inputs or self._rejects.diagnostics):
                 self.rejected[position] = tuple(self._rejects.errors)
                 self._rejects.diagnostics.clear()
+        self._graph.nodes = nodes
         return tuple(nodes)
 
     def outputs(self) -> tuple[tuple[SourceTensor, ...], tuple[Diagnostic, ...]]:
@@ -174,7 +174,7 @@ class _Translator:
                 self._untyped.add(name)
         return tensor
 
-    def _node(self, node: OnnxNode, scope: str, fate: Vanishing, *, vanishes: bool) -> SourceNode:
+    def _node(self, node: OnnxNode, scope: str, fate: Vanishing, *, vanishes: bool) -> OnnxNode:
         bits = 0
         if self._open_inputs:
             for name in node.reads:
@@ -207,12 +207,8 @@ class _Translator:
             ends = tuple(map(inner.value, branch.folded.graph.outputs))
             inner._reject_foreign(branch.folded.graph.outputs)
             branches[branch.name] = SourceBranch(nodes, ends)
-        return SourceNode(
-            index=node.index,
-            name=node.name,
-            op_type=node.op_type,
-            domain=node.domain,
-            opset=node.opset,
+        return replace(
+            node,
             since_version=1 if schema is None else schema.since_version,
             inputs=inputs,
             outputs=outputs,
@@ -221,7 +217,6 @@ class _Translator:
             open_inputs=self._names(bits),
             vanishes=vanishes,
             branches=branches or _NONE,
-            replaces=node.replaces,
         )
 
     def _look_for_faults(

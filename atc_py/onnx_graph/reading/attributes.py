@@ -24,8 +24,8 @@ def read_attributes(node: OnnxNode, tensors: TensorReader, sink: Sink) -> Mappin
     the codes of external data for tensors. The branches of an If give none: they are nodes.
     """
     written = node.proto.attribute
-    if len(node.attributes) == len(written):
-        return node.attributes
+    if len(node.plain_attributes) == len(written):
+        return node.plain_attributes
     values: dict[str, SourceAttr] = {}
     for attribute in written:
         name = attribute.name if isinstance(attribute.name, str) else "?"

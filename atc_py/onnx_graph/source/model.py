@@ -251,9 +251,9 @@ class SourceNode(msgspec.Struct, frozen=True, eq=False):
     op_type: str
     domain: str
     opset: int
-    since_version: int
-    inputs: tuple[SourceTensor | None, ...]
-    outputs: tuple[SourceTensor | None, ...]
+    since_version: int = 1
+    inputs: tuple[SourceTensor | None, ...] = ()
+    outputs: tuple[SourceTensor | None, ...] = ()
     attributes: Mapping[str, SourceAttr] = msgspec.field(default_factory=dict)
     scope: str = ""
     open_inputs: tuple[str, ...] = ()
@@ -280,12 +280,12 @@ class SourceNode(msgspec.Struct, frozen=True, eq=False):
                 yield from node.with_inner
 
     @property
-    def reads(self) -> Iterator[SourceTensor]:
+    def tensors_read(self) -> Iterator[SourceTensor]:
         """The tensors that it and its branches take from around it."""
         yield from (tensor for tensor in self.inputs if tensor is not None)
         for branch in self.branches.values():
             made = {tensor for node in branch.nodes for tensor in node.outputs}
-            inner = (tensor for node in branch.nodes for tensor in node.reads)
+            inner = (tensor for node in branch.nodes for tensor in node.tensors_read)
             yield from (tensor for tensor in (*inner, *branch.outputs) if tensor not in made)
 
 
@@ -372,7 +372,7 @@ class SourceModel(msgspec.Struct, frozen=True, eq=False, dict=True):
     def _uses(self) -> Mapping[str, Sequence[SourceNode]]:
         uses: dict[str, list[SourceNode]] = {}
         for node in self.nodes:
-            for tensor in node.reads:
+            for tensor in node.tensors_read:
                 uses.setdefault(tensor.name, []).append(node)
         return uses
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.quantizing.layers.layers import FloatLayer, find_layers
+from atc_py.system.structs import replace
 
 
 class LayerConstants:
@@ -60,10 +61,9 @@ class LayerConstants:
                     base = inputs[position] or f"{node.output_names[0]}/bias"
                     inputs[position] = writer.const(f"{base}/prepared", array)
             outputs = self._outputs.get(node, node.output_names)
-            writer.again(node, node.op_type, inputs, outputs, with_own=True)
-            if not node.name:  # its results may have other names from now on
-                made = writer.nodes[-1]
-                made.name = made.proto.name = node.output_names[0]
+            # Its results may have other names from now on.
+            origin = node if node.name else replace(node, name=node.output_names[0])
+            writer.again(origin, node.op_type, inputs, outputs, with_own=True)
         writer.finish()
 
 

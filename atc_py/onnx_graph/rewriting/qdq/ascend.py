@@ -255,7 +255,7 @@ def _zero_point(node: OnnxNode) -> int:
 
 def _number(node: OnnxNode, name: str) -> float:
     """An attribute that must be there."""
-    number = node.attributes.get(name)
+    number = node.plain_attributes.get(name)
     if not isinstance(number, int | float):
         raise no_form(node, Text("needs the attribute {name}", name=name))
     return float(number)

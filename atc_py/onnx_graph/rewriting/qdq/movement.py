@@ -159,7 +159,7 @@ def _move_constant(writer: Writer, tensors: KnownTensors, node: OnnxNode, codes:
     inputs = [const, *(writer.graph.consts.get(name) for name in node.input_names[1:])]
     if node.op_type not in VIEW_FOLDS or None in inputs:
         return False
-    moved = VIEW_FOLDS[node.op_type](inputs, node.attributes)
+    moved = VIEW_FOLDS[node.op_type](inputs, node.plain_attributes)
     along = None if moved is None else _moved_axis(node, parameters, moved)
     if moved is None or along is None:
         return False
@@ -176,7 +176,7 @@ def _moved_axis(node: OnnxNode, parameters: Parameters, moved: ConstData) -> Par
     if node.op_type != "Transpose":
         return None
     rank = len(moved.shape)
-    perm = node.attributes.get("perm", tuple(range(rank))[::-1])
+    perm = node.plain_attributes.get("perm", tuple(range(rank))[::-1])
     order = [int(axis) for axis in perm] if isinstance(perm, tuple) else []
     return parameters.moved(order.index(parameters.axis % rank))
 

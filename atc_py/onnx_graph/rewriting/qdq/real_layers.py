@@ -215,7 +215,7 @@ def _channels(
             Text(
                 "on int8 must have the {odd} 1, found {attributes}",
                 odd=odd[0],
-                attributes=layer.attributes[odd[0]],
+                attributes=layer.plain_attributes[odd[0]],
             ),
         )
     count, channels = factors.scale.size, shape[axis]

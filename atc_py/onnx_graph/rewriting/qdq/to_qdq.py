@@ -319,7 +319,7 @@ def import_qdq_opset(graph: OnnxGraph) -> None:
     """
     own = graph.opsets.get("", 0)
     per_axis = any(
-        not node.domain and node.op_type == "DequantizeLinear" and "axis" in node.attributes
+        not node.domain and node.op_type == "DequantizeLinear" and "axis" in node.plain_attributes
         for node in graph.nodes
     )
     needed = _PER_AXIS if per_axis else _QUANTIZING

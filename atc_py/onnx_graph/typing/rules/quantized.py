@@ -139,7 +139,7 @@ def _custom(asked: Question) -> Refinement | Contradiction | None:
     if any(asked.has(at) and given is None for at, given in enumerate(inputs)):
         return None
     try:
-        results = custom_results(asked.node.op_type, inputs, asked.node.attributes)
+        results = custom_results(asked.node.op_type, inputs, asked.node.plain_attributes)
     except ContradictionError as error:
         return (
             Contradiction(

@@ -192,7 +192,7 @@ def _compress(asked: Question) -> Override | None:
     condition = asked.const(1)
     constant = condition is not None and condition.dtype is DType.BOOL
     chosen = int(condition.numpy().sum()) if condition is not None and constant else None
-    axis = asked.node.attributes.get("axis")
+    axis = asked.node.plain_attributes.get("axis")
     dims: Dims = (chosen,)
     if isinstance(axis, int):
         try:

@@ -53,7 +53,7 @@ def _pool(asked: Question) -> Override | None:
     x = asked.type(0)
     if x is None or x.dims is None or len(x.dims) < _SPATIAL:
         return None
-    extents = _pool_extents(x.dims[_SPATIAL:], asked.node.attributes)
+    extents = _pool_extents(x.dims[_SPATIAL:], asked.node.plain_attributes)
     if extents is None:
         return None
     dims = (*x.dims[:_SPATIAL], *extents)
@@ -94,7 +94,7 @@ def _pool_extents(extents: Dims, attributes: Mapping[str, SourceAttr]) -> list[i
 @type_rule(
     "ConvTranspose",
     when=lambda asked: (
-        "output_shape" in asked.node.attributes or asked.node.text("auto_pad", "") in _SAME
+        "output_shape" in asked.node.plain_attributes or asked.node.text("auto_pad", "") in _SAME
     ),
 )
 def _conv_transpose(asked: Question) -> Override | None:
@@ -104,7 +104,7 @@ def _conv_transpose(asked: Question) -> Override | None:
     SAME, whose result is length * stride.
     """
     x, weights = asked.type(0), asked.type(1)
-    attributes = asked.node.attributes
+    attributes = asked.node.plain_attributes
     group = asked.node.integer("group", 1)
     if x is None or x.dims is None or weights is None or weights.dims is None:
         return None
@@ -171,7 +171,7 @@ def _scales_of(asked: Question) -> ConstData | None:
     schema = asked.node.schema
     position = 1 if schema is None or schema.since_version < _REGIONS else 2
     scales = asked.const(position)
-    if scales is None or scales.shape in {(), (0,)} or "axes" in asked.node.attributes:
+    if scales is None or scales.shape in {(), (0,)} or "axes" in asked.node.plain_attributes:
         return None
     return scales
 
@@ -207,7 +207,9 @@ def _has_untyped_mask(asked: Question) -> bool:
 
 
 @type_rule("Dropout", when=_has_untyped_mask)
-@type_rule("MeanVarianceNormalization", when=lambda asked: "axes" not in asked.node.attributes)
+@type_rule(
+    "MeanVarianceNormalization", when=lambda asked: "axes" not in asked.node.plain_attributes
+)
 def _like_the_data(asked: Question) -> Override | None:
     """The type of the data.
 
@@ -218,7 +220,7 @@ def _like_the_data(asked: Question) -> Override | None:
     return None if x is None or x.dims is None else Override(asked.outputs(x, x))
 
 
-@type_rule("GRU", "LSTM", when=lambda asked: "hidden_size" not in asked.node.attributes)
+@type_rule("GRU", "LSTM", when=lambda asked: "hidden_size" not in asked.node.plain_attributes)
 def _recurrent(asked: Question) -> Override | None:
     """Types of Y, Y_h and, of LSTM, Y_c; inference lacks the hidden size, R's last dim.
 
