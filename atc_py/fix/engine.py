@@ -243,7 +243,7 @@ class Fixer:
         unfit: list[Unfit] = []
         changed = False
         self._ranges = Ranges(
-            model, {name: Range(*bound) for name, bound in self._rules.ranges.items()}
+            graph, {name: Range(*bound) for name, bound in self._rules.ranges.items()}
         )
         made_bytes = 0 if self._around is None else self._around.made_bytes
         around = Surroundings(graph, self._file.tensors, writer.nodes, made_bytes)

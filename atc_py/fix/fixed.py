@@ -132,7 +132,7 @@ class Applied:
     """
 
     rule: FixRule
-    node: SourceNode
+    node: OnnxNode
     made: tuple[OnnxNode, ...]
     step: RuleApplication
 

@@ -10,7 +10,7 @@ from atc_py.fix.fixed import Applied, Fixed
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, known_type
-from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, NodeChange
 
 _SMALL = 4
@@ -87,7 +87,7 @@ class _Diff:
                 kind=ChangeKind.RULES,
                 node=node.index,
                 rules=_rules(several),
-                before=self._source_node(first),
+                before=self._node(first),
                 after=tuple(map(self._node, new)),
                 producer=self._producer(new, (read.name for read in first.tensors_read)),
                 reader=self._reader(new, (output.name for output in first.outputs if output)),
@@ -146,17 +146,6 @@ class _Diff:
             attributes={
                 attribute.name: _attribute_text(attribute) for attribute in node.proto.attribute
             },
-        )
-
-    def _source_node(self, node: SourceNode) -> DiffNode:
-        return DiffNode(
-            operator=f"{node.domain}::{node.op_type}" if node.domain else node.op_type,
-            name=node.name,
-            inputs=tuple(
-                None if tensor is None else _tensor_value(tensor) for tensor in node.inputs
-            ),
-            outputs=tuple(_tensor_value(output) for output in node.outputs if output is not None),
-            attributes={name: _data_text(value) for name, value in node.attributes.items()},
         )
 
     def _value(self, name: str) -> DiffValue:

@@ -234,7 +234,7 @@ def _verdicts(
         "verdicts": (before.standing.value, after.standing.value),
         "left": tuple(left_findings(fixed, left, after.faults)),
         "diagnostics": (*after.faults, *(name.diagnostic() for name in left)),
-        "deciding": deciding_values(fixed.model) if left and fixed.model is not None else {},
+        "deciding": deciding_values(fixed.folded) if left and fixed.folded is not None else {},
     }
 
 

@@ -71,8 +71,10 @@ class Assumptions:
 
 
 def _float_values(fixed: Fixed) -> set[str]:
-    nodes = [application.node for application in fixed.applied]
-    nodes += fixed.model.all_nodes if fixed.model is not None else ()
+    nodes = (
+        *(application.node for application in fixed.applied),
+        *(fixed.model.all_nodes if fixed.model else ()),
+    )
     tensors = (
         tensor for node in nodes for tensor in (*node.inputs, *node.outputs) if tensor is not None
     )
