@@ -141,9 +141,9 @@ class _Translator:
         # Values read before are inputs of the graph or captured; none of these settles anew.
         nodes: list[OnnxNode] = []
         for position, node in enumerate(self._graph.nodes):
-            vanishes = all_vanish or node in fate.nodes
+            vanishes = all_vanish or (bool(fate.nodes) and node in fate.nodes)
             nodes.append(self._node(node, scope, fate, vanishes=vanishes))
-            blames_inputs = not self._untyped.isdisjoint(node.reads)
+            blames_inputs = self._untyped and not self._untyped.isdisjoint(node.reads)
             if not scope and (blames_inputs or self._rejects.diagnostics):
                 self.rejected[position] = tuple(self._rejects.errors)
                 self._rejects.diagnostics.clear()
@@ -194,12 +194,14 @@ class _Translator:
                 for position, name in enumerate(node.output_names)
             ]
         )
-        self._reject_foreign(node.reads)
+        if self._graph.foreign:
+            self._reject_foreign(node.reads)
         attributes = read_attributes(node, self._tensors, self._rejects)
         self._look_for_faults(node, inputs, outputs)
-        self._look_at_results(node)
+        if self._untyped:
+            self._look_at_results(node)
         branches: dict[str, SourceBranch] = {}
-        for branch in self._folded.branches.get(node, ()):
+        for branch in self._folded.branches.get(node, ()) if node.is_if else ():
             inner = _Translator(branch.folded, self._tensors, self._sink, (self, node))
             own = scope_name(branch.name, node.name, node.index, scope)
             settled = vanishing(branch.folded, fate.settling)
@@ -229,10 +231,10 @@ class _Translator:
         complaint = type_contradiction(node, dtypes)
         if complaint is not None:
             self._rejects.add(BAD_MODEL.diagnostic(complaint, place=node.place))
-        if node in self._graph.unsound:
-            return
         silent = any(tensor and (tensor.dims is None or not tensor.element) for tensor in outputs)
-        if complaint is None and silent:
+        if (complaint is None and not silent) or node in self._graph.unsound:
+            return
+        if complaint is None:
             complaint = own_complaint(self._graph, node)
             if complaint is not None and not self._graph.always_runs:
                 self.chosen.append(BAD_MODEL.diagnostic(complaint, place=node.place))
@@ -251,7 +253,7 @@ class _Translator:
 
     def _reject_foreign(self, names: Iterable[str]) -> None:
         """Reject constants whose element type atc-py does not have."""
-        for name in names if self._graph.foreign else ():
+        for name in names:
             foreign = self._graph.foreign.get(name)
             if foreign is not None and name not in self._graph.consts:
                 field = Text("initializer {name}", name=repr(name))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
 import msgspec
 import onnx
@@ -15,6 +16,8 @@ from atc_py.onnx_graph.source import INTERNAL_PREFIX, SourceAttr
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
+_NONE: Mapping[str, SourceAttr] = MappingProxyType({})
+
 
 def read_attributes(node: OnnxNode, tensors: TensorReader, sink: Sink) -> Mapping[str, SourceAttr]:
     """The attributes that the file sets on `node`, by name; tensors are constants.
@@ -24,6 +27,8 @@ def read_attributes(node: OnnxNode, tensors: TensorReader, sink: Sink) -> Mappin
     the codes of external data for tensors. The branches of an If give none: they are nodes.
     """
     written = node.proto.attribute
+    if not written:
+        return _NONE
     if len(node.plain_attributes) == len(written):
         return node.plain_attributes
     values: dict[str, SourceAttr] = {}
