@@ -15,7 +15,8 @@ overflow, underflow and cancellation, at the price of a second run.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from atc_py.compare.matching import Matching, SourceLike
+from atc_py.compare.matching import Matching
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.results.cann_nodes import CannNode, CannSemantics
 from atc_py.results.judgment import QuantizedGrid
@@ -32,7 +33,7 @@ def trace_origins(
     model: OmModel,
     matching: Matching,
     figures: Mapping[int, Figures],
-    sources: Sequence[SourceLike],
+    sources: Sequence[OnnxNode],
     grids: Mapping[int, QuantizedGrid],
     semantics: CannSemantics | None = None,
 ) -> tuple[Layer, ...]:
@@ -46,8 +47,7 @@ def trace_origins(
         grids: those of the tensors that hold quantized values.
         semantics: the nodes that compute what CANN makes of them.
     """
-    makers = {name: source for source in sources for name in source.output}
-    places = {name: at for at, source in enumerate(sources) for name in source.output}
+    makers = {name: source for source in sources for name in source.output_names}
     tracer = _Tracer()
     causes = _Causes(semantics)
     outputs = {port.tensor for port in model.outputs}
@@ -58,8 +58,7 @@ def trace_origins(
             if tensor in figures:
                 value = matching.values[tensor]
                 plain = _layer(model, index, tensor, makers.get(value), value, figures[tensor])
-                plain = replace(plain, grid=grids.get(tensor), source_at=places.get(value))
-                plain = replace(plain, deviating=deviating)
+                plain = replace(plain, grid=grids.get(tensor), deviating=deviating)
                 if tensor not in outputs:
                     plain = replace(plain, summed=_term_magnitude(node, tensor, figures))
                 tracer.add(tensor, plain, reached)
@@ -166,7 +165,7 @@ def _layer(
     model: OmModel,
     index: int,
     tensor: int,
-    source: SourceLike | None,
+    source: OnnxNode | None,
     value: str,
     figures: Figures,
 ) -> Layer:
@@ -181,6 +180,7 @@ def _layer(
         shape=tuple(facts.shape),
         source=value if source is None else source.name or value,
         source_op="" if source is None else source.op_type,
+        source_at=None if source is None else source.index,
         value=value,
         is_float="float" in facts.dtype,
         figures=figures,

@@ -53,11 +53,11 @@ def _grid_of_maker(
     if maker is None:
         return None
     if maker.op_type == "DequantizeLinear" and is_float(model, tensor):
-        return QuantizedGrid(*_parameters(reference, maker.inputs[1:3]), codes=False)
+        return QuantizedGrid(*_parameters(reference, maker.input_names[1:3]), codes=False)
     at = result_scale_at(maker.domain, maker.op_type)
     if at is None or DType(model.tensors[tensor].dtype) is not DType.INT8:
         return None
-    return QuantizedGrid(*_parameters(reference, maker.inputs[at : at + 2]), codes=True)
+    return QuantizedGrid(*_parameters(reference, maker.input_names[at : at + 2]), codes=True)
 
 
 def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float | None, int]:

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from atc_py.compare.reference import ReferenceModel
-from atc_py.onnx_graph.graph import nodes_within
+from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.pipeline.running.model import Port
 
 _THROUGH = frozenset(
@@ -68,7 +68,7 @@ class _Roles:
     def __init__(self, model: ReferenceModel, ports: Sequence[Port]) -> None:
         self._model, self._ports = model, ports
         self._readers: dict[str, list[tuple[onnx.NodeProto, int]]] = {}
-        for node in nodes_within(model.nodes):
+        for node in nodes_within(node.proto for node in model.nodes):
             for at, name in enumerate(node.input):
                 self._readers.setdefault(name, []).append((node, at))
 

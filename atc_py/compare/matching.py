@@ -8,8 +8,8 @@ they read. All other results are intermediate steps, which the original does not
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.package.schema import OmModel, OmNode, OmOrigin
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.results.layer_comparison import Alone
@@ -29,25 +29,6 @@ _CHOOSING = frozenset({"If"})
 """Operators whose graphs have the index of the node that holds them."""
 
 
-class SourceLike(Protocol):
-    """A node of the original, as its file has it."""
-
-    @property
-    def name(self) -> str:
-        """Its name, possibly empty."""
-        ...
-
-    @property
-    def op_type(self) -> str:
-        """Its operator."""
-        ...
-
-    @property
-    def output(self) -> Sequence[str]:
-        """Names of its results; "" for one that is not asked for."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Matching:
     """The values that both sides have.
@@ -65,7 +46,7 @@ class Matching:
     original_alone: tuple[Alone, ...]
 
 
-def match(model: OmModel, sources: Sequence[SourceLike], inputs: Sequence[str]) -> Matching:
+def match(model: OmModel, sources: Sequence[OnnxNode], inputs: Sequence[str]) -> Matching:
     """Match the results of `model` with those of `sources`, the nodes of the original.
 
     Args:
@@ -79,9 +60,7 @@ def match(model: OmModel, sources: Sequence[SourceLike], inputs: Sequence[str]) 
 class _Matcher:
     """Matcher of results: walks once from the last node, for what leaves, and once from the first."""
 
-    def __init__(
-        self, model: OmModel, sources: Sequence[SourceLike], inputs: Sequence[str]
-    ) -> None:
+    def __init__(self, model: OmModel, sources: Sequence[OnnxNode], inputs: Sequence[str]) -> None:
         self._model = model
         self._sources = sources
         self._values = {port.tensor: port.name for port in model.inputs if port.name in set(inputs)}
@@ -153,9 +132,9 @@ class _Matcher:
             return None
         # A step may be the value of an older origin: nodes that compute the same became one.
         made = {at for at in map(self._node_of, node.origins) if at is not None}
-        names = {name for at in made for name in self._sources[at].output}
+        names = {name for at in made for name in self._sources[at].output_names}
         known = [name for name in self._stands_for[tensor] if name in names]
-        own = [name for name in known if name in self._sources[group].output]
+        own = [name for name in known if name in self._sources[group].output_names]
         return next(iter(own or known), None)
 
     def _passed_through(self, node: OmNode, group: int | None) -> str | None:
@@ -168,7 +147,7 @@ class _Matcher:
         if read not in self._values or self._kind(read) != self._kind(made):
             return None
         if group is not None and self._sources[group].op_type == "Cast":
-            own = [name for name in self._sources[group].output if name]
+            own = [name for name in self._sources[group].output_names if name]
             return self._values[read] if self._values[read] in own else None
         return self._values[read]
 
@@ -180,9 +159,9 @@ class _Matcher:
     def _original_alone(self) -> tuple[Alone, ...]:
         seen = set(self._values.values())
         return tuple(
-            Alone(source.name or next(iter(source.output), ""), source.op_type, reason)
+            Alone(source.name or next(iter(source.output_names), ""), source.op_type, reason)
             for source, reason in zip(self._sources, self._why_alone(), strict=True)
-            if seen.isdisjoint(source.output)
+            if seen.isdisjoint(source.output_names)
         )
 
     def _why_alone(self) -> Iterator[str]:
@@ -190,7 +169,7 @@ class _Matcher:
         inside = {o.index for node in self._model.nodes for o in node.origins}
         alike = {name for tensor in self._values for name in self._stands_for[tensor]}
         for at, source in enumerate(self._sources):
-            if not alike.isdisjoint(source.output):
+            if not alike.isdisjoint(source.output_names):
                 yield "equal to a value that is compared"
             else:
                 yield "fused into the node after it" if at in inside else "folded or not needed"

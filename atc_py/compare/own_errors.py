@@ -110,7 +110,7 @@ def find_suspects(
             continue
         origins = {origin.index for origin in model.nodes[layer.index].origins}
         nodes = (reference.nodes[at] for at in origins if 0 <= at < len(reference.nodes))
-        among = {name for node in nodes for name in node.output}
+        among = {name for node in nodes for name in node.output_names}
         exact = reference.makers_of(layer.value, among)
         if exact is not None:
             suspects[layer.value] = Suspect(layer, exact)

@@ -108,7 +108,7 @@ class ReferenceModel:
         self.amendment = amendment
         self._limits = weight_bytes, fed_bytes
         self.graph: OnnxGraph = file.graph({})
-        self.nodes: Sequence[onnx.NodeProto] = tuple(file.proto.graph.node)
+        self.nodes: Sequence[OnnxNode] = sorted(file.nodes, key=lambda node: node.index)
         self.constants = {tensor.name: tensor for tensor in file.proto.graph.initializer}
         self.inputs = tuple(declared.name for declared in file.inputs)
         self.outputs = file.outputs
@@ -272,14 +272,16 @@ class ReferenceModel:
         held, ended = 0, True
         for node in self.graph.nodes:
             size = sum(
-                constant_bytes(self._weights[name]) for name in node.inputs if name in self._weights
+                constant_bytes(self._weights[name])
+                for name in node.input_names
+                if name in self._weights
             )
             if ended or len(pieces[-1]) == most_nodes or held + size > weight_bytes:
                 pieces.append([])
                 held = 0
             pieces[-1].append(node)
             held += size
-            ended = any(name in amended for name in node.outputs)
+            ended = any(name in amended for name in node.output_names)
         return tuple(map(self._piece, pieces))
 
     def _piece(self, nodes: Sequence[OnnxNode]) -> Piece:

@@ -19,7 +19,7 @@ from atc_py.fix.facts import Surroundings
 from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import fold_with_branches
-from atc_py.onnx_graph.graph import OnnxGraph, ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
@@ -123,12 +123,12 @@ class _Rewriter:
         if problems:
             raise AtcError(*dict.fromkeys(problems))
         writer = Writer(graph)
-        around = Surroundings(graph, model, self._file.tensors)
-        for work, node in zip(graph.nodes, model.nodes, strict=True):
+        around = Surroundings(graph, self._file.tensors)
+        for node in graph.nodes:
             if node in met:
                 self._replace(writer, around, node, met[node])
             else:
-                writer.keep(work)
+                writer.keep(node)
         writer.finish()
         return bool(met)
 
@@ -156,8 +156,7 @@ class _Rewriter:
             if finding.code is REFUSED_BY_PARSER:
                 yield finding.diagnostic()
 
-    def _replace(self, writer: Writer, around: Surroundings, node: SourceNode, met: Met) -> None:
-        work = around.works[node]
+    def _replace(self, writer: Writer, around: Surroundings, node: OnnxNode, met: Met) -> None:
         form = FORMS.get((node.op_type, met.row.name))
         ctx = RuleContext(
             node,
@@ -171,15 +170,15 @@ class _Rewriter:
             results = form(ctx)
         except UnfitError as error:
             raise AtcError(_no_form(node, met, str(self._file.path), error.reason)) from error
-        earlier = (self._settled.get(name, frozenset()) for name in work.outputs)
+        earlier = (self._settled.get(name, frozenset()) for name in node.output_names)
         settled = frozenset({met.row.name}).union(*earlier)
-        for made in splice(writer, work, ctx, results):
-            if made.op_type == work.op_type:
-                self._settled.update(dict.fromkeys(made.outputs, settled))
+        for made in splice(writer, node, ctx, results):
+            if made.op_type == node.op_type:
+                self._settled.update(dict.fromkeys(made.output_names, settled))
         spec = self._library.find(node.op_type, node.domain)
         operator = node.op_type if spec is None else spec.op
         self._written.append(WrittenOut(node, operator, met))
-        self._replaced.update(work.outputs)
+        self._replaced.update(node.output_names)
 
 
 def _may_be_followed_as_is(met: Met) -> bool:

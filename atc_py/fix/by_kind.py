@@ -116,24 +116,24 @@ def _kinds(model: FoldedModel, checked: Checked) -> list[list[int]] | None:
     """
     results: dict[Hashable, list[int]] = {}
     deviating = {finding.place.node for finding in checked.check.findings if finding.certainty}
-    graph, nodes = model.graph, model.source.nodes
+    graph, nodes = model.graph, model.graph.nodes
     if len({node.index for node in nodes}) < len(nodes):
         return None
-    pairs = zip(graph.nodes, nodes, checked.kinds, strict=True)  # no node has branches
-    for position, (work, node, kind) in enumerate(pairs):
+    pairs = zip(nodes, checked.kinds, strict=True)  # no node has branches
+    for position, (node, kind) in enumerate(pairs):
         if node.index not in deviating:
             continue
-        if work.captured or work.holds_graphs or not graph.pinned.keys().isdisjoint(work.writes):
+        if node.captured or node.holds_graphs or not graph.pinned.keys().isdisjoint(node.writes):
             return None
-        results.setdefault((kind, *_further(work)), []).append(position)
+        results.setdefault((kind, *_further(node)), []).append(position)
     return list(results.values())
 
 
-def _further(work: OnnxNode) -> tuple[Hashable, ...]:
+def _further(node: OnnxNode) -> tuple[Hashable, ...]:
     """The rest of a key: alike nodes share it if rules that look at nothing else write the same."""
     names: dict[str, int] = {}
-    pattern = tuple([names.setdefault(name, len(names)) for name in work.inputs])
-    return pattern, len(work.outputs), work.replaces
+    pattern = tuple([names.setdefault(name, len(names)) for name in node.input_names])
+    return pattern, len(node.output_names), node.replaces
 
 
 def _model_of(file: OnnxFile, model: FoldedModel, positions: Sequence[int]) -> FoldedModel:
@@ -208,7 +208,7 @@ def _tells_of_all(
         return False
     written = sum(
         counts[applied_rule.node.index]
-        * (len(applied_rule.node.outputs) + sum(len(n.outputs) for n in applied_rule.made))
+        * (len(applied_rule.node.outputs) + sum(len(n.output_names) for n in applied_rule.made))
         for applied_rule in fixed.applied
     )
     specs = (library.find(node.op_type, node.domain) for node in (*nodes, *model.nodes))
@@ -216,7 +216,10 @@ def _tells_of_all(
         return False
     there = {name for node in fixed.graph.nodes for name in node.writes}
     made = {
-        name for applied_rule in fixed.applied for new in applied_rule.made for name in new.outputs
+        name
+        for applied_rule in fixed.applied
+        for new in applied_rule.made
+        for name in new.output_names
     }
     return made <= there and _fits_in(fixed.graph, model, nodes)
 
@@ -230,7 +233,9 @@ def _fits_in(graph: OnnxGraph, model: SourceModel, nodes: Sequence[SourceNode]) 
         tensor.name: tensor for node in model.nodes for tensor in node.outputs if tensor is not None
     }
     for node in nodes:
-        if any(read.const is None and read.name not in reads[node.index] for read in node.reads):
+        if any(
+            read.const is None and read.name not in reads[node.index] for read in node.tensors_read
+        ):
             return False
         for tensor in filter(None, node.outputs):
             new = results.get(tensor.name)

@@ -17,7 +17,7 @@ from atc_py.fix.rule import FixRule
 from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.history import history
-from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype
+from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype, known_type
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.onnx_graph.typing.infer import infer_types
@@ -108,7 +108,7 @@ def _graph_of(ctx: RuleContext, origin: OnnxNode, graph: OnnxGraph) -> OnnxGraph
     )
     writer = Writer(form)
     for node in ctx.made:
-        writer.again(origin, node.op_type, node.inputs, node.outputs, **node.plain)
+        writer.again(origin, node.op_type, node.inputs, node.outputs, **node.new_attributes)
     writer.finish()
     return form
 
@@ -124,10 +124,7 @@ def _node_seconds(form: OnnxGraph, node: OnnxNode, soc: Soc) -> float:
 
 def _nbytes(form: OnnxGraph, name: str) -> int:
     """The bytes of a value on the device; 0 where its dims are open."""
-    if name in form.consts:
-        const = form.consts[name]
-        return prod(const.shape) * _itemsize(const.dtype)
-    known = form.types.get(name) or form.inputs.get(name)
+    known = known_type(form, name)
     if known is None or known.shape is None:
         return 0
     return prod(known.shape) * _itemsize(dtype_of_element(known.element))
@@ -138,9 +135,9 @@ def _itemsize(dtype: DType | None) -> int:
 
 
 def _products(form: OnnxGraph, node: OnnxNode) -> int:
-    found = (form.static_shape(name) for name in node.inputs[:2])
+    found = (form.static_shape(name) for name in node.input_names[:2])
     shapes = [shape for shape in found if shape is not None]
-    result = form.static_shape(node.outputs[0])
+    result = form.static_shape(node.output_names[0])
     if len(shapes) < 2 or result is None:  # noqa: PLR2004  (two operands)
         return 0
     if node.op_type == "Conv":

@@ -1,7 +1,6 @@
 """A node that a rule may replace, the nodes that the rule writes, and how they take its place."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,44 +13,16 @@ from atc_py.fix.unfit import require
 from atc_py.ir import ConstData, DeferredConst, DenseConst
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.tensors import element_of_dtype
 from atc_py.onnx_graph.rewriting.graph_body import (
-    BodyNode,
     GraphBody,
+    PlainNode,
     function_body,
-    is_message,
     renamed_attributes,
 )
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.source import SourceNode
-from atc_py.system import structs
+from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
-
-
-@dataclass(frozen=True, slots=True)
-class NewNode:
-    """A node to be written, of ONNX's own domain.
-
-    Attributes:
-        op_type: its operator.
-        inputs: names by position; "" for one that is absent.
-        outputs: names by position.
-        attributes: by name.
-    """
-
-    op_type: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, Any]
-
-    @property
-    def plain(self) -> dict[str, Any]:
-        """The attributes; constants among them stay in the form of the node that is replaced."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in self.attributes.items()
-            if isinstance(value, int | float | str | list | tuple) or is_message(value)
-        }
-
 
 # Opset since which an operator takes its axes as an input; other reductions: 18.
 _AXES_AS_INPUT = {"ReduceSum": 13, "Squeeze": 13, "Unsqueeze": 13}
@@ -77,7 +48,7 @@ class RuleContext(ContextFacts):
 
     def __init__(
         self,
-        node: SourceNode,
+        node: OnnxNode,
         opset: int,
         fresh: Callable[[str], str],
         ranges: Ranges | None = None,
@@ -93,10 +64,10 @@ class RuleContext(ContextFacts):
             around: the graph around it.
         """
         super().__init__(node, ranges, around)
-        self.absorbed: tuple[SourceNode, ...] = ()
-        self.beside: tuple[SourceNode, ...] = ()
+        self.absorbed: tuple[OnnxNode, ...] = ()
+        self.beside: tuple[OnnxNode, ...] = ()
         self.opset = opset
-        self.made: list[NewNode] = []
+        self.made: list[PlainNode] = []
         self.consts: dict[str, ConstData] = {}
         self._fresh = fresh
         self.made_bytes = 0
@@ -149,7 +120,7 @@ class RuleContext(ContextFacts):
         require(len(self.made) < MOST_NODES, "the new form is not too large")
         base = self._label(label or op_type.lower())
         outputs = tuple(self._fresh(base) for _ in range(count))
-        self.made.append(NewNode(op_type, inputs, outputs, attributes))
+        self.made.append(PlainNode(op_type, inputs, outputs, attributes))
         return outputs
 
     def again(self, *inputs: str, count: int = 1, **changed: Any) -> tuple[str, ...]:
@@ -221,7 +192,7 @@ class RuleContext(ContextFacts):
         return tuple(names.get(name, name) for name in body.outputs)
 
     def _write(
-        self, nodes: Sequence[BodyNode], names: dict[str, str], *, around: bool = False
+        self, nodes: Sequence[PlainNode], names: dict[str, str], *, around: bool = False
     ) -> None:
         """Write nodes whose values are called otherwise in the model; `names` gains theirs.
 
@@ -271,7 +242,7 @@ class RuleContext(ContextFacts):
 
     def cast(self, x: str, dtype: DType) -> str:
         """Cast to `dtype`."""
-        return self.op("Cast", x, to=_ELEMENTS[dtype])
+        return self.op("Cast", x, to=element_of_dtype(dtype))
 
     def slice(self, x: str, axis: int, start: int, end: int, step: int = 1) -> str:
         """Take elements `start` to `end` of one axis."""
@@ -307,24 +278,6 @@ class RuleContext(ContextFacts):
         return f"{self.node.name or outputs[0]}/{part}"
 
 
-# ONNX's numbers of element types (onnx.proto, TensorProto.DataType).
-_ELEMENTS = {
-    DType.FLOAT32: 1,
-    DType.UINT8: 2,
-    DType.INT8: 3,
-    DType.UINT16: 4,
-    DType.INT16: 5,
-    DType.INT32: 6,
-    DType.INT64: 7,
-    DType.BOOL: 9,
-    DType.FLOAT16: 10,
-    DType.FLOAT64: 11,
-    DType.UINT32: 12,
-    DType.UINT64: 13,
-    DType.BFLOAT16: 16,
-}
-
-
 def splice(
     writer: Writer, origin: OnnxNode, ctx: RuleContext, results: Sequence[str]
 ) -> tuple[OnnxNode, ...]:
@@ -340,16 +293,16 @@ def splice(
     made = {name for node in ctx.made for name in node.outputs}
     names: dict[str, str] = {}
     copies: list[tuple[str, str]] = []
-    for result, output in zip(results, origin.outputs, strict=False):
+    for result, output in zip(results, origin.output_names, strict=False):
         if not output or not result:
             continue
         if result in made and result not in names:
             names[result] = output
         else:
             copies.append((names.get(result, result), output))
-    origin = structs.replace(origin, replaces=origin.replaces or origin.op_type)
+    origin = replace(origin, replaces=origin.replaces or origin.op_type)
     done = []
-    for node in (_renamed(made, names) for made in ctx.made):
+    for node in (made.renamed(names) for made in ctx.made):
         own = node.op_type == origin.op_type and not origin.domain
         without = [
             attribute.name
@@ -363,18 +316,9 @@ def splice(
             node.outputs,
             with_own=own,
             without=without,
-            **node.plain,
+            **node.new_attributes,
         )
         done.append(new)
     for source, output in copies:
         writer.op(origin, "Identity", [source], output)
     return tuple(done)
-
-
-def _renamed(node: NewNode, names: dict[str, str]) -> NewNode:
-    return replace(
-        node,
-        inputs=tuple(names.get(name, name) for name in node.inputs),
-        outputs=tuple(names.get(name, name) for name in node.outputs),
-        attributes=renamed_attributes(node.attributes, names, lambda name: name),
-    )

@@ -19,7 +19,7 @@ from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
-from atc_py.onnx_graph.graph import OnnxGraph
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.graph_body import levels_of
@@ -196,12 +196,15 @@ class Fixer:
     def _tidy(self, fixed: Fixed) -> None:
         if fixed.model is None or fixed.look is None or not fixed.applied:
             return
-        graph, own = fixed.graph, {n for a in fixed.applied for new in a.made for n in new.outputs}
+        graph, own = (
+            fixed.graph,
+            {n for a in fixed.applied for new in a.made for n in new.output_names},
+        )
         nodes, consts = graph.nodes, dict(graph.consts)
         refused = {node.index for node in self._refused(fixed.model, fixed.after)}
         barred: set[int] = set()
         for _ in range(_MOST_TIDYINGS):
-            tidied = tidy_graph(graph, fixed.model, own, barred)
+            tidied = tidy_graph(graph, own, barred)
             folded, after = fixed.look()
             new = {node.index for node in self._refused(folded.source, after)} - refused
             if not new:
@@ -240,13 +243,13 @@ class Fixer:
         unfit: list[Unfit] = []
         changed = False
         self._ranges = Ranges(
-            model, {name: Range(*bound) for name, bound in self._rules.ranges.items()}
+            graph, {name: Range(*bound) for name, bound in self._rules.ranges.items()}
         )
         made_bytes = 0 if self._around is None else self._around.made_bytes
-        around = Surroundings(graph, model, self._file.tensors, writer.nodes, made_bytes)
+        around = Surroundings(graph, self._file.tensors, writer.nodes, made_bytes)
         self._around = around
-        self._pending: dict[SourceNode, FittingForm] = {}
-        for work, node in zip(graph.nodes, model.nodes, strict=True):
+        self._pending: dict[OnnxNode, FittingForm] = {}
+        for node in graph.nodes:
             if node in around.taken:
                 if node in self._pending:
                     self._write(writer, around, self._pending.pop(node))
@@ -256,7 +259,7 @@ class Fixer:
             done = tried and self._replace(writer, around, node, unfit, purpose)
             changed = changed or done
             if not done:
-                writer.keep(work)
+                writer.keep(node)
         writer.finish()
         return changed, unfit
 
@@ -294,16 +297,15 @@ class Fixer:
         self,
         writer: Writer,
         around: Surroundings,
-        node: SourceNode,
+        node: OnnxNode,
         unfit: list[Unfit],
         purpose: Purpose,
     ) -> bool:
         """Write the cheapest form that rules have for `node`; return True if there is one."""
-        work = around.works[node]
-        if any(attribute.ref_attr_name for attribute in work.proto.attribute):
+        if any(attribute.ref_attr_name for attribute in node.proto.attribute):
             return False  # an attribute of a function, outside of which it has no value
         label = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
-        before = self._lineage.of(work.writes)
+        before = self._lineage.of(node.writes)
         # A rule that has left a deviation once would leave it again.
         done = before if purpose is Purpose.CANN else ()
         rules = [
@@ -326,7 +328,7 @@ class Fixer:
         unfit += [Unfit(rule, node, reason) for rule, reason in misfits if reason.en]
         if not forms:
             return False
-        form = cheapest(forms, work, writer.graph, self._conditions.soc)
+        form = cheapest(forms, node, writer.graph, self._conditions.soc)
         if len(forms) > 1 or purpose is not Purpose.LISTS:
             self._choices[node.index] = (node.index, (*before, form.rule.name))
         absorbed = form.ctx.absorbed
@@ -340,17 +342,15 @@ class Fixer:
     def _write(self, writer: Writer, around: Surroundings, form: FittingForm) -> None:
         """Write a form in the place of a node, or of the last of the nodes that go along with it."""
         ctx, start = form.ctx, len(writer.nodes)
-        node, work = ctx.node, around.works[ctx.node]
-        chain = tuple(around.works[absorbed] for absorbed in ctx.absorbed)
-        origin = replace(work, outputs=chain[-1].outputs) if chain else work
+        node, chain = ctx.node, ctx.absorbed
+        origin = replace(node, output_names=chain[-1].output_names) if chain else node
         made = splice(writer, origin, ctx, form.results)
         around.made_bytes += ctx.made_bytes
-        beside = (around.works[kept] for kept in ctx.beside)
-        chain = (*chain[:-1], *beside, *chain[-1:])
+        chain = (*chain[:-1], *ctx.beside, *chain[-1:])
         new = writer.nodes[start:]
-        given = [] if chain else nodes_looked_through(writer.graph, work, new)
-        step = application_of(writer.graph, (work, *chain), node, new, self._ranges, given)
-        before = self._lineage.of(work.writes)
-        names = (*origin.writes, *(name for new_node in made for name in new_node.outputs))
+        given = [] if chain else nodes_looked_through(writer.graph, node, new)
+        step = application_of(writer.graph, (node, *chain), new, self._ranges, given)
+        before = self._lineage.of(node.writes)
+        names = (*origin.writes, *(name for new_node in made for name in new_node.output_names))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))

@@ -13,7 +13,7 @@ from atc_py.fix.unfit import require
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import TensorReader
-from atc_py.onnx_graph.source import Producer, SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Dims, Shape
 
@@ -26,9 +26,7 @@ class Surroundings:
 
     Attributes:
         graph: the graph, whose constants are known.
-        model: the same as a source model.
         tensors: reads the tensors of attributes.
-        works: the nodes with their graphs.
         taken: nodes that a rule replaces along with another one.
         made_bytes: bytes of the constants that rules have made.
     """
@@ -36,15 +34,13 @@ class Surroundings:
     def __init__(
         self,
         graph: OnnxGraph,
-        model: SourceModel,
         tensors: TensorReader,
         written: Sequence[OnnxNode] = (),
         made_bytes: int = 0,
     ) -> None:
         """Take a graph, and the list of the nodes that are written in this round."""
-        self.graph, self.model, self.tensors = graph, model, tensors
-        self.works = dict(zip(model.nodes, graph.nodes, strict=True))
-        self.taken: set[SourceNode] = set()
+        self.graph, self.tensors = graph, tensors
+        self.taken: set[OnnxNode] = set()
         self.made_bytes = made_bytes
         self._written = written
 
@@ -58,14 +54,13 @@ class Surroundings:
         const = self.graph.consts.get(name)
         return None if const is None else const.numpy()
 
-    def only_use(self, name: str) -> SourceNode | None:
+    def only_use(self, name: str) -> OnnxNode | None:
         """The only reader of a value.
 
         It is None if others read the value too, the model returns it, or the node is replaced already.
         """
-        uses = self.model.uses(name)
-        returned = any(tensor.name == name for tensor in self.model.outputs)
-        return None if len(uses) != 1 or returned or uses[0] in self.taken else uses[0]
+        alone = self.graph.is_read_once(name)
+        return next((use for use in self.graph.uses(name) if alone and use not in self.taken), None)
 
 
 FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32})
@@ -84,7 +79,7 @@ class ContextFacts:
 
     def __init__(
         self,
-        node: SourceNode,
+        node: OnnxNode,
         ranges: Ranges | None = None,
         around: Surroundings | None = None,
     ) -> None:
@@ -100,14 +95,9 @@ class ContextFacts:
         self.looked_around = True
         return self._surroundings
 
-    @property
-    def work(self) -> OnnxNode | None:
-        """The node with its graphs; None where a node is only restated."""
-        return None if self._surroundings is None else self._surroundings.works[self.node]
-
-    def producer(self, name: str) -> Producer | None:
+    def producer(self, name: str) -> OnnxNode | None:
         """The origin of a value; None for inputs and constants."""
-        return None if self.around is None else self.around.model.producer(name)
+        return None if self.around is None else self.around.graph.producer(name)
 
     @property
     def _ranges(self) -> Ranges | None:

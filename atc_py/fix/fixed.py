@@ -67,7 +67,6 @@ class RuleApplication:
 def application_of(
     graph: OnnxGraph,
     nodes: Sequence[OnnxNode],
-    node: SourceNode,
     written: Sequence[OnnxNode],
     ranges: Ranges,
     given: Sequence[OnnxNode] = (),
@@ -77,7 +76,6 @@ def application_of(
     Args:
         graph: the graph with the constants of the new nodes.
         nodes: the node, and those of its chain.
-        node: the first as a source node.
         written: the new nodes.
         ranges: of the model as it was before.
         given: nodes before the node that the rule looked through, producers first.
@@ -85,7 +83,7 @@ def application_of(
     reads = dict.fromkeys(name for value in (*given, *nodes, *written) for name in value.reads)
     names = (*reads, *(name for node in nodes for name in node.writes))
     types = {name: known for name in names if (known := known_type(graph, name)) is not None}
-    tensors = (value for value in (*node.inputs, *node.outputs) if value is not None)
+    tensors = (value for value in (*nodes[0].inputs, *nodes[0].outputs) if value is not None)
     bounds = {tensor.name: found for tensor in tensors if (found := ranges.of(tensor)) is not None}
     consts = {name: graph.consts[name] for name in reads if name in graph.consts}
     opsets = dict(graph.opsets)
@@ -134,13 +132,13 @@ class Applied:
     """
 
     rule: FixRule
-    node: SourceNode
+    node: OnnxNode
     made: tuple[OnnxNode, ...]
     step: RuleApplication
 
     def with_moved(self, moved: Mapping[str, OnnxNode]) -> Applied:
         """The same with those of its nodes that tidying has moved, by former results."""
-        new = (moved[name] for node in self.made for name in node.outputs if name in moved)
+        new = (moved[name] for node in self.made for name in node.output_names if name in moved)
         return Applied(self.rule, self.node, (*self.made, *new), self.step)
 
 

@@ -127,9 +127,6 @@ def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = Non
     if _errors(fixed) <= errors:
         return opset
     graph.nodes, graph.opsets = nodes, opsets
-    for node in nodes:
-        if not node.domain:
-            node.opset = own
     fixed.folded, fixed.after = fixed.look()
     return own
 

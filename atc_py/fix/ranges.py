@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix.range_rules import INT32, POSITIONS, RULES, Known, Range, Rule
-from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 
 # Magnitudes that are finite in a dtype, and remain so after one rounding.
@@ -113,21 +114,20 @@ _LARGEST_CONSTANT = 2**24
 
 
 class Ranges:
-    """Ranges of the tensors of one model, worked out as they are asked for."""
+    """Ranges of the tensors of one folded graph, worked out as they are asked for."""
 
-    def __init__(self, model: SourceModel, given: Mapping[str, Range]) -> None:
-        self._model = model
+    def __init__(self, graph: OnnxGraph, given: Mapping[str, Range]) -> None:
+        self._graph = graph
         self._indexes: dict[str, int] = {}
-        for node in model.nodes:
+        for node in graph.nodes:
             self._note_index(node)
         self._given = given
         self._known: dict[str, Range | None] = {}
         self._free: set[str] = set()
 
-    def maker(self, tensor: SourceTensor) -> SourceNode | None:
+    def maker(self, tensor: SourceTensor) -> OnnxNode | None:
         """The node that computes a tensor; None for inputs and constants."""
-        result = self._model.producer(tensor.name)
-        return None if result is None else result.node
+        return self._graph.producer(tensor.name)
 
     def of(self, tensor: SourceTensor) -> Range | None:
         """The range of a tensor of integers; None for other dtypes."""
@@ -168,14 +168,14 @@ class Ranges:
         waiting, seen = [tensor], {tensor.name}
         while waiting:
             current = waiting.pop()
-            maker = self._model.producer(current.name)
+            maker = self._graph.producer(current.name)
             if maker is None:
                 if current.name not in self._given:
                     inputs[current.name] = None
                 continue
             if self._rule(current) is None:
                 others[current.name] = None
-            for one in maker.node.inputs:
+            for one in maker.inputs:
                 found = None if one is None or one.const is not None else self.of(one)
                 if one is None or found is None or one.name in seen:
                     continue
@@ -186,23 +186,23 @@ class Ranges:
 
     def _needed(self, tensor: SourceTensor) -> Iterator[SourceTensor]:
         """Yield the tensors whose ranges have to be known before that of `tensor`."""
-        maker = self._model.producer(tensor.name)
+        maker = self.maker(tensor)
         if tensor.name in self._known or maker is None or self._rule(tensor) is None:
             return
-        for source in maker.node.inputs:
+        for source in maker.inputs:
             if source is not None and source.name not in self._known and source.dtype in _NUMBERS:
                 yield source
 
     def _rule(self, tensor: SourceTensor) -> Rule | None:
-        maker = self._model.producer(tensor.name)
-        if tensor.const is not None or maker is None or maker.node.domain:
+        maker = self.maker(tensor)
+        if tensor.const is not None or maker is None or maker.domain:
             return None
-        node, position = maker
+        position = maker.output_names.index(tensor.name)
         if tensor.dtype not in _LIMITS:
-            return FLOAT_RULES.get(node.op_type) if position == 0 else None
-        if position == 0 or node.op_type == "Split":
-            return RULES.get(node.op_type)
-        return POSITIONS.get(node.op_type, {}).get(position)
+            return FLOAT_RULES.get(maker.op_type) if position == 0 else None
+        if position == 0 or maker.op_type == "Split":
+            return RULES.get(maker.op_type)
+        return POSITIONS.get(maker.op_type, {}).get(position)
 
     def _find(self, tensor: SourceTensor) -> Range | None:
         limit = _LIMITS.get(tensor.dtype) if tensor.dtype is not None else None
@@ -218,7 +218,7 @@ class Ranges:
         result = self._given.get(tensor.name, self._by_rule(tensor))
         if result is None or not result.within(limit):
             result = limit  # a result that may wrap may be anything
-            if self._model.producer(tensor.name):
+            if self.maker(tensor):
                 self._free.add(tensor.name)
         size = self._indexes.get(tensor.name)
         return result if size is None else result.met(Range(-size, size - 1))

@@ -150,22 +150,19 @@ def restate_graph(
 
     Args:
         graph: the graph, folded.
-        model: the same with its branches and as a source model, whose nodes are those of the
-            graph, in order.
+        model: the same with its branches.
         library: the operator list.
         opset: the version of ONNX's operators that the graph imports afterwards.
     """
     if graph.opsets.get("", opset) == opset:
         return []
     restating = _Restating(Writer(graph).fresh, library, opset)
-    stated = restating.graph(graph, model.source.nodes, model.folded.branches)
+    stated = restating.graph(graph, model.folded.branches)
     if restating.failed:
         return restating.failed
-    graph.nodes, graph.opsets = stated.nodes, {**graph.opsets, "": opset}
+    graph.nodes = [node if node.domain else replace(node, opset=opset) for node in stated.nodes]
+    graph.opsets = {**graph.opsets, "": opset}
     graph.consts.update(stated.consts)
-    for node in graph.nodes:
-        if not node.domain:
-            node.opset = opset
     return []
 
 
@@ -182,15 +179,13 @@ class _Restating:
         self._library = library
         self._opset = opset
 
-    def graph(
-        self, graph: OnnxGraph, nodes: Sequence[SourceNode], branches: _Branches
-    ) -> OnnxGraph:
-        """A copy of `graph`, whose nodes are also `nodes`, with their new forms."""
+    def graph(self, graph: OnnxGraph, branches: _Branches) -> OnnxGraph:
+        """A copy of `graph`, with the new forms of its nodes."""
         copy = replace(graph, consts=dict(graph.consts))
         writer = Writer(copy)
-        for work, node in zip(graph.nodes, nodes, strict=True):
+        for node in graph.nodes:
             try:
-                reason = self._node(writer, work, node, branches.get(work, ()))
+                reason = self._node(writer, node, branches.get(node, ()))
             except UnfitError as error:  # a rank that its form needs is open
                 reason = error.reason
             if reason is not None:
@@ -198,21 +193,19 @@ class _Restating:
         writer.finish()
         return copy
 
-    def _node(
-        self, writer: Writer, work: OnnxNode, node: SourceNode, branches: Sequence[Branch]
-    ) -> Text | None:
+    def _node(self, writer: Writer, node: OnnxNode, branches: Sequence[Branch]) -> Text | None:
         spec, opset = self._library.find(node.op_type, node.domain), self._opset
         if node.domain or (spec is not None and spec.custom):
-            writer.keep(work)
+            writer.keep(node)
             return None
         if is_old_form(node, opset):
             ctx = RuleContext(node, opset, self._fresh)
-            splice(writer, work, ctx, new_form(ctx))
+            splice(writer, node, ctx, new_form(ctx))
             return None
-        return self._of_version(writer, work, node, branches)
+        return self._of_version(writer, node, branches)
 
     def _of_version(
-        self, writer: Writer, work: OnnxNode, node: SourceNode, branches: Sequence[Branch]
+        self, writer: Writer, node: OnnxNode, branches: Sequence[Branch]
     ) -> Text | None:
         opset = self._opset
         before, after = (history().at(node.op_type, value) for value in (node.opset, opset))
@@ -222,21 +215,20 @@ class _Restating:
                 op_type=node.op_type,
                 opset=opset,
             )
-        if before.since_version == after.since_version and not work.holds_graphs:
-            writer.keep(work)
+        if before.since_version == after.since_version and not node.holds_graphs:
+            writer.keep(node)
             return None
         spec = self._library.find(node.op_type, node.domain)
         if spec is None:
             return Text("{op_type} is not on the list", op_type=node.op_type)
-        if work.holds_graphs:
-            return self._holder(writer, work, node, branches, spec)
-        return self._in_new_form(writer, work, node, (spec, before, after))
+        if node.holds_graphs:
+            return self._holder(writer, node, branches, spec)
+        return self._in_new_form(writer, node, (spec, before, after))
 
     def _in_new_form(
         self,
         writer: Writer,
-        work: OnnxNode,
-        node: SourceNode,
+        node: OnnxNode,
         known: tuple[OpSpec, OperatorSchema, OperatorSchema],
     ) -> Text | None:
         """Write one node of another version; `known` has its specification and both definitions."""
@@ -256,25 +248,20 @@ class _Restating:
                 names[position] = name
             _fill_required(ctx, after, names)
             results = ctx.ops(node.op_type, *names, count=len(node.outputs), **attributes)
-        splice(writer, work, ctx, results)
+        splice(writer, node, ctx, results)
         return None
 
     def _holder(
         self,
         writer: Writer,
-        work: OnnxNode,
-        node: SourceNode,
+        node: OnnxNode,
         branches: Sequence[Branch],
         spec: OpSpec,
     ) -> Text | None:
         result = restated_at(node, spec, history(), self._opset, {})
         if isinstance(result, Text):
             return result
-        graphs = {
-            attribute.name: attribute.g
-            for attribute in work.proto.attribute
-            if attribute.HasField("g")
-        }
+        graphs = node.graphs
         if graphs.keys() != {branche.name for branche in branches}:
             return Text("its branches cannot be read")
         if any(branche.folded.quantized for branche in branches):
@@ -282,14 +269,12 @@ class _Restating:
         stated = {
             branche.name: branch_message(
                 graphs[branche.name],
-                self.graph(
-                    branche.folded.graph, node.branches[branche.name].nodes, branche.folded.branches
-                ),
-                work.captured,
+                self.graph(branche.folded.graph, branche.folded.branches),
+                node.captured,
             )
             for branche in branches
         }
-        writer.keep(with_branches(work, stated))
+        writer.keep(with_branches(node, stated))
         return None
 
 

@@ -11,9 +11,9 @@ from atc_py.check.evaluate import Checked
 from atc_py.diag import BAD_OPTION
 from atc_py.ir import DenseConst
 from atc_py.onnx_graph.folding.folded import FoldedModel
-from atc_py.onnx_graph.graph import OnnxGraph
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.source import QuantizedNode, SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import QuantizedNode, SourceTensor
 from atc_py.system.memory_limit import require_memory
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
@@ -87,18 +87,18 @@ _STEPS = {
 }
 
 
-def deciding_values(model: SourceModel) -> dict[str, tuple[float, ...]]:
+def deciding_values(model: FoldedModel) -> dict[str, tuple[float, ...]]:
     """Candidate values by the inputs of one element on which conditions depend.
 
     Args:
-        model: folded, so that the If nodes that are left depend on inputs.
+        model: the If nodes that are left in it depend on inputs.
     """
-    inputs = {tensor.name for tensor in model.inputs if _is_single(tensor)}
+    inputs = {tensor.name for tensor in model.source.inputs if _is_single(tensor)}
     results: dict[str, dict[float, None]] = {}
-    for node in model.nodes:
-        if node.domain or node.op_type != "If" or node.inputs[0] is None:
+    for node in model.graph.nodes:
+        if not node.is_if or node.inputs[0] is None:
             continue
-        for name, values in _decisions(node.inputs[0].name, model, inputs):
+        for name, values in _decisions(node.inputs[0].name, model.graph, inputs):
             results.setdefault(name, {}).update(dict.fromkeys(values))
     return {name: tuple(values) for name, values in results.items() if values}
 
@@ -109,7 +109,7 @@ def _is_single(tensor: SourceTensor) -> bool:
 
 
 def _decisions(
-    name: str, model: SourceModel, inputs: set[str]
+    name: str, graph: OnnxGraph, inputs: set[str]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     todo, seen = [name], {name}
     while todo:
@@ -117,12 +117,11 @@ def _decisions(
         if name in inputs:
             yield name, (1, 0)
             continue
-        maker = model.producer(name)
-        if maker is None or maker.node.domain:
+        node = graph.producer(name)
+        if node is None or node.domain:
             continue
-        node = maker.node
         if node.op_type in _STEPS:
-            yield from _compared(node, model, inputs)
+            yield from _compared(node, graph, inputs)
         elif node.op_type in _COMBINING:
             names = {tensor.name for tensor in node.inputs if tensor is not None} - seen
             seen |= names
@@ -130,17 +129,17 @@ def _decisions(
 
 
 def _compared(
-    node: SourceNode, model: SourceModel, inputs: set[str]
+    node: OnnxNode, graph: OnnxGraph, inputs: set[str]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     for at, tensor in enumerate(node.inputs[:2]):
         other = node.inputs[1 - at] if len(node.inputs) > 1 else None
         if tensor is None or other is None or other.const is None:
             continue
         source = tensor.name
-        while source not in inputs and (maker := model.producer(source)) is not None:
-            if maker.node.op_type not in _PASSING:
+        while source not in inputs and (maker := graph.producer(source)) is not None:
+            if maker.op_type not in _PASSING:
                 break
-            first = maker.node.inputs[0]
+            first = maker.inputs[0]
             source = "" if first is None else first.name
         data = other.const.numpy().reshape(-1)
         if source in inputs and data.size == 1:

@@ -1,24 +1,41 @@
 """The ONNX graph while it is bound, inferred, folded, fixed and quantized: nodes, and values by name."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property, lru_cache
 from pathlib import Path
-from sys import intern
-from typing import NamedTuple, TypeAlias, cast
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import onnx
-from onnx import GraphProto, NodeProto
+from onnx import AttributeProto, GraphProto, NodeProto
 
-from atc_py.diag import NOT_ONNX, Diagnostic, Place
+from atc_py.diag import Diagnostic, Place
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.source import QuantizedNode
+from atc_py.onnx_graph.source import QuantizedNode, SourceAttr, SourceNode
 from atc_py.options.compile_options import QuantBias
 from atc_py.system.structs import replace
+from atc_py.system.wire import bytes_field
 from atc_py.tensor.shapes import Shape
-from atc_py.text import Text
+
+PLAIN_ATTRIBUTES: Mapping[int, Callable[[AttributeProto], SourceAttr]] = {
+    AttributeProto.INT: lambda attribute: int(attribute.i),
+    AttributeProto.FLOAT: lambda attribute: float(attribute.f),
+    AttributeProto.STRING: lambda attribute: attribute.s.decode(),
+    AttributeProto.INTS: lambda attribute: tuple(attribute.ints),
+    AttributeProto.FLOATS: lambda attribute: tuple(attribute.floats),
+    AttributeProto.STRINGS: lambda attribute: tuple(text.decode() for text in attribute.strings),
+}
+"""Values by the type of an attribute; tensors and graphs have no plain ones."""
 
 _HOLDING_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+
+_ATTRIBUTE = 5
+"""Number of the field of a node's message."""
+
+_SHARED_BYTES = 1024
+"""Bytes of attributes up to which equal ones are kept once."""
 
 VISITS = 150_000
 """Nodes that inferences of a whole graph go through, however often a part of it must wait for
@@ -47,45 +64,93 @@ class ValueType(NamedTuple):
         return tuple(dim for dim in self.dims if dim is not None)
 
 
-class OnnxNode(msgspec.Struct, eq=False):
-    """A node and the names that it reads and writes.
+class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
+    """A node of the ONNX graph: the names that it reads and writes, and what is known of it.
+
+    What `SourceNode` has beside the operator is there once the graph is folded: values, all
+    attributes, branches. Nodes are equal if they are one node of the file, or one that a rewrite
+    made, however much is known of each.
 
     Attributes:
-        index: position in the file's graph.
         proto: the node as the file has it.
-        name: its name, possibly empty.
-        op_type: its operator.
-        domain: "" for ONNX's own.
-        opset: version that the model imports for the domain; 0 where it imports none.
-        inputs: names by position; "" for one that is absent.
-        outputs: names by position; "" for one that is not asked for.
+        input_names: by position; "" for one that is absent.
+        output_names: by position; "" for one that is not asked for.
         captured: names that its subgraphs take from around them.
         place: where it stands, for diagnostics.
-        replaces: operator of the file's node that a rule wrote it in place of; "" where none did.
     """
 
-    index: int
     proto: NodeProto
-    name: str
-    op_type: str
-    domain: str
-    opset: int
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
     captured: tuple[str, ...]
     place: Place
-    replaces: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        """True for the same node."""
+        return isinstance(other, OnnxNode) and other.proto is self.proto
+
+    def __hash__(self) -> int:
+        """That of its message, which is one object."""
+        return id(self.proto)
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The names that it needs, without absent inputs."""
-        inputs = tuple(filter(None, self.inputs)) if "" in self.inputs else self.inputs
+        inputs = (
+            tuple(filter(None, self.input_names)) if "" in self.input_names else self.input_names
+        )
         return inputs + self.captured if self.captured else inputs
 
     @property
     def writes(self) -> tuple[str, ...]:
         """The names that it defines."""
-        return tuple(filter(None, self.outputs)) if "" in self.outputs else self.outputs
+        return (
+            tuple(filter(None, self.output_names)) if "" in self.output_names else self.output_names
+        )
+
+    @cached_property
+    def plain_attributes(self) -> Mapping[str, SourceAttr]:
+        """Its attributes that are numbers, text or lists of these, by name.
+
+        Those that refer to an attribute of a function, or are no UTF-8, are left out.
+        """
+        plain = [
+            bytes_field(_ATTRIBUTE, attribute.SerializeToString())
+            for attribute in self.proto.attribute
+            if attribute.type in PLAIN_ATTRIBUTES and not attribute.ref_attr_name
+        ]
+        key = b"".join(plain)
+        return _shared_values(key) if len(key) <= _SHARED_BYTES else _plain_values(key)
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """An attribute; `default` where it is absent or no integer."""
+        value = self.plain_attributes.get(name)
+        return value if isinstance(value, int) else default
+
+    def number(self, name: str, default: float) -> float:
+        """An attribute; `default` where it is absent or no number."""
+        value = self.plain_attributes.get(name)
+        return value if isinstance(value, int | float) else default
+
+    def text(self, name: str, default: str) -> str:
+        """An attribute; `default` where it is absent or no text."""
+        value = self.plain_attributes.get(name)
+        return value if isinstance(value, str) else default
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """An attribute; empty where it is absent or no list of integers."""
+        value = self.plain_attributes.get(name)
+        items = value if isinstance(value, tuple) else ()
+        return tuple(item for item in items if isinstance(item, int))
+
+    @property
+    def graphs(self) -> dict[str, GraphProto]:
+        """The graphs that it holds, by the names of their attributes."""
+        return {
+            attribute.name: attribute.g
+            for attribute in self.proto.attribute
+            if attribute.HasField("g")
+        }
 
     @property
     def plain(self) -> NodeProto:
@@ -111,6 +176,19 @@ class OnnxNode(msgspec.Struct, eq=False):
     def schema(self) -> onnx.defs.OpSchema | None:
         """ONNX's definition in force at the node's opset, or None."""
         return _schema(self.op_type, self.opset, self.domain)
+
+
+def _plain_values(message: bytes) -> Mapping[str, SourceAttr]:
+    """The values of the attributes in a node's message."""
+    values: dict[str, SourceAttr] = {}
+    for attribute in NodeProto.FromString(message).attribute:
+        with suppress(UnicodeDecodeError):
+            values[attribute.name] = PLAIN_ATTRIBUTES[attribute.type](attribute)
+    return MappingProxyType(values)
+
+
+_shared_values = lru_cache(maxsize=1024)(_plain_values)
+"""The same, of all nodes whose attributes are equal."""
 
 
 @lru_cache(maxsize=1024)
@@ -266,132 +344,3 @@ class Branch(msgspec.Struct, frozen=True, eq=False):
 
     name: str
     folded: FoldedGraph
-
-
-def text_of(value: str | bytes, place: Place) -> str:
-    """`value`, which must be text.
-
-    Raises:
-        AtcError: NOT_ONNX where it is not UTF-8; names in ONNX files are.
-    """
-    if isinstance(value, bytes):
-        raise NOT_ONNX.error(
-            Text("the name {value} is not UTF-8", value=repr(value[:40])), place=place
-        )
-    return value
-
-
-def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
-    """All of `values`, each of which must be text.
-
-    Raises:
-        AtcError: NOT_ONNX where one is not UTF-8.
-    """
-    texts = tuple(values)
-    if not are_texts(texts):
-        return tuple(text_of(value, place) for value in texts)
-    return tuple(map(intern, cast("tuple[str, ...]", texts)))
-
-
-def are_texts(values: tuple[str | bytes, ...]) -> bool:
-    """True if all of `values` are text."""
-    return bytes not in map(type, values)
-
-
-def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[OnnxNode]:
-    """The nodes of `proto`, in the file's order.
-
-    Raises:
-        AtcError: NOT_ONNX for names that are not text.
-    """
-    file = str(path)
-    return [_node(index, node, opsets, file) for index, node in enumerate(proto.node)]
-
-
-def inner_nodes(proto: GraphProto, outer: OnnxNode, opsets: Mapping[str, int]) -> list[OnnxNode]:
-    """The nodes of a subgraph of `outer`; they have the index of `outer`.
-
-    Raises:
-        AtcError: NOT_ONNX for names that are not text.
-    """
-    file = str(Path(outer.place.file or ""))
-    return [_node(outer.index, node, opsets, file) for node in proto.node]
-
-
-def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) -> OnnxNode:
-    name, op_type = proto.name, proto.op_type
-    if not are_texts((name, op_type)):
-        anywhere = Place(file=file, node=index)
-        name, op_type = text_of(name, anywhere), text_of(op_type, anywhere)
-    op_type = intern(op_type)
-    place = Place(file, index, name, op_type)
-    domain = normal_domain(text_of(proto.domain, place))
-    return OnnxNode(
-        index=index,
-        proto=proto,
-        name=name,
-        op_type=op_type,
-        domain=domain,
-        opset=opsets.get(domain, 0),
-        inputs=texts_of(proto.input, place),
-        outputs=texts_of(proto.output, place),
-        captured=captured_names(proto, place),
-        place=place,
-    )
-
-
-def normal_domain(domain: str) -> str:
-    """`domain`, with "" for both names of ONNX's own."""
-    return "" if domain == "ai.onnx" else domain
-
-
-def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
-    """Yield the graphs among a node's attributes."""
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
-
-
-def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    """Yield nodes, each with the nodes of the graphs in it."""
-    for node in nodes:
-        yield node
-        for graph in subgraphs(node):
-            yield from nodes_within(graph.node)
-
-
-def captured_names(node: NodeProto, place: Place) -> tuple[str, ...]:
-    """The names that the graphs inside of a node take from around it, each once.
-
-    Raises:
-        AtcError: NOT_ONNX for names that are not text.
-    """
-    if not node.attribute:
-        return ()
-    names = (name for graph in subgraphs(node) for name in _captured(graph, place))
-    return tuple(dict.fromkeys(names))
-
-
-def inner_names(node: NodeProto) -> Iterator[str]:
-    """Yield the names that the graphs inside of a node define."""
-    for graph in subgraphs(node):
-        yield from (value.name for value in (*graph.input, *graph.initializer))
-        for inner in graph.node:
-            yield from filter(None, inner.output)
-            yield from inner_names(inner)
-
-
-def _captured(graph: GraphProto, place: Place) -> Iterator[str]:
-    """Yield names that `graph` uses and does not define."""
-    defined = {value.name for value in (*graph.input, *graph.initializer)}
-    for node in graph.node:
-        defined.update(node.output)
-    for node in graph.node:
-        inner = [name for graph in subgraphs(node) for name in _captured(graph, place)]
-        for name in (*texts_of(node.input, place), *inner):
-            if name and name not in defined:
-                yield name
-    for output in graph.output:
-        if output.name not in defined:
-            yield text_of(output.name, place)

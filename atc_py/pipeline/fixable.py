@@ -53,7 +53,7 @@ def with_fixes(
     rules = FixRules(for_precision=False)
     fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known))
     plain = _Outcome.of(fixer.fix(shapes, tidy=False))
-    best, values = plain, {} if known is None else deciding_values(known.model)
+    best, values = plain, {} if known is None else deciding_values(known.survey.folded)
     if values and plain.left:
         rules = replace(rules, bind={name: several[0] for name, several in values.items()})
         with suppress(AtcError):

@@ -81,7 +81,7 @@ def node_outcomes(
             reason = done.reason
         outcome = Outcome.INTEGER if reason is None else Outcome.FLOAT
         channels = done.channels if done is not None and reason is None else None
-        index = indices.get(node.outputs[0], node.index)
+        index = indices.get(node.output_names[0], node.index)
         rows.append(
             QuantizedNode(index, node.name, node.op_type, outcome, reason, channels=channels)
         )

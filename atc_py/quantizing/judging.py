@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxGraph
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.pipeline.running.samples import Samples
 from atc_py.quantizing.executors import start_executor
 from atc_py.quantizing.layers.float_model import FloatModel
@@ -125,9 +124,9 @@ def corrected_bias(
     graph: OnnxGraph, layer: FloatLayer, errors: ChannelErrors
 ) -> NDArray[np.float32]:
     """The bias with which a layer has no mean errors; of a MatMul what is added after it."""
-    beta = numeric_attributes(layer.node).get("beta", 1.0)
+    beta = layer.node.number("beta", 1.0)
     own = layer_bias(graph, layer)
-    bias = errors.correction() / float(beta if isinstance(beta, float) else 1.0)
+    bias = errors.correction() / float(beta)
     return (bias if own is None else own + bias).astype(np.float32)
 
 

@@ -82,7 +82,7 @@ def _named(text: str, model: FloatModel) -> list[str]:
         known = sorted({each.kind for each in layers})
         help_ = Text("operators of layers are {known}", known=", ".join(known))
     else:
-        found = [each.name for each in layers if text in {each.name, *each.node.outputs}]
+        found = [each.name for each in layers if text in {each.name, *each.node.output_names}]
         if found or any(text == node.name for node in model.graph.nodes):
             return found
         near = nearest_of_many(text, [each.name for each in layers], _HINTS)

@@ -11,12 +11,13 @@ from onnx import compose, helper
 
 import atc_py
 from atc_py.check.findings import Finding
+from atc_py.diag import Place
 from atc_py.fix import by_kind, engine
 from atc_py.fix.by_kind import OneOfEachKind
 from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import Purpose, load_rules
 from atc_py.onnx_graph.folding import folded as fold_module
-from atc_py.onnx_graph.source import SourceNode
+from atc_py.onnx_graph.graph import OnnxNode
 from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import tensor
 from tests.fix.cases import write_case
@@ -133,7 +134,20 @@ def test_restated_nodes_are_fixed_alike(
 
 
 def test_a_site_notes_that_a_rule_looks_around() -> None:
-    node = SourceNode(0, "n", "Relu", "", 13, 13, (tensor(2),), (tensor(2),))
+    node = OnnxNode(
+        index=0,
+        name="n",
+        op_type="Relu",
+        domain="",
+        opset=13,
+        inputs=(tensor(2),),
+        outputs=(tensor(2),),
+        proto=onnx.helper.make_node("Relu", ["x"], ["y"]),
+        input_names=("x",),
+        output_names=("y",),
+        captured=(),
+        place=Place(),
+    )
     asked: dict[str, Callable[[Any], object]] = {
         "tensor": lambda ctx: (ctx.tensor(0), ctx.shape(0), ctx.element, ctx.output(0)),
         "around": lambda ctx: ctx.around,

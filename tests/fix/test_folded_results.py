@@ -68,7 +68,7 @@ def test_the_files_node_makes_what_the_graph_no_longer_has(tmp_path: Path) -> No
     file = read_model(path)
     graph = file.graph(observe_inputs(path, file.inputs, {}))
     made, own = graph.nodes
-    made = replace(made, outputs=("y", "z"))
+    made = replace(made, output_names=("y", "z"))
     graph.nodes = [made]
     walk = _Walk(graph, {"z": own, "gone": own, "w": own}, {"z"}, {"w", "z"})
     makers = {name: walk._maker(name) for name in ("y", "z", "gone", "w", "nowhere")}

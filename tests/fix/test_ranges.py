@@ -189,9 +189,9 @@ def test_no_value_is_outside_its_range(seed: int, tmp_path: Path) -> None:
     )
     path = tmp_path / "model.onnx"
     onnx.save(model, path)
-    source = read_model(path).fold({}).source
-    ranges = Ranges(source, bounds)
-    known = {each.name: each for node in source.nodes for each in node.outputs if each is not None}
+    folded = read_model(path).fold({}).graph
+    ranges = Ranges(folded, bounds)
+    known = {each.name: each for node in folded.nodes for each in node.outputs if each is not None}
     for _ in range(4):
         feeds = {
             name: rng.choice([low, high, *rng.integers(low, high, 9, endpoint=True)], DIMS)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from atc_py.onnx_graph.graph import nodes_within
+from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.running.engines import start_onnx_reference, start_onnxruntime
 from tests.fuzz.trial import Outcome, Step, run_command
 

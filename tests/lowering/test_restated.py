@@ -88,4 +88,4 @@ def test_a_branch_reads_what_it_takes_from_around_it() -> None:
     made = SourceTensor("made", "float32", (2, None))
     nodes = (replace(relu(), outputs=(made,)), replace(relu(), inputs=(made,), outputs=(Y,)))
     choice = replace(relu(), inputs=(), branches={"then_branch": SourceBranch(nodes, (Y, X))})
-    assert list(dict.fromkeys(choice.reads)) == [X]
+    assert list(dict.fromkeys(choice.tensors_read)) == [X]

@@ -40,13 +40,22 @@ def test_graph_knows_who_makes_and_reads_a_value(tmp_path: Path) -> None:
     assert list(graph.uses("a")) == []
 
 
-def test_frozen_view_knows_the_same(tmp_path: Path) -> None:
-    model = chosen(tmp_path).fold({}).source
-    relu, add, choice, _ = model.nodes
-    made = model.producer("a")
-    assert made is not None
-    assert (made.node, made.position) == (add, 0)
-    assert model.producer("x") is None
-    assert list(model.uses("r")) == [add, add, choice, choice]
-    assert add.input_names == ("r", "r")
-    assert relu.output_names == ("r",)
+def test_nodes_of_a_folded_model_are_those_of_its_graph(tmp_path: Path) -> None:
+    model = chosen(tmp_path).fold({})
+    relu, add, choice, _ = model.graph.nodes
+    assert all(
+        one is other for one, other in zip(model.graph.nodes, model.source.nodes, strict=True)
+    )
+    assert model.graph.producer("a") is add
+    assert list(model.graph.uses("r")) == [add, add, choice]
+    assert add.inputs == (relu.outputs[0], relu.outputs[0])
+
+
+def test_a_node_is_the_same_before_and_after_its_values_are_known(tmp_path: Path) -> None:
+    file = chosen(tmp_path)
+    graph = file.fold({}).graph
+    assert set(graph.nodes) == set(file.nodes)
+    assert [node.inputs for node in file.nodes] == [()] * len(file.nodes)
+    assert len(graph.nodes[0].inputs) == 1
+    assert graph.nodes[0] != file.nodes[1]
+    assert graph.nodes[0] != "r"

@@ -118,7 +118,7 @@ def test_rule_that_returns_types_takes_one_function(
 
 
 def test_rule_concerns_the_nodes_that_it_names(tmp_path: Path) -> None:
-    @type_rule("Sin", when=lambda asked: "turned" in asked.attributes)
+    @type_rule("Sin", when=lambda asked: "turned" in asked.node.plain_attributes)
     def _scalar(asked: Question) -> Override:
         return Override(asked.outputs(ValueType(FLOAT, ())))
 
@@ -128,7 +128,9 @@ def test_rule_concerns_the_nodes_that_it_names(tmp_path: Path) -> None:
 def test_rule_that_shows_another_node_takes_one_function(tmp_path: Path) -> None:
     @type_rule("Sin", before=True)
     def _turned(asked: Question) -> Shown:
-        return Shown((helper.make_node("Transpose", asked.node.inputs, asked.node.outputs),))
+        return Shown(
+            (helper.make_node("Transpose", asked.node.input_names, asked.node.output_names),)
+        )
 
     assert [each.dims for each in sine(tmp_path)] == [(3, 2), (3, 2)]
 

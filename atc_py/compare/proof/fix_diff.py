@@ -1,17 +1,16 @@
 """The changes between a file's graph and its fixed form, node by node."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
-import onnx
 from onnx import AttributeProto, helper
 
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, known_type
-from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 from atc_py.results.fixing import ChangeKind, DiffNode, DiffValue, NodeChange
 
 _SMALL = 4
@@ -28,30 +27,25 @@ _HIDDEN = (
 """Kinds of attributes that are too large to show."""
 
 
-def graph_changes(fixed: Fixed, written: Sequence[onnx.NodeProto]) -> tuple[NodeChange, ...]:
+def graph_changes(fixed: Fixed, written: OnnxGraph) -> tuple[NodeChange, ...]:
     """The changes, in the order of the file's nodes.
 
     Args:
         fixed: the model after fixing, stated at its final opset.
-        written: the nodes of the file that was written.
+        written: the graph of the file that was written.
     """
     return tuple(_Diff(fixed, written).changes())
 
 
 class _Diff:
-    def __init__(self, fixed: Fixed, written: Sequence[onnx.NodeProto]) -> None:
+    def __init__(self, fixed: Fixed, written: OnnxGraph) -> None:
         self._fixed = fixed
         self._written = written
-        self._own = set(fixed.file.nodes)
-        self._new: dict[int, list[onnx.NodeProto]] = defaultdict(list)
-        self._ops: dict[int, list[OnnxNode]] = defaultdict(list)
-        self._there: set[str] = set()
-        for proto in written:
-            self._there.update(filter(None, proto.output))
-            node = next(filter(None, map(fixed.graph.producer, proto.output)), None)
-            if node is not None and node not in self._own:
-                self._new[node.index].append(proto)
-                self._ops[node.index].append(node)
+        own = set(fixed.file.nodes)
+        self._new: dict[int, list[OnnxNode]] = defaultdict(list)
+        for node in written.nodes:
+            if node not in own:
+                self._new[node.index].append(node)
         self._replaced = {
             tensor.name: _tensor_value(tensor)
             for applied in fixed.applied
@@ -61,10 +55,6 @@ class _Diff:
         self._applied: dict[int, list[Applied]] = defaultdict(list)
         for application in fixed.applied:
             self._applied[application.node.index].append(application)
-        self._producers = {name: proto for proto in written for name in proto.output if name}
-        self._readers: dict[str, onnx.NodeProto] = {}
-        for proto in reversed(written):
-            self._readers.update(dict.fromkeys(filter(None, proto.input), proto))
 
     def changes(self) -> Iterator[NodeChange]:
         """Yield every change; those of nodes in a branch that was chosen after that of the If."""
@@ -84,24 +74,22 @@ class _Diff:
             by_name[application.node.name].append(application)
         for several in by_name.values():
             made = {
-                name for application in several for new in application.made for name in new.outputs
+                name
+                for application in several
+                for new in application.made
+                for name in new.output_names
             }
-            new = [
-                new_node
-                for new_node in self._new[node.index]
-                if not made.isdisjoint(new_node.output)
-            ]
-            ids = {id(new_node) for new_node in new}
-            left = [new_node for new_node in self._new[node.index] if id(new_node) not in ids]
+            new = [node for node in self._new[node.index] if not made.isdisjoint(node.output_names)]
+            left = [each for each in self._new[node.index] if each not in new]
             self._new[node.index] = left
             first = several[0].node
             yield NodeChange(
                 kind=ChangeKind.RULES,
                 node=node.index,
                 rules=_rules(several),
-                before=self._source_node(first),
+                before=self._node(first),
                 after=tuple(map(self._node, new)),
-                producer=self._producer(new, (read.name for read in first.reads)),
+                producer=self._producer(new, (read.name for read in first.tensors_read)),
                 reader=self._reader(new, (output.name for output in first.outputs if output)),
             )
 
@@ -109,9 +97,9 @@ class _Diff:
         self, node: OnnxNode, rules: tuple[str, ...], kind: ChangeKind
     ) -> Iterator[NodeChange]:
         new = self._new.get(node.index, [])
-        if not new and not self._there.isdisjoint(node.writes):
+        if not new and any(map(self._written.producer, node.writes)):
             return
-        before, after = self._node(node.proto), tuple(map(self._node, new))
+        before, after = self._node(node), tuple(map(self._node, new))
         if after == (before,):
             return  # it reads the same at another opset
         yield NodeChange(
@@ -125,55 +113,39 @@ class _Diff:
         )
 
     def _kind(self, node: OnnxNode, applied: Sequence[Applied]) -> ChangeKind:
-        new = self._ops.get(node.index, [])
+        new = self._new.get(node.index, [])
         if applied:
             return ChangeKind.RULES
         if not any(new_node.op_type == node.op_type for new_node in new) or len(new) > 1:
             return ChangeKind.QUANTIZED
-        return ChangeKind.RESTATED if new[0].outputs == node.outputs else ChangeKind.MOVED
+        return ChangeKind.RESTATED if new[0].output_names == node.output_names else ChangeKind.MOVED
 
-    def _producer(self, new: Sequence[onnx.NodeProto], names: Iterable[str]) -> DiffNode | None:
+    def _producer(self, new: Sequence[OnnxNode], names: Iterable[str]) -> DiffNode | None:
         """A node before `new`, which have taken the place of one that reads `names`."""
-        read = (name for new_node in new for name in new_node.input)
-        return self._around(new, (*names, *read), self._producers)
+        read = (*names, *(name for node in new for name in node.input_names))
+        return self._outside(new, map(self._written.producer, read))
 
-    def _reader(self, new: Sequence[onnx.NodeProto], names: Iterable[str]) -> DiffNode | None:
+    def _reader(self, new: Sequence[OnnxNode], names: Iterable[str]) -> DiffNode | None:
         """A node after `new`, which have taken the place of one that writes `names`."""
-        written = (name for new_node in new for name in new_node.output)
-        return self._around(new, (*names, *written), self._readers)
+        made = (*names, *(name for node in new for name in node.output_names))
+        return self._outside(new, (next(iter(self._written.uses(name)), None) for name in made))
 
-    def _around(
-        self,
-        new: Sequence[onnx.NodeProto],
-        names: Iterable[str],
-        found: Mapping[str, onnx.NodeProto],
+    def _outside(
+        self, new: Sequence[OnnxNode], around: Iterable[OnnxNode | None]
     ) -> DiffNode | None:
-        """The first node of the new graph that makes or reads one of `names`."""
-        inside = [id(new_node) for new_node in new]
-        around = (found[name] for name in names if name in found)
-        return next((self._node(each) for each in around if id(each) not in inside), None)
+        """The first of the nodes around `new` that is none of these."""
+        node = next((node for node in around if node is not None and node not in new), None)
+        return None if node is None else self._node(node)
 
-    def _node(self, proto: onnx.NodeProto) -> DiffNode:
-        domain = "" if proto.domain in {"", "ai.onnx"} else f"{proto.domain}::"
-        return DiffNode(
-            operator=f"{domain}{proto.op_type}",
-            name=proto.name,
-            inputs=tuple(self._value(name) if name else None for name in proto.input),
-            outputs=tuple(self._value(name) for name in proto.output if name),
-            attributes={
-                attribute.name: _attribute_text(attribute) for attribute in proto.attribute
-            },
-        )
-
-    def _source_node(self, node: SourceNode) -> DiffNode:
+    def _node(self, node: OnnxNode) -> DiffNode:
         return DiffNode(
             operator=f"{node.domain}::{node.op_type}" if node.domain else node.op_type,
             name=node.name,
-            inputs=tuple(
-                None if tensor is None else _tensor_value(tensor) for tensor in node.inputs
-            ),
-            outputs=tuple(_tensor_value(output) for output in node.outputs if output is not None),
-            attributes={name: _data_text(value) for name, value in node.attributes.items()},
+            inputs=tuple(self._value(name) if name else None for name in node.input_names),
+            outputs=tuple(self._value(name) for name in node.output_names if name),
+            attributes={
+                attribute.name: _attribute_text(attribute) for attribute in node.proto.attribute
+            },
         )
 
     def _value(self, name: str) -> DiffValue:

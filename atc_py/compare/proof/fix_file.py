@@ -213,10 +213,10 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         output=None if idle else path,
         operator_list=options.check.precision.operator_list,
         opset=(opset, opset if in_vain else opsets[1]),
-        rewrites=tuple(rewrites_of(fixed, groups, proof, options, form.written.nodes, target)),
+        rewrites=tuple(rewrites_of(fixed, groups, proof, options, form.written.graph, target)),
         bound=options.rules.bind,
         ranges=options.rules.ranges,
-        changes=graph_changes(fixed, form.written.nodes),
+        changes=graph_changes(fixed, form.written.graph),
         data=options.data,
         target=None if target is None else target.proof,
         **_verdicts(fixed, (before.check, after), options),
@@ -234,7 +234,7 @@ def _verdicts(
         "verdicts": (before.standing.value, after.standing.value),
         "left": tuple(left_findings(fixed, left, after.faults)),
         "diagnostics": (*after.faults, *(name.diagnostic() for name in left)),
-        "deciding": deciding_values(fixed.model) if left and fixed.model is not None else {},
+        "deciding": deciding_values(fixed.folded) if left and fixed.folded is not None else {},
     }
 
 
@@ -330,7 +330,7 @@ class _Writer:
         given = self.options.check.input_shapes
         shapes = {name: dims for name, dims in given.items() if name in inputs}
         check = judged(model, shapes, self.options.check).check
-        return placed_in(check, file.path, written.sources)
+        return placed_in(check, file.path, written.graph.nodes)
 
 
 def _proved(proof: FixProof | None) -> _Proved:

@@ -6,8 +6,6 @@ from dataclasses import replace as with_changes
 from math import isfinite
 from pathlib import Path
 
-import onnx
-
 from atc_py.check.findings import Finding, ModelCheck, Standing
 from atc_py.compare.proof.region_proof import Disagreement, RegionProof
 from atc_py.compare.proof.result_gap import ResultGap
@@ -23,7 +21,7 @@ from atc_py.diag import (
 )
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.rule import Exactness
-from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.options.command_options import FixOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
@@ -73,8 +71,10 @@ class Assumptions:
 
 
 def _float_values(fixed: Fixed) -> set[str]:
-    nodes = [application.node for application in fixed.applied]
-    nodes += fixed.model.all_nodes if fixed.model is not None else ()
+    nodes = (
+        *(application.node for application in fixed.applied),
+        *(fixed.model.all_nodes if fixed.model else ()),
+    )
     tensors = (
         tensor for node in nodes for tensor in (*node.inputs, *node.outputs) if tensor is not None
     )
@@ -93,7 +93,7 @@ def rewrites_of(
     groups: Sequence[tuple[Applied, ...]],
     proof: FixProof | None,
     options: FixOptions,
-    written: Sequence[onnx.NodeProto],
+    written: OnnxGraph,
     target: OnTarget | None,
 ) -> Iterable[Rewrite]:
     """Yield the nodes that were replaced; those in branches have the position of the outer node.
@@ -103,16 +103,16 @@ def rewrites_of(
         groups: the steps of each rewrite.
         proof: the differences; None without a proof.
         options: the rules that may apply, and whether a proof was wanted.
-        written: the nodes of the file that was written.
+        written: the graph that was written.
         target: the result on the target; None where it was left out.
     """
     times = {} if target is None else target.microseconds
     assumptions = Assumptions(fixed, options.rules)
-    makers = _makers(written)
+    positions = {node: position for position, node in enumerate(written.nodes)}
     proofs = [None] * len(groups) if proof is None else proof.rewrites
     for several, judged in zip(groups, proofs, strict=True):
         limits = {application.rule.name: application.rule.limit for application in several}
-        new = _new_nodes(several, makers)
+        new = _new_nodes(several, written, positions)
         first, limit = several[0].node, sum(limits.values())
         yield Rewrite(
             node=first.index,
@@ -201,21 +201,17 @@ def _proof_data(proof: RegionProof | None, options: FixOptions) -> ProofData:
     return ProofData(why=_OPEN if options.seeds else _UNWANTED)
 
 
-def _makers(written: Sequence[onnx.NodeProto]) -> Mapping[str, NewNodePlace]:
-    return {
-        name: NewNodePlace(position, node.name, node.op_type)
-        for position, node in enumerate(written)
-        for name in node.output
-        if name
-    }
-
-
 def _new_nodes(
-    several: Iterable[Applied], makers: Mapping[str, NewNodePlace]
+    several: Iterable[Applied], written: OnnxGraph, positions: Mapping[OnnxNode, int]
 ) -> tuple[NewNodePlace, ...]:
-    names = (name for application in several for new in application.made for name in new.outputs)
-    result = {makers[name] for name in names if name in makers}
-    return tuple(sorted(result, key=lambda each: each.position))
+    names = (
+        name for application in several for new in application.made for name in new.output_names
+    )
+    nodes = dict.fromkeys(filter(None, map(written.producer, names)))
+    return tuple(
+        NewNodePlace(positions[node], node.name, node.op_type)
+        for node in sorted(nodes, key=positions.__getitem__)
+    )
 
 
 def left_findings(
@@ -243,23 +239,23 @@ def errors_left(check: ModelCheck, rules: FixRules) -> list[Finding]:
     ]
 
 
-def placed_in(check: ModelCheck, path: Path, sources: Sequence[OnnxNode]) -> ModelCheck:
+def placed_in(check: ModelCheck, path: Path, nodes: Sequence[OnnxNode]) -> ModelCheck:
     """The check of a written file with places in the file that it was made from.
 
     Args:
         check: of what was written.
         path: of the original.
-        sources: the nodes of what was written, with their positions in the original.
+        nodes: of what was written, with their places in the original.
     """
 
     def placed(place: Place) -> Place:
         node = place.node
-        if node is None or node >= len(sources):
+        if node is None or node >= len(nodes):
             return with_changes(place, file=str(path))
         name = place.node_name
-        if name and not sources[node].holds_graphs:
-            name = sources[node].name  # new nodes of one name were named apart
-        return with_changes(place, file=str(path), node=sources[node].index, node_name=name)
+        if name and not nodes[node].holds_graphs:
+            name = nodes[node].place.node_name  # new nodes of one name were named apart
+        return with_changes(place, file=str(path), node=nodes[node].index, node_name=name)
 
     return replace(
         check,

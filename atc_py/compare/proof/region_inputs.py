@@ -111,7 +111,7 @@ def inputs_of(step: RuleApplication, name: str) -> DrawnInput | None:
     if dtype is None or shape is None:
         return None
     node = step.origin
-    at = node.inputs.index(name) if name in node.inputs else -1
+    at = node.input_names.index(name) if name in node.input_names else -1
     if at in _SHAPES.get(node.op_type, ()) or _STEPS.get(node.op_type) == at:
         return DrawnInput(name, dtype, shape, drawn=False)
     if dtype.is_float:
@@ -141,13 +141,13 @@ def _indexed(step: RuleApplication, at: int) -> Range | None:
         shape = _shape(step, 0)
         return Range(0, min(shape) - 1) if shape else None
     if op in _LENGTHS and _LENGTHS[op][0] == at:
-        axis = _integer(step, "time_axis", _LENGTHS[op][2])
+        axis = step.origin.integer("time_axis", _LENGTHS[op][2])
         shape = _shape(step, _LENGTHS[op][1])
         return Range(1, max(shape[axis], 1)) if shape and axis < len(shape) else None
     if op not in _INDICES or _INDICES[op][0] != at:
         return None
     shape = _shape(step, _INDICES[op][1])
-    axis = 1 if op in _OF_CLASSES else _integer(step, "axis", 0)
+    axis = 1 if op in _OF_CLASSES else step.origin.integer("axis")
     if not shape or not -len(shape) <= axis < len(shape):
         return None
     most = shape[axis] - 1
@@ -166,17 +166,10 @@ def _is_data(step: RuleApplication, at: int) -> bool:
 
 
 def _shape(step: RuleApplication, at: int) -> Shape | None:
-    inputs = step.origin.inputs
+    inputs = step.origin.input_names
     name = inputs[at] if at < len(inputs) else ""
     const = step.consts.get(name)
     known: ValueType | None = step.types.get(name)
     if const is not None:
         return const.shape
     return None if known is None else known.shape
-
-
-def _integer(step: RuleApplication, name: str, default: int) -> int:
-    return next(
-        (attribute.i for attribute in step.origin.proto.attribute if attribute.name == name),
-        default,
-    )

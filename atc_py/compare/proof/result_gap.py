@@ -111,7 +111,7 @@ def defined_elements(
     (node,) = nodes
     if node.op_type.startswith("Random"):
         return np.zeros(result.shape, np.bool_)
-    x = feeds.get(node.inputs[0]) if node.inputs else None
+    x = feeds.get(node.input_names[0]) if node.input_names else None
     if x is None or result.dtype.kind not in "iu":
         return None
     if node.op_type in _TERMS and x.dtype == result.dtype:

@@ -12,7 +12,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper
 
 from atc_py.device.ort.elements import bytes_of, element_type, held_dtype
 from atc_py.device.ort.node import CompiledNode, NoFormError
-from atc_py.onnx_graph.graph import subgraphs
+from atc_py.onnx_graph.reading.nodes import subgraphs
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 

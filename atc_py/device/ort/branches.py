@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from onnx import GraphProto, NodeProto, helper
 
 from atc_py.device.ort.node import NoFormError
-from atc_py.onnx_graph.graph import subgraphs
+from atc_py.onnx_graph.reading.nodes import subgraphs
 from atc_py.text import Text
 
 

@@ -11,12 +11,13 @@ from atc_py.diag import AtcError
 from atc_py.fix.context import RuleContext
 from atc_py.fix.facts import MOST_NODES
 from atc_py.fix.unfit import require
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.rewriting.graph_body import GraphBody, graph_bodies
 from atc_py.onnx_graph.rewriting.loop_count import LoopTrace, trace_loop
-from atc_py.onnx_graph.source import Producer, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
 
 
-def body_of(ctx: RuleContext, attribute: str, node: SourceNode | None = None) -> GraphBody:
+def body_of(ctx: RuleContext, attribute: str, node: OnnxNode | None = None) -> GraphBody:
     """A graph that a node holds.
 
     Args:
@@ -28,8 +29,7 @@ def body_of(ctx: RuleContext, attribute: str, node: SourceNode | None = None) ->
     around = ctx.around
     if around is not None:
         try:
-            holder = around.works[node or ctx.node]
-            results = graph_bodies(holder, around.tensors, _whole_numbers(ctx))
+            results = graph_bodies(node or ctx.node, around.tensors, _whole_numbers(ctx))
         except (AtcError, ValueError):
             require(condition=False, template="its graphs have plain tensors")
     require(attribute in results, "the node has {attribute}", attribute=attribute)
@@ -38,10 +38,10 @@ def body_of(ctx: RuleContext, attribute: str, node: SourceNode | None = None) ->
 
 def _whole_numbers(ctx: RuleContext) -> dict[str, int]:
     """The constants around the node's graphs that are one int64 each."""
-    if ctx.work is None or ctx.around is None:
+    if ctx.around is None:
         return {}
     consts = ctx.around.graph.consts
-    results = {name: consts[name] for name in ctx.work.captured if name in consts}
+    results = {name: consts[name] for name in ctx.node.captured if name in consts}
     return {
         name: int(const.numpy().reshape(-1)[0])
         for name, const in results.items()
@@ -63,15 +63,15 @@ def trace(
         first: position of the first state among the inputs.
         wanted: values of the body that are traced.
     """
-    if ctx.work is None or ctx.around is None:
+    if ctx.around is None:
         return None
     states = [
         None if tensor is None or tensor.const is None else tensor.const.numpy()
         for tensor in ctx.node.inputs[first:]
     ]
-    known = {name: ctx.around.known(name) for name in ctx.work.captured}
+    known = {name: ctx.around.known(name) for name in ctx.node.captured}
     constants = {name: value for name, value in known.items() if value is not None}
-    return trace_loop(ctx.work, constants, states, most, condition=going, wanted=wanted)
+    return trace_loop(ctx.node, constants, states, most, condition=going, wanted=wanted)
 
 
 MOST_STEPS = 512
@@ -117,9 +117,16 @@ _PASSED_ON = frozenset({"Identity", "Optional", "OptionalGetElement"})
 _CHANGED = frozenset({"SequenceErase", "SequenceInsert"})
 
 
-def _maker_of(ctx: RuleContext, name: str) -> Producer | None:
-    maker = ctx.producer(name)
-    return None if maker is None or maker.node.domain else maker
+class _Maker(NamedTuple):
+    """The node that makes a value, of ONNX's own domain, and the value's position."""
+
+    node: OnnxNode
+    position: int
+
+
+def _maker_of(ctx: RuleContext, name: str) -> _Maker | None:
+    node = ctx.producer(name)
+    return None if node is None or node.domain else _Maker(node, node.output_names.index(name))
 
 
 def elements_of(ctx: RuleContext, name: str) -> list[Element]:
@@ -207,7 +214,7 @@ def _place(node: SourceNode, position: int, count: int, last: int) -> int:
     return place_in(given, last, count, last)
 
 
-def _source(ctx: RuleContext, name: str) -> Producer | None:
+def _source(ctx: RuleContext, name: str) -> _Maker | None:
     maker = _maker_of(ctx, name)
     while maker is not None and maker.node.op_type in _PASSED_ON:
         maker = _maker_of(ctx, _name(maker.node, 0))
@@ -219,11 +226,11 @@ def _name(node: SourceNode, position: int) -> str:
     return "" if result is None else result.name
 
 
-def _constructed(_ctx: RuleContext, maker: Producer) -> list[Element]:
+def _constructed(_ctx: RuleContext, maker: _Maker) -> list[Element]:
     return [partial(_name, maker.node, at) for at in range(len(maker.node.inputs))]
 
 
-def _mapped(ctx: RuleContext, maker: Producer) -> list[Element]:
+def _mapped(ctx: RuleContext, maker: _Maker) -> list[Element]:
     """The results of the body of SequenceMap, which runs once for each tensor.
 
     Of further sequences every run gets the tensor at the same place, of tensors the whole.
@@ -246,7 +253,7 @@ def _mapped(ctx: RuleContext, maker: Producer) -> list[Element]:
     return [partial(result, at) for at in range(len(first))]
 
 
-def _split(ctx: RuleContext, maker: Producer) -> list[Element]:
+def _split(ctx: RuleContext, maker: _Maker) -> list[Element]:
     node = maker.node
     data = node.inputs[0]
     dims = None if data is None else data.dims
@@ -291,7 +298,7 @@ def _part(ctx: RuleContext, name: str, axis: int, bounds: tuple[int, int], witho
     return ctx.squeeze(part, [axis]) if without else part
 
 
-_MAKERS: dict[str, Callable[[RuleContext, Producer], list[Element]]] = {
+_MAKERS: dict[str, Callable[[RuleContext, _Maker], list[Element]]] = {
     "SequenceConstruct": _constructed,
     "SequenceEmpty": lambda _ctx, _maker: [],
     "SequenceMap": _mapped,

@@ -314,10 +314,10 @@ def _reader(ctx: RuleContext, body: GraphBody, decided: Mapping[str, list[NDArra
 
 
 def _decided(ctx: RuleContext, body: GraphBody, steps: int) -> dict[str, list[NDArray[Any]]]:
-    work, around = ctx.work, ctx.around
-    if work is None or around is None:
+    around = ctx.around
+    if around is None:
         return {}
-    known = {name for name in work.captured if name in around.graph.consts}
+    known = {name for name in ctx.node.captured if name in around.graph.consts}
     known |= {*body.constants, *body.inputs[:FIRST_STATE]}
     known |= {node.outputs[0] for node in body.nodes if node.value is not None}
     states = list(zip(body.inputs[FIRST_STATE:], body.outputs[1:], strict=False))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
-from atc_py.onnx_graph.rewriting.graph_body import BodyNode
+from atc_py.onnx_graph.rewriting.graph_body import PlainNode
 from atc_py.tensor.shapes import Shape
 
 Monomial: TypeAlias = "tuple[Atom, ...]"
@@ -300,7 +300,7 @@ class Reader:
         if dims:
             self.rows[name] = Rows(self.space.leaf(kind, dims[-1]), dims)
 
-    def read(self, nodes: Sequence[BodyNode]) -> None:
+    def read(self, nodes: Sequence[PlainNode]) -> None:
         """Read what can be read; values of other nodes are left out."""
         for node in nodes:
             if node.domain or any(name in self._constants for name in node.outputs):
@@ -311,7 +311,7 @@ class Reader:
                 continue
             self.rows.update(zip(node.outputs, rows, strict=False))
 
-    def _read(self, node: BodyNode) -> list[Rows]:
+    def _read(self, node: PlainNode) -> list[Rows]:
         if node.op_type == "Gather":
             return [self._gather(node)]
         if node.op_type in FUNCTIONS:
@@ -342,14 +342,14 @@ class Reader:
             raise ValueError("rows of a constant differ")
         return Rows(Vector(max(row.size, 1), {}, row), value.shape or (1,))
 
-    def numbers(self, node: BodyNode, position: int, attribute: str) -> list[int] | None:
+    def numbers(self, node: PlainNode, position: int, attribute: str) -> list[int] | None:
         """Integers that are an input or, in older opsets, an attribute; None if absent."""
         if len(node.inputs) > position and node.inputs[position]:
             return [int(number) for number in self._constants[node.inputs[position]].reshape(-1)]
         result = node.attributes.get(attribute)
         return None if result is None else [int(number) for number in result]
 
-    def _gather(self, node: BodyNode) -> Rows:
+    def _gather(self, node: PlainNode) -> Rows:
         name, index = node.inputs
         dims, places = self._dims_of(name), self._places[index]
         axis = node.attributes.get("axis", 0)
@@ -364,13 +364,13 @@ class Reader:
         return Rows(self.space.leaf(kind, own[-1]), own)
 
 
-def _matrix(reader: Reader, node: BodyNode) -> list[Rows]:
+def _matrix(reader: Reader, node: PlainNode) -> list[Rows]:
     x, matrix = reader.rows[node.inputs[0]], reader.constant(node.inputs[1])
     matrix = matrix.reshape(matrix.shape[-2:])
     return [x.of(x.vector.times(matrix))]
 
 
-def _gemm(reader: Reader, node: BodyNode) -> list[Rows]:
+def _gemm(reader: Reader, node: PlainNode) -> list[Rows]:
     given = node.attributes
     if given.get("transA", 0):
         raise _UnreadError
@@ -400,24 +400,24 @@ def _common(one: Rows, other: Rows) -> Shape:
     return dims
 
 
-def _add(reader: Reader, node: BodyNode) -> list[Rows]:
+def _add(reader: Reader, node: PlainNode) -> list[Rows]:
     total = reader.operand(node.inputs[0])
     for name in node.inputs[1:]:
         total = _sum_of(total, reader.operand(name))
     return [total]
 
 
-def _subtract(reader: Reader, node: BodyNode) -> list[Rows]:
+def _subtract(reader: Reader, node: PlainNode) -> list[Rows]:
     one, other = (reader.operand(name) for name in node.inputs)
     return [_sum_of(one, other, sign=-1.0)]
 
 
-def _negate(reader: Reader, node: BodyNode) -> list[Rows]:
+def _negate(reader: Reader, node: PlainNode) -> list[Rows]:
     x = reader.rows[node.inputs[0]]
     return [x.of(x.vector.scaled(np.array(-1.0)))]
 
 
-def _multiply(reader: Reader, node: BodyNode) -> list[Rows]:
+def _multiply(reader: Reader, node: PlainNode) -> list[Rows]:
     one, other = (reader.operand(name) for name in node.inputs)
     dims = _common(one, other)
     return [Rows(reader.space.product(one.vector, other.vector), dims)]
@@ -427,7 +427,7 @@ def _is_last(axis: int, x: Rows) -> bool:
     return axis in {-1, len(x.dims) - 1}
 
 
-def _split(reader: Reader, node: BodyNode) -> list[Rows]:
+def _split(reader: Reader, node: PlainNode) -> list[Rows]:
     x = reader.rows[node.inputs[0]]
     if not _is_last(node.attributes.get("axis", 0), x):
         raise _UnreadError
@@ -442,7 +442,7 @@ def _split(reader: Reader, node: BodyNode) -> list[Rows]:
     ]
 
 
-def _slice(reader: Reader, node: BodyNode) -> list[Rows]:
+def _slice(reader: Reader, node: PlainNode) -> list[Rows]:
     x = reader.rows[node.inputs[0]]
     starts, ends = reader.numbers(node, 1, "starts"), reader.numbers(node, 2, "ends")
     axes = reader.numbers(node, 3, "axes") or [0]
@@ -455,7 +455,7 @@ def _slice(reader: Reader, node: BodyNode) -> list[Rows]:
     return [x.of(reader.space.part(x.vector, start, end))]
 
 
-def _concat(reader: Reader, node: BodyNode) -> list[Rows]:
+def _concat(reader: Reader, node: PlainNode) -> list[Rows]:
     parts = [reader.rows[name] for name in node.inputs]
     if not all(_is_last(node.attributes["axis"], part) for part in parts):
         raise _UnreadError
@@ -464,7 +464,7 @@ def _concat(reader: Reader, node: BodyNode) -> list[Rows]:
     return [parts[0].of(joined([part.vector for part in parts]))]
 
 
-def _view(reader: Reader, node: BodyNode) -> list[Rows]:
+def _view(reader: Reader, node: PlainNode) -> list[Rows]:
     x = reader.rows[node.inputs[0]]
     blank = np.broadcast_to(np.int8(0), x.dims)
     result: tuple[int, ...]
@@ -483,7 +483,7 @@ def _view(reader: Reader, node: BodyNode) -> list[Rows]:
     return [Rows(x.vector, result)]
 
 
-_READ: dict[str, Callable[[Reader, BodyNode], list[Rows]]] = {
+_READ: dict[str, Callable[[Reader, PlainNode], list[Rows]]] = {
     "Add": _add,
     "Concat": _concat,
     "Gemm": _gemm,

@@ -56,7 +56,7 @@ def if_as_where(ctx: RuleContext) -> Sequence[str]:
     require(set(known) >= set(_BRANCHES), "both branches can be read")
     inner = [node for name in _BRANCHES for node in known[name].nodes]
     constants = ctx.around.graph.consts if ctx.around is not None else {}
-    repeated = ctx.work is not None and may_repeat_always(ctx.work.proto, constants)
+    repeated = ctx.around is not None and may_repeat_always(ctx.node.proto, constants)
     require(
         repeated and all(map(may_run_always, inner)),
         "every node of the branches is defined for all values",

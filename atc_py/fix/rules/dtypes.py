@@ -120,7 +120,7 @@ def double_as_float32(ctx: RuleContext) -> Sequence[str]:
 
 def _single(ctx: RuleContext, tensor: SourceTensor) -> str:
     made = ctx.producer(tensor.name)
-    first = made.node.inputs[0] if made is not None and made.node.op_type == "Cast" else None
+    first = made.inputs[0] if made is not None and made.op_type == "Cast" else None
     if first is not None and first.dtype is DType.FLOAT32:
         return first.name
     return ctx.cast(tensor.name, DType.FLOAT32)

@@ -15,7 +15,7 @@ from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.codes import DATA_SHARE, WEIGHT_SHARE, centered_codes, dynamic_codes, scaled
 from atc_py.fix.rule import BOUNDED, EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require
-from atc_py.onnx_graph.source import SourceNode
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.tensor.dtypes import DType
 
 _BYTE = 8
@@ -245,7 +245,7 @@ def integer_sum_as_product(ctx: RuleContext) -> str:
     return ctx.op("Mul", y, _scale_up(ctx, factor))
 
 
-def _scaling(ctx: RuleContext) -> tuple[SourceNode, SourceNode] | None:
+def _scaling(ctx: RuleContext) -> tuple[OnnxNode, OnnxNode] | None:
     """The Cast of the sums and the Mul by scales, if nothing else reads the sums."""
     around, sums = ctx.around, ctx.output(0)
     if around is None or sums is None:
@@ -262,12 +262,12 @@ def _scaling(ctx: RuleContext) -> tuple[SourceNode, SourceNode] | None:
 
 def _scale_up(ctx: RuleContext, scale: str) -> str:
     maker = ctx.producer(scale)
-    if maker is None or maker.node.op_type != "Mul":
+    if maker is None or maker.op_type != "Mul":
         return scaled(ctx, scale, 1 / (DATA_SHARE * WEIGHT_SHARE))
-    ctx.beside = (maker.node,)
+    ctx.beside = (maker,)
     first, second = (
         scaled(ctx, part, 1 / share)
-        for part, share in zip(maker.node.input_names, (DATA_SHARE, WEIGHT_SHARE), strict=True)
+        for part, share in zip(maker.input_names, (DATA_SHARE, WEIGHT_SHARE), strict=True)
     )
     return ctx.op("Mul", first, second)
 

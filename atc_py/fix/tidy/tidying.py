@@ -18,7 +18,7 @@ from atc_py.fix.tidy.known_equalities import Narrowed, Relation, Squeezed, TwinS
 from atc_py.fix.tidy.transparent_operators import Carried, carried
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceTensor
 
 # Relations in which a value is asked for that are followed.
 _MOST_WANTS = 2
@@ -50,21 +50,17 @@ class Tidied:
     moved: dict[str, OnnxNode] = field(default_factory=dict)
 
 
-def tidy_graph(
-    graph: OnnxGraph, model: SourceModel, own: Collection[str], barred: Collection[int]
-) -> Tidied:
+def tidy_graph(graph: OnnxGraph, own: Collection[str], barred: Collection[int]) -> Tidied:
     """Tidy `graph`, each node once; return what changed.
 
     Args:
         graph: the graph, folded.
-        model: the same as a source model; its nodes are those of the graph, in order.
         own: results of the nodes that rules wrote.
         barred: positions in the file of nodes that stay as they are.
     """
-    pairs = list(zip(graph.nodes, model.nodes, strict=True))
-    tidier = _Tidier(graph, pairs, own, barred)
-    for work, node in pairs:
-        tidier.take(work, node)
+    tidier = _Tidier(graph, own, barred)
+    for node in graph.nodes:
+        tidier.take(node)
     tidier.writer.finish()
     graph.drop_dead_nodes()
     return tidier.tidied
@@ -74,7 +70,6 @@ class _Tidier:
     def __init__(
         self,
         graph: OnnxGraph,
-        pairs: Sequence[tuple[OnnxNode, SourceNode]],
         own: Collection[str],
         barred: Collection[int],
     ) -> None:
@@ -85,55 +80,55 @@ class _Tidier:
         self._twins: dict[str, dict[Relation, str]] = defaultdict(dict)
         self._same: dict[str, str] = {}
         self._named = set(graph.outputs)
-        for work, _ in pairs:
-            self._named.update(work.captured, work.reads if work.domain else ())
+        for node in graph.nodes:
+            self._named.update(node.captured, node.reads if node.domain else ())
         self._wants: dict[str, dict[Relation, None]] = defaultdict(dict)
-        for work, node in reversed(pairs):
-            self._want(work, node)
+        for node in reversed(graph.nodes):
+            self._want(node)
 
-    def _is_own(self, work: OnnxNode) -> bool:
-        return not work.domain and any(name in self._own for name in work.writes)
+    def _is_own(self, node: OnnxNode) -> bool:
+        return not node.domain and any(name in self._own for name in node.writes)
 
-    def _want(self, work: OnnxNode, node: SourceNode) -> None:
+    def _want(self, node: OnnxNode) -> None:
         """Note the relations in which a node's inputs are asked for."""
-        if self._is_own(work):
+        if self._is_own(node):
             relation = enters(node)
             if relation is not None:
-                self._wants[work.inputs[0]][relation] = None
-        for relation in self._relations(work, node):
+                self._wants[node.input_names[0]][relation] = None
+        for relation in self._relations(node):
             form = carried(node, relation)
             for position in form.data if form else ():
-                name = work.inputs[position] if position < len(work.inputs) else ""
+                name = node.input_names[position] if position < len(node.input_names) else ""
                 if name and name not in self.writer.graph.consts:
                     self._wants[name][relation] = None
 
-    def _relations(self, work: OnnxNode, node: SourceNode) -> list[Relation]:
+    def _relations(self, node: OnnxNode) -> list[Relation]:
         """The relations in which a node's results are asked for, as far as they are followed."""
         if node.index in self._barred:
             return []
-        asked = dict.fromkeys(want for name in work.writes for want in self._wants.get(name, ()))
+        asked = dict.fromkeys(want for name in node.writes for want in self._wants.get(name, ()))
         return [*asked][:_MOST_WANTS]
 
-    def take(self, work: OnnxNode, node: SourceNode) -> None:
+    def take(self, node: OnnxNode) -> None:
         """Write one node: left out, on twins, or as it is."""
-        if work.inputs and self._is_own(work) and self._is_there(work, node):
+        if node.input_names and self._is_own(node) and self._is_there(node):
             return
-        for relation in self._relations(work, node):
+        for relation in self._relations(node):
             form = carried(node, relation)
-            if form is not None and self._carry(work, node, relation, form):
+            if form is not None and self._carry(node, relation, form):
                 return
-        names = self._read(work)
-        if names == list(work.inputs):
-            self.writer.keep(work)
+        names = self._read(node)
+        if names == list(node.input_names):
+            self.writer.keep(node)
         else:
-            self.writer.again(work, work.op_type, names, work.outputs, with_own=True)
+            self.writer.again(node, node.op_type, names, node.output_names, with_own=True)
 
-    def _read(self, work: OnnxNode) -> list[str]:
-        return [self._same.get(name, name) for name in work.inputs]
+    def _read(self, node: OnnxNode) -> list[str]:
+        return [self._same.get(name, name) for name in node.input_names]
 
-    def _is_there(self, work: OnnxNode, node: SourceNode) -> bool:
+    def _is_there(self, node: OnnxNode) -> bool:
         """True if the result of a node that rules wrote is the twin of its input; note twins."""
-        source, result = self._read(work)[0], work.outputs[0]
+        source, result = self._read(node)[0], node.output_names[0]
         inverse = enters(node)
         twin = self._twins[source].get(inverse) if inverse else None
         left_out = twin is not None and result not in self._named
@@ -154,9 +149,9 @@ class _Tidier:
         if isinstance(relation, Squeezed) and value not in held.get(twin, ()):
             held[twin] = (*held.get(twin, ()), value)  # the same elements in the same order
 
-    def _carry(self, work: OnnxNode, node: SourceNode, relation: Relation, form: Carried) -> bool:
+    def _carry(self, node: OnnxNode, relation: Relation, form: Carried) -> bool:
         """Write a node on twins, and what leads back from them; return False if that costs more."""
-        names = self._read(work)
+        names = self._read(node)
         result = node.outputs[0]
         if result is None or result.dims is None:
             return False
@@ -175,10 +170,10 @@ class _Tidier:
         if not there or len(missing) > there:
             return False
         for position in missing:
-            names[position] = self._enter(work, names[position], relation)
+            names[position] = self._enter(node, names[position], relation)
         for position, numbers in form.numbers.items():
-            names[position] = self._numbers(f"{work.outputs[0]}/{relation.label}", numbers)
-        self._write(work, names, relation, form)
+            names[position] = self._numbers(f"{node.output_names[0]}/{relation.label}", numbers)
+        self._write(node, names, relation, form)
         return True
 
     def _operand(
@@ -206,34 +201,35 @@ class _Tidier:
     def _numbers(self, base: str, numbers: Sequence[int]) -> str:
         return self.writer.const(base, np.array(numbers, np.int64))
 
-    def _enter(self, work: OnnxNode, name: str, relation: Relation) -> str:
+    def _enter(self, node: OnnxNode, name: str, relation: Relation) -> str:
         if relation not in self._twins[name]:
             twin = self.writer.fresh(f"{name}/{relation.label}")
-            self._write_step(work, relation.enter(self._opset), name, twin, twin)
+            self._write_step(node, relation.enter(self._opset), name, twin, twin)
             self._relate(name, relation, twin)
         return self._twins[name][relation]
 
     def _write(
-        self, work: OnnxNode, names: Sequence[str], relation: Relation, form: Carried
+        self, node: OnnxNode, names: Sequence[str], relation: Relation, form: Carried
     ) -> None:
         """Write a node on twins; its own results follow, and are dead where nothing reads them."""
         outputs = [
-            self.writer.fresh(f"{name}/{relation.label}") if name else "" for name in work.outputs
+            self.writer.fresh(f"{name}/{relation.label}") if name else ""
+            for name in node.output_names
         ]
         new = self.writer.again(
-            work, work.op_type, names, outputs, with_own=True, **form.attributes
+            node, node.op_type, names, outputs, with_own=True, **form.attributes
         )
-        self.tidied.moved.update(dict.fromkeys(work.writes, new))
-        for name, twin in zip(work.outputs, outputs, strict=True):
+        self.tidied.moved.update(dict.fromkeys(node.writes, new))
+        for name, twin in zip(node.output_names, outputs, strict=True):
             if not name:
                 continue
             self._relate(name, relation, twin)
-            self._write_step(work, relation.leave(self._opset), twin, name, twin)
+            self._write_step(node, relation.leave(self._opset), twin, name, twin)
 
     def _write_step(
-        self, work: OnnxNode, step: TwinStep, source: str, result: str, twin: str
+        self, node: OnnxNode, step: TwinStep, source: str, result: str, twin: str
     ) -> None:
         inputs = [source]
         if step.numbers is not None:
             inputs.append(self._numbers(f"{twin}/dims", step.numbers))
-        self.writer.op(work, step.op_type, inputs, result, **step.attributes)
+        self.writer.op(node, step.op_type, inputs, result, **step.attributes)

@@ -213,7 +213,7 @@ def evaluate(
         # The reference warns of overflow and the like; only its results count here.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            if node.op_type == "Range" and not arrays[node.inputs[2]].all():
+            if node.op_type == "Range" and not arrays[node.input_names[2]].all():
                 return None  # in steps of 0 there is no range; the reference has an empty one
             if node.op_type == "GatherElements":
                 results = _gather_elements(node, arrays)
@@ -229,16 +229,15 @@ def _is_right_of(node: OnnxNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool
     if node.op_type == "Cast":
         # ONNX does not define casts beyond the range of the integers: the device saturates where
         # numpy wraps around.
-        (source,) = (arrays[name] for name in node.inputs[:1])
-        targets = [attribute.i for attribute in node.proto.attribute if attribute.name == "to"]
-        if source.dtype.kind not in "fV" or not targets or not source.size:
+        (source,) = (arrays[name] for name in node.input_names[:1])
+        if source.dtype.kind not in "fV" or "to" not in node.plain_attributes or not source.size:
             return True
-        return bool(fits_the_cast(source, targets[0]).all())
+        return bool(fits_the_cast(source, node.integer("to")).all())
     if node.op_type == "ReduceL2":  # squares of integers wrap around in it, and so do their sums
-        return arrays[node.inputs[0]].dtype.kind not in "iu"
+        return arrays[node.input_names[0]].dtype.kind not in "iu"
     if node.op_type == "DynamicQuantizeLinear":
         # ONNX divides 0 by 0 for zeros alone. The step is 1 in onnxruntime, 1/255 in the reference.
-        return bool(arrays[node.inputs[0]].any())
+        return bool(arrays[node.input_names[0]].any())
     if node.op_type in FINITE:
         return all(np.isfinite(array).all() for array in arrays.values() if _is_float(array))
     return True
@@ -282,9 +281,8 @@ def _gather_elements(node: OnnxNode, arrays: Mapping[str, npt.NDArray[Any]]) -> 
     Raises:
         ValueError: the node breaks the rules of the operator.
     """
-    data, indices = (arrays[name] for name in node.inputs)
-    axis = next((attribute.i for attribute in node.proto.attribute if attribute.name == "axis"), 0)
-    axis = normalize_axis(axis, data.ndim)
+    data, indices = (arrays[name] for name in node.input_names)
+    axis = normalize_axis(node.integer("axis"), data.ndim)
     length = data.shape[axis]
     if np.any(indices < -length) or np.any(indices >= length):
         raise ValueError(f"indices must be in [{-length}, {length - 1}]")
@@ -331,11 +329,11 @@ class SmallResults:
         if size > _MOST_BYTES or node.captured:
             return None
         attributes = tuple(attribute.SerializeToString() for attribute in node.proto.attribute)
-        read = [consts[name] if name else None for name in node.inputs]
+        read = [consts[name] if name else None for name in node.input_names]
         inputs = tuple(
             tensor and (tensor.dtype, tensor.shape, tensor.numpy().tobytes()) for tensor in read
         )
-        return node.op_type, node.opset, attributes, inputs, tuple(map(bool, node.outputs))
+        return node.op_type, node.opset, attributes, inputs, tuple(map(bool, node.output_names))
 
     def get(self, key: Hashable | None, node: OnnxNode) -> dict[str, ConstData] | None:
         """The results that are known under a key, by the names of a node."""

@@ -22,7 +22,6 @@ from atc_py.onnx_graph.folding.evaluate import (
 )
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, ints_of
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
 from atc_py.onnx_graph.typing.infer import infer_node, infer_types
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
@@ -203,12 +202,12 @@ class _Folder:
 
     def _masked(self, node: OnnxNode) -> dict[str, ConstData] | None:
         """The result of a Where whose condition chooses no undefined element."""
-        if node.inputs[0] not in self._graph.consts or not node.outputs:
+        if node.input_names[0] not in self._graph.consts or not node.output_names:
             return None
         from atc_py.onnx_graph.folding.masked_where import fold_masked_where  # few models need it
 
         data = fold_masked_where(self._graph, node, self._held)
-        return None if data is None else {node.outputs[0]: DenseConst(data)}
+        return None if data is None else {node.output_names[0]: DenseConst(data)}
 
     def _fold(self, node: OnnxNode) -> dict[str, ConstData] | None:
         name = next(iter(node.writes), "")
@@ -217,10 +216,10 @@ class _Folder:
         elif node.op_type == "ConstantOfShape":
             const = self._constant_of_shape(node)
         elif node.op_type in VIEW_FOLDS:
-            inputs = [self._graph.consts[name] if name else None for name in node.inputs]
+            inputs = [self._graph.consts[name] if name else None for name in node.input_names]
             while inputs and inputs[-1] is None:
                 inputs.pop()
-            const = VIEW_FOLDS[node.op_type](inputs, numeric_attributes(node)) if inputs else None
+            const = VIEW_FOLDS[node.op_type](inputs, node.plain_attributes) if inputs else None
         else:
             return self._by_reference(node)
         return None if const is None else {name: const}
@@ -249,11 +248,10 @@ class _Folder:
 
     def _fold_shape(self, node: OnnxNode) -> dict[str, ConstData] | None:
         """Shape or Size of a value whose shape is known, whether or not its data is."""
-        shape = self._graph.static_shape(node.inputs[0]) if node.inputs else None
+        shape = self._graph.static_shape(node.input_names[0]) if node.input_names else None
         if shape is None:
             return None
-        attributes = numeric_attributes(node)
-        start, end = attributes.get("start", 0), attributes.get("end")
+        start, end = node.plain_attributes.get("start", 0), node.plain_attributes.get("end")
         if node.op_type == "Size":
             if element_count(shape) > _MAX_INT64:
                 return None
@@ -274,18 +272,17 @@ class _Folder:
                     return DenseConst(dense_array(attribute.sparse_tensor))
                 except ValueError:
                     return None
-        attributes = numeric_attributes(node)
         for name, dtype in _VALUE_ATTRIBUTES.items():
-            if name in attributes:
+            if name in node.plain_attributes:
                 try:
-                    return DenseConst(np.array(attributes[name], dtype.numpy))
+                    return DenseConst(np.array(node.plain_attributes[name], dtype.numpy))
                 except (OverflowError, ValueError):
                     return None  # a float that is not an integer, under the name for integers
         return None
 
     def _constant_of_shape(self, node: OnnxNode) -> ConstData | None:
         """One value over the shape that the input gives, however large."""
-        shape = ints_of(self._graph.consts.get(node.inputs[0]) if node.inputs else None)
+        shape = ints_of(self._graph.consts.get(node.input_names[0]) if node.input_names else None)
         if shape is None or len(shape) > MAX_RANK or any(dim < 0 for dim in shape):
             return None
         value: float = 0.0

@@ -6,17 +6,10 @@ from onnx import GraphProto
 
 from atc_py.diag import BAD_MODEL, UNKNOWN_SHAPE, AtcError, Diagnostic
 from atc_py.onnx_graph.folding.fold import fold_graph
-from atc_py.onnx_graph.graph import (
-    Branch,
-    FoldedGraph,
-    OnnxGraph,
-    OnnxNode,
-    ValueType,
-    inner_nodes,
-    texts_of,
-)
+from atc_py.onnx_graph.graph import Branch, FoldedGraph, OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import locate_contents, sort_nodes
+from atc_py.onnx_graph.reading.nodes import inner_nodes, texts_of
 from atc_py.onnx_graph.reading.tensors import TensorReader, element_name, known_type
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.source import scope_name
@@ -123,12 +116,9 @@ def _look_into(
 ) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
     branches: list[Branch] = []
     faults: list[Diagnostic] = []
-    for attribute in node.proto.attribute:
-        if not attribute.HasField("g"):
-            continue
-        name = attribute.name
+    for name, proto in node.graphs.items():
         try:
-            folded = _fold_branch(graph, node, (name, attribute.g), tensors, limit)
+            folded = _fold_branch(graph, node, (name, proto), tensors, limit)
         except AtcError as error:
             faults += error.diagnostics
             continue
@@ -199,7 +189,7 @@ def _refuse_inputs(
 def _types_of_outputs(node: OnnxNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
     """The types of an If node's outputs, as far as both branches agree."""
     learned: dict[str, ValueType] = {}
-    for position, name in enumerate(node.outputs):
+    for position, name in enumerate(node.output_names):
         types = [_output_type(branch, position) for branch in branches]
         if name and types:
             learned[name] = _common_type(types)
@@ -216,7 +206,7 @@ def _output_type(branch: Branch, position: int) -> ValueType:
 def _faults_of_results(
     node: OnnxNode, branches: Sequence[Branch], used: Collection[str]
 ) -> Iterator[Diagnostic]:
-    count = len(node.outputs)
+    count = len(node.output_names)
     for branch in branches:
         actual = len(branch.folded.graph.outputs)
         if actual != count:
@@ -226,7 +216,7 @@ def _faults_of_results(
             message += Text("{branch} has {actual}", branch=branch.name, actual=actual)
             place = node.place.with_field(f"attribute {branch.name}")
             yield BAD_MODEL.diagnostic(message, place=place, help=_SAME_COUNT)
-    for position, name in enumerate(node.outputs):
+    for position, name in enumerate(node.output_names):
         types = {branch.name: _output_type(branch, position) for branch in branches}
         differences = list(_contradictions(node, name, types))
         if differences and name in used:

@@ -7,9 +7,10 @@ import onnx
 from onnx import GraphProto
 
 from atc_py.diag import Sink
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, inner_names, inner_nodes, text_of
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import sort_nodes
+from atc_py.onnx_graph.reading.nodes import inner_names, inner_nodes, text_of
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
 
@@ -51,17 +52,15 @@ def inline_branches(graph: OnnxGraph, tensors: TensorReader) -> bool:
 
 def _branch(graph: OnnxGraph, node: OnnxNode) -> GraphProto | None:
     """The branch that `node` takes where that is known."""
-    condition = graph.consts.get(node.inputs[0]) if node.inputs else None
+    condition = graph.consts.get(node.input_names[0]) if node.input_names else None
     if node.op_type != "If" or node.domain or condition is None:
         return None
     array = condition.numpy()
     if array.size != 1:
         return None
     wanted = "then_branch" if array.reshape(-1)[0] else "else_branch"
-    branch = next(
-        (attribute.g for attribute in node.proto.attribute if attribute.name == wanted), None
-    )
-    fits = branch is not None and len(branch.output) == len(node.outputs) and not branch.input
+    branch = node.graphs.get(wanted)
+    fits = branch is not None and len(branch.output) == len(node.output_names) and not branch.input
     return branch if fits else None
 
 
@@ -101,7 +100,7 @@ def _apart(branch: GraphProto, taken: set[str], elsewhere: Collection[str]) -> G
 def _return_results(branch: GraphProto, node: OnnxNode, graph: OnnxGraph) -> list[OnnxNode]:
     """Nodes that rename the branch's outputs to those of the If node."""
     copies = onnx.GraphProto()
-    for result, name in zip(branch.output, node.outputs, strict=True):
+    for result, name in zip(branch.output, node.output_names, strict=True):
         if name:
             copies.node.add(op_type="Identity", input=[result.name], output=[name])
     return inner_nodes(copies, node, graph.opsets)

@@ -39,11 +39,13 @@ def fold_masked_where(graph: OnnxGraph, node: OnnxNode, held: Collection[str] = 
         node: a Where of which not every input is a constant.
         held: operators that are not folded.
     """
-    if len(node.inputs) != 3 or node.inputs[0] not in graph.consts:  # noqa: PLR2004
+    if len(node.input_names) != 3 or node.input_names[0] not in graph.consts:  # noqa: PLR2004
         return None
     known = _Known(graph, held)
     try:
-        return _chosen(graph.consts[node.inputs[0]].numpy(), *map(known.value, node.inputs[1:]))
+        return _chosen(
+            graph.consts[node.input_names[0]].numpy(), *map(known.value, node.input_names[1:])
+        )
     except ValueError:  # shapes that do not broadcast
         return None
 
@@ -94,13 +96,7 @@ class _Known:
         masks = [mask for _, mask in inputs.values()]
         if node.op_type == "Cast":
             ((name, array),) = arrays.items()
-            fits = fits_the_cast(
-                array,
-                next(
-                    (attribute.i for attribute in node.proto.attribute if attribute.name == "to"),
-                    onnx.TensorProto.FLOAT,
-                ),
-            )
+            fits = fits_the_cast(array, node.integer("to", onnx.TensorProto.FLOAT))
             arrays = {name: np.where(fits, array, np.ones((), array.dtype))}
             masks.append(fits)
         results = evaluate(node, arrays, self._graph.opsets)

@@ -1,90 +1,52 @@
 """Attributes of ONNX nodes as plain values, and nodes against the signature of their operator."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
 import msgspec
 import onnx
 from onnx import AttributeProto
 
 from atc_py.diag import BAD_MODEL, UNSUPPORTED_FORM, AtcError, Diagnostic, Place, Sink, nearest
-from atc_py.onnx_graph.graph import OnnxNode, text_of
+from atc_py.onnx_graph.graph import PLAIN_ATTRIBUTES, OnnxNode
+from atc_py.onnx_graph.reading.nodes import text_of
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SourceAttr
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
+_NONE: Mapping[str, SourceAttr] = MappingProxyType({})
 
-def read_attributes(node: OnnxNode, tensors: TensorReader, sink: Sink) -> dict[str, SourceAttr]:
-    """The attributes that the file sets on `node`, by name; findings go to `sink`.
 
-    BAD_MODEL for attributes set twice or of a type that has no plain form, UNSUPPORTED_FORM for
-    subgraphs, BAD_TENSOR and the codes of external data for tensors. The branches of an If are
-    left out: they are nodes, not attributes.
+def read_attributes(node: OnnxNode, tensors: TensorReader, sink: Sink) -> Mapping[str, SourceAttr]:
+    """The attributes that the file sets on `node`, by name; tensors are constants.
+
+    One that has no plain form is its type, `<graph>` for instance, and a finding goes to `sink`:
+    BAD_MODEL for attributes set twice or of other types, UNSUPPORTED_FORM for graphs, BAD_TENSOR and
+    the codes of external data for tensors. The branches of an If give none: they are nodes.
     """
+    written = node.proto.attribute
+    if not written:
+        return _NONE
+    if len(node.plain_attributes) == len(written):
+        return node.plain_attributes
     values: dict[str, SourceAttr] = {}
-    for attribute in node.proto.attribute:
+    for attribute in written:
+        name = attribute.name if isinstance(attribute.name, str) else "?"
         if node.is_if and attribute.type == AttributeProto.GRAPH:
+            values[name] = "<graph>"
             continue
-        pair = _try_attribute(attribute, tensors, node.place, sink)
-        if pair is None:
-            continue
-        name, value = pair
+        try:
+            value = _value(attribute, text_of(attribute.name, node.place), tensors, node.place)
+        except AtcError as error:
+            sink.extend(error.diagnostics)
+            value = f"<{attribute_type_name(attribute.type)}>"
         if name in values:
             message = Text("the attribute {name} is set twice", name=repr(name))
             sink.add(BAD_MODEL.diagnostic(message, place=node.place))
         values[name] = value
     return values
-
-
-def seen_attributes(node: OnnxNode, tensors: TensorReader) -> dict[str, SourceAttr]:
-    """The attributes that the file sets on `node`; graphs become `<graph>` and so on.
-
-    Never fails: other checks report what is wrong with an attribute, or its value shows it.
-    """
-    if not node.proto.attribute:
-        return {}
-    seen: dict[str, SourceAttr] = {}
-    for attribute in node.proto.attribute:
-        sink = Sink()
-        pair = _try_attribute(attribute, tensors, node.place, sink)
-        if pair is None:
-            name = attribute.name if isinstance(attribute.name, str) else "?"
-            pair = name, f"<{attribute_type_name(attribute.type)}>"
-        seen[pair[0]] = pair[1]
-    return seen
-
-
-def numeric_attributes(node: OnnxNode) -> dict[str, SourceAttr]:
-    """The attributes that are numbers or lists of numbers; the others are left out."""
-    return {
-        attribute.name: _SIMPLE[attribute.type](attribute)
-        for attribute in node.proto.attribute
-        if attribute.type in _NUMERIC
-    }
-
-
-def simple_attributes(node: OnnxNode) -> dict[str, SourceAttr]:
-    """The attributes that are numbers, text or lists of these; other bytes are left out."""
-    values: dict[str, SourceAttr] = {}
-    for attribute in node.proto.attribute:
-        if attribute.type in _SIMPLE:
-            with suppress(UnicodeDecodeError):
-                values[attribute.name] = _SIMPLE[attribute.type](attribute)
-    return values
-
-
-def _try_attribute(
-    attribute: AttributeProto, tensors: TensorReader, place: Place, sink: Sink
-) -> tuple[str, SourceAttr] | None:
-    """Name and value of one attribute; None after a finding."""
-    try:
-        name = text_of(attribute.name, place)
-        return name, _value(attribute, name, tensors, place)
-    except AtcError as error:
-        sink.extend(error.diagnostics)
-        return None
 
 
 def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: Place) -> SourceAttr:
@@ -94,9 +56,9 @@ def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: P
             name=repr(name),
         )
         raise BAD_MODEL.error(message, place=place)
-    if attribute.type in _SIMPLE:
+    if attribute.type in PLAIN_ATTRIBUTES:
         try:
-            return _SIMPLE[attribute.type](attribute)
+            return PLAIN_ATTRIBUTES[attribute.type](attribute)
         except UnicodeDecodeError as error:
             message = Text("the attribute {name} is not UTF-8 text", name=repr(name))
             raise BAD_MODEL.error(message, place=place) from error
@@ -115,20 +77,6 @@ def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: P
         actual=kind,
     )
     raise BAD_MODEL.error(message, place=place)
-
-
-_SIMPLE: dict[int, Callable[[AttributeProto], SourceAttr]] = {
-    AttributeProto.INT: lambda attribute: int(attribute.i),
-    AttributeProto.FLOAT: lambda attribute: float(attribute.f),
-    AttributeProto.STRING: lambda attribute: attribute.s.decode(),
-    AttributeProto.INTS: lambda attribute: tuple(attribute.ints),
-    AttributeProto.FLOATS: lambda attribute: tuple(attribute.floats),
-    AttributeProto.STRINGS: lambda attribute: tuple(text.decode() for text in attribute.strings),
-}
-PLAIN = frozenset(_SIMPLE)
-"""Types of attributes that are numbers, text or lists of these: values that nothing changes."""
-
-_NUMERIC = _SIMPLE.keys() - {AttributeProto.STRING, AttributeProto.STRINGS}
 
 
 def attribute_type_name(number: int) -> str:
@@ -170,8 +118,8 @@ def signature_faults(node: OnnxNode) -> list[Diagnostic]:
         return []
     faults: list[Diagnostic] = []
     for verb, noun, count, (fewest, most) in (
-        ("takes", "inputs", len(node.inputs), (signature.fewest, signature.most)),
-        ("gives", "outputs", len(node.outputs), signature.outputs),
+        ("takes", "inputs", len(node.input_names), (signature.fewest, signature.most)),
+        ("gives", "outputs", len(node.output_names), signature.outputs),
     ):
         if not fewest <= count <= most:
             wanted = f"{verb} {_range(fewest, most)} {noun}"

@@ -13,7 +13,8 @@ from onnx import GraphProto, TensorProto, TypeProto, ValueInfoProto
 
 from atc_py.diag import BAD_MODEL, BAD_TENSOR, AtcError, Place, Sink
 from atc_py.ir import ConstData, CycleError, producers_first
-from atc_py.onnx_graph.graph import OnnxNode, ValueType, text_of
+from atc_py.onnx_graph.graph import OnnxNode, ValueType
+from atc_py.onnx_graph.reading.nodes import text_of
 from atc_py.onnx_graph.reading.tensors import (
     TensorReader,
     dtype_of_element,

@@ -9,8 +9,8 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.graph import normal_domain
 from atc_py.onnx_graph.reading.contents import DeclaredInput, declared_input
+from atc_py.onnx_graph.reading.nodes import normal_domain
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element

@@ -14,7 +14,7 @@ from onnx import ModelProto, NodeProto
 
 from atc_py.diag import BAD_MODEL, Place
 from atc_py.ir import CycleError, producers_first
-from atc_py.onnx_graph.graph import normal_domain, subgraphs
+from atc_py.onnx_graph.reading.nodes import normal_domain, subgraphs
 from atc_py.text import Text
 
 MOST_NODES = 100_000

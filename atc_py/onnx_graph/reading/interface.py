@@ -10,7 +10,7 @@ import onnx
 from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.graph import text_of
+from atc_py.onnx_graph.reading.nodes import text_of
 
 DeclaredDims: TypeAlias = "tuple[int | str | None, ...]"
 """Dims as a file declares them: a name for a symbolic one, None for one without a name."""

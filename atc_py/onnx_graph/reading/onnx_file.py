@@ -20,14 +20,9 @@ from atc_py.onnx_graph.folding.bind import bind_inputs, input_faults, observe_in
 from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
 from atc_py.onnx_graph.folding.translation import translate
-from atc_py.onnx_graph.graph import (
-    FoldedGraph,
-    OnnxGraph,
-    OnnxNode,
-    ValueType,
-    nodes_within,
-)
+from atc_py.onnx_graph.graph import FoldedGraph, OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.contents import Contents, DeclaredInput
+from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.source import BiasConvention, BiasSource, QuantizedNode, SourceModel, form_of
@@ -79,7 +74,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
     @property
     def node_outputs(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The nodes' names, possibly empty, with the names of their outputs."""
-        return ((node.name, tuple(node.outputs)) for node in self.nodes)
+        return ((node.name, tuple(node.output_names)) for node in self.nodes)
 
     def refuse_faults(self) -> None:
         """Refuse a model that breaks ONNX's structural rules.
@@ -156,7 +151,7 @@ class OnnxFile(msgspec.Struct, frozen=True):
             quantized=(*quantized, *folded.quantized),
             bias_convention=convention,
         )
-        return FoldedModel(translate(empty, folded, self.tensors), folded, self.tensors)
+        return translate(empty, folded, self.tensors)
 
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None

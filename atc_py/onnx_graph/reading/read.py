@@ -21,7 +21,7 @@ from atc_py.diag import (
     Sink,
     nearest_of_many,
 )
-from atc_py.onnx_graph.graph import OnnxNode, make_nodes, normal_domain, text_of
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.attributes import signature_faults
 from atc_py.onnx_graph.reading.contents import (
     DeclaredInput,
@@ -34,6 +34,7 @@ from atc_py.onnx_graph.reading.contents import (
     type_of_proto,
 )
 from atc_py.onnx_graph.reading.mapped import ExternalFiles, MappedFile, open_model_file
+from atc_py.onnx_graph.reading.nodes import make_nodes, normal_domain, text_of
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.reading.wire import Slimmed, WireSizeError, cut_large_data
@@ -273,9 +274,11 @@ def _tensor(file: OnnxFile, wanted: OutNode) -> str:
 
 
 def _output(node: OnnxNode, index: int, text: str) -> str:
-    if index < len(node.outputs) and node.outputs[index]:
-        return node.outputs[index]
-    there = ", ".join(f"{node.name}:{i} ({name})" for i, name in enumerate(node.outputs) if name)
+    if index < len(node.output_names) and node.output_names[index]:
+        return node.output_names[index]
+    there = ", ".join(
+        f"{node.name}:{i} ({name})" for i, name in enumerate(node.output_names) if name
+    )
     raise out_nodes_error(
         text,
         Text(

@@ -11,7 +11,7 @@ from onnx import SparseTensorProto, TensorProto, numpy_helper
 
 from atc_py.diag import BAD_MODEL, BAD_TENSOR, Diagnostic, Place
 from atc_py.ir import ConstData, DenseConst
-from atc_py.onnx_graph.graph import OnnxGraph, ValueType, text_of
+from atc_py.onnx_graph.graph import OnnxGraph, ValueType
 from atc_py.onnx_graph.reading.mapped import (
     ByteRange,
     ExternalFiles,
@@ -19,6 +19,7 @@ from atc_py.onnx_graph.reading.mapped import (
     MappedFile,
     number_entry,
 )
+from atc_py.onnx_graph.reading.nodes import text_of
 from atc_py.onnx_graph.reading.wire import CutField, Slimmed
 from atc_py.onnx_graph.source.model import FOLD_LIMIT, MOST_BYTES
 from atc_py.tensor.dtypes import DType

@@ -14,20 +14,22 @@ from numpy.typing import NDArray
 from onnx import helper, inliner, numpy_helper
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.graph import OnnxNode, ValueType, subgraphs
+from atc_py.onnx_graph.graph import OnnxNode, ValueType
 from atc_py.onnx_graph.reading.contents import type_of_proto
+from atc_py.onnx_graph.reading.nodes import subgraphs
 from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array
 from atc_py.onnx_graph.source import SourceNode
+from atc_py.system.structs import replace
 
 
-class BodyNode(msgspec.Struct, frozen=True):
-    """A node of a body.
+class PlainNode(msgspec.Struct, frozen=True):
+    """A node outside of a graph: one of a body, or one that a rule writes.
 
     Attributes:
         op_type: its operator.
         inputs: names by position; "" for one that is absent.
         outputs: names by position.
-        attributes: by name.
+        attributes: by name; tensors and graphs are messages, or constants of the model.
         domain: "" for ONNX's own.
         value: the data of a Constant; None for other operators.
     """
@@ -39,8 +41,26 @@ class BodyNode(msgspec.Struct, frozen=True):
     domain: str = ""
     value: NDArray[Any] | None = None
 
+    @property
+    def new_attributes(self) -> dict[str, Any]:
+        """The attributes; constants among them stay in the form of the node that is replaced."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self.attributes.items()
+            if isinstance(value, int | float | str | list | tuple) or is_message(value)
+        }
 
-def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[BodyNode] | None:
+    def renamed(self, names: Mapping[str, str]) -> "PlainNode":
+        """The same on values of other names, in the graphs that it holds, too."""
+        return replace(
+            self,
+            inputs=tuple(names.get(name, name) for name in self.inputs),
+            outputs=tuple(names.get(name, name) for name in self.outputs),
+            attributes=renamed_attributes(self.attributes, names, lambda name: name),
+        )
+
+
+def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[PlainNode] | None:
     """The nodes that ONNX defines `node` as, producers first; None where it has no body.
 
     Nor has it one where an input is absent before another and the body depends on the inputs' types.
@@ -92,7 +112,7 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[B
 
 def body_node(
     node: onnx.NodeProto, tensors: TensorReader | None = None, place: Place | None = None
-) -> BodyNode:
+) -> PlainNode:
     """One node as plain values; `tensors` reads the data of a Constant elsewhere in the file."""
     if (
         node.op_type == "Constant"
@@ -101,7 +121,7 @@ def body_node(
         and node.attribute[0].HasField("t")
     ):
         data = tensors.const(node.attribute[0].t, place or Place()).numpy()
-        return BodyNode("Constant", (), tuple(node.output), {}, "", data)
+        return PlainNode("Constant", (), tuple(node.output), {}, "", data)
     values = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
     values = {name: v.decode() if isinstance(v, bytes) else v for name, v in values.items()}
     # Of an empty list ONNX's messages do not keep the type; it means what an absent one does.
@@ -111,7 +131,7 @@ def body_node(
         value = _constant(values)
         attributes = {}
     domain = "" if node.domain == "ai.onnx" else node.domain
-    return BodyNode(node.op_type, tuple(node.input), tuple(node.output), attributes, domain, value)
+    return PlainNode(node.op_type, tuple(node.input), tuple(node.output), attributes, domain, value)
 
 
 def _constant(attributes: Mapping[str, Any]) -> NDArray[Any]:
@@ -152,7 +172,7 @@ class GraphBody(msgspec.Struct, frozen=True):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     types: tuple[ValueType | None, ...]
-    nodes: tuple[BodyNode, ...]
+    nodes: tuple[PlainNode, ...]
     constants: Mapping[str, NDArray[Any]]
     size: int
 
@@ -172,17 +192,14 @@ def graph_bodies(
         ValueError: a graph has sparse initializers.
     """
     bodies: dict[str, GraphBody] = {}
-    for attribute in node.proto.attribute:
-        if not attribute.HasField("g"):
-            continue
-        graph = attribute.g
+    for name, graph in node.graphs.items():
         if graph.sparse_initializer:
             raise ValueError("sparse initializers have no plain form")
         constants = {
             initializer.name: tensors.const(initializer, node.place).numpy()
             for initializer in graph.initializer
         }
-        bodies[attribute.name] = GraphBody(
+        bodies[name] = GraphBody(
             tuple(value.name for value in graph.input if value.name not in constants),
             tuple(value.name for value in graph.output),
             tuple(type_of_proto(value.type) for value in graph.output),

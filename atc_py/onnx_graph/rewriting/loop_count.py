@@ -12,7 +12,8 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from atc_py.diag import Place
-from atc_py.onnx_graph.graph import OnnxNode, captured_names
+from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.onnx_graph.reading.nodes import captured_names
 
 _BEFORE_STATES = 2
 """Inputs of a body before its states: the step and the condition."""
@@ -52,7 +53,7 @@ def trace_loop(
         condition: the condition before the first step.
         wanted: values of the body.
     """
-    body = next(attribute.g for attribute in node.proto.attribute if attribute.name == "body")
+    body = node.graphs["body"]
     decided = _deciding_part(body, known, [state is not None for state in start], wanted)
     if decided is None:
         return None

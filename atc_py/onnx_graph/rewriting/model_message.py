@@ -19,7 +19,8 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from atc_py.diag import Place
 from atc_py.ir import ConstData
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, captured_names, subgraphs
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.reading.nodes import captured_names, subgraphs
 from atc_py.onnx_graph.reading.tensors import Elsewhere, TensorReader, element_of_dtype
 from atc_py.onnx_graph.reading.wire import CutField
 from atc_py.system.atomic_files import atomic_write

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import GraphProto, ModelProto
 
 from atc_py import __version__
 from atc_py.diag import BAD_OPTION, Place
@@ -24,6 +24,7 @@ from atc_py.onnx_graph.rewriting.model_message import (
     node_part,
     stored_tensor,
 )
+from atc_py.system.structs import replace
 from atc_py.text import Text
 
 _ALIGNMENT = 64
@@ -43,14 +44,13 @@ class Written:
     Attributes:
         bytes: size of the model and of the file beside it.
         data: the file beside it; None where there is none.
-        nodes: the nodes of its graph, in order and with their final names.
-        sources: the nodes of the graph that it was written from, in the same order.
+        graph: the graph that it was written from, with the nodes that were written: those of the
+            file are the same, new ones of one name are named apart.
     """
 
     bytes: int
     data: Path | None
-    nodes: tuple[NodeProto, ...] = ()
-    sources: tuple[OnnxNode, ...] = ()
+    graph: OnnxGraph
 
 
 @dataclass(slots=True)
@@ -144,21 +144,18 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
     """
     content = _unfold(file, graph, gone, replaced)
     own = set(file.nodes)
-    protos = tuple(_named_apart(content.nodes, own))
+    written = replace(graph, nodes=list(_named_apart(content.nodes, own)))
     message = ModelMessage.of(
         _frame(file.proto, graph, marks or {}),
         _graph_frame(file.proto.graph, content, own, frozenset(bound)),
-        [
-            node_part(proto, file.tensors, node.place)
-            for node, proto in zip(content.nodes, protos, strict=True)
-        ],
+        [node_part(node.proto, file.tensors, node.place) for node in written.nodes],
         list(_initializers(file, graph, content)),
         _ALIGNMENT,
     )
     data = data_path(output) if external or message.is_large else None
     if data is not None:
         _refuse_own_data(file, data_path(final or output))
-    return Written(message.save(output, data), data, protos, tuple(content.nodes))
+    return Written(message.save(output, data), data, written)
 
 
 def _refuse_own_data(file: OnnxFile, data: Path) -> None:
@@ -249,8 +246,8 @@ def _graph_frame(
     return frame
 
 
-def _named_apart(nodes: list[OnnxNode], own: set[OnnxNode]) -> Iterator[NodeProto]:
-    """Yield the nodes' messages; where several new ones have a name, one keeps it.
+def _named_apart(nodes: list[OnnxNode], own: set[OnnxNode]) -> Iterator[OnnxNode]:
+    """Yield the nodes; where several new ones have a name, one keeps it.
 
     That is the one whose operator had the name in the file. Others get their operator appended.
     """
@@ -263,7 +260,7 @@ def _named_apart(nodes: list[OnnxNode], own: set[OnnxNode]) -> Iterator[NodeProt
     taken.update(heirs)
     for node in nodes:
         if node in own or not node.name or heirs.get(node.name) is node:
-            yield node.proto
+            yield node
             continue
         base = name = f"{node.name}/{node.op_type}"
         count = 1
@@ -274,7 +271,7 @@ def _named_apart(nodes: list[OnnxNode], own: set[OnnxNode]) -> Iterator[NodeProt
         proto = onnx.NodeProto()
         proto.CopyFrom(node.proto)
         proto.name = name
-        yield proto
+        yield replace(node, proto=proto, name=name)
 
 
 def _unfold(

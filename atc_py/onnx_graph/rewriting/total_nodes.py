@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from onnx import GraphProto, NodeProto
 
-from atc_py.onnx_graph.graph import subgraphs
+from atc_py.onnx_graph.reading.nodes import subgraphs
 from atc_py.onnx_graph.source import SourceNode
 
 _DRAWN = frozenset(

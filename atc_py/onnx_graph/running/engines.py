@@ -11,8 +11,8 @@ import onnx
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.folding.evaluate import FINITE, fault_of
-from atc_py.onnx_graph.graph import nodes_within
 from atc_py.onnx_graph.reading.history import history
+from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.running.exact_products import has_products, shift_weights
 from atc_py.system.memory_limit import require_memory

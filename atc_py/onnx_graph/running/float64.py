@@ -115,7 +115,7 @@ def _is_suited(piece: Piece, feeds: Mapping[str, NDArray[Any]], own: NDArray[Any
 
 def _constants_of(piece: Piece) -> dict[str, ConstData]:
     """The constants that the nodes themselves read; graphs in them are not run in float64."""
-    read = {name for node in piece.nodes for name in node.inputs}
+    read = {name for node in piece.nodes for name in node.input_names}
     return {name: const for name, const in piece.constants.items() if name in read}
 
 
@@ -130,10 +130,10 @@ def _is_light(
         return piece.constants[name].shape if name in piece.constants else ()
 
     if node.op_type in {"Gemm", "MatMul"}:
-        return own.size * max(shape(node.inputs[0]), default=1) <= _PRODUCTS
+        return own.size * max(shape(node.input_names[0]), default=1) <= _PRODUCTS
     if node.op_type == "Conv":
-        weights = shape(node.inputs[1])
-        channels = shape(node.inputs[0])[1:2]
+        weights = shape(node.input_names[1])
+        channels = shape(node.input_names[0])[1:2]
         places = own.size // max(weights[0] if weights else 1, 1)
         return places * math.prod((*channels, *weights[2:])) <= _PATCHES
     return True

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from atc_py.ir import ConstData, DeferredConst
-from atc_py.onnx_graph.graph import OnnxNode, nodes_within
+from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.rewriting.model_message import whole_node
 from atc_py.onnx_graph.running.engines import NodeEngine, start_onnx_reference, start_onnxruntime

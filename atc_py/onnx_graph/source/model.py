@@ -1,17 +1,17 @@
 """The source model: an ONNX graph as far as it is known before it is compiled.
 
-Checking and lowering read the same objects: plain values and nodes, no protobuf. Types may be open
+Checking and lowering read the same objects: plain values, and nodes of the graph without what is of
+protobuf in them. Types may be open
 and data may be absent; lowering reads the facts of a tensor with `required_dtype`,
 `required_dims`, `shape` and `rank`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import Enum
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
 
@@ -251,25 +251,15 @@ class SourceNode(msgspec.Struct, frozen=True, eq=False):
     op_type: str
     domain: str
     opset: int
-    since_version: int
-    inputs: tuple[SourceTensor | None, ...]
-    outputs: tuple[SourceTensor | None, ...]
+    since_version: int = 1
+    inputs: tuple[SourceTensor | None, ...] = ()
+    outputs: tuple[SourceTensor | None, ...] = ()
     attributes: Mapping[str, SourceAttr] = msgspec.field(default_factory=dict)
     scope: str = ""
     open_inputs: tuple[str, ...] = ()
     vanishes: bool = False
     branches: Mapping[str, SourceBranch] = msgspec.field(default_factory=dict)
     replaces: str = ""
-
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        """The names of its inputs by position; "" for an absent one."""
-        return tuple("" if tensor is None else tensor.name for tensor in self.inputs)
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """The names of its outputs by position; "" for one that is not asked for."""
-        return tuple("" if tensor is None else tensor.name for tensor in self.outputs)
 
     @property
     def with_inner(self) -> Iterator[SourceNode]:
@@ -280,12 +270,12 @@ class SourceNode(msgspec.Struct, frozen=True, eq=False):
                 yield from node.with_inner
 
     @property
-    def reads(self) -> Iterator[SourceTensor]:
+    def tensors_read(self) -> Iterator[SourceTensor]:
         """The tensors that it and its branches take from around it."""
         yield from (tensor for tensor in self.inputs if tensor is not None)
         for branch in self.branches.values():
             made = {tensor for node in branch.nodes for tensor in node.outputs}
-            inner = (tensor for node in branch.nodes for tensor in node.reads)
+            inner = (tensor for node in branch.nodes for tensor in node.tensors_read)
             yield from (tensor for tensor in (*inner, *branch.outputs) if tensor not in made)
 
 
@@ -302,14 +292,7 @@ class SourceBranch(msgspec.Struct, frozen=True, eq=False):
     outputs: tuple[SourceTensor, ...]
 
 
-class Producer(NamedTuple):
-    """A node that makes a value, and the value's position among its outputs."""
-
-    node: SourceNode
-    position: int
-
-
-class SourceModel(msgspec.Struct, frozen=True, eq=False, dict=True):
+class SourceModel(msgspec.Struct, frozen=True, eq=False):
     """A model that is read, typed and folded as far as it can be.
 
     Attributes:
@@ -350,31 +333,6 @@ class SourceModel(msgspec.Struct, frozen=True, eq=False, dict=True):
         if not any(node.branches for node in self.nodes):
             return self.nodes
         return tuple(inner for node in self.nodes for inner in node.with_inner)
-
-    def producer(self, name: str) -> Producer | None:
-        """The origin of a value outside of branches; None for inputs and constants."""
-        return self._producers.get(name)
-
-    def uses(self, name: str) -> Sequence[SourceNode]:
-        """The nodes that read a value, each as often as it or its branches do."""
-        return self._uses.get(name, ())
-
-    @cached_property
-    def _producers(self) -> Mapping[str, Producer]:
-        return {
-            tensor.name: Producer(node, position)
-            for node in self.nodes
-            for position, tensor in enumerate(node.outputs)
-            if tensor is not None
-        }
-
-    @cached_property
-    def _uses(self) -> Mapping[str, Sequence[SourceNode]]:
-        uses: dict[str, list[SourceNode]] = {}
-        for node in self.nodes:
-            for tensor in node.reads:
-                uses.setdefault(tensor.name, []).append(node)
-        return uses
 
 
 class OpenDim(Result, frozen=True):

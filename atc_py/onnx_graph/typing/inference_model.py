@@ -17,10 +17,8 @@ from onnx import shape_inference
 from atc_py.diag import BAD_NODE
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import element_of_dtype
-from atc_py.onnx_graph.source import SourceAttr
 from atc_py.onnx_graph.typing.type_rules import Shown
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
@@ -110,7 +108,7 @@ _STEADY = frozenset(
 """Operators that make no negative dim of others; one that is missing costs an inference."""
 
 _WINDOWS = frozenset({"AveragePool", "Conv", "MaxPool"})
-_SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
+_SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
 
 
 def inference_model(
@@ -222,26 +220,19 @@ def doubtful_values(graph: OnnxGraph) -> set[str]:
 
 def _always_fits(node: OnnxNode) -> bool:
     """True if a window fits its padded input even where that has a single element."""
-    auto_pad = [attribute.s for attribute in node.proto.attribute if attribute.name == "auto_pad"]
-    if auto_pad and auto_pad[0] != b"NOTSET":
-        return auto_pad[0] in _SAME
-    attributes = numeric_attributes(node)
-    kernel = _numbers(attributes.get("kernel_shape"))
+    auto_pad = node.text("auto_pad", "NOTSET")
+    if auto_pad != "NOTSET":
+        return auto_pad in _SAME
+    kernel = node.integers("kernel_shape")
     axes = len(kernel)
-    pads = _numbers(attributes.get("pads")) or [0] * 2 * axes
-    dilations = _numbers(attributes.get("dilations")) or [1] * axes
+    pads = node.integers("pads") or (0,) * 2 * axes
+    dilations = node.integers("dilations") or (1,) * axes
     if not kernel or len(pads) != 2 * axes or len(dilations) != axes:
         return False
     return all(
         (kernel[axis] - 1) * dilations[axis] <= pads[axis] + pads[axes + axis]
         for axis in range(axes)
     )
-
-
-def _numbers(value: SourceAttr | None) -> list[int]:
-    """An attribute that is a list of integers; empty where it is none."""
-    items = value if isinstance(value, tuple) else ()
-    return [item for item in items if isinstance(item, int)]
 
 
 def dims_below_zero(proto: onnx.TypeProto) -> list[int]:

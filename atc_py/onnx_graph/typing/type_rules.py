@@ -1,10 +1,10 @@
 """The registry of type rules, the corrections of onnx's inference, by operator."""
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
-from onnx import NodeProto, helper
+from onnx import NodeProto
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
@@ -88,28 +88,21 @@ class Question(msgspec.Struct, frozen=True):
     blind: bool = False
     doubtful: Collection[str] = frozenset()
 
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """The node's attributes as Python values; those by reference have none."""
-        return {
-            attribute.name: helper.get_attribute_value(attribute)
-            for attribute in self.node.proto.attribute
-            if attribute.type and not attribute.ref_attr_name
-        }
-
     def has(self, position: int) -> bool:
         """True if the input at `position` is there."""
-        return position < len(self.node.inputs) and bool(self.node.inputs[position])
+        return position < len(self.node.input_names) and bool(self.node.input_names[position])
 
     def type(self, position: int) -> ValueType | None:
         """All that is known of an input; None where it is absent or unknown."""
         if self.blind or not self.has(position):
             return None
-        return known_type(self.graph, self.node.inputs[position])
+        return known_type(self.graph, self.node.input_names[position])
 
     def const(self, position: int) -> ConstData | None:
         """An input that is constant, else None."""
-        return self.graph.consts.get(self.node.inputs[position]) if self.has(position) else None
+        return (
+            self.graph.consts.get(self.node.input_names[position]) if self.has(position) else None
+        )
 
     def length(self, position: int) -> int | None:
         """The length of an input that is a vector, where it is known."""
@@ -128,7 +121,7 @@ class Question(msgspec.Struct, frozen=True):
 
     def outputs(self, *types: ValueType) -> dict[str, ValueType]:
         """The types of the first outputs, by name; absent outputs are left out."""
-        pairs = zip(self.node.outputs, types, strict=False)
+        pairs = zip(self.node.output_names, types, strict=False)
         return {name: known for name, known in pairs if name}
 
 

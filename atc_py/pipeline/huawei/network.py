@@ -51,7 +51,7 @@ def read_network(path: Path) -> dict[str, NetworkNode]:
     nodes = read_model(path, lenient=True).nodes
     return {
         node.name: NetworkNode(
-            node.index, node.name, node.op_type, node.outputs, dict(_attributes(node.proto))
+            node.index, node.name, node.op_type, node.output_names, dict(_attributes(node.proto))
         )
         for node in nodes
         if node.name

@@ -142,9 +142,9 @@ class _Search:
         node = self._graph.producer(name)
         passed = _HOMOGENEOUS if axis == 1 else _BY_ELEMENT
         while node is not None and not node.domain and node.op_type in passed:
-            if len(node.writes) != 1 or not self._graph.is_read_once(node.inputs[0]):
+            if len(node.writes) != 1 or not self._graph.is_read_once(node.input_names[0]):
                 return None
-            node = self._graph.producer(node.inputs[0])
+            node = self._graph.producer(node.input_names[0])
         if node is None:
             return None
         count = channels.pop()
@@ -173,9 +173,9 @@ class _Search:
     ) -> BalanceSite | None:
         """A tensor that a layer makes, and an Add after it, as a site."""
         at = self._vector_at(node, count) if node.op_type == "Add" and not node.domain else None
-        if at is None or not self._graph.is_read_once(node.inputs[1 - at]):
+        if at is None or not self._graph.is_read_once(node.input_names[1 - at]):
             return None
-        maker = self._graph.producer(node.inputs[1 - at])
+        maker = self._graph.producer(node.input_names[1 - at])
         if maker not in self._layers:
             return None
         result = self._of_layer(name, -1, self._layers[maker], readers, count)
@@ -190,7 +190,9 @@ class _Search:
     def _norm_operands(self, node: OnnxNode, count: int) -> tuple[tuple[OnnxNode, int], ...]:
         """The factor and the addend of a normalization that ends with `node`; () for none."""
         if not node.domain and node.op_type == "LayerNormalization" and len(node.writes) == 1:
-            results = [(node, at) for at in (1, 2) if at < len(node.inputs) and node.inputs[at]]
+            results = [
+                (node, at) for at in (1, 2) if at < len(node.input_names) and node.input_names[at]
+            ]
             return (
                 tuple(results) if all(self._is_vector(*result, count) for result in results) else ()
             )
@@ -201,7 +203,7 @@ class _Search:
             return ()
         if node.op_type == "Mul":
             return ((node, at),)
-        before = node.inputs[1 - at]
+        before = node.input_names[1 - at]
         maker = self._graph.producer(before)
         if (
             maker is None
@@ -218,7 +220,7 @@ class _Search:
 
     def _is_vector(self, node: OnnxNode, position: int, count: int) -> bool:
         """True if an operand is a float32 constant with a number for each channel."""
-        name = node.inputs[position]
+        name = node.input_names[position]
         const = self._graph.consts.get(name)
         known = known_type(self._graph, name)
         is_float = known is not None and known.element == TensorProto.FLOAT

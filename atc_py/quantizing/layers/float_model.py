@@ -28,6 +28,7 @@ from atc_py.options.compile_options import QuantBias
 from atc_py.quantizing.layers.layers import FoundLayers, find_layers
 from atc_py.quantizing.layers.qdq_nodes import Int8Layer, put_qdq
 from atc_py.system.atomic_files import atomic_write
+from atc_py.system.structs import replace
 from atc_py.text import Text
 
 _QUANTIZING = frozenset(
@@ -280,9 +281,12 @@ def _place_in(graph: OnnxGraph, origin: FloatModel) -> None:
     A node that is not there under the same output, as rewrites may add, has the model's file alone.
     """
     places = {name: node.place for node in origin.graph.nodes for name in node.writes}
+    nodes: list[OnnxNode] = []
     for node in graph.nodes:
         known = next((places[name] for name in node.writes if name in places), None)
-        node.place = known or Place(str(origin.shown), None, node.name, node.op_type)
+        place = known or Place(str(origin.shown), None, node.name, node.op_type)
+        nodes.append(replace(node, place=place))
+    graph.nodes = nodes
 
 
 @contextmanager

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.quantizing.layers.layers import FloatLayer, find_layers
+from atc_py.system.structs import replace
 
 
 class LayerConstants:
@@ -31,7 +31,7 @@ class LayerConstants:
         array = self._arrays.get((node, position))
         if array is not None:
             return array
-        name = node.inputs[position] if position < len(node.inputs) else ""
+        name = node.input_names[position] if position < len(node.input_names) else ""
         const = self._graph.consts.get(name)
         return None if const is None else np.array(const.numpy())
 
@@ -53,18 +53,17 @@ class LayerConstants:
             if node not in changed:
                 writer.keep(node)
                 continue
-            inputs = list(node.inputs)
+            inputs = list(node.input_names)
             for position in range(max(len(inputs), 3)):
                 array = self._arrays.get((node, position))
                 if array is not None:
                     inputs += [""] * (position + 1 - len(inputs))
-                    base = inputs[position] or f"{node.outputs[0]}/bias"
+                    base = inputs[position] or f"{node.output_names[0]}/bias"
                     inputs[position] = writer.const(f"{base}/prepared", array)
-            outputs = self._outputs.get(node, node.outputs)
-            writer.again(node, node.op_type, inputs, outputs, with_own=True)
-            if not node.name:  # its results may have other names from now on
-                made = writer.nodes[-1]
-                made.name = made.proto.name = node.outputs[0]
+            outputs = self._outputs.get(node, node.output_names)
+            # Its results may have other names from now on.
+            origin = node if node.name else replace(node, name=node.output_names[0])
+            writer.again(origin, node.op_type, inputs, outputs, with_own=True)
         writer.finish()
 
 
@@ -80,13 +79,13 @@ def fold_norms(graph: OnnxGraph, skipped: Collection[str] = ()) -> int:
         graph: the graph.
         skipped: names of convolutions into which none is folded.
     """
-    makers = {layer.node.outputs[0]: layer for layer in find_layers(graph).layers}
+    makers = {layer.node.output_names[0]: layer for layer in find_layers(graph).layers}
     constants, gone = LayerConstants(graph), set()
     for node in graph.nodes:
         if node.domain or node.op_type != "BatchNormalization" or len(node.writes) != 1:
             continue
-        layer = makers.get(node.inputs[0])
-        alone = graph.is_read_once(node.inputs[0])
+        layer = makers.get(node.input_names[0])
+        alone = graph.is_read_once(node.input_names[0])
         if layer is None or not alone or layer.kind not in _FOLDED_INTO or layer.name in skipped:
             continue
         if _fold(constants, layer, node):
@@ -132,8 +131,8 @@ def _fold(constants: LayerConstants, layer: FloatLayer, node: OnnxNode) -> bool:
     if weights is None or any(number is None for number in numbers):
         return False
     gamma, beta, mean, variance = (np.asarray(number, np.float64) for number in numbers)
-    epsilon = numeric_attributes(node).get("epsilon", _EPSILON)
-    if gamma.shape != (layer.channels,) or not isinstance(epsilon, float | int):
+    epsilon = node.number("epsilon", _EPSILON)
+    if gamma.shape != (layer.channels,):
         return False
     with np.errstate(all="ignore"):
         factors = gamma / np.sqrt(variance + epsilon)
@@ -144,5 +143,5 @@ def _fold(constants: LayerConstants, layer: FloatLayer, node: OnnxNode) -> bool:
         return False
     constants.put(layer.node, _WEIGHTS, folded)
     constants.put(layer.node, _BIAS, added)
-    constants.rename(layer.node, node.outputs)
+    constants.rename(layer.node, node.output_names)
     return True

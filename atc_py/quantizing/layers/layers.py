@@ -5,13 +5,13 @@ constant weights on the right. Weights have one scale per output channel for all
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
-from onnx import GraphProto, TensorProto
+from onnx import TensorProto
 
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, subgraphs
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.reading.nodes import nodes_within, subgraphs
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.parameters import COMPUTED_BIAS, VOLUMES
 from atc_py.tensor.shapes import Shape
@@ -32,7 +32,7 @@ class Addition(msgspec.Struct, frozen=True, eq=False):
     @property
     def constant(self) -> str:
         """Name of the constant."""
-        return self.node.inputs[self.position]
+        return self.node.input_names[self.position]
 
 
 def additions_after(graph: OnnxGraph) -> Mapping[str, Addition]:
@@ -41,7 +41,7 @@ def additions_after(graph: OnnxGraph) -> Mapping[str, Addition]:
     for node in graph.nodes:
         position = _constant_at(graph, node)
         if position is not None:
-            results[node.inputs[1 - position]] = Addition(node, position)
+            results[node.input_names[1 - position]] = Addition(node, position)
     return {name: result for name, result in results.items() if graph.is_read_once(name)}
 
 
@@ -49,10 +49,10 @@ def _constant_at(graph: OnnxGraph, node: OnnxNode) -> int | None:
     """The position of the only constant among an Add's operands, a list of float32."""
     if node.domain or node.op_type != "Add" or node in graph.unsound:
         return None
-    at = [position for position, name in enumerate(node.inputs) if name in graph.consts]
-    if len(at) != 1 or len(graph.consts[node.inputs[at[0]]].shape) != 1:
+    at = [position for position, name in enumerate(node.input_names) if name in graph.consts]
+    if len(at) != 1 or len(graph.consts[node.input_names[at[0]]].shape) != 1:
         return None
-    known = known_type(graph, node.inputs[at[0]])
+    known = known_type(graph, node.input_names[at[0]])
     return at[0] if known is not None and known.element == TensorProto.FLOAT else None
 
 
@@ -139,9 +139,9 @@ def find_layers(graph: OnnxGraph) -> FoundLayers:
 
 def layer_name(node: OnnxNode, taken: set[str]) -> str:
     """A name for a layer that none of `taken` is, and add it to these."""
-    base = name = node.name or node.outputs[0]
+    base = name = node.name or node.output_names[0]
     if name in taken:
-        base = name = node.outputs[0]
+        base = name = node.output_names[0]
     count = 1
     while name in taken:
         count += 1
@@ -153,11 +153,11 @@ def layer_name(node: OnnxNode, taken: set[str]) -> str:
 def _layer(
     graph: OnnxGraph, node: OnnxNode, names: set[str], additions: Mapping[str, Addition]
 ) -> FloatLayer | Text:
-    weight = node.inputs[_WEIGHTS]
+    weight = node.input_names[_WEIGHTS]
     const = graph.consts.get(weight)
     if const is None:
         return COMPUTED_WEIGHTS
-    if node.inputs[_DATA] in graph.consts:
+    if node.input_names[_DATA] in graph.consts:
         return CONSTANT_DATA
     known = known_type(graph, weight)
     if known is None or known.element != TensorProto.FLOAT:
@@ -165,21 +165,20 @@ def _layer(
     axis = _axis(node, const.shape)
     if isinstance(axis, Text):
         return axis
-    bias = node.inputs[_BIAS] if len(node.inputs) > _BIAS else ""
+    bias = node.input_names[_BIAS] if len(node.input_names) > _BIAS else ""
     if bias and node.op_type != "Gemm" and bias not in graph.consts:
         return COMPUTED_BIAS
-    groups = numeric_attributes(node).get("group", 1)
-    addition = additions.get(node.outputs[0]) if node.op_type == "MatMul" else None
+    addition = additions.get(node.output_names[0]) if node.op_type == "MatMul" else None
     if addition is not None and graph.consts[addition.constant].shape != const.shape[axis:]:
         addition = None
     return FloatLayer(
         node=node,
         name=layer_name(node, names),
-        data=node.inputs[_DATA],
+        data=node.input_names[_DATA],
         weight=weight,
         bias=bias,
         axis=axis,
-        groups=groups if isinstance(groups, int) else 1,
+        groups=node.integer("group", 1),
         shape=const.shape,
         addition=addition,
     )
@@ -187,7 +186,6 @@ def _layer(
 
 def _axis(node: OnnxNode, shape: Shape) -> int | Text:
     """The axis of the output channels in weights of that shape, or a reason."""
-    attributes = numeric_attributes(node)
     if node.op_type in {"Conv", "ConvTranspose"}:
         if len(shape) >= _VOLUME:
             return VOLUMES
@@ -195,9 +193,9 @@ def _axis(node: OnnxNode, shape: Shape) -> int | Text:
     if len(shape) != _MATRIX:
         return STACKED_WEIGHTS
     if node.op_type == "Gemm":
-        if attributes.get("transA"):
+        if node.integer("transA"):
             return TRANSPOSED_DATA
-        return 0 if attributes.get("transB") else 1
+        return 0 if node.integer("transB") else 1
     return 1
 
 
@@ -205,17 +203,10 @@ def layers_in_bodies(graph: OnnxGraph) -> list[tuple[OnnxNode, dict[str, int]]]:
     """The nodes whose own graphs have layers, with how many of each operator."""
     results = []
     for node in graph.nodes:
-        counts = Counter(_kinds(subgraphs(node.proto)))
+        inside = (inner for graph in subgraphs(node.proto) for inner in nodes_within(graph.node))
+        counts = Counter(
+            inner.op_type for inner in inside if not inner.domain and inner.op_type in KINDS
+        )
         if counts:
             results.append((node, dict(sorted(counts.items()))))
     return results
-
-
-def _kinds(graphs: Iterable[GraphProto]) -> list[str]:
-    result, left = [], list(graphs)
-    while left:
-        for node in left.pop().node:
-            if not node.domain and node.op_type in KINDS:
-                result.append(node.op_type)
-            left.extend(subgraphs(node))
-    return result

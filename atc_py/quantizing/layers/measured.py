@@ -130,7 +130,7 @@ def write_measured(
     Raises:
         AtcError: CANNOT_WRITE.
     """
-    names = {own[0].layer.node.outputs[0]: name for name, own in forms.items()}
+    names = {own[0].layer.node.output_names[0]: name for name, own in forms.items()}
     order = {name: at for at, name in enumerate(forms)}
     sums: dict[str, LayerSums] = {}
 
@@ -165,7 +165,7 @@ def write_mean_errors(
     opset = model.graph.opsets.get("", 0)
     by_result: dict[str, list[FormBeside]] = {}
     for beside in forms:
-        by_result.setdefault(beside.form.layer.node.outputs[0], []).append(beside)
+        by_result.setdefault(beside.form.layer.node.output_names[0], []).append(beside)
     errors: dict[str, ErrorNames] = {}
 
     def write(writer: FormWriter, node: onnx.NodeProto) -> None:
@@ -194,7 +194,7 @@ def write_switched(
     Raises:
         AtcError: CANNOT_WRITE.
     """
-    by_result = {form.off.layer.node.outputs[0]: (at, form) for at, form in enumerate(forms)}
+    by_result = {form.off.layer.node.output_names[0]: (at, form) for at, form in enumerate(forms)}
 
     def write(writer: FormWriter, node: onnx.NodeProto) -> None:
         own = by_result.get(node.output[0]) if node.output else None

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.quantizing.layers.layers import FloatLayer
@@ -72,7 +71,7 @@ def nodes_on_codes(
 
 def data_of(node: OnnxNode) -> tuple[str, ...]:
     """The inputs whose elements a moving node's result consists of."""
-    return node.inputs if node.op_type == "Concat" else node.inputs[:1]
+    return node.input_names if node.op_type == "Concat" else node.input_names[:1]
 
 
 def _find_moved(
@@ -115,7 +114,7 @@ def _is_wasteful(
     """True if codes of more elements would be made than are read."""
     if node.op_type not in _SELECTING:
         return False
-    data = node.inputs[0]
+    data = node.input_names[0]
     alike = [reader for reader, scale in asked[data] if scale == found[node]]
     if any(reader not in found for reader in alike):
         return False  # a layer reads the codes of all elements anyway
@@ -176,7 +175,7 @@ def takes_bias(graph: OnnxGraph, layer: FloatLayer) -> bool:
     if layer.kind != "Gemm" or not layer.bias:
         return True
     const = graph.consts.get(layer.bias)
-    if const is None or numeric_attributes(layer.node).get("beta", 1.0) == 0:
+    if const is None or layer.node.number("beta", 1.0) == 0:
         return False
     return const.shape in {(), (1,), (1, 1), (layer.channels,), (1, layer.channels)}
 
@@ -222,28 +221,28 @@ class _QdqWriter:
     def _write_layer(self, layer: Int8Layer) -> None:
         node, writer = layer.layer.node, self._writer
         weights = self._weights(layer)
-        inputs = [self._pair(node, layer.layer.data, layer.data), weights, *node.inputs[2:]]
+        inputs = [self._pair(node, layer.layer.data, layer.data), weights, *node.input_names[2:]]
         if layer.bias is not None and layer.layer.kind != "MatMul":
-            name = writer.const(f"{node.outputs[0]}/bias", layer.bias)
+            name = writer.const(f"{node.output_names[0]}/bias", layer.bias)
             inputs = [*inputs[:2], name]
-        writer.again(node, node.op_type, inputs, node.outputs, with_own=True)
+        writer.again(node, node.op_type, inputs, node.output_names, with_own=True)
 
     def _write_addition(self, node: OnnxNode, layer: Int8Layer) -> None:
         """Write the Add after a product whose error it makes up for."""
         addition = layer.layer.addition
         if addition is None or layer.bias is None:
             raise TypeError("it is an addition with a correction")
-        inputs = list(node.inputs)
+        inputs = list(node.input_names)
         const = self._graph.consts[addition.constant]
         raised = (np.array(const.numpy(), np.float64) + layer.bias).astype(np.float32)
         const.release()
         inputs[addition.position] = self._writer.const(f"{addition.constant}/corrected", raised)
-        self._writer.again(node, "Add", inputs, node.outputs, with_own=True)
+        self._writer.again(node, "Add", inputs, node.output_names, with_own=True)
 
     def _write_moved(self, node: OnnxNode, scale: TensorScale) -> None:
         data = data_of(node)
-        inputs = [*(self._pair(node, name, scale) for name in data), *node.inputs[len(data) :]]
-        self._writer.again(node, node.op_type, inputs, node.outputs, with_own=True)
+        inputs = [*(self._pair(node, name, scale) for name in data), *node.input_names[len(data) :]]
+        self._writer.again(node, node.op_type, inputs, node.output_names, with_own=True)
 
     def _pair(self, node: OnnxNode, name: str, found: TensorScale) -> str:
         """A tensor quantized and dequantized again, once for all that read it so."""

@@ -146,7 +146,7 @@ def nodes_by_line(model: OmModel, reference: ReferenceModel) -> dict[str, list[s
                 continue
             source = reference.nodes[origin.index]
             if source.name == origin.name or not source.name:
-                results.setdefault(line, []).extend(name for name in source.output if name)
+                results.setdefault(line, []).extend(name for name in source.output_names if name)
     return results
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from atc_py.diag import NO_QDQ_FORM, AtcError
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.movement import MOVING
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import decode_graph, decode_hardware
@@ -70,8 +69,7 @@ def quant_steps(node: OnnxNode) -> Steps:
         AtcError: NO_QDQ_FORM.
     """
     for name, allowed in (("round_mode", "Round"), ("dst_type", "INT8")):
-        given = (attribute.s for attribute in node.proto.attribute if attribute.name == name)
-        actual = next(given, allowed.encode()).decode("utf-8", "replace")
+        actual = node.text(name, allowed)
         if actual != allowed:
             raise no_form(
                 node,
@@ -164,12 +162,12 @@ def requant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
 
 def constant_input(node: OnnxNode, known: Mapping[str, ConstData]) -> ConstData | None:
     """The second input, factors or words, where it is constant."""
-    return known.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    return known.get(node.input_names[1]) if len(node.input_names) > 1 else None
 
 
 def flag(node: OnnxNode, name: str) -> bool:
     """An attribute that is an integer in a file, false by default."""
-    return bool(numeric_attributes(node).get(name, 0))
+    return bool(node.integer(name))
 
 
 NO_STEPS = Steps(np.float32(1), 0)
@@ -257,7 +255,7 @@ def _zero_point(node: OnnxNode) -> int:
 
 def _number(node: OnnxNode, name: str) -> float:
     """An attribute that must be there."""
-    number = numeric_attributes(node).get(name)
+    number = node.plain_attributes.get(name)
     if not isinstance(number, int | float):
         raise no_form(node, Text("needs the attribute {name}", name=name))
     return float(number)

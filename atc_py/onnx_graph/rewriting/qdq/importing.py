@@ -5,14 +5,14 @@ QuantizeLinear. Those of ONNX's own domain are of its QOperator form; those of c
 ones that onnxruntime's static quantization writes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
 
 from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
+from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.layers import rewrite_convolution, rewrite_gemm
 from atc_py.onnx_graph.rewriting.qdq.movement import is_moving, move, nodes_before_codes, pool_codes
@@ -24,7 +24,7 @@ from atc_py.onnx_graph.rewriting.qdq.parameters import (
 from atc_py.onnx_graph.rewriting.qdq.products import is_sum, rewrite_product, rewrite_sum
 from atc_py.onnx_graph.rewriting.qdq.tensors import KnownTensors
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.source import Outcome, QuantizedNode, SourceAttr
+from atc_py.onnx_graph.source import Outcome, QuantizedNode
 
 _HELD = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
@@ -53,13 +53,8 @@ def rewrite_graph(graph: OnnxGraph, tensors: TensorReader, limit: int) -> tuple[
 
 def _branches_quantize(node: OnnxNode) -> bool:
     """True if a branch of an If, or one inside it, quantizes or dequantizes."""
-    graphs = [attribute.g for attribute in node.proto.attribute if attribute.HasField("g")]
-    while graphs:
-        for inner in graphs.pop().node:
-            if not inner.domain and inner.op_type in _HELD:
-                return True
-            graphs += [attribute.g for attribute in inner.attribute if attribute.HasField("g")]
-    return False
+    inside = (inner for graph in node.graphs.values() for inner in nodes_within(graph.node))
+    return any(not inner.domain and inner.op_type in _HELD for inner in inside)
 
 
 class _Import:
@@ -111,7 +106,7 @@ class _Import:
             if error.reason is not BOTH_CONSTANT:
                 self._note(node, otherwise, error)
             if node.op_type in _HELD:
-                self._tensors.refused.update(node.outputs)
+                self._tensors.refused.update(node.output_names)
             return False
         if node.op_type not in _HELD:
             self._note(node, Outcome.INTEGER)
@@ -124,7 +119,7 @@ class _Import:
         reason, help_ = (None, None) if error is None else (error.reason, error.help)
         channels = None
         if outcome is Outcome.INTEGER and node.op_type in _CONVOLUTIONS:
-            known = known_type(self._graph, node.inputs[0])
+            known = known_type(self._graph, node.input_names[0])
             dims = () if known is None else known.dims or ()
             channels = dims[1] if len(dims) == _IMAGE else None
         self._found.append(
@@ -217,7 +212,7 @@ class _Opener:
         self.writer = Writer(graph)
         known = set(graph.consts)
         for node in graph.nodes:
-            same = node.op_type == "Identity" and node.inputs and node.inputs[0] in known
+            same = node.op_type == "Identity" and node.input_names and node.input_names[0] in known
             if not node.domain and (node.op_type == "Constant" or same):
                 known.update(node.writes)
         self._known = known
@@ -227,10 +222,12 @@ class _Opener:
     def open(self, node: OnnxNode) -> None:
         """Open a node where it can be opened; others stay."""
         key = (node.domain, node.op_type)
-        if key not in _OPENED or node in self._unsound or len(node.outputs) != 1:
+        if key not in _OPENED or node in self._unsound or len(node.output_names) != 1:
             self.writer.keep(node)
-        elif key in _RENAMED and len(node.inputs) > 1:
-            self.writer.again(node, node.op_type, node.inputs, node.outputs, with_own=True)
+        elif key in _RENAMED and len(node.input_names) > 1:
+            self.writer.again(
+                node, node.op_type, node.input_names, node.output_names, with_own=True
+            )
         elif key == _CONCAT and self._fits_concat(node):
             self._open_concat(node)
         elif key in _FORMS and self._matches_form(node, _FORMS[key]):
@@ -240,7 +237,7 @@ class _Opener:
 
     def _matches_form(self, node: OnnxNode, form: _Form) -> bool:
         """True if a node matches its form, and means what the operator on floats does."""
-        inputs, attributes = node.inputs, numeric_attributes(node)
+        inputs = node.input_names
         if not form.fewest <= len(inputs) <= form.result + 2 + (form.bias == form.result + 2):
             return False
         for at in form.data:
@@ -250,13 +247,12 @@ class _Opener:
         if any(result) and not (all(result) and len(result) > 1 and self._is_known(result)):
             return False
         if node.op_type == "QLinearSoftmax":
-            opset = attributes.get("opset", 0)
-            return isinstance(opset, int) and (opset >= _COALESCED) == self._coalesced
-        return bool(any(result) or form.op_type == "Gemm") and not attributes.get("channels_last")
+            return (node.integer("opset") >= _COALESCED) == self._coalesced
+        return bool(any(result) or form.op_type == "Gemm") and not node.integer("channels_last")
 
     def _fits_concat(self, node: OnnxNode) -> bool:
         """True if a QLinearConcat has scale and zero point for result and operands."""
-        result, rest = node.inputs[:2], node.inputs[2:]
+        result, rest = node.input_names[:2], node.input_names[2:]
         operands = [rest[at : at + 3] for at in range(0, len(rest), 3)]
         whole = bool(rest) and len(rest) % 3 == 0 and all(result) and self._is_known(result)
         return whole and all(names[0] and self._is_known(names[1:]) for names in operands)
@@ -267,18 +263,17 @@ class _Opener:
 
     def _open_operator(self, node: OnnxNode, form: _Form) -> None:
         """Write DequantizeLinear of the operands, the operator, QuantizeLinear."""
-        attributes = numeric_attributes(node)
         operands = [
-            self._dequantize(node, node.inputs[at : at + 3], _axis(form, position, attributes))
+            self._dequantize(node, node.input_names[at : at + 3], _axis(form, position, node))
             for position, at in enumerate(form.data)
         ]
-        bias = "" if form.bias is None else "".join(node.inputs[form.bias : form.bias + 1])
+        bias = "" if form.bias is None else "".join(node.input_names[form.bias : form.bias + 1])
         if bias:
             operands.append(self._dequantize(node, [bias, self._bias_scale(node, form)], -1))
-        y, more = node.outputs[0], {}
+        y, more = node.output_names[0], {}
         if node.op_type == "QLinearSoftmax":
-            more["axis"] = attributes.get("axis", -1)
-        result = [name for name in node.inputs[form.result : form.result + 2] if name]
+            more["axis"] = node.integer("axis", -1)
+        result = [name for name in node.input_names[form.result : form.result + 2] if name]
         real = self.writer.fresh(f"{y}/real") if result else y
         self.writer.again(
             node, form.op_type, operands, [real], without=form.own, with_own=True, **more
@@ -288,10 +283,10 @@ class _Opener:
 
     def _bias_scale(self, node: OnnxNode, form: _Form) -> str:
         """The product of the operands' scales and alpha, which the first fold computes."""
-        writer, y = self.writer, node.outputs[0]
-        scales = [node.inputs[at + 1] for at in form.data]
+        writer, y = self.writer, node.output_names[0]
+        scales = [node.input_names[at + 1] for at in form.data]
         product = writer.op(node, "Mul", scales, writer.fresh(f"{y}/scale"))
-        alpha = numeric_attributes(node).get("alpha", 1.0)
+        alpha = node.number("alpha", 1.0)
         if form.op_type != "Gemm" or alpha == 1.0:
             return product
         factor = writer.const(f"{y}/alpha", np.array(alpha, np.float32))
@@ -299,23 +294,23 @@ class _Opener:
 
     def _open_concat(self, node: OnnxNode) -> None:
         """Write DequantizeLinear of each operand, Concat, QuantizeLinear."""
-        result, rest = node.inputs[:2], node.inputs[2:]
+        result, rest = node.input_names[:2], node.input_names[2:]
         operands = [self._dequantize(node, rest[at : at + 3], 0) for at in range(0, len(rest), 3)]
-        y = node.outputs[0]
+        y = node.output_names[0]
         real = self.writer.fresh(f"{y}/real")
         self.writer.again(node, "Concat", operands, [real], with_own=True)
         self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
     def _dequantize(self, node: OnnxNode, numbers: Sequence[str], axis: int) -> str:
-        real = self.writer.fresh(f"{node.outputs[0]}/operand")
+        real = self.writer.fresh(f"{node.output_names[0]}/operand")
         inputs = [name for name in numbers if name]
         return self.writer.op(node, "DequantizeLinear", inputs, real, axis=axis)
 
 
-def _axis(form: _Form, position: int, attributes: Mapping[str, SourceAttr]) -> int:
+def _axis(form: _Form, position: int, node: OnnxNode) -> int:
     """The axis along which an operand may have a scale each."""
     if form.op_type == "Conv":
         return 0
     if form.op_type == "Gemm":
-        return 0 if attributes.get("transB") else 1
+        return 0 if node.integer("transB") else 1
     return -1 if position else -2

@@ -79,8 +79,8 @@ class SumsReader:
         self._outputs = frozenset(graph.outputs)
         self._looked: set[str] = set()
         for node in graph.nodes:
-            if node.op_type in _REQUANTIZE and node.inputs:
-                self._find_sums(node.inputs[0])
+            if node.op_type in _REQUANTIZE and node.input_names:
+                self._find_sums(node.input_names[0])
 
     def _find_sums(self, name: str) -> None:
         """Find the sums that are the value called `name`, all of whose readers requantize it."""
@@ -89,7 +89,7 @@ class SumsReader:
         self._looked.add(name)
         readers = self._graph.uses(name)
         if not all(
-            reader.op_type in _REQUANTIZE and reader.inputs[0] == name for reader in readers
+            reader.op_type in _REQUANTIZE and reader.input_names[0] == name for reader in readers
         ):
             return
         sums = self._sums(name)
@@ -116,11 +116,11 @@ class SumsReader:
 
     def _read_as(self, name: str, reader: OnnxNode) -> list[str | None]:
         """The moved sums that a node makes of sums; None stands for anything else."""
-        if reader.op_type in _REQUANTIZE and reader.inputs[0] == name:
+        if reader.op_type in _REQUANTIZE and reader.input_names[0] == name:
             return []
         moves = not reader.domain and (
             reader.op_type in _MOVES
-            or (reader.op_type == "Add" and any(name in self._known for name in reader.inputs))
+            or (reader.op_type == "Add" and any(name in self._known for name in reader.input_names))
         )
         return list(reader.writes) if moves else [None]
 
@@ -133,7 +133,7 @@ class SumsReader:
             return Sums(node, nodes=(node,))
         if node.op_type not in {"Add", "Sub"}:
             return None
-        left, right = node.inputs
+        left, right = node.input_names
         if node.op_type == "Add":
             left, right = (right, left) if left in self._known else (left, right)
         if not self._graph.is_read_once(left):
@@ -157,7 +157,7 @@ class SumsReader:
             return None
         if part.op_type != "MatMul" or sums.added is not None:
             return None
-        (a, b), (left, right) = sums.layer.inputs, part.inputs
+        (a, b), (left, right) = sums.layer.input_names, part.input_names
         nodes = (*sums.nodes, part)
         if right == b and not sums.left:
             zero, depth = _one_number(self._known.get(left), axis=-1)

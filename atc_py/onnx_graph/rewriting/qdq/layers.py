@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.parameters import (
     BOTH_CONSTANT,
     COMPUTED_WEIGHTS,
@@ -65,7 +64,7 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: OnnxNode) -
     words = layer.words()
     around = transposed or looks_around(node)
     name = data.stored.name if layer.is_folded and not around else tensors.zero_adjusted(data)
-    y = node.outputs[0]
+    y = node.output_names[0]
     sums = writer.fresh(f"{y}/int32")
     inputs = [name, weights.name, *bias_name(writer, y, bias)]
     writer.again(node, node.op_type, inputs, [sums], with_own=True)
@@ -78,9 +77,9 @@ def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     Raises:
         NoCounterpartError: it has no integer form.
     """
-    data, attributes = data_of(tensors, node), numeric_attributes(node)
-    alpha, beta = (float(attributes.get(name, 1.0)) for name in ("alpha", "beta"))  # type: ignore[arg-type]
-    axis = 0 if attributes.get("transB") else 1
+    data = data_of(tensors, node)
+    alpha, beta = (float(node.number(name, 1.0)) for name in ("alpha", "beta"))
+    axis = 0 if node.integer("transB") else 1
     codes = weight_codes(writer, tensors, node)
     if len(codes.stored.const.shape if codes.stored.const else ()) != _MATRIX:
         raise NoCounterpartError(COMPUTED_WEIGHTS)
@@ -90,7 +89,7 @@ def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     addend = _input_name(node, _BIAS_AT)
     inside = layer.takes(addend)
     bias = layer.bias(addend if inside else "", beta, folded=layer.is_folded)
-    y = node.outputs[0]
+    y = node.output_names[0]
     sums, real = writer.fresh(f"{y}/int32"), y if inside else writer.fresh(f"{y}/product")
     name = data.stored.name if layer.is_folded else tensors.zero_adjusted(data)
     inputs = [name, weights.name, *bias_name(writer, y, bias)]
@@ -211,8 +210,8 @@ def _own_groups(node: OnnxNode, weights: Weights) -> int:
     Raises:
         NoCounterpartError: it does not divide the input channels.
     """
-    groups = numeric_attributes(node).get("group", 1) if node.op_type == "ConvTranspose" else 1
-    if not isinstance(groups, int) or groups < 1 or weights.shape[0] % groups:
+    groups = node.integer("group", 1) if node.op_type == "ConvTranspose" else 1
+    if groups < 1 or weights.shape[0] % groups:
         raise NoCounterpartError(ODD_GROUPS)
     return groups
 
@@ -223,9 +222,9 @@ def data_of(tensors: KnownTensors, node: OnnxNode) -> Codes:
     Raises:
         NoCounterpartError: it is not quantized as a whole.
     """
-    codes = tensors.codes.get(node.inputs[0])
+    codes = tensors.codes.get(node.input_names[0])
     if codes is None or codes.parameters.kind is not DType.INT8:
-        raise tensors.not_codes(node.inputs[0], DATA_NOT_QUANTIZED)
+        raise tensors.not_codes(node.input_names[0], DATA_NOT_QUANTIZED)
     if codes.stored.const is not None:
         raise NoCounterpartError(BOTH_CONSTANT)
     if codes.parameters.axis is not None:
@@ -269,14 +268,9 @@ def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequenc
 
 
 def _input_name(node: OnnxNode, position: int) -> str:
-    return node.inputs[position] if position < len(node.inputs) else ""
+    return node.input_names[position] if position < len(node.input_names) else ""
 
 
 def looks_around(node: OnnxNode) -> bool:
     """True if a convolution may read padding around its data."""
-    for attribute in node.proto.attribute:
-        if attribute.name == "pads" and any(attribute.ints):
-            return True
-        if attribute.name == "auto_pad" and attribute.s.startswith(b"SAME"):
-            return True
-    return False
+    return any(node.integers("pads")) or node.text("auto_pad", "").startswith("SAME")

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.parameters import Parameters, recoding, widening
 from atc_py.onnx_graph.rewriting.qdq.tensors import Codes, KnownTensors, Stored
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -73,7 +72,7 @@ def move(writer: Writer, tensors: KnownTensors, node: OnnxNode, *, before_codes:
     codes = [own for name in data if (own := tensors.codes.get(name)) is not None]
     if not data or len(codes) != len(data):
         return False
-    rest = filter(None, node.inputs[len(data) :])
+    rest = filter(None, node.input_names[len(data) :])
     known = all(operand.stored.const is not None for operand in codes)
     if known and all(name in writer.graph.consts for name in rest):
         return len(codes) == 1 and _move_constant(writer, tensors, node, codes[0])
@@ -84,10 +83,10 @@ def move(writer: Writer, tensors: KnownTensors, node: OnnxNode, *, before_codes:
 
 def pool_codes(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> bool:
     """MaxPool of codes, which some files have: as real numbers of the same value; exact."""
-    stored = tensors.stored(node.inputs[0])
-    if stored is None or stored.const is not None or any(node.outputs[1:]):
+    stored = tensors.stored(node.input_names[0])
+    if stored is None or stored.const is not None or any(node.output_names[1:]):
         return False
-    x, y, offset = stored.name, node.outputs[0], stored.offset or 0
+    x, y, offset = stored.name, node.output_names[0], stored.offset or 0
     real = writer.op(
         node, "AscendAntiQuant", [x], writer.fresh(f"{y}/real"), **widening(DType.FLOAT32, offset)
     )
@@ -102,10 +101,10 @@ def pool_codes(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> bool:
 def _data(node: OnnxNode) -> tuple[str, ...]:
     """The inputs whose elements the results consist of."""
     if node.op_type in {"Concat", "MatMul"}:
-        return node.inputs
+        return node.input_names
     if node.op_type in {"Conv", "ConvTranspose", "Gemm"}:
-        return node.inputs[:2]
-    return node.inputs[:1]
+        return node.input_names[:2]
+    return node.input_names[:1]
 
 
 def _move_stored(
@@ -116,7 +115,7 @@ def _move_stored(
         return False
     kind, offset = kinds.pop(), _common_offset(stored)
     for name, output in zip(
-        _result_names(writer, tensors, node, stored, kind), node.outputs, strict=True
+        _result_names(writer, tensors, node, stored, kind), node.output_names, strict=True
     ):
         if output:
             tensors.store(output, Stored(name, kind, None, offset), node)
@@ -130,7 +129,7 @@ def _move_codes(writer: Writer, tensors: KnownTensors, node: OnnxNode, codes: li
         return False
     offset = _common_offset(stored)
     names = _result_names(writer, tensors, node, stored, None)
-    for name, output in zip(names, node.outputs, strict=True):
+    for name, output in zip(names, node.output_names, strict=True):
         if output:
             held = Stored(name, DType.INT8, None, offset)
             tensors.codes[output] = Codes(held, parameters, node)
@@ -142,12 +141,12 @@ def _result_names(
     writer: Writer, tensors: KnownTensors, node: OnnxNode, stored: list[Stored], kind: DType | None
 ) -> list[str]:
     """Names of the node's int8 results: the file's names if they are int8 there, too."""
-    rest = node.inputs[len(stored) :]
+    rest = node.input_names[len(stored) :]
     for name in filter(None, rest):
         tensors.as_there(name)
     names = [
         name if kind is DType.INT8 or not name else writer.fresh(f"{name}/int8")
-        for name in node.outputs
+        for name in node.output_names
     ]
     inputs = [*(held.name for held in stored), *rest]
     writer.again(node, node.op_type, inputs, names, with_own=True)
@@ -157,16 +156,16 @@ def _result_names(
 def _move_constant(writer: Writer, tensors: KnownTensors, node: OnnxNode, codes: Codes) -> bool:
     """Weights that the file moves before a layer reads them."""
     const, parameters = codes.stored.const, codes.parameters
-    inputs = [const, *(writer.graph.consts.get(name) for name in node.inputs[1:])]
+    inputs = [const, *(writer.graph.consts.get(name) for name in node.input_names[1:])]
     if node.op_type not in VIEW_FOLDS or None in inputs:
         return False
-    moved = VIEW_FOLDS[node.op_type](inputs, numeric_attributes(node))
+    moved = VIEW_FOLDS[node.op_type](inputs, node.plain_attributes)
     along = None if moved is None else _moved_axis(node, parameters, moved)
     if moved is None or along is None:
         return False
-    name = writer.const(f"{node.outputs[0]}/codes", moved)
+    name = writer.const(f"{node.output_names[0]}/codes", moved)
     held = Stored(name, codes.stored.kind, moved)
-    tensors.codes[node.outputs[0]] = Codes(held, along, node)
+    tensors.codes[node.output_names[0]] = Codes(held, along, node)
     return True
 
 
@@ -177,7 +176,7 @@ def _moved_axis(node: OnnxNode, parameters: Parameters, moved: ConstData) -> Par
     if node.op_type != "Transpose":
         return None
     rank = len(moved.shape)
-    perm = numeric_attributes(node).get("perm", tuple(range(rank))[::-1])
+    perm = node.plain_attributes.get("perm", tuple(range(rank))[::-1])
     order = [int(axis) for axis in perm] if isinstance(perm, tuple) else []
     return parameters.moved(order.index(parameters.axis % rank))
 

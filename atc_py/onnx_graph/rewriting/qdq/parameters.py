@@ -7,7 +7,6 @@ of a quantized model has no integer form, the reason is one of those at the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -15,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name, known_type
-from atc_py.onnx_graph.source import SourceAttr
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
@@ -113,13 +110,12 @@ def read_parameters(graph: OnnxGraph, node: OnnxNode) -> Parameters:
     Raises:
         NoCounterpartError: the device has no such form.
     """
-    attributes = numeric_attributes(node)
-    if attributes.get("block_size"):
+    if node.integer("block_size"):
         raise NoCounterpartError(IN_BLOCKS)
     scale, zero = _constant(graph, node, _SCALE), _constant(graph, node, _ZERO)
     if scale is None:
         raise other_scale("absent")
-    kind = _kind(graph, node, zero, attributes)
+    kind = _kind(graph, node, zero)
     if scale.dtype not in {np.dtype(np.float32), np.dtype(np.float16)}:
         raise other_scale(scale.dtype.name)
     if not scale.size or (scale.ndim > 1 and scale.size > 1):
@@ -133,15 +129,15 @@ def read_parameters(graph: OnnxGraph, node: OnnxNode) -> Parameters:
         raise other_parameters(f"{zeros.size} zero points, {factors.size} scales")
     if kind is DType.INT32 and zeros.any():
         raise other_parameters(f"the zero point {zeros.max()} of int32")
-    axis = attributes.get("axis", _DEFAULT_AXIS)
+    axis = node.integer("axis", _DEFAULT_AXIS)
     parameters = Parameters(
         scale=factors,
         zero=np.broadcast_to(zeros, (factors.size,)).reshape(factors.shape),
-        axis=axis if factors.ndim and isinstance(axis, int) else None,
+        axis=axis if factors.ndim else None,
         kind=kind,
         real=DType.from_numpy(scale.dtype),
     )
-    known = known_type(graph, node.inputs[0])
+    known = known_type(graph, node.input_names[0])
     if known is not None and known.dims is not None and not parameters.fits(known.dims):
         raise other_parameters(f"{factors.size} scales along axis {axis}")
     return parameters
@@ -149,7 +145,7 @@ def read_parameters(graph: OnnxGraph, node: OnnxNode) -> Parameters:
 
 def _constant(graph: OnnxGraph, node: OnnxNode, position: int) -> NDArray[Any] | None:
     """An input that must be known; None where it is absent."""
-    name = node.inputs[position] if position < len(node.inputs) else ""
+    name = node.input_names[position] if position < len(node.input_names) else ""
     if not name:
         return None
     const, foreign = graph.consts.get(name), graph.foreign.get(name)
@@ -160,13 +156,8 @@ def _constant(graph: OnnxGraph, node: OnnxNode, position: int) -> NDArray[Any] |
     return const.numpy()
 
 
-def _kind(
-    graph: OnnxGraph,
-    node: OnnxNode,
-    zero: NDArray[Any] | None,
-    attributes: Mapping[str, SourceAttr],
-) -> DType:
-    known = known_type(graph, node.inputs[0])
+def _kind(graph: OnnxGraph, node: OnnxNode, zero: NDArray[Any] | None) -> DType:
+    known = known_type(graph, node.input_names[0])
     kinds: set[DType | str] = set()
     if zero is not None:
         kinds.add(DType.from_numpy(zero.dtype))
@@ -175,8 +166,8 @@ def _kind(
             kinds.add(_type_name(known.element))
         allowed = {*_QUANTIZED, DType.INT32}
     else:
-        wanted = attributes.get("output_dtype", 0)
-        if isinstance(wanted, int) and wanted:
+        wanted = node.integer("output_dtype")
+        if wanted:
             kinds.add(_type_name(wanted))
         kinds = kinds or {DType.UINT8}
         allowed = _QUANTIZED

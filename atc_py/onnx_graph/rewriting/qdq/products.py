@@ -74,7 +74,7 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> No
         NoCounterpartError: it has no integer form.
     """
     operands = []
-    for name in node.inputs[:2]:
+    for name in node.input_names[:2]:
         codes = tensors.codes.get(name)
         if codes is None or codes.parameters.kind is not DType.INT8:
             raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)
@@ -85,20 +85,20 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> No
     if left.parameters.axis is not None:
         raise NoCounterpartError(DATA_PER_CHANNEL)
     if left.stored.const is None:
-        a = computed_operand(writer, node.inputs[0], left)
+        a = computed_operand(writer, node.input_names[0], left)
     else:
         a = known_operand(prepared(writer, left, 0))
     b = _right_operand(writer, node, right)
     scales = left.parameters.scale.astype(np.float64) * right.parameters.scale
     offset = b.weights.offset if b.weights else np.zeros((), np.int64)
     words = scale_words(np.asarray(scales), offset)
-    known = known_type(writer.graph, node.outputs[0])
+    known = known_type(writer.graph, node.output_names[0])
     result = None if known is None else known.dims
     left_alone = b.weights is not None and writer.graph.quant_bias is QuantBias.UNFOLDED
     if left_alone:
         a = replace(a, name=tensors.zero_adjusted(left))
     product = Product(writer, node, a, b, left_alone=left_alone)
-    y, real = node.outputs[0], left.parameters.real
+    y, real = node.output_names[0], left.parameters.real
     if words.size == 1 or _ends_with_channels(result, words.size):
         sums = product.write(writer.fresh(f"{y}/int32"))
         dequant(writer, node, sums, words, real, y)
@@ -220,7 +220,7 @@ def _right_operand(writer: Writer, node: OnnxNode, codes: Codes) -> ProductOpera
         return ProductOperand(weights.name, weights.shape, zero, weights)
     if codes.parameters.axis is not None:
         raise NoCounterpartError(DATA_PER_CHANNEL)
-    return computed_operand(writer, node.inputs[1], codes)
+    return computed_operand(writer, node.input_names[1], codes)
 
 
 def known_operand(weights: Weights) -> ProductOperand:
@@ -272,9 +272,9 @@ def rewrite_sum(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
             computed_operand(writer, name, codes)
             if codes.stored.const is None
             else known_operand(prepared(writer, codes, max(len(codes.stored.const.shape) - 1, 0)))
-            for name, codes in zip(node.inputs, (left, right), strict=False)
+            for name, codes in zip(node.input_names, (left, right), strict=False)
         ]
-        Product(writer, node, operands[0], operands[1]).write(node.outputs[0])
+        Product(writer, node, operands[0], operands[1]).write(node.output_names[0])
     else:
         _rewrite_convolution(writer, tensors, node, left, right)
 
@@ -291,7 +291,7 @@ def _rewrite_convolution(
         raise NoCounterpartError(NO_WORD)
     bias = QuantizedLayer(writer, tensors, data, weights).bias("", folded=True)
     name = tensors.zero_adjusted(data) if looks_around(node) else data.stored.name
-    y = node.outputs[0]
+    y = node.output_names[0]
     writer.again(
         node, "Conv", [name, weights.name, *bias_name(writer, y, bias)], [y], with_own=True
     )
@@ -305,7 +305,7 @@ def _sum_codes(
     Raises:
         NoCounterpartError: its zero point is not constant, or its dtype not known.
     """
-    x, graph = node.inputs[position], writer.graph
+    x, graph = node.input_names[position], writer.graph
     zero = _zero_point(writer, node, position + 2, axis)
     known = known_type(graph, x)
     kind = dtype_of_element(known.element) if known is not None else None
@@ -325,7 +325,7 @@ def _sum_codes(
 
 def _zero_point(writer: Writer, node: OnnxNode, position: int, axis: int) -> NDArray[np.int64]:
     """A zero point: a scalar, or one per channel along `axis`."""
-    name = node.inputs[position] if position < len(node.inputs) else ""
+    name = node.input_names[position] if position < len(node.input_names) else ""
     if not name:
         return np.zeros((), np.int64)
     const = writer.graph.consts.get(name)

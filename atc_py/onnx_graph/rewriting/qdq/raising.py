@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from onnx import defs
 
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, inner_nodes, subgraphs
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.reading.nodes import inner_nodes, subgraphs
 from atc_py.onnx_graph.typing.rules.quantized import is_ascend
 
 _MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
@@ -41,7 +42,7 @@ def means_the_same(node: OnnxNode, opset: int) -> bool:
     stated = {attribute.name for attribute in node.proto.attribute}
     return old.since_version == new.since_version or (
         node.op_type not in _MEAN_OTHERWISE
-        and len(node.inputs) <= len(new.inputs)
+        and len(node.input_names) <= len(new.inputs)
         and stated <= new.attributes.keys()
     )
 
@@ -59,7 +60,7 @@ def takes_element(node: OnnxNode, graph: OnnxGraph, codes: Collection[str]) -> b
     last = len(schema.inputs) - 1
     return all(
         "tensor(int8)" in schema.inputs[min(at, last)].types
-        for at, name in enumerate(node.inputs)
+        for at, name in enumerate(node.input_names)
         if name in codes
     )
 

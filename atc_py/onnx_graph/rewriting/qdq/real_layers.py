@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.rewriting.qdq.ascend import CodeSteps, Steps, SumFactors, no_form
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import Sums
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -67,7 +66,7 @@ class RealLayers:
 
     def _write_layer(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write Conv, ConvTranspose or Gemm."""
-        layer, (data, name) = sums.layer, sums.layer.inputs[:2]
+        layer, (data, name) = sums.layer, sums.layer.input_names[:2]
         const = self.known.get(name)
         if const is None:
             raise no_form(layer, Text("must have constant weights, found computed ones"))
@@ -97,7 +96,7 @@ class RealLayers:
 
     def _write_product(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write MatMul; terms that its zero points do not cover are added after it."""
-        layer, names = sums.layer, sums.layer.inputs
+        layer, names = sums.layer, sums.layer.input_names
         consts = [self.known.get(name) for name in names]
         a, b = (None if const is None else const.numpy().astype(np.int64) for const in consts)
         steps = [self.steps.of(layer, name) for name in names]
@@ -162,7 +161,7 @@ class RealLayers:
 
     def _bias(self, layer: OnnxNode, more: Integers) -> str | Integers | None:
         """The bias and what was subtracted from it; a name if computed; None for none."""
-        name = layer.inputs[_BIAS_AT] if len(layer.inputs) > _BIAS_AT else ""
+        name = layer.input_names[_BIAS_AT] if len(layer.input_names) > _BIAS_AT else ""
         const = self.known.get(name)
         if name and const is None:
             if more.any():
@@ -186,7 +185,7 @@ class RealLayers:
             shape: list[int] = list(added.shape)
             shape[position] = scale.size
             added = np.broadcast_to(added, shape)
-        name = self.writer.const(f"{layer.outputs[0]}/bias", added.astype(np.int32))
+        name = self.writer.const(f"{layer.output_names[0]}/bias", added.astype(np.int32))
         return self._dequantized(layer, _Operand(name, _NONE, position), scale)
 
 
@@ -206,23 +205,22 @@ def _channels(
     Raises:
         AtcError: NO_QDQ_FORM where there is another number of factors.
     """
-    attributes = numeric_attributes(layer)
     axis = 1
-    if layer.op_type == "Conv" or attributes.get("transB"):
+    if layer.op_type == "Conv" or layer.integer("transB"):
         axis = 0
-    odd = [name for name in ("alpha", "beta") if attributes.get(name, 1.0) != 1.0]
+    odd = [name for name in ("alpha", "beta") if layer.number(name, 1.0) != 1.0]
     if odd:
         raise no_form(
             layer,
             Text(
                 "on int8 must have the {odd} 1, found {attributes}",
                 odd=odd[0],
-                attributes=attributes[odd[0]],
+                attributes=layer.plain_attributes[odd[0]],
             ),
         )
     count, channels = factors.scale.size, shape[axis]
-    groups = attributes.get("group", 1) if layer.op_type == "ConvTranspose" else 1
-    if isinstance(groups, int) and groups > 1 and count == channels * groups:
+    groups = layer.integer("group", 1) if layer.op_type == "ConvTranspose" else 1
+    if groups > 1 and count == channels * groups:
         rows = factors.scale.reshape(groups, -1), factors.offset_w.reshape(groups, -1)
         if any((row != row[0]).any() for row in rows):
             raise no_form(layer, Text("in groups must have the same factors in each of them"))
@@ -241,12 +239,10 @@ def _channels(
 
 def _sums_of_weights(layer: OnnxNode, codes: Integers) -> Integers:
     """For each channel in order, the sum of all weights that a result of it counts."""
-    attributes = numeric_attributes(layer)
     if layer.op_type == "Gemm":
-        return np.asarray(codes.sum(axis=1 if attributes.get("transB") else 0))
+        return np.asarray(codes.sum(axis=1 if layer.integer("transB") else 0))
     if layer.op_type == "ConvTranspose":
-        groups = attributes.get("group", 1)
-        apart = codes.reshape(groups, -1, *codes.shape[1:])  # type: ignore[arg-type]
+        apart = codes.reshape(layer.integer("group", 1), -1, *codes.shape[1:])
         return np.asarray(apart.sum(axis=(1, *range(3, apart.ndim)))).reshape(-1)
     return np.asarray(codes.sum(axis=tuple(range(1, codes.ndim))))
 

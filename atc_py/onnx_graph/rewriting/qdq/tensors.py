@@ -113,7 +113,7 @@ class KnownTensors:
         Raises:
             NoCounterpartError: AscendQuant cannot carry the parameters.
         """
-        x, y, kind = node.inputs[0], node.outputs[0], parameters.kind
+        x, y, kind = node.input_names[0], node.output_names[0], parameters.kind
         signed, codes = parameters.signed, self.codes.get(x)
         if codes is not None and codes.parameters.key == signed.key:
             held = codes.stored
@@ -132,7 +132,12 @@ class KnownTensors:
 
     def _quant(self, node: OnnxNode, parameters: Parameters) -> Stored:
         """An AscendQuant, which writes the name in the file where that is int8, too."""
-        x, y, kind, signed = node.inputs[0], node.outputs[0], parameters.kind, parameters.signed
+        x, y, kind, signed = (
+            node.input_names[0],
+            node.output_names[0],
+            parameters.kind,
+            parameters.signed,
+        )
         offset = signed.offset if signed.axis is None else None
         numbers = quantizing(signed)
         if numbers is None:
@@ -143,7 +148,7 @@ class KnownTensors:
 
     def _rounding_input(self, node: OnnxNode, parameters: Parameters) -> str:
         """The value that AscendQuant rounds: x / scale, plus zero if per channel."""
-        x, y, writer = node.inputs[0], node.outputs[0], self._writer
+        x, y, writer = node.input_names[0], node.output_names[0], self._writer
         scale, zero = self._channels(x, parameters)
         with np.errstate(all="ignore"):
             factor = (1 / scale.astype(np.float64)).astype(scale.dtype)
@@ -162,7 +167,7 @@ class KnownTensors:
         Raises:
             NoCounterpartError: AscendAntiQuant cannot carry the parameters.
         """
-        x, y = node.inputs[0], node.outputs[0]
+        x, y = node.input_names[0], node.output_names[0]
         stored = self.stored(x)
         if x not in self._graph.consts and (stored is None or stored.const is None):
             if parameters.kind is DType.INT32:
@@ -245,7 +250,7 @@ class KnownTensors:
     def _multiplied(self, name: str, codes: Codes) -> None:
         """Write (code - zero) * scale, in one step each."""
         writer, node, parameters = self._writer, codes.origin, codes.parameters
-        scale, zero = self._channels(node.inputs[0], parameters)
+        scale, zero = self._channels(node.input_names[0], parameters)
         real = writer.fresh(f"{name}/real")
         offset = parameters.offset if parameters.axis is None else 0
         numbers = widening(parameters.real, offset)

@@ -14,7 +14,6 @@ from onnx import TensorProto
 from atc_py.diag import BAD_NODE, NO_QDQ_FORM, AtcError, Place, Sink
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.ascend import (
     CodeSteps,
@@ -86,11 +85,11 @@ def _known(graph: OnnxGraph, tensors: TensorReader) -> dict[str, ConstData]:
     for node in graph.nodes:
         if node.domain or node.op_type not in {"Constant", "Identity"}:
             continue
-        if node.op_type == "Identity" and node.inputs[0] in known:
-            known[node.outputs[0]] = known[node.inputs[0]]
+        if node.op_type == "Identity" and node.input_names[0] in known:
+            known[node.output_names[0]] = known[node.input_names[0]]
         for attribute in node.proto.attribute:
             if attribute.name == "value" and node.op_type == "Constant":
-                known[node.outputs[0]] = tensors.const(attribute.t, node.place)
+                known[node.output_names[0]] = tensors.const(attribute.t, node.place)
     return known
 
 
@@ -141,17 +140,17 @@ class _ToQdq:
             codes = [name for name in node.reads if self._element(name) == TensorProto.INT8]
             if node not in written or not codes or takes_element(node, self._graph, codes):
                 writer.keep(node)
-            elif node.op_type in _CHOOSING and len(node.outputs) == 1:
+            elif node.op_type in _CHOOSING and len(node.output_names) == 1:
                 cast = {
                     name: writer.op(
                         node, "Cast", [name], writer.fresh(f"{name}/float32"), to=TensorProto.FLOAT
                     )
                     for name in dict.fromkeys(codes)
                 }
-                real = writer.fresh(f"{node.outputs[0]}/float32")
-                inputs = [cast.get(name, name) for name in node.inputs]
+                real = writer.fresh(f"{node.output_names[0]}/float32")
+                inputs = [cast.get(name, name) for name in node.input_names]
                 writer.again(node, node.op_type, inputs, [real], with_own=True)
-                writer.op(node, "Cast", [real], node.outputs[0], to=TensorProto.INT8)
+                writer.op(node, "Cast", [real], node.output_names[0], to=TensorProto.INT8)
             else:
                 what = Text("works on int8, for which ONNX does not define it")
                 help_ = Text("dequantize before it and quantize after it, or use a newer opset")
@@ -160,7 +159,12 @@ class _ToQdq:
 
     def _rewrite(self, node: OnnxNode) -> None:
         if node.op_type in self._kinds:
-            if not (node.inputs and node.inputs[0] and node.outputs and node.outputs[0]):
+            if not (
+                node.input_names
+                and node.input_names[0]
+                and node.output_names
+                and node.output_names[0]
+            ):
                 message = Text(
                     "{op_type} needs its first input and its output", op_type=node.op_type
                 )
@@ -185,7 +189,7 @@ class _ToQdq:
         return [name for name in names if self._element(name) == TensorProto.INT8]
 
     def _quant(self, node: OnnxNode) -> None:
-        steps, x = quant_steps(node), node.inputs[0]
+        steps, x = quant_steps(node), node.input_names[0]
         if self._element(x) == TensorProto.FLOAT16:
             wide = self._writer.fresh(f"{x}/float32")
             x = self._writer.op(node, "Cast", [x], wide, to=TensorProto.FLOAT)
@@ -193,14 +197,14 @@ class _ToQdq:
 
     def _quantize(self, node: OnnxNode, x: str, steps: Steps) -> None:
         """Write QuantizeLinear; its zero point says that codes are int8."""
-        y = node.outputs[0]
+        y = node.output_names[0]
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
         zero = self._writer.const(f"{y}/zero", np.array(steps.zero, np.int8))
         self._writer.op(node, "QuantizeLinear", [x, scale, zero], y)
         self._steps.note(y, steps)
 
     def _anti_quant(self, node: OnnxNode) -> None:
-        (x, y), steps = (node.inputs[0], node.outputs[0]), anti_quant_steps(node)
+        (x, y), steps = (node.input_names[0], node.output_names[0]), anti_quant_steps(node)
         if self._element(x) not in {0, TensorProto.INT8}:
             raise no_form(node, Text("must read int8"), Text("let it read codes"))
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
@@ -211,12 +215,12 @@ class _ToQdq:
 
     def _dequant(self, node: OnnxNode) -> None:
         factors = dequant_factors(node, constant_input(node, self._known))
-        self._finish(node, node.outputs[0], lambda name: self._write_real(node, factors, name))
+        self._finish(node, node.output_names[0], lambda name: self._write_real(node, factors, name))
 
     def _requant(self, node: OnnxNode) -> None:
         """Rewrite AscendRequant: real numbers are counted in steps of its result."""
         factors = requant_factors(node, constant_input(node, self._known))
-        real = self._writer.fresh(f"{node.outputs[0]}/real")
+        real = self._writer.fresh(f"{node.output_names[0]}/real")
         self._finish(node, real, lambda name: self._write_real(node, factors, name))
         self._quantize(node, real, Steps(np.float32(1), factors.zero))
 
@@ -225,7 +229,7 @@ class _ToQdq:
         following: list[tuple[str, dict[str, Any]]] = []
         if flag(node, "relu_flag"):
             following.append(("Relu", {}))
-        dtype = numeric_attributes(node).get("dtype", 0)
+        dtype = node.integer("dtype")
         if dtype not in _RESULTS:
             raise no_form(
                 node,
@@ -241,7 +245,7 @@ class _ToQdq:
     def _write_real(self, node: OnnxNode, factors: SumFactors, output: str) -> None:
         if self._graph.opsets.get("", 0) < _PER_AXIS:
             factors = factors.as_one
-        sums = self._reader.found.get(node.inputs[0])
+        sums = self._reader.found.get(node.input_names[0])
         if sums is None:
             self._dequantize_sums(node, factors, output)
             return
@@ -253,7 +257,7 @@ class _ToQdq:
 
     def _dequantize_sums(self, node: OnnxNode, factors: SumFactors, output: str) -> None:
         """Write DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
-        x, count, axes = node.inputs[0], factors.scale.size, {}
+        x, count, axes = node.input_names[0], factors.scale.size, {}
         if factors.offset_w.any():
             raise no_form(node, Text("must come after a layer, since its words have offset_w"))
         if count > 1:
@@ -274,20 +278,24 @@ class _ToQdq:
     def _integer_layer(self, node: OnnxNode) -> None:
         """Write a layer whose int32 sums other nodes read."""
         op_type = _INTEGER_OPERATORS.get(node.op_type)
-        if op_type is None or len(node.inputs) > len(("data", "weights")):
+        if op_type is None or len(node.input_names) > len(("data", "weights")):
             help_ = Text("have AscendDequant read the sums of this layer, and nothing else")
             raise no_form(node, Text("on int8 must be dequantized directly after it"), help_)
-        zero, inputs = self._steps.of(node, node.inputs[0]).zero, list(node.inputs)
+        zero, inputs = self._steps.of(node, node.input_names[0]).zero, list(node.input_names)
         if node.op_type == "Conv" and zero:
             raise no_form(
                 node, Text("on int8 with an offset must be dequantized directly after it")
             )
         # The compiler folds the offset of the data into unfolded biases of such layers.
         unfolded = self._graph.quant_bias is QuantBias.UNFOLDED
-        corrected = unfolded and node.inputs[1] in self._known and node.outputs[0] in self._scaled
+        corrected = (
+            unfolded and node.input_names[1] in self._known and node.output_names[0] in self._scaled
+        )
         if zero and corrected:
-            inputs.append(self._writer.const(f"{node.outputs[0]}/zero", np.array(zero, np.int8)))
-        self._writer.again(node, op_type, inputs, node.outputs, with_own=True)
+            inputs.append(
+                self._writer.const(f"{node.output_names[0]}/zero", np.array(zero, np.int8))
+            )
+        self._writer.again(node, op_type, inputs, node.output_names, with_own=True)
         self._found.append(
             QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None)
         )
@@ -311,10 +319,8 @@ def import_qdq_opset(graph: OnnxGraph) -> None:
     """
     own = graph.opsets.get("", 0)
     per_axis = any(
-        attribute.name == "axis"
+        not node.domain and node.op_type == "DequantizeLinear" and "axis" in node.plain_attributes
         for node in graph.nodes
-        if not node.domain and node.op_type == "DequantizeLinear"
-        for attribute in node.proto.attribute
     )
     needed = _PER_AXIS if per_axis else _QUANTIZING
     if own >= needed:

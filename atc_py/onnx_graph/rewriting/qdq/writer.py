@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from onnx import helper
 
 from atc_py.ir import ConstData, DeferredConst, DenseConst
-from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, captured_names, inner_names
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.reading.nodes import captured_names, inner_names
 from atc_py.onnx_graph.rewriting.graph_body import attribute_protos
 from atc_py.tensor.dtypes import DType
 
@@ -107,8 +108,8 @@ class Writer:
             op_type=op_type,
             domain="",
             opset=self.graph.opsets.get("", 0),
-            inputs=tuple(inputs),
-            outputs=tuple(outputs),
+            input_names=tuple(inputs),
+            output_names=tuple(outputs),
             captured=captured_names(proto, origin.place),
             place=origin.place,
             replaces=origin.replaces,

@@ -12,8 +12,6 @@ from atc_py.onnx_graph.folding.fold_views import ints_of
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import (
     INTEGER_LAYERS,
-    numeric_attributes,
-    simple_attributes,
 )
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype, known_type
 from atc_py.onnx_graph.source.custom_results import (
@@ -53,7 +51,7 @@ ASCEND_OPERATORS = _CHOSEN | _FIXED.keys()
 def is_ascend(node: OnnxNode) -> bool:
     """True for one of the six operators, in whatever domain, with sensible attributes."""
     known = node.op_type in ASCEND_OPERATORS
-    return known and bool(node.inputs and node.inputs[0] and _elements(node))
+    return known and bool(node.input_names and node.input_names[0] and _elements(node))
 
 
 def _elements(node: OnnxNode) -> tuple[int, ...]:
@@ -61,19 +59,17 @@ def _elements(node: OnnxNode) -> tuple[int, ...]:
     if node.op_type in _FIXED:
         return _FIXED[node.op_type]
     if node.op_type == "AscendQuant":
-        given = (attribute.s for attribute in node.proto.attribute if attribute.name == "dst_type")
-        element = _QUANTIZED.get(next(given, b"INT8").decode("utf-8", "replace"))
+        element = _QUANTIZED.get(node.text("dst_type", "INT8"))
     else:
-        dtype = numeric_attributes(node).get("dtype", 0)
-        element = _FLOATS.get(dtype) if isinstance(dtype, int) else None
+        element = _FLOATS.get(node.integer("dtype"))
     return () if element is None else (element,)
 
 
 def is_integer_layer(graph: OnnxGraph, node: OnnxNode) -> bool:
     """True if a node is a layer whose data and weights are int8."""
-    if node.domain or node.op_type not in INTEGER_LAYERS or len(node.inputs) < len(("X", "W")):
+    if node.domain or node.op_type not in INTEGER_LAYERS or len(node.input_names) < len(("X", "W")):
         return False
-    known = (known_type(graph, name) for name in node.inputs[:2])
+    known = (known_type(graph, name) for name in node.input_names[:2])
     return all(value is not None and value.element == TensorProto.INT8 for value in known)
 
 
@@ -87,8 +83,8 @@ def _ascend(asked: Question) -> Shown | Override:
         return Override(asked.outputs(*(ValueType(element, dims) for element in elements)))
     return Shown(
         tuple(
-            helper.make_node("Cast", [asked.node.inputs[0]], [name], to=element)
-            for name, element in zip(asked.node.outputs, elements, strict=False)
+            helper.make_node("Cast", [asked.node.input_names[0]], [name], to=element)
+            for name, element in zip(asked.node.output_names, elements, strict=False)
             if name
         )
     )
@@ -129,7 +125,8 @@ def sum_element(asked: Question) -> int | None:
     if weights.element not in _FLOATS.values():
         return None
     scaled = any(
-        reader.op_type in _SCALING and not set(reader.inputs[:1]).isdisjoint(asked.node.outputs)
+        reader.op_type in _SCALING
+        and not set(reader.input_names[:1]).isdisjoint(asked.node.output_names)
         for reader in asked.graph.nodes
     )
     return TensorProto.INT32 if scaled else weights.element
@@ -138,11 +135,11 @@ def sum_element(asked: Question) -> int | None:
 @type_rule(*CUSTOM_RESULTS, custom=True, when=lambda asked: asked.node.schema is None)
 def _custom(asked: Question) -> Refinement | Contradiction | None:
     """The types that the file states of the results, joined with what the inputs tell."""
-    inputs = [_given(asked, position) for position in range(len(asked.node.inputs))]
+    inputs = [_given(asked, position) for position in range(len(asked.node.input_names))]
     if any(asked.has(at) and given is None for at, given in enumerate(inputs)):
         return None
     try:
-        results = custom_results(asked.node.op_type, inputs, simple_attributes(asked.node))
+        results = custom_results(asked.node.op_type, inputs, asked.node.plain_attributes)
     except ContradictionError as error:
         return (
             Contradiction(

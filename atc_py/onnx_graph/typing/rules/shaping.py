@@ -6,7 +6,6 @@ are computed, the rank of the result follows from how many numbers there are. Th
 
 from atc_py.onnx_graph.folding.fold_views import ints_of
 from atc_py.onnx_graph.graph import ValueType
-from atc_py.onnx_graph.reading.attributes import numeric_attributes
 from atc_py.onnx_graph.typing.type_rules import (
     Contradiction,
     Negative,
@@ -55,7 +54,7 @@ def _impossible_reshape(asked: Question) -> Contradiction | None:
     shape = known.shape if known else None
     if shape is None:
         return None
-    keeps = not numeric_attributes(asked.node).get("allowzero")
+    keeps = not asked.node.integer("allowzero")
     if keeps and 0 in wanted[len(shape) :]:
         return Contradiction(
             Text(
@@ -92,7 +91,7 @@ def _expand_to_any_rank(asked: Question) -> Withheld | None:
     Inference makes as many axes as the vector of a computed shape is long, however long that is.
     About a node alone, it makes none of a vector of unknown length.
     """
-    if not asked.alone and all(name in asked.graph.consts for name in asked.node.inputs[1:]):
+    if not asked.alone and all(name in asked.graph.consts for name in asked.node.input_names[1:]):
         return None
     shape = asked.type(1)
     if shape is None or shape.dims is None:
@@ -136,10 +135,9 @@ def _reduce_sum(asked: Question) -> Refinement | None:
     count, rank = asked.length(1), _rank(asked)
     if count is None or rank is None:
         return None
-    attributes = numeric_attributes(asked.node)
-    if attributes.get("keepdims", 1):
+    if asked.node.integer("keepdims", 1):
         return _refined(asked, _open(rank))
-    if not count and not attributes.get("noop_with_empty_axes", 0):
+    if not count and not asked.node.integer("noop_with_empty_axes"):
         return _refined(asked, ())
     return _refined(asked, _open(rank - count))
 
@@ -194,9 +192,9 @@ def _compress(asked: Question) -> Override | None:
     condition = asked.const(1)
     constant = condition is not None and condition.dtype is DType.BOOL
     chosen = int(condition.numpy().sum()) if condition is not None and constant else None
-    axis = asked.attributes.get("axis")
+    axis = asked.node.plain_attributes.get("axis")
     dims: Dims = (chosen,)
-    if axis is not None:
+    if isinstance(axis, int):
         try:
             at = normalize_axis(axis, len(x.dims))
         except ValueError:
@@ -239,7 +237,7 @@ def _open(rank: int | None) -> tuple[None, ...] | None:
 def _refined(asked: Question, dims: Dims | None) -> Refinement | None:
     """The first output as data of shape `dims`, where it has no rank yet."""
     graph, x = asked.graph, asked.type(0)
-    name = asked.node.outputs[0] if asked.node.outputs else ""
+    name = asked.node.output_names[0] if asked.node.output_names else ""
     known = graph.types.get(name)
     if x is None or not x.element or dims is None or not name or name in graph.consts:
         return None

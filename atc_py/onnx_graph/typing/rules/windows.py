@@ -3,6 +3,7 @@
 Where a dim is open, so is what depends on it; the other dims of the result are right all the same.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from onnx import TensorProto, helper
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import ValueType
+from atc_py.onnx_graph.source import SourceAttr
 from atc_py.onnx_graph.typing.rules.quantized import sum_element
 from atc_py.onnx_graph.typing.type_rules import Override, Question, Shown, Withheld, type_rule
 from atc_py.tensor.shapes import Dims, window_count
 
-_SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
+_SAME = frozenset({"SAME_UPPER", "SAME_LOWER"})
 
 _SPATIAL = 2
 """Axes before the spatial ones: batch and channels."""
@@ -39,7 +41,7 @@ _TYPED_MASK = 10
 # Pools -------------------------------------------------------------------------------------------
 
 
-@type_rule("AveragePool", "MaxPool", when=lambda asked: bool(asked.attributes.get("ceil_mode")))
+@type_rule("AveragePool", "MaxPool", when=lambda asked: bool(asked.node.integer("ceil_mode")))
 def _pool(asked: Question) -> Override | None:
     """As many windows as ONNX's definition of ceil_mode gives.
 
@@ -51,21 +53,21 @@ def _pool(asked: Question) -> Override | None:
     x = asked.type(0)
     if x is None or x.dims is None or len(x.dims) < _SPATIAL:
         return None
-    extents = _pool_extents(x.dims[_SPATIAL:], asked.attributes)
+    extents = _pool_extents(x.dims[_SPATIAL:], asked.node.plain_attributes)
     if extents is None:
         return None
     dims = (*x.dims[:_SPATIAL], *extents)
     return Override(asked.outputs(ValueType(x.element, dims), ValueType(TensorProto.INT64, dims)))
 
 
-def _pool_extents(extents: Dims, attributes: dict[str, Any]) -> list[int | None] | None:
+def _pool_extents(extents: Dims, attributes: Mapping[str, SourceAttr]) -> list[int | None] | None:
     """The number of windows per axis; None where the attributes do not fit the rank."""
     rank = len(extents)
     kernel = _numbers(attributes, "kernel_shape", rank, 0)
     strides = _numbers(attributes, "strides", rank, 1)
     dilations = _numbers(attributes, "dilations", rank, 1)
     pads = _numbers(
-        {} if (attributes.get("auto_pad", b"NOTSET") in _SAME | {b"VALID"}) else attributes,
+        {} if (attributes.get("auto_pad", "NOTSET") in _SAME | {"VALID"}) else attributes,
         "pads",
         2 * rank,
         0,
@@ -92,7 +94,7 @@ def _pool_extents(extents: Dims, attributes: dict[str, Any]) -> list[int | None]
 @type_rule(
     "ConvTranspose",
     when=lambda asked: (
-        "output_shape" in asked.attributes or asked.attributes.get("auto_pad") in _SAME
+        "output_shape" in asked.node.plain_attributes or asked.node.text("auto_pad", "") in _SAME
     ),
 )
 def _conv_transpose(asked: Question) -> Override | None:
@@ -102,12 +104,12 @@ def _conv_transpose(asked: Question) -> Override | None:
     SAME, whose result is length * stride.
     """
     x, weights = asked.type(0), asked.type(1)
-    attributes = asked.attributes
-    group = attributes.get("group", 1)
+    attributes = asked.node.plain_attributes
+    group = asked.node.integer("group", 1)
     if x is None or x.dims is None or weights is None or weights.dims is None:
         return None
     rank, filter_ = len(x.dims) - _SPATIAL, weights.dims
-    if rank < 1 or len(filter_) != len(x.dims) or None in filter_ or not isinstance(group, int):
+    if rank < 1 or len(filter_) != len(x.dims) or None in filter_:
         return None
     extents: list[int | None] | None
     if attributes.get("output_shape"):
@@ -125,14 +127,14 @@ def _conv_transpose(asked: Question) -> Override | None:
 
 def _stated_extents(wanted: object, rank: int) -> list[int | None] | None:
     """The spatial dims of output_shape; None if it is not a shape of that rank."""
-    if not isinstance(wanted, list) or len(wanted) not in {rank, rank + _SPATIAL}:
+    if not isinstance(wanted, tuple) or len(wanted) not in {rank, rank + _SPATIAL}:
         return None
     extents = [int(extent) for extent in wanted[-rank:]]
     return [*extents] if min(extents) > 0 else None
 
 
 def _same_extents(
-    extents: Dims, kernel: Dims, attributes: dict[str, Any]
+    extents: Dims, kernel: Dims, attributes: Mapping[str, SourceAttr]
 ) -> list[int | None] | None:
     """Length * stride, or less where the windows do not reach that far."""
     rank = len(extents)
@@ -169,7 +171,7 @@ def _scales_of(asked: Question) -> ConstData | None:
     schema = asked.node.schema
     position = 1 if schema is None or schema.since_version < _REGIONS else 2
     scales = asked.const(position)
-    if scales is None or scales.shape in {(), (0,)} or "axes" in asked.attributes:
+    if scales is None or scales.shape in {(), (0,)} or "axes" in asked.node.plain_attributes:
         return None
     return scales
 
@@ -200,12 +202,14 @@ def _by_scales(asked: Question) -> Override | None:
 def _has_untyped_mask(asked: Question) -> bool:
     """True for a Dropout with a mask of a version that gives it no type."""
     node = asked.node
-    masked = len(node.outputs) > 1 and bool(node.outputs[1])
+    masked = len(node.output_names) > 1 and bool(node.output_names[1])
     return masked and node.schema is not None and node.schema.since_version < _TYPED_MASK
 
 
 @type_rule("Dropout", when=_has_untyped_mask)
-@type_rule("MeanVarianceNormalization", when=lambda asked: "axes" not in asked.attributes)
+@type_rule(
+    "MeanVarianceNormalization", when=lambda asked: "axes" not in asked.node.plain_attributes
+)
 def _like_the_data(asked: Question) -> Override | None:
     """The type of the data.
 
@@ -216,7 +220,7 @@ def _like_the_data(asked: Question) -> Override | None:
     return None if x is None or x.dims is None else Override(asked.outputs(x, x))
 
 
-@type_rule("GRU", "LSTM", when=lambda asked: "hidden_size" not in asked.attributes)
+@type_rule("GRU", "LSTM", when=lambda asked: "hidden_size" not in asked.node.plain_attributes)
 def _recurrent(asked: Question) -> Override | None:
     """Types of Y, Y_h and, of LSTM, Y_c; inference lacks the hidden size, R's last dim.
 
@@ -232,7 +236,7 @@ def _recurrent(asked: Question) -> Override | None:
     first, second, _ = x.dims
     whole: Dims = (first, directions, second, hidden)
     last: Dims = (directions, second, hidden)
-    if asked.attributes.get("layout"):
+    if asked.node.integer("layout"):
         whole, last = (first, second, directions, hidden), (first, directions, hidden)
     return Override(asked.outputs(*(ValueType(x.element, dims) for dims in (whole, last, last))))
 
@@ -270,11 +274,14 @@ def _string_normalizer(asked: Question) -> Withheld | None:
 # Attributes --------------------------------------------------------------------------------------
 
 
-def _numbers(attributes: dict[str, Any], name: str, count: int, default: int) -> list[int] | None:
+def _numbers(
+    attributes: Mapping[str, SourceAttr], name: str, count: int, default: int
+) -> list[int] | None:
     """A list of `count` integers, `default` repeated if not set; None if it is malformed."""
     value = attributes.get(name)
-    if value is None or value == []:
+    if value is None or value == ():
         return [default] * count
-    if not isinstance(value, list) or not all(isinstance(item, int) for item in value):
+    if not isinstance(value, tuple):
         return None
-    return value if len(value) == count else None
+    numbers = [item for item in value if isinstance(item, int)]
+    return numbers if len(numbers) == len(value) == count else None
