@@ -9,8 +9,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py import api
-from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.findings import Standing
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag.codes import BAD_MODEL, UNKNOWN_OPERATOR
 from tests.check.checks import checked, only
 from tests.onnx_graph import onnx_files
