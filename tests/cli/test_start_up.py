@@ -137,8 +137,8 @@ def test_convert_loads_what_a_small_model_needs(small_model: Path, tmp_path: Pat
 
 def test_convert_loads_what_one_node_needs(tmp_path: Path) -> None:
     value = helper.make_tensor_value_info
-    ports = [[value(name, TensorProto.FLOAT, (1, 4, 8, 8))] for name in "xy"]
-    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "relu", *ports)
+    x, y = (value(name, TensorProto.FLOAT, (1, 4, 8, 8)) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "relu", [x], [y])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=7)
     path = tmp_path / "relu.onnx"
     path.write_bytes(model.SerializeToString())
