@@ -202,6 +202,7 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Text:
 
 
 def _rule_name(spec: OpSpec, rule: Rule) -> str:
+    # It is the name across versions of the file, so no line or position is in it.
     arguments = rule.arguments
     subject = arguments.get("attribute") or arguments.get("tensor") or arguments.get("axes")
     dim = arguments.get("dim")

@@ -192,6 +192,7 @@ def _part(nbytes: int, cores: int) -> float:
 
 
 def _repeats(passes: Passes, cores: int) -> int:
+    # Of the busiest core, for one instruction; rows of several elements begin a repeat each.
     if passes.rows >= passes.elements:
         return ceil(ceil(passes.elements * passes.itemsize / _REPEAT) / cores)
     row = ceil(passes.elements / passes.rows) * passes.itemsize
@@ -286,6 +287,7 @@ class _Kernel(msgspec.Struct, frozen=True):
 
 
 def _passes_part(passes: Passes, elements: int, product: MatrixProduct) -> float:
+    # What follows the product has as large a part of its elements on a core as the product has.
     whole = product.steps * product.batch * product.m * product.n
     return max(elements, passes.elements * elements / max(1, whole))
 
