@@ -58,7 +58,9 @@ class KernelCost(Result, frozen=True):
     @property
     def has_blocks(self) -> bool:
         """True if something that it reads or writes is not stored row by row."""
-        return any(word not in {Format.ND.value, "->"} for word in _words(self.formats))
+        return any(
+            word not in {Format.ND.value, "->"} for word in self.formats.replace(";", " ").split()
+        )
 
 
 class Footprint(Result, frozen=True):
@@ -249,10 +251,6 @@ def _kernel(
         after=tuple(after),
         has_open=placed.has_open,
     )
-
-
-def _words(formats: str) -> list[str]:
-    return formats.replace(";", " ").split()
 
 
 def _formats(model: OmModel, head: OmNode, last: OmNode) -> str:

@@ -44,6 +44,19 @@ def test_row_of_a_reduction_takes_whole_repeats_of_the_vector_unit() -> None:
     assert vector(129) == vector(256) == pytest.approx(2 * vector(128))
 
 
+def test_row_of_an_operator_without_axes_is_the_last_axis() -> None:
+    x = Tensor((P3.aicores * 3, 2), F16)
+    without, last, first = (
+        kernel([operation("SoftmaxV2", [x], x, **axes)])
+        for axes in ({}, {"axes": (1,)}, {"axes": (0,)})
+    )
+    times = [
+        pipes_of(launch, P3, EXPECTED, memory_of(launch, P3, EXPECTED)).vector
+        for launch in (without, last, first)
+    ]
+    assert times[0] == times[1] > times[2]
+
+
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910B3", "Ascend310B1"])
 def test_padding_of_blocks_costs_what_its_elements_cost(soc: str) -> None:
     """Check V = instructions * ceil(ceil(bytes / 256) / c) / (f e_vector) on the bytes of blocks.
