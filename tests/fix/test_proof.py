@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.compare.proof.final_regions import TwinValues
 from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
-from atc_py.compare.proof.region_inputs import DrawnInput
+from atc_py.compare.proof.region_inputs import DrawnInput, _indexed
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest
 from atc_py.compare.proof.result_gap import defined_elements
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
@@ -369,3 +370,13 @@ def test_results_that_are_floats_are_defined_everywhere(op: str) -> None:
     x = np.array([4.0, -1.0], np.float32)
     assert defined_elements([made], {"x": x}, x) is None
     assert defined_elements([made], {}, x.astype(np.int64)) is None
+
+
+@pytest.mark.parametrize(("op", "bounds"), [("Mish", None), ("Gather", (-4, 3))])
+def test_indices_alone_have_bounds(op: str, bounds: tuple[int, int] | None) -> None:
+    step: Any = SimpleNamespace(
+        origin=SimpleNamespace(op_type=op, inputs=("x", "i"), proto=SimpleNamespace(attribute=[])),
+        consts={},
+        types={"x": SimpleNamespace(shape=(4, 2))},
+    )
+    assert _indexed(step, 1) == (None if bounds is None else Range(*bounds))
