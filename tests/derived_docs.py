@@ -9,8 +9,7 @@ import click
 
 from atc_py.check.condition_words import sentence, when_words, with_condition
 from atc_py.cli.main import cli
-from atc_py.diag import ExitCode
-from atc_py.diag.codes import all_codes
+from atc_py.diag import ExitCode, all_codes
 from atc_py.passes.pipeline import PIPELINE
 from atc_py.report.explained.page import example_parts
 from atc_py.report.operators.list_diff import list_diff, list_diff_lines

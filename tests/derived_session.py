@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from atc_py.adapters.session.members import ARGUMENTS, BINDING, MEMBERS, OPTIONS, MemberRow
+from atc_py.adapters.session.surface import ARGUMENTS, BINDING, MEMBERS, OPTIONS, MemberRow
 
 _HEAD = """# InferenceSession
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atc_py.diag.codes import find_code
+from atc_py.diag import find_code
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs/security.md").read_text(encoding="utf-8")

@@ -77,7 +77,7 @@ def _content(const: ConstData) -> NodeSignature:
     """
     if element_count(const.shape) <= _SHORT:
         return const.dtype, const.numpy().tobytes()
-    return id(const)
+    return id(const)  # the model, which outlives its keys, keeps it
 
 
 def _tensor(tensor: SourceTensor | None) -> NodeSignature:
@@ -105,6 +105,7 @@ def _tensor_key(tensor: SourceTensor | None) -> NodeSignature:
 
 
 def _attribute(name: str, value: SourceAttr) -> NodeSignature:
+    # 1, 1.0 and True are equal in Python, and attributes of three types. A list is of one type.
     if isinstance(value, tuple):
         return name, tuple(map(type, value[:1])), value
     if isinstance(value, int | float | str):

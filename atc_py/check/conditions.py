@@ -45,6 +45,7 @@ def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
 
 
 def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
+    # None where an open dim or an unknown dtype may meet the condition, or not.
     here = node.conditions
     if when.modes:
         yield here.mode in when.modes

@@ -183,6 +183,7 @@ class _Checker:
         return findings
 
     def _row(self, view: SourceNode, findings: list[Finding]) -> NodeRow:
+        # What contradicts ONNX is an error, whatever the rules find.
         broken = view.index in self._faulty
         standing = Standing.ERROR if broken else worst(finding.standing for finding in findings)
         key = view.domain, view.opset, view.op_type

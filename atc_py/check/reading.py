@@ -139,6 +139,7 @@ def integers(value: Any) -> tuple[int, ...] | None:
 
 
 def _has_type(value: Any, kind: AttributeType) -> bool:
+    # A bool is an int to Python, and no integer to ONNX.
     if kind is AttributeType.BOOL or isinstance(value, bool):
         return kind is AttributeType.BOOL and isinstance(value, bool)
     if kind is AttributeType.INT:

@@ -194,6 +194,7 @@ class _Restating:
             judged = not self._strict and row is not None and self._spec.is_unlisted(row)
             if listed is not None or judged:
                 kept[name] = value
+            # What the listed version lacks goes where the own one means the same without it.
             elif value != own.default:
                 return self._lacks(Text("attribute {name}", name=name))
         return self._unset_attributes(kept) or kept

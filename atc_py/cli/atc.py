@@ -9,7 +9,7 @@ import click
 
 from atc_py.adapters.atc.console import Console
 from atc_py.cli.console import print_diagnostics, print_error, print_line, progress
-from atc_py.cli.streams import StdoutError
+from atc_py.cli.guards import StdoutError
 from atc_py.text.language import without_language
 
 

@@ -3,9 +3,8 @@
 import sys
 from collections.abc import Sequence
 
+from atc_py.cli.guards import SignalledError, guarded_streams, signals_as_exceptions
 from atc_py.cli.main import signal_status
-from atc_py.cli.signals import SignalledError, signals_as_exceptions
-from atc_py.cli.streams import guarded_streams
 
 _FAILED = 1
 """Exit status of every failure, as of ais_bench's; a wrong call is 2."""

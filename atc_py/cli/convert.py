@@ -156,7 +156,7 @@ def convert(
 
 
 def _print_refusal(error: AtcError) -> None:
-    from atc_py.check.added_findings import RulesBrokenError
+    from atc_py.check.findings_builder import RulesBrokenError
     from atc_py.report.model.conversion import closing_line, refusal_lines
 
     if isinstance(error, RulesBrokenError):
@@ -172,7 +172,7 @@ def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount
     if amount is Amount.NOTHING:
         return
     if amount is Amount.SUMMARY:
-        from atc_py.report.model.conversion_lines import conversion_lines
+        from atc_py.report.conversion_lines import conversion_lines
 
         print_blocks(map(spoken, conversion_lines(done)))
     else:

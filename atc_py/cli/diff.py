@@ -60,7 +60,7 @@ def diff(
 
 
 def _write(found: ModelDiff, path: Path) -> None:
-    from atc_py.report.diff.html_page import diff_html
+    from atc_py.report.diff.tables import diff_html
     from atc_py.system.atomic_files import atomic_write
 
     with atomic_write(path) as file:

@@ -158,8 +158,7 @@ def _say(notice: Notice) -> None:
 def _write(done: ProgramRun, paths: Sequence[Path]) -> None:
     if not paths:
         return
-    from atc_py.report.exec.html_page import program_html
-    from atc_py.report.exec.tables import program_json
+    from atc_py.report.exec.tables import program_html, program_json
     from atc_py.system.atomic_files import write_files
 
     forms = {".html": program_html, ".json": program_json}

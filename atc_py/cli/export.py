@@ -65,7 +65,7 @@ def export(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written, 4 an operator has no ONNX form.
     """
     from atc_py.pipeline.export import export_model
-    from atc_py.report.model.conversion_lines import export_tables
+    from atc_py.report.conversion_lines import export_tables
 
     options.refuse_compiling(context, model, "soc")
     with progress(quiet=as_json) as on_stage:

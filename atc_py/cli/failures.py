@@ -9,7 +9,7 @@ import click
 
 from atc_py import __version__
 from atc_py.cli.console import print_diagnostics
-from atc_py.cli.streams import StdoutError
+from atc_py.cli.guards import StdoutError
 from atc_py.diag import BAD_OPTION, CANNOT_WRITE, INTERNAL, AtcError, Diagnostic, ExitCode
 from atc_py.system.memory_limit import exhausted
 from atc_py.text import Text, os_reason, verbatim

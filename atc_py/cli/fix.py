@@ -63,7 +63,7 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     if as_json or (form == "json" and path is None):
         print_json(done.as_json())
     elif form == "html" and path is None:
-        from atc_py.report.fix.html_page import fixing_html
+        from atc_py.report.fix.tables import fixing_html
 
         print_bytes(fixing_html(done, lang).encode("utf-8"))
     else:
@@ -89,8 +89,7 @@ def _report_file(
 
 
 def _write(done: Fixing, path: Path, form: str, lang: str) -> None:
-    from atc_py.report.fix.html_page import fixing_html
-    from atc_py.report.fix.tables import fixing_text
+    from atc_py.report.fix.tables import fixing_html, fixing_text
     from atc_py.system.atomic_files import write_files
 
     if form == "html":

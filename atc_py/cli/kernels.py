@@ -74,8 +74,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written, 4 with --verify a kernel cannot be built, faults or computes other
     numbers than the simulator, or there is no C++ compiler.
     """
-    from atc_py.compare.kernels.listing import kernel_texts
-    from atc_py.compare.kernels.trust import check_trust
+    from atc_py.compare.kernels.listing import check_trust, kernel_texts
     from atc_py.kernels.kernels import write_kernels
     from atc_py.options.output_paths import output_folder
     from atc_py.pipeline.opened import opened_model

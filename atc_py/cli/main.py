@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py import __version__
+from atc_py.cli.guards import SignalledError, guarded_streams, signals_as_exceptions
 from atc_py.cli.help_text import SpokenContext, SpokenGroup
-from atc_py.cli.signals import SignalledError, signals_as_exceptions
-from atc_py.cli.streams import guarded_streams
 from atc_py.text import LANGUAGES, Text
 from atc_py.text.language import language, speak, spoken, wanted_language
 
@@ -70,7 +69,7 @@ class _Commands(SpokenGroup):
         if cmd_name in _SUMMARIES and cmd_name not in self.commands:
             # What answers failures is there before a command uses up files or memory.
             importlib.import_module("atc_py.cli.failures")
-            from atc_py.cli.language_options import quieting
+            from atc_py.cli.help_text import quieting
 
             module = importlib.import_module(f"atc_py.cli.{cmd_name}")
             command = getattr(module, "program" if cmd_name == "exec" else cmd_name)
@@ -124,7 +123,7 @@ def _with_language(command: click.Command) -> click.Command:
 
     `atc` reads its line itself.
     """
-    from atc_py.cli.language_options import speaking
+    from atc_py.cli.help_text import speaking
 
     command.context_class = SpokenContext
     if isinstance(command, click.Group):

@@ -11,7 +11,7 @@ import click
 import msgspec
 from click.decorators import FC
 
-from atc_py.cli.language_options import LANG as LANG
+from atc_py.cli.help_text import LANG as LANG
 from atc_py.diag import BAD_OPTION
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.option import Option, OptionField, fields_of, keywords_of, options_in

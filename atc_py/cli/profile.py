@@ -91,7 +91,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
         raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
     fit, done = fitted_factors(factors, calibrate, socs)
     if done is not None and kept is not None:
-        _save(done, kept)
+        save_fit(kept, done)
     if model is None:
         _show_calibration(done, form)
         return
@@ -107,7 +107,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
 def _write_trace(found: Profile, traced: Path | None) -> None:
     if traced is None:
         return
-    from atc_py.report.profile.trace import trace_json
+    from atc_py.report.profile.formats import trace_json
     from atc_py.system.atomic_files import write_files
 
     write_files({traced: trace_json(found.costs[0])})
@@ -143,10 +143,6 @@ def _outputs(
     if len(set(paths)) < len(paths):
         raise click.UsageError("--output, --save-factors and --trace must be different files")
     return found[0], found[1], found[2]
-
-
-def _save(done: Calibration, path: Path) -> None:
-    save_fit(path, done)
 
 
 def _show_calibration(done: Calibration | None, form: str) -> None:

@@ -116,7 +116,7 @@ def ranked_lines(
         line = line_of(node)
         if line in lines and line is not None and at in bearing:
             here = max((before[tensor] for tensor in node.outputs), default=0.0)
-            added[line] = max(added.get(line, 0.0), _growth_factor(here, reached))
+            added[line] = max(added.get(line, 0.0), _added_error(here, reached))
     return sorted(added, key=lambda line: -added[line])
 
 
@@ -132,8 +132,8 @@ def _bearing_on(model: OmModel, missed: Collection[int]) -> set[int]:
     return found
 
 
-def _growth_factor(here: float, reached: float) -> float:
-    """The factor by which an error exceeds the one before; infinite ones cannot grow."""
+def _added_error(here: float, reached: float) -> float:
+    """Error beyond the one before; infinite ones cannot grow."""
     return 0.0 if math.isinf(reached) else max(here - reached, 0.0)
 
 

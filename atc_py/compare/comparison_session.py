@@ -383,10 +383,9 @@ class ComparisonSession:
         positions = evenly(self._source.count, _RECORDED)
         held = HELD_BYTES // len(positions)
         self._recorded = [
-            (feeds, self._recording(feeds, folder / f"sample{count}", held))
+            (
+                feeds,
+                Recording(self._reference, self._originals(feeds), folder / f"sample{count}", held),
+            )
             for count, feeds in enumerate(self._feeds(positions))
         ]
-
-    def _recording(self, feeds: Feeds, folder: Path, held: int) -> Recording:
-        """Run the original once and keep its values."""
-        return Recording(self._reference, self._originals(feeds), folder, held)

@@ -14,7 +14,7 @@ from atc_py.cost.operation import LaunchGroup, Operation, Source, Transfer
 from atc_py.cost.work import MatrixProduct, Passes, head_product, work_on
 from atc_py.target import Soc
 from atc_py.target.fix_pipe import fix_pipe_length
-from atc_py.target.rates import rates_of
+from atc_py.target.soc import rates_of
 from atc_py.tensor.dtypes import DType
 
 _SIDE = 16
@@ -204,6 +204,7 @@ def _part(nbytes: int, cores: int) -> float:
 
 
 def _repeats(passes: Passes, cores: int) -> int:
+    # Of the busiest core, for one instruction; rows of several elements begin a repeat each.
     if passes.rows >= passes.elements:
         return ceil(ceil(passes.elements * passes.itemsize / _REPEAT) / cores)
     row = ceil(passes.elements / passes.rows) * passes.itemsize
@@ -298,6 +299,7 @@ class _Kernel(msgspec.Struct, frozen=True):
 
 
 def _passes_part(passes: Passes, elements: int, product: MatrixProduct) -> float:
+    # What follows the product has as large a part of its elements on a core as the product has.
     whole = product.steps * product.batch * product.m * product.n
     return max(elements, passes.elements * elements / max(1, whole))
 

@@ -95,7 +95,7 @@ def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
     overhead, bound, cores = factors.aicpu_launch, "aicpu", 0
     if launch.engine is KernelEngine.AICORE:
         overhead, cores = factors.launch, _cores(launch, soc)
-        bound = _bound(pipes, overhead)
+        bound = "launch" if pipes.longest <= overhead else _busiest(pipes)
     return Estimate(
         low=fastest, expected=likely, high=slowest, pipes=pipes, overhead=overhead, bound=bound,
         cores=cores, macs=_macs(launch),
@@ -140,10 +140,6 @@ def _aicpu_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
     memory = memory_of(launch, soc, case)
     busy = count / (case.factors.aicpu * cores)
     return case.factors.aicpu_launch + max(busy, memory.gm_read, memory.gm_write)
-
-
-def _bound(pipes: Pipes, overhead: float) -> str:
-    return "launch" if pipes.longest <= overhead else _busiest(pipes)
 
 
 def _busiest(pipes: Pipes) -> str:

@@ -7,7 +7,7 @@ from atc_py.cost.estimate import Estimate, Fit, estimate
 from atc_py.cost.factors import PIPES
 from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
 from atc_py.ir import size_in_arena
-from atc_py.package.memory_check import weights_nbytes
+from atc_py.package.describe import weights_nbytes
 from atc_py.package.schema import OmModel, OmNode
 from atc_py.package.stored_types import storage_of, stored_dims
 from atc_py.system.structs import Result, replace
@@ -59,7 +59,9 @@ class KernelCost(Result, frozen=True):
     @property
     def has_blocks(self) -> bool:
         """True if something that it reads or writes is not stored row by row."""
-        return any(word not in {Format.ND.value, "->"} for word in _words(self.formats))
+        return any(
+            word not in {Format.ND.value, "->"} for word in self.formats.replace(";", " ").split()
+        )
 
 
 class Footprint(Result, frozen=True):
@@ -250,10 +252,6 @@ def _kernel(
         after=tuple(after),
         has_open=placed.has_open,
     )
-
-
-def _words(formats: str) -> list[str]:
-    return formats.replace(";", " ").split()
 
 
 def _formats(model: OmModel, head: OmNode, last: OmNode) -> str:

@@ -1,13 +1,13 @@
 """From an offline model's description to its launches, as the cost model takes them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import bytes_read
 from atc_py.ir import launch_positions
-from atc_py.package.schema import OmAttribute, OmModel, OmNode, OmTensor
+from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.package.stored_types import stored_dims
 from atc_py.target import JOINED_IN_PLACE, find_operator, is_view
 from atc_py.tensor.dtypes import DType
@@ -146,7 +146,10 @@ class _Reader:
     def _operation(self, node: OmNode) -> Operation:
         inputs = [None if tensor == _ABSENT else self._tensors[tensor] for tensor in node.inputs]
         outputs = [self._tensors[tensor] for tensor in node.outputs]
-        attributes = _attributes(node.attributes)
+        attributes = tuple(
+            (name, tuple(value) if isinstance(value, list) else value)
+            for name, value in sorted(node.attributes.items())
+        )
         key = node.op, attributes, tuple(map(id, inputs)), tuple(map(id, outputs))
         known = self._operations.get(key)
         if known is None:
@@ -175,10 +178,3 @@ def _types(tensors: Iterable[OmTensor]) -> list[Tensor]:
 def _closed(dims: Iterable[int | None]) -> tuple[int, ...]:
     """Dims with 1 for those that only the run knows."""
     return tuple(1 if dim is None else dim for dim in dims)
-
-
-def _attributes(given: Mapping[str, OmAttribute]) -> tuple[tuple[str, object], ...]:
-    return tuple(
-        (name, tuple(value) if isinstance(value, list) else value)
-        for name, value in sorted(given.items())
-    )

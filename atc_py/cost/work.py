@@ -238,6 +238,7 @@ def _diagonals(product: MatrixProduct, c0: int) -> MatrixProduct:
 
 
 def _transposed(operation: Operation, data: Tensor, filters: Tensor) -> MatrixProduct:
+    # Each pixel of the data meets each element of the filter.
     groups = max(1, operation.number("groups", 1))
     channels = data.shape[1] // groups
     return MatrixProduct(

@@ -10,7 +10,9 @@ from atc_py.diag.diagnostic import (
     Place,
     Severity,
     Sink,
+    all_codes,
     did_you_mean,
+    find_code,
     nearest,
     nearest_of_many,
 )
@@ -24,7 +26,9 @@ __all__ = [
     "Place",
     "Severity",
     "Sink",
+    "all_codes",
     "did_you_mean",
+    "find_code",
     "nearest",
     "nearest_of_many",
 ]

@@ -12,6 +12,7 @@ from atc_py.options.gears import Gears
 from atc_py.package.archive import MODEL, REPORT
 from atc_py.package.codec import decode_description, decode_gear, decode_report
 from atc_py.package.content import check_description, check_members, check_names
+from atc_py.package.describe import check_memory
 from atc_py.package.gears_content import (
     check_agreement,
     checked_gears,
@@ -19,7 +20,6 @@ from atc_py.package.gears_content import (
     names_of_gear,
 )
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
-from atc_py.package.memory_check import check_memory
 from atc_py.package.read_ahead import npy_header
 from atc_py.package.records import Entry
 from atc_py.package.schema import OmIndex, OmModel, OmTensor

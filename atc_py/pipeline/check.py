@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from atc_py.check.added_findings import amended, with_kept
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import CheckReport, Finding, ModelCheck, OtherVerdict, Standing
+from atc_py.check.findings_builder import amended, with_kept
 from atc_py.diag import BAD_INPUT_SHAPE, AtcError, Diagnostic
 from atc_py.onnx_graph.reading.file_graph import file_graph_of
 from atc_py.onnx_graph.reading.history import history
@@ -23,8 +23,8 @@ from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.controls import ModelNames, check_soc
 from atc_py.pipeline.check_pool import FileCheck, checked_files
 from atc_py.pipeline.fixable import with_fixes
+from atc_py.pipeline.judging import Judge, Judgment, judge_of
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
-from atc_py.pipeline.proposal.judging import Judge, Judgment, judge_of
 from atc_py.pipeline.proposal.misfit import find_misfit
 from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications

@@ -56,7 +56,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         ({'Conv': 1, 'Relu': 1}, 3)
         >>> atc_py.convert("refused.onnx", "refused.om")
         Traceback (most recent call last):
-        atc_py.check.added_findings.RulesBrokenError: ATC3001: Mish is not on the operator list
+        atc_py.check.findings_builder.RulesBrokenError: ATC3001: Mish is not on the operator list
     """
     reject_unknown("convert", keywords, ConvertKeywords)
     options = parse_options(

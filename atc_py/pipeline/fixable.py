@@ -15,7 +15,7 @@ from atc_py.fix.start import Start, deciding_values
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.options.fix_rules import FixRules, bind_options
 from atc_py.options.input_shapes import format_input_shapes
-from atc_py.pipeline.proposal.judging import Judge, Judgment
+from atc_py.pipeline.judging import Judge, Judgment
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 

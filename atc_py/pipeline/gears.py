@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from atc_py.check.added_findings import RulesBrokenError
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.cost.network import network_cost
 from atc_py.diag import (
     BAD_INPUT_SHAPE,

@@ -8,9 +8,9 @@ from atc_py.lowering.lower import lower_model
 from atc_py.lowering.rewritten import restated
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import CompileOptions
+from atc_py.pipeline.judging import judge_of
 from atc_py.pipeline.lowering import sound_check
 from atc_py.pipeline.proposal.advice import advise
-from atc_py.pipeline.proposal.judging import judge_of
 from atc_py.target import find_soc
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import ModelCheck, Standing
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import BAD_MODEL, BAD_NODE, AtcError, Diagnostic
 from atc_py.ir import Graph
 from atc_py.lowering.lower import lower_model, not_lowered
@@ -22,9 +22,8 @@ from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.options.input_shapes import ShapeAdvice
 from atc_py.options.ranges import open_dims
-from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.controls import Controls, ModelNames
-from atc_py.pipeline.proposal.judging import Judge
+from atc_py.pipeline.judging import Judge
 from atc_py.pipeline.shared_inputs import SharedInputs, StageClock
 from atc_py.results.cann_nodes import CannDeviation, CannNode, CannSemantics
 from atc_py.results.fixing import FixedNode
@@ -207,6 +206,10 @@ def sound_check(view: SourceModel, judge: Judge) -> Checked:
 
 
 def _controls(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
+    if not options.precision.given():
+        return Controls()
+    from atc_py.passes.precision.control_files import read_controls
+
     names = ModelNames.of(view, file.node_outputs, file.outputs)
     return read_controls(options.precision, options.precision_mode, names)
 

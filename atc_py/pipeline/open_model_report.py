@@ -1,15 +1,15 @@
 """Report on a model with open dims: what is known of it, and whether any dims compile."""
 
-from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.findings import ModelCheck, Standing
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import AtcError
 from atc_py.lowering.lower import not_lowered
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.passes.precision.controls import check_soc
+from atc_py.pipeline.judging import Judge, Judgment, judge_of
 from atc_py.pipeline.proposal.advice import advice_of, with_shapes
-from atc_py.pipeline.proposal.judging import Judge, Judgment, judge_of
 from atc_py.pipeline.proposal.open_check import open_check
 from atc_py.pipeline.proposal.search import Search
 from atc_py.target import find_soc

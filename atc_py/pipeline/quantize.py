@@ -19,7 +19,7 @@ from atc_py.options.compile_options import CheckOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.fixed_nodes import fixed_nodes
-from atc_py.pipeline.proposal.judging import Judge
+from atc_py.pipeline.judging import Judge
 from atc_py.results.quantization import QuantBiases, Quantization, layer_counts
 from atc_py.spec import Library, specifications
 from atc_py.target import find_soc

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from atc_py.check.added_findings import RulesBrokenError
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import (
     BAD_INPUT_SHAPE,
     OPEN_DIMS_NOT_COMPILED,

@@ -13,7 +13,7 @@ from atc_py.kernels.kernels import SourceMemo
 from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.pipeline import PIPELINE, Switches, check_names
 from atc_py.passes.precision.controls import check_soc
-from atc_py.pipeline.proposal.judging import Judge, judge_of
+from atc_py.pipeline.judging import Judge, judge_of
 from atc_py.results.conversion import Stage
 from atc_py.system.structs import replace
 from atc_py.target import Soc, find_soc

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from atc_py.package.memory_check import peak_of, weights_nbytes
+from atc_py.package.describe import peak_of, weights_nbytes
 from atc_py.package.schema import OmMemory, OmModel, OmTensor
 from atc_py.package.stored_types import storage_of, stored_nbytes
 from atc_py.system.json_text import json_values

@@ -77,6 +77,7 @@ def _operands(spec: OpSpec) -> Iterator[Problem]:
 def _variadic(path: DataPath, row: OperandSpec, rows: Sequence[OperandSpec]) -> Iterator[Problem]:
     if not row.variadic:
         return
+    # It takes all inputs that no other operand takes, so those after it must be certain.
     later = rows[rows.index(row) + 1 :]
     if any(other.variadic for other in rows if other is not row):
         yield Problem(

@@ -122,7 +122,7 @@ class _Reader:
             help_ = Text("write the text without escapes of control characters")
             raise self._fault(event, Text("the text has a character that is not printable"), help_)
         if event.style is not None and event.style != "":
-            return text
+            return text  # quoted or a block: text, whatever it looks like
         if text.lower() in _EMPTY:
             raise self._fault(
                 event, Text("the value is empty"), Text("write a value, or delete the key")

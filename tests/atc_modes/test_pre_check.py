@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.adapters.atc.modes.pre_check import pre_check, save_failed_check
-from atc_py.check.added_findings import RulesBrokenError
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.pipeline.compile import compile_model

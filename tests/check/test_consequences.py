@@ -9,9 +9,14 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py import api
-from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.findings import Standing
+from atc_py.check.findings_builder import RulesBrokenError, without_errors
 from atc_py.diag.codes import BAD_MODEL, UNKNOWN_OPERATOR
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.options.compile_options import CheckOptions
+from atc_py.pipeline.judging import judge_of
+from atc_py.system.structs import replace
+from atc_py.target import find_soc
 from tests.check.checks import checked, only
 from tests.onnx_graph import onnx_files
 
@@ -127,3 +132,15 @@ def test_operator_that_is_not_listed_in_a_branch_speaks_for_what_follows(tmp_pat
     proto = onnx_files.model(nodes, inputs, ["y"], WEIGHTS, OPSETS)
     found = checked(proto, tmp_path).findings
     assert [each.code for each in found] == [UNKNOWN_OPERATOR, UNKNOWN_OPERATOR]
+
+
+def test_an_error_that_is_refuted_leaves_its_node_undecided(tmp_path: Path) -> None:
+    onnx.save(model(node("Foo", ["x"], ["y"], domain="com.foo")), tmp_path / "m.onnx")
+    judge = judge_of(CheckOptions(), find_soc("sim"))
+    judgment = judge(read_model(tmp_path / "m.onnx"))
+    check = judgment.checked.check
+    errors = [each for each in check.findings if each.standing is Standing.ERROR]
+    undecided = {each: replace(each, standing=Standing.UNKNOWN) for each in errors}
+    found = without_errors(check, judgment.model, undecided, ())
+    assert (check.standing, found.standing) == (Standing.ERROR, Standing.UNKNOWN)
+    assert {row.standing for row in found.rows} == {Standing.UNKNOWN}

@@ -197,6 +197,7 @@ def test_inputs_beyond_those_of_a_custom_operator_are_an_error(tmp_path: Path) -
     findings = checked(proto, tmp_path).findings
     found = next(f for f in findings if f.code is OPERAND_NOT_LISTED)
     assert (found.observed.en, found.place.field) == ("2", "input 1")
+    assert found.source.endswith("adaptive_max_pool2d.yaml:1")
 
 
 def test_custom_operator_is_found_in_any_domain(tmp_path: Path) -> None:

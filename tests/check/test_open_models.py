@@ -13,7 +13,7 @@ import pytest
 from atc_py import api
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag.codes import BAD_INPUT_SHAPE
-from atc_py.pipeline.proposal.judging import key_of
+from atc_py.pipeline.judging import key_of
 from tests.check.open_models import random_open_model
 
 COUNT = int(os.environ.get("OPEN_MODELS", "16"))

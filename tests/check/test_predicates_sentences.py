@@ -10,7 +10,7 @@ import pytest
 
 from atc_py.check.condition_words import filled, predicate_of, predicates, sentence
 from atc_py.check.predicate import Predicate
-from atc_py.diag.codes import all_codes
+from atc_py.diag import all_codes
 from atc_py.spec import OpSpec, all_specs
 from atc_py.spec import implied as implied_rules
 from atc_py.spec.deviations import DeviationRule

@@ -7,7 +7,13 @@ import pytest
 from atc_py.check.rules.shapes import is_prime
 from atc_py.onnx_graph.source import SourceAttr, SourceTensor
 from atc_py.spec import Rule, find_spec
-from atc_py.spec.deviations import OutputShapePadsEvenly
+from atc_py.spec.deviations import (
+    IndicesWithinDepth,
+    LargeWindowUnpadded,
+    OutputShapeFromPads,
+    OutputShapePadsEvenly,
+    RowsWithinColumns,
+)
 from atc_py.spec.rules import (
     DimDivisible,
     DimInRange,
@@ -33,6 +39,10 @@ SHAPES = ShapesEqual(tensor="I", other="J")
 EVENLY = SamePaddingEven(attribute="axes", tensor="X")
 FULL = OutputShapeWithinFull(attribute="axes", tensor="X", other="W")
 HALVES = OutputShapePadsEvenly(attribute="output_shape", tensor="X", other="W")
+FROM_PADS = OutputShapeFromPads(attribute="output_shape", tensor="X", other="W")
+ROWS = RowsWithinColumns(tensor="X")
+IN_DEPTH = IndicesWithinDepth(tensor="X", other="W")
+LARGE = LargeWindowUnpadded(attribute="kernel_shape")
 
 LARGEST_PRIME = 2**62 - 57
 
@@ -275,3 +285,52 @@ def test_huge_prime_is_found_at_once() -> None:
     lines = executed(lambda: is_prime(LARGEST_PRIME), PACKAGE)
     assert is_prime(LARGEST_PRIME)
     assert sum(lines.values()) < 10_000
+
+
+@in_one_item(
+    ("wanted", "pads", "state"),
+    [
+        (7, None, "holds"),
+        (6, None, "fails"),
+        (6, (1, 0, 0, 0), "holds"),
+        (6, (0, 0, 1, 0), "fails"),
+        (5, (1, 0, 1, 0), "holds"),
+        (5, (2, 0, 0, 0), "fails"),
+    ],
+)
+def test_output_shape_follows_from_pads(
+    wanted: int, pads: tuple[int, ...] | None, state: str
+) -> None:
+    """Windows cover 7 elements; without pads none goes, and of one the beginning loses it."""
+    attributes: dict[str, SourceAttr] = {"auto_pad": "NOTSET", "output_shape": (wanted, 7)}
+    spec = find_spec("ConvTranspose")
+    assert spec is not None
+    attributes |= {} if pads is None else {"pads": pads}
+    node = bound(spec, 11, attributes=attributes, X=X, W=W)
+    assert said(FROM_PADS, node).partition(":")[0] == state
+
+
+@in_one_item(
+    ("rule", "x", "w", "state"),
+    [
+        (ROWS, tensor(3, 3), NO_RANK, "holds"),
+        (ROWS, tensor(4, 3), NO_RANK, "fails"),
+        (IN_DEPTH, constant([-3, 2]), constant([3]), "holds"),
+        (IN_DEPTH, constant([3]), constant([3]), "fails"),
+        (IN_DEPTH, constant([-4]), constant([3]), "fails"),
+    ],
+)
+def test_deviations_begin_just_beyond_the_bound(
+    rule: Rule, x: SourceTensor, w: SourceTensor, state: str
+) -> None:
+    assert said(rule, bound(X=x, W=w)).partition(":")[0] == state
+
+
+@in_one_item(("pads", "state"), [(None, "holds"), ((0, 0, 0, 1), "fails")])
+def test_pool_without_pads_has_none(pads: tuple[int, ...] | None, state: str) -> None:
+    attributes: dict[str, SourceAttr] = {"kernel_shape": (16, 16), "auto_pad": "NOTSET"}
+    attributes |= {} if pads is None else {"pads": pads}
+    spec = find_spec("AveragePool")
+    assert spec is not None
+    node = bound(spec, 11, attributes=attributes, X=tensor(1, 1, 32, 32))
+    assert said(LARGE, node).partition(":")[0] == state

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.findings import Standing
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag.codes import (
     LAYER_ON_FLOATS,
     LAYER_ON_INT8,

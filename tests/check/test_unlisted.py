@@ -154,6 +154,7 @@ def test_name_like_no_other_says_where_the_list_is() -> None:
         ("Trilu", "my.company", "differs from ONNX's Trilu"),
         ("BatchMatmul", "my.company", "BatchMatMul is listed"),
         ("Thing", "my.company", "operators of domain my.company are not ONNX operators"),
+        ("Reluu", "my.company", "operators of domain my.company are not ONNX operators"),
         ("Thing", "com.microsoftish", "operators of domain com.microsoftish are not"),
     ],
 )

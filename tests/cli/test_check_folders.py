@@ -12,7 +12,7 @@ import pytest
 
 import atc_py
 from atc_py import jobs
-from atc_py.diag.codes import all_codes
+from atc_py.diag import all_codes
 from atc_py.jobs import TaskFailure, TaskFailureKind
 from atc_py.options.model_paths import model_paths
 from atc_py.pipeline import check_pool

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from atc_py.cli.main import _SUMMARIES, cli, main
-from atc_py.diag.codes import all_codes
+from atc_py.diag import all_codes
 from tests.cli.conftest import Result
 
 Atc = Callable[..., Result]

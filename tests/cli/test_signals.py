@@ -8,8 +8,8 @@ import click
 import pytest
 
 from atc_py.cli import start
+from atc_py.cli.guards import SignalledError, signals_as_exceptions
 from atc_py.cli.main import cli
-from atc_py.cli.signals import SignalledError, signals_as_exceptions
 from tests.cli.conftest import Result
 
 Atc = Callable[..., Result]

@@ -155,7 +155,7 @@ def test_pipe_of_another_process_that_breaks_is_a_bug(tmp_path: Path) -> None:
 
 def test_output_never_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
     code = (
-        "import os, sys\nfrom atc_py.cli.streams import guarded_streams\n"
+        "import os, sys\nfrom atc_py.cli.guards import guarded_streams\n"
         "with guarded_streams():\n"
         "    with open('file', 'w') as file:\n        assert file.fileno() > 2\n"
         "        os.write(1, b'x')\n        os.write(2, b'x')\n        print('lost')\n"

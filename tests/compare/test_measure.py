@@ -137,3 +137,10 @@ def test_limits_of_dtypes(dtype: DType, limit: float) -> None:
 def test_cosine_of_equal_values_is_one(seed: int) -> None:
     values = np.random.default_rng(seed).standard_normal(1 + seed).astype(np.float32)
     assert figures(values, values, DType.FLOAT32).cosine == 1
+
+
+def test_of_values_of_one_magnitude_the_first_is_kept() -> None:
+    measure = Measure(DType.FLOAT16)
+    for value in (7e4, -7e4, 8e4, -8e4):
+        measure.add(np.array([np.inf * np.sign(value)]), np.array([value]))
+    assert measure.figures().overflow.value == 8e4

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,12 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
+from atc_py.compare.grids import _handed_on
 from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
+from atc_py.package.schema import OmNode, OmTensor
 from atc_py.report.layers.formats import render_layers
+from atc_py.results.judgment import QuantizedGrid
 from atc_py.results.layer import Layer
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.tensor.dtypes import DType
@@ -167,3 +171,13 @@ def test_outputs_of_qoperator_models_are_compared(tmp_path: Path) -> None:
     assert done.layers[done.outputs["y"]].figures.cosine > 0.999
     assert layer_of(done, "made").holds_codes
     assert layer_of(done, "codes").grid is not None
+
+
+def test_grids_go_on_where_nothing_is_rounded() -> None:
+    """Cast rounds to floats that still stand on the grid; what adds to them leaves it."""
+    tensors = [OmTensor(name, "float16", [4], "ND") for name in "xy"]
+    grid = QuantizedGrid(0.5, 0, codes=False)
+    model: Any = SimpleNamespace(tensors=tensors)
+    for op, taken in (("Cast", True), ("Reshape", True), ("Sigmoid", False)):
+        made = OmNode(op, "n", "aicore", [0], [1], {}, None, [])
+        assert _handed_on(model, made, {0: grid}, {0}) == (grid if taken else None)

@@ -162,6 +162,7 @@ def test_random_data_fit_the_roles() -> None:
     assert mask[:, 0].all()
     assert feeds["lengths"].min() >= 1
     assert feeds["lengths"].max() <= 9
+    assert fitting_feeds([Port("mask", DType.INT64, ())], {}, 3)["mask"] == 1
     again = fitting_feeds(ports, roles, 3)
     other = fitting_feeds(ports, roles, 4)
     assert all((feeds[name] == again[name]).all() for name in feeds)

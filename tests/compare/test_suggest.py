@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
-from atc_py.compare.candidates import find_candidates
+from atc_py.compare.candidates import _added_error, find_candidates
 from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
 from atc_py.report.layers.suggestion import suggestion_blocks
@@ -304,3 +304,13 @@ def test_exported_network_that_float16_ruins_is_brought_to_its_target() -> None:
 def test_targets_without_sense_are_refused(tmp_path: Path, targets: dict[str, float]) -> None:
     with pytest.raises(atc_py.AtcError, match="ATC1001"):
         atc_py.compare_model(tmp_path / "gone.onnx", suggest=targets)
+
+
+@pytest.mark.parametrize(
+    ("here", "reached", "added"),
+    [(0.5, 0.25, 0.25), (0.25, 0.25, 0.0), (0.25, 0.5, 0.0), (np.inf, 0.5, np.inf), (1, np.inf, 0)],
+)
+def test_nodes_are_ordered_by_the_error_that_they_add(
+    here: float, reached: float, added: float
+) -> None:
+    assert _added_error(here, reached) == added

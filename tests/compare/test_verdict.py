@@ -55,6 +55,7 @@ def test_verdict_is_in_every_format(snr: float, passed: bool, tmp_path: Path) ->
 def test_without_targets_there_is_no_verdict(tmp_path: Path) -> None:
     done = compared(classifier(10), tmp_path)
     assert done.passed is None
+    assert 0 < done.device_seconds + done.reference_seconds < done.seconds < 600
     assert json.loads(render_layers("json", done))["verdict"]["passed"] is None
     assert "target" not in render_layers("text", done)
 

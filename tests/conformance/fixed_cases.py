@@ -16,7 +16,7 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 import atc_py
-from atc_py.check.added_findings import RulesBrokenError
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import AtcError
 from atc_py.fix.rule import rules_of_operator
 from atc_py.results.fixing import Fixing

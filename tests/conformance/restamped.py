@@ -26,7 +26,7 @@ from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.runner import Runner
 
 from atc_py.backend import AtcBackend, AtcBackendRep
-from atc_py.check.added_findings import RulesBrokenError
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import AtcError
 from atc_py.spec import ONNX_DOMAINS, all_specs
 from tests.conformance.cases import Outcome, Verdict, outcome_of

@@ -37,3 +37,8 @@ def test_least_time_of_a_mixed_kernel_counts_vector_cores(op: str, mixed: bool) 
     assert estimate(launch, row).limit == pytest.approx(max(vector, from_l2))
     from_sim = estimate(launch, find_soc("sim")).limit
     assert from_sim == pytest.approx(max(2 * 64 * 1024 / (256 * 8 * 1060e6), from_l2))
+
+
+@pytest.mark.parametrize(("elements", "cores"), [(1, 1), (256, 1), (257, 2), (10**6, 8)])
+def test_small_kernels_have_a_core_for_each_512_bytes(elements: int, cores: int) -> None:
+    assert estimate(elementwise("Relu", elements), find_soc("sim")).cores == cores

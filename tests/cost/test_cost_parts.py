@@ -4,7 +4,7 @@ from math import ceil
 
 import pytest
 
-from atc_py.cost.cores import memory_of, pipes_of, vector_cores
+from atc_py.cost.cores import _most_cores, _tiles, memory_of, pipes_of, vector_cores
 from atc_py.cost.estimate import case_seconds
 from atc_py.cost.factors import EXPECTED, LOW, PIPES, Pipes
 from atc_py.cost.operation import KernelEngine, Tensor
@@ -44,6 +44,19 @@ def test_row_of_a_reduction_takes_whole_repeats_of_the_vector_unit() -> None:
     assert vector(129) == vector(256) == pytest.approx(2 * vector(128))
 
 
+def test_row_of_an_operator_without_axes_is_the_last_axis() -> None:
+    x = Tensor((P3.aicores * 3, 2), F16)
+    without, last, first = (
+        kernel([operation("SoftmaxV2", [x], x, **axes)])
+        for axes in ({}, {"axes": (1,)}, {"axes": (0,)})
+    )
+    times = [
+        pipes_of(launch, P3, EXPECTED, memory_of(launch, P3, EXPECTED)).vector
+        for launch in (without, last, first)
+    ]
+    assert times[0] == times[1] > times[2]
+
+
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910B3", "Ascend310B1"])
 def test_padding_of_blocks_costs_what_its_elements_cost(soc: str) -> None:
     """Check V = instructions * ceil(ceil(bytes / 256) / c) / (f e_vector) on the bytes of blocks.
@@ -56,3 +69,18 @@ def test_padding_of_blocks_costs_what_its_elements_cost(soc: str) -> None:
     found = pipes_of(launch, row, EXPECTED, memory_of(launch, row, EXPECTED)).vector
     repeats = ceil(ceil(208 * 768 * 2 / 256) / vector_cores(row))
     assert found == pytest.approx(repeats / (row.mhz * 1e6 * EXPECTED.factors.vector))
+
+
+def test_mixed_kernels_run_on_all_cores_where_the_soc_has_both() -> None:
+    x = Tensor((64, 1024), F16)
+    one, other = (kernel([operation(op, [x], x)]) for op in ("Sigmoid", "Tanh"))
+    assert _most_cores(one, P3) == pytest.approx(8 + 7 * 1000 / 1060)
+    assert _most_cores(other, P3) == vector_cores(P3)
+    assert _most_cores(one, find_soc("sim")) == vector_cores(find_soc("sim"))
+
+
+@pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend910B3"])
+def test_tiles_leave_the_other_half_of_l0c_free(soc: str) -> None:
+    row = find_soc(soc)
+    nbytes = [rows * columns * 16 * 16 * 4 for rows, columns in _tiles(row)]
+    assert max(nbytes) == row.l0c_kib * 1024 // 2

@@ -135,6 +135,7 @@ def test_steps_of_a_recurrent_layer_wait_for_each_other() -> None:
     assert long.macs == wide.macs == 64 * 512 * 1024
     assert long.pipes.cube == pytest.approx(64 / 4 * wide.pipes.cube)
     assert long.expected > 2 * wide.expected
+    assert long.pipes.mte1 == pytest.approx(64 * estimate(layer(1, 1), soc).pipes.mte1)
 
 
 def test_ai_cpu_is_slower_than_the_ai_core_and_known_by_its_bound() -> None:

@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.cost.network import network_cost
+from atc_py.cost.network import Footprint, network_cost
 from atc_py.cost.operation import Source
 from atc_py.cost.reading import launches_of
 from atc_py.package.reader import open_model
@@ -105,3 +105,10 @@ def test_dims_of_the_run_are_said_to_make_the_estimate_short(tmp_path: Path) -> 
     assert cost.has_open
     assert any("only the run knows" in line for line in cost.assumptions())
     assert not any("only the run knows" in line for line in closed.assumptions())
+
+
+def test_footprint_adds_up_what_must_be_there_at_once() -> None:
+    footprint = Footprint(
+        weights=1, ports=20, results=(300, 9), arena=300, workspace=4000, planned=True
+    )
+    assert footprint.total == 4321

@@ -10,7 +10,7 @@ import pytest
 from atc_py.cost.estimate import estimate
 from atc_py.cost.operation import LaunchGroup
 from atc_py.target import find_soc
-from atc_py.target.rates import rates_of
+from atc_py.target.soc import rates_of
 from atc_py.tensor.dtypes import DType
 from tests.cost.launches import bert_base, elementwise, matmul, resnet50
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from atc_py.adapters.atc.options import GROUPS
-from atc_py.diag.codes import all_codes
+from atc_py.diag import all_codes
 from atc_py.fix.rule import load_rules
 from atc_py.passes.pipeline import PIPELINE
 from atc_py.spec.lists import operator_lists

@@ -5,8 +5,8 @@ import pickle
 
 import pytest
 
-from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.findings import ModelCheck
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_OPTION
 from atc_py.text import Text

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.compare.proof.final_regions import TwinValues
 from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
-from atc_py.compare.proof.region_inputs import DrawnInput
+from atc_py.compare.proof.region_inputs import DrawnInput, _indexed
 from atc_py.compare.proof.region_proof import RegionProof, RegionTest
+from atc_py.compare.proof.result_gap import defined_elements
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.diag import AtcError
 from atc_py.diag.codes import FIX_DIFFERS, REFERENCE_FAILED
@@ -343,3 +345,38 @@ def test_random_data_reach_what_their_bounds_allow() -> None:
     assert ends == {"small": (-16, 16), "codes": (0, 16), "few": (-3, 4)}
     assert words[0] < 1000
     assert 29000 < words[1] <= 30521
+
+
+def test_proof_of_parts_has_the_largest_of_their_errors() -> None:
+    for errors in ((1e-5, 1e-3), (1e-3, 1e-5)):
+        proof, other = (RegionProof(error=error, elements=3, differing=1) for error in errors)
+        proof.add(other)
+        assert (proof.error, proof.elements, proof.differing) == (1e-3, 6, 2)
+
+
+@pytest.mark.parametrize(("dtype", "limit"), [("int32", 0.0), ("bool", 0.0), ("float32", 1e-5)])
+def test_two_engines_agree_on_integers_in_every_bit(dtype: str, limit: float) -> None:
+    nodes = piece([node("Abs", ["x"], ["y"])])
+    test = RegionTest(("tried",), 0.0, nodes, nodes, RegionProof())
+    test._engines = ("onnxruntime", "onnx")
+    assert test._limit(np.zeros(2, dtype)) == limit
+    test._engines = ("onnxruntime", "onnxruntime")
+    assert test._limit(np.zeros(2, dtype)) == 0.0
+
+
+@pytest.mark.parametrize("op", ["Cast", "ReduceL1"])
+def test_results_that_are_floats_are_defined_everywhere(op: str) -> None:
+    (made,) = piece([node(op, ["x"], ["y"])]).nodes
+    x = np.array([4.0, -1.0], np.float32)
+    assert defined_elements([made], {"x": x}, x) is None
+    assert defined_elements([made], {}, x.astype(np.int64)) is None
+
+
+@pytest.mark.parametrize(("op", "bounds"), [("Mish", None), ("Gather", (-4, 3))])
+def test_indices_alone_have_bounds(op: str, bounds: tuple[int, int] | None) -> None:
+    step: Any = SimpleNamespace(
+        origin=SimpleNamespace(op_type=op, inputs=("x", "i"), proto=SimpleNamespace(attribute=[])),
+        consts={},
+        types={"x": SimpleNamespace(shape=(4, 2))},
+    )
+    assert _indexed(step, 1) == (None if bounds is None else Range(*bounds))

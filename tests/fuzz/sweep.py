@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from atc_py.diag.codes import all_codes
+from atc_py.diag import all_codes
 
 ROOT = Path(__file__).resolve().parents[2]
 

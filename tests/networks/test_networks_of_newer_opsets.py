@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.check.added_findings import RulesBrokenError
+from atc_py.check.findings_builder import RulesBrokenError
 from tests.networks.builders.agreement import FLOAT16_MODES, expect_agreement
 from tests.networks.builders.newer_opsets import (
     build_resnet,

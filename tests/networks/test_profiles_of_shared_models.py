@@ -8,8 +8,7 @@ import atc_py
 from atc_py.cost.network import network_cost
 from atc_py.package.reader import open_model
 from atc_py.pipeline.profile import profile_model
-from atc_py.report.profile.formats import PROFILE_FORMATS, render_profile
-from atc_py.report.profile.trace import trace_json
+from atc_py.report.profile.formats import PROFILE_FORMATS, render_profile, trace_json
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"
 NAMES = [path.parent.name for path in sorted(MODELS.glob("*/model.onnx"))]

@@ -7,9 +7,9 @@ from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext, PassFusions
+from atc_py.passes.manager import verifier_rules
 from atc_py.passes.precision.controls import Controls, Custom
 from atc_py.passes.precision.mix_lists import MixList
-from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
 
 

@@ -11,9 +11,9 @@ from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.layout.assign_storage import AssignStoragePass
 from atc_py.passes.layout.insert_trans_data import InsertTransDataPass
 from atc_py.passes.layout.merge_trans_data import MergeTransDataPass
+from atc_py.passes.manager import verifier_rules
 from atc_py.passes.memory.plan_memory import PlanMemoryPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
-from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
 
 STEPS: tuple[type[Pass], ...] = (AssignStoragePass, InsertTransDataPass, MergeTransDataPass)

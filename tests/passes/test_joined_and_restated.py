@@ -11,7 +11,7 @@ from atc_py.passes.base import Pass, PassContext, PassFusions
 from atc_py.passes.fusion.divide_by_product import DivideByProductPass
 from atc_py.passes.fusion.fuse_mul_maximum import FuseMulMaximumPass
 from atc_py.passes.fusion.join_same_input_convs import JoinSameInputConvsPass
-from atc_py.passes.precision.verifier_rules import verifier_rules
+from atc_py.passes.manager import verifier_rules
 from atc_py.target import find_soc
 from tests.passes.fusing import changed
 from tests.passes.numbers import literal, results

@@ -11,9 +11,9 @@ from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.ge.model import open_huawei
 from atc_py.passes.base import PassContext
+from atc_py.passes.manager import verifier_rules
 from atc_py.passes.memory.order_launches import OrderLaunchesPass
 from atc_py.passes.memory.plan_memory import plan_memory
-from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.pipeline.huawei.graphs import import_graph
 from atc_py.target import find_soc
 from tests.package.ge.test_real_files import LANENET, REAL, VANILLA

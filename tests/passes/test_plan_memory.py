@@ -10,9 +10,9 @@ from atc_py.ir.memory_plan import Home
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.printer import print_graph
 from atc_py.ir.verifier import verify_graph
+from atc_py.passes.manager import verifier_rules
 from atc_py.passes.memory.plan_memory import PlanMemoryPass, plan_memory
 from atc_py.passes.memory.proof import unsound_places
-from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.system.structs import replace
 from atc_py.target import Soc, find_soc, socs
 from tests.passes.conftest import RunPass

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from atc_py.ir import Engine, Graph, Phase, TensorType, Value
 from atc_py.ir.verifier import verify_graph
+from atc_py.passes.manager import verifier_rules
 from atc_py.passes.memory.arena_packing import Span, pack, widest
 from atc_py.passes.memory.plan_memory import plan_memory
-from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from tests.passes.replaying import first_fit, replay

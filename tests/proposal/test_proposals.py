@@ -17,8 +17,8 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE, FREE_DIMENSION
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.pipeline.judging import Judge
 from atc_py.pipeline.proposal import search
-from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.search import Search
 from atc_py.spec import library
 from atc_py.target import find_soc

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from atc_py.cli.main import main
-from atc_py.diag.codes import all_codes
+from atc_py.diag import all_codes
 from atc_py.report.explained.page import FOLDER, SIDES, code_list, code_page, example_of, examples
 from atc_py.text.language import speak
 from tests.example_faults import FAULTS

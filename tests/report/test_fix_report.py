@@ -10,8 +10,7 @@ import pytest
 
 import atc_py
 from atc_py.fix.rule import load_rules
-from atc_py.report.fix.html_page import fixing_html
-from atc_py.report.fix.tables import fixing_text
+from atc_py.report.fix.tables import fixing_html, fixing_text
 from atc_py.results.fixing import (
     Difference,
     Fixing,

@@ -14,7 +14,7 @@ import onnx
 import pytest
 
 from atc_py.pipeline.profile import profile_model
-from atc_py.report.profile.trace import trace_json
+from atc_py.report.profile.formats import trace_json
 from tests.cost.small_networks import chain, views
 
 MODELS = Path(__file__).resolve().parents[2] / ".." / "shared" / "models"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atc_py.cli.signals import SignalledError, signals_as_exceptions
+from atc_py.cli.guards import SignalledError, signals_as_exceptions
 from atc_py.system import atomic_files as atomic
 from atc_py.system.atomic_files import atomic_write, create_locked
 from atc_py.system.signal_guard import put_off, undisturbed

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from atc_py.target import Soc, find_soc, socs
-from atc_py.target.rates import rates_of
+from atc_py.target.soc import rates_of
 
 
 @pytest.mark.parametrize("soc", socs(), ids=lambda soc: soc.name)

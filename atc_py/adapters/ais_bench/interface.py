@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.adapters.ais_bench import memory_times
 from atc_py.adapters.ais_bench.batches import file_bytes
 from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, info_line
-from atc_py.adapters.ais_bench.runtime import RunTimes, RuntimeSession, SessionOptions
+from atc_py.adapters.ais_bench.runtime import (
+    RunTimes,
+    RuntimeSession,
+    SessionOptions,
+    device_to_host,
+    host_to_device,
+)
 from atc_py.adapters.ais_bench.tensors import AclTensor, TensorDesc
 
 _CUSTOM_SIZE = 100000
@@ -151,7 +156,7 @@ class InferSession:
     ) -> list[Any]:
         """Choose shapes by a mode and the shapes of the feeds, and run."""
         arrays = [_fed(feed) for feed in feeds]
-        self._prepare(mode, [_shape(array) for array in arrays], custom_sizes)
+        self._prepare(mode, [list(array.shape) for array in arrays], custom_sizes)
         return self.run(arrays, out_array)
 
     def infer_pipeline(
@@ -262,10 +267,6 @@ def _fed(feed: Any) -> npt.NDArray[Any] | AclTensor:
     raise RuntimeError(f"type:{type(feed)} invalid")
 
 
-def _shape(feed: npt.NDArray[Any] | AclTensor) -> list[int]:
-    return list(feed.shape)
-
-
 def _batch(inputs: Sequence[TensorDesc], shapes: Sequence[Sequence[int]]) -> int:
     for row, shape in zip(inputs, shapes, strict=True):
         if len(row.shape) != len(shape):
@@ -349,12 +350,12 @@ class MemorySummary:
     @staticmethod
     def get_h2d_time_list() -> list[float]:
         """The milliseconds of copies to the device."""
-        return list(memory_times.host_to_device)
+        return list(host_to_device)
 
     @staticmethod
     def get_d2h_time_list() -> list[float]:
         """The milliseconds of copies to the host."""
-        return list(memory_times.device_to_host)
+        return list(device_to_host)
 
     get_H2D_time_list = get_h2d_time_list  # noqa: N815  (names of earlier versions)
     get_D2H_time_list = get_d2h_time_list  # noqa: N815
@@ -362,5 +363,5 @@ class MemorySummary:
     @staticmethod
     def reset() -> None:
         """Forget them."""
-        memory_times.host_to_device.clear()
-        memory_times.device_to_host.clear()
+        host_to_device.clear()
+        device_to_host.clear()

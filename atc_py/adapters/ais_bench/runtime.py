@@ -26,7 +26,6 @@ from atc_py.adapters.ais_bench.gear_choice import (
 )
 from atc_py.adapters.ais_bench.loaded import GearedModel
 from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, info_line, plain_line, refused
-from atc_py.adapters.ais_bench.memory_times import device_to_host, host_to_device
 from atc_py.adapters.ais_bench.tensors import AclTensor, TensorDesc
 from atc_py.options.gears import GearKind, Gears
 from atc_py.package.schema import OmModel
@@ -37,6 +36,10 @@ from atc_py.tensor.shapes import Shape, closed_shape
 _MILLI = 1e3
 _MOST_RUNS = 10**6
 """Runs of a session whose times are kept, repetitions included."""
+
+host_to_device: list[float] = []
+device_to_host: list[float] = []
+"""Milliseconds that copies take on this machine, of all sessions of the process."""
 
 _model_ids = count(1)
 _opened: set[int] = set()

@@ -26,7 +26,7 @@ from atc_py.adapters.atc.fusion_result import save_fusion_result
 from atc_py.adapters.atc.paths import check_path_text
 from atc_py.adapters.atc.shapes import RANGE_WARNINGS
 from atc_py.adapters.atc.tokens import Flags
-from atc_py.check.added_findings import RulesBrokenError
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import NOT_MODELED, OPTIONS_EXCLUDE, AtcError, Place
 from atc_py.options.output_paths import output_file
 from atc_py.system.input_files import read_text

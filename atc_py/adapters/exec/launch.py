@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from atc_py.adapters.exec.settings import NOTICES
-from atc_py.adapters.exec.signals import SignalSource, held_signals
+from atc_py.adapters.exec.signals import SignalSource, end_processes, held_signals
 from atc_py.adapters.exec.startup._atc_py_environment import hooked
-from atc_py.adapters.exec.terminate import end_processes
 from atc_py.diag import PROGRAM_NOT_STARTED
 from atc_py.text import Text, error_text, os_reason
 from atc_py.text.packed import unpacked

@@ -118,6 +118,7 @@ def _dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
 
 
 def _have_one_dtype(tensor: SourceTensor, other: SourceTensor) -> Answer:
+    # The precision mode makes floats of several widths one dtype.
     if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
         return HOLDS
     return fails(Text("{element} and {element_2}", element=tensor.element, element_2=other.element))

@@ -229,6 +229,7 @@ def _shapes_agree(rule: ShapesEqual, one: SourceTensor, two: SourceTensor) -> An
     first, second = dims_of(one), dims_of(two)
     seen = COMMA.join([described(rule.tensor, one), described(rule.other, two)])
     if first is not None and second is not None:
+        # Known dims that differ decide, whatever the open ones turn out to be.
         pairs = list(zip(first, second, strict=False))
         if len(first) != len(second) or any(None not in p and p[0] != p[1] for p in pairs):
             return fails(seen)

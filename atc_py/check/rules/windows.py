@@ -169,6 +169,7 @@ def _padded_as_written(node: BoundNode, axis: int, most: int, asked: int, steps:
     axes = len(steps.strides)
     begin, end = (pads[axis], pads[axis + axes]) if len(pads) == 2 * axes else (0, 0)
     total = most - asked
+    # ONNX halves with the larger half at the beginning, where auto_pad is not SAME_UPPER.
     return begin + end == total and begin == total - total // 2
 
 

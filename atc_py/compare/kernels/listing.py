@@ -1,11 +1,13 @@
 """The kernels of a model, as its offline model lists them."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from atc_py.compare.kernels.index import KernelEntry, decode_index
-from atc_py.diag import OM_CONTENT, Place
+from atc_py.diag import NOT_TRUSTED, OM_CONTENT, Place
 from atc_py.kernels.kernels import INDEX
 from atc_py.package.archive import KERNELS
+from atc_py.package.foreign import is_offline
 from atc_py.package.reader import OfflineModel
 from atc_py.system.structs import Result
 from atc_py.text import Text
@@ -58,3 +60,25 @@ def read_kernels(model: OfflineModel) -> KernelList:
         return KernelList(model.description.soc, {}, ())
     index = decode_index(model.text(member), place)
     return KernelList(index["soc"], index["buffers"], tuple(index["kernels"]))
+
+
+def check_trust(path: Path, *, trusted: bool) -> None:
+    """Refuse to build the kernels that an offline model carries unless its user trusts them.
+
+    Its digests say that the file is as it was written, not who wrote it; kernels of an ONNX model
+    come from templates of this machine.
+
+    Raises:
+        AtcError: NOT_TRUSTED.
+    """
+    if not trusted and is_offline(path):
+        raise NOT_TRUSTED.error(
+            Text(
+                "{path} carries C++ that --verify would build and run here with your rights",
+                path=path,
+            ),
+            place=Place(file=str(path)),
+            help=Text(
+                "give --trust too where you know who wrote the file, or verify the ONNX model"
+            ),
+        )

@@ -111,6 +111,7 @@ def _read_outcomes(
         elif at in faults:
             outcomes.append(JobOutcome(faults=tuple(faults[at])))
         else:
+            # It stopped the program; those after it have no outcome yet.
             outcomes.append(JobOutcome(faults=(stopped,)))
             break
     return outcomes

@@ -64,7 +64,9 @@ def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[
     """
     stored = []
     for port, array in zip(kernel["inputs"], arrays, strict=True):
-        origin, storage = _place(kernel, port, TensorFacts(_dtype(array), array.shape))
+        origin, storage = _place(
+            kernel, port, TensorFacts(DType.from_numpy(array.dtype), array.shape)
+        )
         stored.append(array if storage is None else pack(array, origin, storage))
     return tuple(stored)
 
@@ -93,10 +95,6 @@ def unpacked_result(
     array = unpack(stored, facts.shape, origin, storage)
     inside = pack(np.ones(facts.shape, stored.dtype), origin, storage).reshape(-1) != 0
     return Unpacked(array, int(np.count_nonzero(stored.reshape(-1)[~inside] != 0)))
-
-
-def _dtype(array: NDArray[Any]) -> DType:
-    return DType.from_numpy(array.dtype)
 
 
 def _place(

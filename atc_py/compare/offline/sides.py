@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.cost.reading import launches_of, roots_of
+from atc_py.package.describe import weights_nbytes
 from atc_py.package.ge.graph import GeGraph, GeOp
 from atc_py.package.ge.launches import GeLaunch, model_launches
 from atc_py.package.ge.messages import GeTensorDesc
 from atc_py.package.ge.model import HuaweiFile, HuaweiModel
-from atc_py.package.memory_check import weights_nbytes
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.package.stored_types import storage_of

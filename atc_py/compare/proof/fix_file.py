@@ -39,7 +39,6 @@ from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.onnx_graph.running.piece import FED_BYTES, constant_bytes
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.command_options import FixOptions
-from atc_py.options.compile_options import CheckOptions
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.check import judged
 from atc_py.pipeline.running.feeds import read_feeds
@@ -186,8 +185,9 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
             undo each other; BAD_OPTION for an unknown rule; what reading and writing raise.
     """
     path = rewritten_output(model, output, "fixed", ("fixed",))
-    file, library = read_model(model), _library(options.check)
-    before = judged(file, options.check.input_shapes, options.check)
+    file, check = read_model(model), options.check
+    library = specifications(check.op_specs, check.precision.operator_list)
+    before = judged(file, check.input_shapes, check)
     fixed = _fix(file, library, options, before)
     opset = file.opsets.get("", 0)
     opsets = opset, state_at_listed_opset(fixed, library, _cann(options))
@@ -240,10 +240,6 @@ def _verdicts(
 
 def _has_errors(check: ModelCheck, options: FixOptions) -> bool:
     return bool(check.faults or errors_left(check, options.rules))
-
-
-def _library(check: CheckOptions) -> Library:
-    return specifications(check.op_specs, check.precision.operator_list)
 
 
 def _cann(options: FixOptions) -> int | None:

@@ -210,6 +210,7 @@ def _random(generator: np.random.Generator, one: DrawnInput) -> NDArray[Any]:
     if one.dtype.is_float:
         return generator.standard_normal(one.shape, np.float32)
     low, high = _bounds(one, lowest=True)
+    # Where only the dtype bounds integers they are small: sums and products of them stay exact.
     if high - low > 2 * _SMALL and low <= 0 <= high and one.bounds is None:
         low, high = max(low, -_SMALL), min(high, _SMALL)
     return generator.integers(low, high, one.shape, dtype=np.int64, endpoint=True)

@@ -85,6 +85,7 @@ def _gap(value: NDArray[Any], wanted: NDArray[Any], same: NDArray[np.bool_]) -> 
     for one, other, equal in () if same.all() else in_float64(value, wanted, same):
         with np.errstate(invalid="ignore"):
             gap = float(np.abs(one - other)[equal == 0].max(initial=0.0))
+        # NaN is a number against none: no gap is wider.
         largest = max(largest, float("inf") if np.isnan(gap) else gap)
     return largest
 

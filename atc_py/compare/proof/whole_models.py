@@ -84,6 +84,7 @@ class _Numbers:
 
 
 def _without_names(proto: onnx.NodeProto, names: _Numbers) -> Hashable:
+    # Graphs among the attributes keep their names: some are of values outside of them.
     attributes = sorted(
         attribute.SerializeToString(deterministic=True) for attribute in proto.attribute
     )

@@ -11,6 +11,4 @@ from atc_py.diag.codes.files import *
 from atc_py.diag.codes.passes import *
 from atc_py.diag.codes.quantizing import *
 from atc_py.diag.codes.rules import *
-from atc_py.diag.codes.table import all_codes as all_codes
-from atc_py.diag.codes.table import find_code as find_code
 from atc_py.diag.codes.usage import *

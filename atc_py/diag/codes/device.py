@@ -1,7 +1,6 @@
 """Codes of family 7: the device."""
 
-from atc_py.diag.codes.table import add_code
-from atc_py.diag.diagnostic import ExitCode, Severity
+from atc_py.diag.diagnostic import ExitCode, Severity, add_code
 
 UNKNOWN_DEVICE = add_code(
     7001,

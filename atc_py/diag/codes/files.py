@@ -1,7 +1,6 @@
 """Codes of families 2 and 5: files, and offline models."""
 
-from atc_py.diag.codes.table import add_code
-from atc_py.diag.diagnostic import ExitCode, Severity
+from atc_py.diag.diagnostic import ExitCode, Severity, add_code
 
 NOT_OM = add_code(
     5001,

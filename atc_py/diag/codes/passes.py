@@ -1,7 +1,6 @@
 """Codes of family 6, the compiler's passes, and 9, atc-py."""
 
-from atc_py.diag.codes.table import add_code
-from atc_py.diag.diagnostic import ExitCode, Severity
+from atc_py.diag.diagnostic import ExitCode, Severity, add_code
 
 INTERNAL = add_code(
     9001,

@@ -1,7 +1,6 @@
 """Codes of quantizing float models: samples, and models or layers that are not quantized."""
 
-from atc_py.diag.codes.table import add_code
-from atc_py.diag.diagnostic import ExitCode, Severity
+from atc_py.diag.diagnostic import ExitCode, Severity, add_code
 
 BAD_QUANT_RECORD = add_code(
     2060,

@@ -1,7 +1,6 @@
 """Codes of families 3 and 4: operators and versions that a model uses, and rules on nodes."""
 
-from atc_py.diag.codes.table import add_code
-from atc_py.diag.diagnostic import ExitCode, Severity
+from atc_py.diag.diagnostic import ExitCode, Severity, add_code
 
 UNKNOWN_OPERATOR = add_code(
     3001,

@@ -1,7 +1,6 @@
 """Codes of family 1, how the command was called, of tasks in other processes, and of programs under `atc-py exec`."""
 
-from atc_py.diag.codes.table import add_code
-from atc_py.diag.diagnostic import ExitCode, Severity
+from atc_py.diag.diagnostic import ExitCode, Severity, add_code
 
 NO_DISTRIBUTED = add_code(
     1090,

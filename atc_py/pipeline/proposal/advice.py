@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.options.input_shapes import ShapeAdvice, format_input_shapes
-from atc_py.pipeline.proposal.judging import Judge
+from atc_py.pipeline.judging import Judge
 from atc_py.pipeline.proposal.open_dims import open_form, shapes_of
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape

@@ -12,7 +12,7 @@ from atc_py.diag import BAD_INPUT_SHAPE, BAD_MODEL, BAD_NODE, AtcFault, Diagnost
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import OpenDim
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
-from atc_py.pipeline.proposal.judging import Judge, Judgment
+from atc_py.pipeline.judging import Judge, Judgment
 from atc_py.pipeline.proposal.open_dims import given_dims, shapes_of
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape

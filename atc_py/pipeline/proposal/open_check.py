@@ -7,12 +7,12 @@ it is not decided.
 
 from collections.abc import Callable, Hashable, Iterator
 
-from atc_py.check.added_findings import amended, without_errors
 from atc_py.check.findings import Finding, ModelCheck, Standing
+from atc_py.check.findings_builder import amended, without_errors
 from atc_py.check.open_dims import doubted, reserved
 from atc_py.onnx_graph.source import OpenDim
 from atc_py.options.input_shapes import ShapeAdvice
-from atc_py.pipeline.proposal.judging import Judgment, key_of
+from atc_py.pipeline.judging import Judgment, key_of
 from atc_py.pipeline.proposal.search import Proposal, Search, Tried
 from atc_py.system.structs import replace
 from atc_py.text import Text

@@ -7,7 +7,7 @@ from atc_py.check.findings import Standing
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import OpenDim, SourceModel, SourceNode, SourceTensor
-from atc_py.pipeline.proposal.judging import Judgment
+from atc_py.pipeline.judging import Judgment
 from atc_py.pipeline.proposal.open_dims import chosen, open_dims
 from atc_py.system.structs import replace
 

@@ -150,3 +150,25 @@ def _unequal(constants: Iterable[ConstantDifference]) -> Table:
 def _error(found: Iterable[ConstantDifference]) -> str:
     errors = [row.error for row in found if row.error is not None]
     return f"{max(errors):.3g}" if errors else "-"
+
+
+def diff_html(diff: ModelDiff) -> str:
+    """The page: the score, and each table.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the template is missing or does not render.
+    """
+    from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
+
+    tables = [table.visible() for table in diff_tables(diff)]
+    return render_page(
+        "diff",
+        base="check",
+        score=score_text(diff),
+        first=diff.first.model,
+        second=diff.second.model,
+        tables=[
+            {"title": table.title, "headings": table.headings(), "rows": table.rows}
+            for table in tables
+        ],
+    )

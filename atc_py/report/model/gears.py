@@ -13,7 +13,7 @@ from atc_py.tensor.shapes import format_shape
 from atc_py.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from atc_py.package.reader import OfflineModel
 
@@ -26,7 +26,8 @@ def gears_table(model: OfflineModel) -> Table | None:
         _row(at, values, shapes, memory_facts(model.at_gear(at).description))
         for at, values, shapes in _gears(model.gears)
     ]
-    return _table(rows, model.gears.largest)
+    title = Text("Gears; without a choice gear {largest} runs", largest=model.gears.largest)
+    return Table(title, _HEAD, tuple(rows))
 
 
 def converted_gears(gears: Sequence[GearFacts]) -> list[Table]:
@@ -38,12 +39,6 @@ def converted_gears(gears: Sequence[GearFacts]) -> list[Table]:
 
 
 _HEAD = ("gear>", "numbers", "inputs", "memory>", "arena>")
-
-
-def _table(rows: Iterable[tuple[str, ...]], largest: int) -> Table:
-    return Table(
-        Text("Gears; without a choice gear {largest} runs", largest=largest), _HEAD, tuple(rows)
-    )
 
 
 def _row(

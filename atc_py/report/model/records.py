@@ -216,13 +216,12 @@ def recorded_text(sentence: str) -> Text:
     for template in _TEMPLATES:
         found = _pattern(template).fullmatch(sentence)
         if found is not None:
-            values = {name: _value(value) for name, value in found.groupdict().items()}
+            values = {
+                name: recorded_text(value) if " " in value else value
+                for name, value in found.groupdict().items()
+            }
             return Text(template).with_values(**values)
     return Text(sentence)
-
-
-def _value(value: str) -> str:
-    return recorded_text(value) if " " in value else value
 
 
 @functools.cache

@@ -29,7 +29,7 @@ from atc_py.report.tables import Table, format_time
 from atc_py.results.profile import Profile, SocProfile
 from atc_py.results.summary import ModelSummary
 from atc_py.target import Soc
-from atc_py.target.rates import rates_of
+from atc_py.target.soc import rates_of
 from atc_py.tensor.dtypes import DType
 from atc_py.text import LANGUAGES, plain_text
 from atc_py.text.language import speaking

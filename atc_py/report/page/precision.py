@@ -10,7 +10,7 @@ from atc_py.report.layers.text import (
     output_verdict,
     verdict_lines,
 )
-from atc_py.report.page.words import Both, both, in_both, name_text, table_json
+from atc_py.report.page.words import both, in_both, name_text, table_json
 from atc_py.results.judgment import QUANTILES, FigureSpread, MagnitudeHistogram
 from atc_py.results.layer import FAILING_DISTANCE, Layer, number_json
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
@@ -131,12 +131,8 @@ def _layer(done: LayerComparison, layer: Layer) -> list[object]:
         layer.origin.value,
         layer.root,
         in_both(origin_words(done, layer)),
-        _faults(layer),
+        [in_both(text) for text in layer.faults],
     ]
-
-
-def _faults(layer: Layer) -> list[Both]:
-    return [in_both(text) for text in layer.faults]
 
 
 def _suggestion(suggestion: Suggestion) -> dict[str, object]:

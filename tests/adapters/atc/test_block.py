@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from atc_py.adapters.atc.block import error_block
 from atc_py.adapters.atc.faults import TEXTS, fault_text
+from atc_py.adapters.atc.run import error_block
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_OPERATOR
 from atc_py.text import Text

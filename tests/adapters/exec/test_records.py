@@ -21,8 +21,12 @@ from atc_py.adapters.exec.records import (
     RefusalRecord,
     UseRecord,
 )
-from atc_py.report.exec.html_page import program_html
-from atc_py.report.exec.tables import program_json, program_json_schema, program_tables
+from atc_py.report.exec.tables import (
+    program_html,
+    program_json,
+    program_json_schema,
+    program_tables,
+)
 from atc_py.report.tables import plain_lines
 from atc_py.results.program_run import VERSION, ProgramRun
 from tests.check_schema import EXEC_SCHEMA

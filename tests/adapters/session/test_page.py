@@ -7,7 +7,7 @@ import pytest
 
 from atc_py import AtcError, InferenceSession
 from atc_py.adapters.session.binding import SessionBinding
-from atc_py.adapters.session.members import ARGUMENTS, BINDING, IGNORED, MEMBERS, OPTIONS, REFUSED
+from atc_py.adapters.session.surface import ARGUMENTS, BINDING, IGNORED, MEMBERS, OPTIONS, REFUSED
 from atc_py.options.keywords import ConvertKeywords
 from tests.adapters.session.models import layer
 from tests.derived_docs import DOCS, render

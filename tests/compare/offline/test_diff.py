@@ -12,13 +12,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
-from atc_py.compare.offline.constants import matched_constants
-from atc_py.compare.offline.diff import diff_models
-from atc_py.compare.offline.matching import matched_launches
+from atc_py.compare.offline.diff import diff_models, matched_constants, matched_launches
 from atc_py.compare.offline.sides import Side, SideConstant, SideLaunch
 from atc_py.diag import AtcError
-from atc_py.report.diff.html_page import diff_html
-from atc_py.report.diff.tables import diff_tables
+from atc_py.report.diff.tables import diff_html, diff_tables
 from atc_py.report.tables import plain_lines
 from atc_py.results.model_diff import DiffLaunch, DiffTensor
 from tests.package.ge.om_files import om_file, small_model

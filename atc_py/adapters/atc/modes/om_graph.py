@@ -1,11 +1,10 @@
 """A described graph as ATC's `GraphDef`: Data, Const, operators and NetOutput."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from atc_py.adapters.atc.modes.formats import GE_DTYPE_NAMES, format_number
 from atc_py.adapters.atc.modes.launch_slots import all_inputs, launch_slots
 from atc_py.ir import launch_positions
 from atc_py.package.ge.interface import FORMAT_NUMBERS
@@ -333,3 +332,16 @@ def _unused(name: str, taken: set[str]) -> str:
         count += 1
         found = f"{name}_{count}"
     return found
+
+
+_OTHER_WORDS = {DType.BFLOAT16: "BF16", DType.FLOAT32: "FLOAT", DType.FLOAT64: "DOUBLE"}
+
+GE_DTYPE_NAMES: Mapping[DType, str] = {
+    each: f"DT_{_OTHER_WORDS.get(each, each.name)}" for each in DType
+}
+"""Names of dtypes in files of ATC."""
+
+
+def format_number(name: str) -> int | None:
+    """The number of a format, None where it is not known."""
+    return FORMAT_NUMBERS.get(name)

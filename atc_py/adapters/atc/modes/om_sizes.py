@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from zipfile import ZipFile
 
 from atc_py.package.archive import KERNELS, MODEL, WEIGHTS
-from atc_py.package.memory_check import weights_nbytes
+from atc_py.package.describe import weights_nbytes
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE
 

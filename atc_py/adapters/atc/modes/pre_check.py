@@ -7,8 +7,8 @@ fails with ATC's number for wrong parameters.
 
 from pathlib import Path
 
-from atc_py.check.added_findings import RulesBrokenError
 from atc_py.check.findings import CheckReport, ModelCheck, Standing
+from atc_py.check.findings_builder import RulesBrokenError
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.pipeline.check import check_files

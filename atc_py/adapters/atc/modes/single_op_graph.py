@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from atc_py.adapters.atc.modes.formats import GE_DTYPE_NAMES
+from atc_py.adapters.atc.modes.om_graph import GE_DTYPE_NAMES
 from atc_py.adapters.atc.modes.single_op_file import SingleOp, SingleOpAttribute, SingleOpTensor
 from atc_py.adapters.atc.modes.single_op_forms import (
     FORMS,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atc_py.adapters.atc.options import building, debugging, model, precision, target
+from atc_py.adapters.atc.options import rows
 from atc_py.adapters.atc.options.option import AtcOption, Since, Treatment, ValueKind
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import options_in
@@ -13,24 +13,24 @@ FIELDS = {option.atc: option for _, option in options_in(CompileOptions) if opti
 """The options of `convert` that atc has, too, by atc's names."""
 
 
-def _rows(*rows: AtcOption) -> tuple[AtcOption, ...]:
+def _filled(group: tuple[AtcOption, ...]) -> tuple[AtcOption, ...]:
     """Rows with the keyword, and the values if they have none, of the field that atc's name spells."""
     return tuple(
         replace(row, keyword=field.keyword, values=row.values or tuple(field.values or ()))
         if (field := FIELDS.get(row.name))
         else row
-        for row in rows
+        for row in group
     )
 
 
 GROUPS: dict[str, tuple[AtcOption, ...]] = {
-    "Mode, model and inputs": _rows(*model.ROWS),
-    "Offline model, reports, device": _rows(*target.ROWS),
-    "Dtypes and arithmetic": _rows(*precision.ROWS),
-    "Passes, memory, tuning": _rows(*building.ROWS),
-    "Logs, caches, debugging": debugging.ROWS,
+    "Mode, model and inputs": _filled(rows.MODEL),
+    "Offline model, reports, device": _filled(rows.TARGET),
+    "Dtypes and arithmetic": _filled(rows.PRECISION),
+    "Passes, memory, tuning": _filled(rows.BUILDING),
+    "Logs, caches, debugging": rows.DEBUGGING,
 }
 """The options by subject, in the order in which --help and the page of the table show them."""
 
-OPTIONS: dict[str, AtcOption] = {row.name: row for rows in GROUPS.values() for row in rows}
+OPTIONS: dict[str, AtcOption] = {row.name: row for group in GROUPS.values() for row in group}
 """Each option by its name."""
