@@ -10,8 +10,8 @@ from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import CANN_GENERATIONS, CompileOptions
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.huawei.opening import RECORD
+from atc_py.pipeline.judging import judge_of
 from atc_py.pipeline.lowering import cann_nodes
-from atc_py.pipeline.proposal.judging import judge_of
 from atc_py.results.cann_nodes import CannSemantics
 from atc_py.system.structs import replace
 from atc_py.target import find_soc
