@@ -13,8 +13,7 @@ from atc_py.cost.factors import Cache, Case, Pipes
 from atc_py.cost.operation import LaunchGroup, Operation, Source, Transfer
 from atc_py.cost.work import MatrixProduct, Passes, head_product, work_on
 from atc_py.target import Soc
-from atc_py.target.fix_pipe import fix_pipe_length
-from atc_py.target.soc import rates_of
+from atc_py.target.soc import fix_pipe_length, rates_of
 from atc_py.tensor.dtypes import DType
 
 _SIDE = 16

@@ -12,7 +12,7 @@ from atc_py.kernels.ports import KernelPort
 from atc_py.kernels.registry import family_of
 from atc_py.system.structs import replace
 from atc_py.target import Soc, TargetOp, find_operator
-from atc_py.target.fix_pipe import SLOPED
+from atc_py.target.soc import SLOPED
 from atc_py.target.storage_choices import StorageChoice, select_storages
 from atc_py.target.stored_nodes import is_stored_as
 from atc_py.tensor.dtypes import DType

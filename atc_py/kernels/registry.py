@@ -3,10 +3,11 @@
 from functools import cache
 
 from atc_py.ir import Engine
-from atc_py.kernels.families.skeleton import AICPU, skeleton
 from atc_py.kernels.family import Family
-from atc_py.kernels.plan import KernelFacts
+from atc_py.kernels.plan import Buffer, KernelFacts, Launch, Plan
+from atc_py.kernels.tiling import DEPTH, ElementFootprint, shard_tiling, vector_tiling
 from atc_py.system.register import Register
+from atc_py.tensor.shapes import element_count
 
 
 def _keys(family: Family, name: str | None) -> list[tuple[str, bool]]:
@@ -37,3 +38,49 @@ def families_of(op: str) -> tuple[Family, ...]:
     """The families that claim an operator, the one in blocks first."""
     claiming = FAMILIES.named(op)
     return tuple(claiming[key] for key in sorted(claiming, reverse=True))
+
+
+class _Flat(Family):
+    """Operators whose rows name a family that is not written yet."""
+
+    template = "skeleton"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut the elements of all results over cores and tiles."""
+        footprint = ElementFootprint.of([launch.kernel.outputs[0].dtype])
+        tiling = vector_tiling(_total(launch), footprint, launch.soc)
+        size = DEPTH * tiling.tile_length * launch.kernel.outputs[0].dtype.itemsize
+        queue = Buffer(f"{launch.kernel.outputs[0].name}Queue", "ub", size)
+        return Plan(tiling, tiling.core_num, (queue,), launch.moved)
+
+
+class _AiCpu(Family):
+    """Kernels of the AI CPU."""
+
+    name = template = "aicpu"
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut the elements of all results over the AI CPU's cores."""
+        tiling = shard_tiling(_total(launch), launch.soc)
+        return Plan(tiling, tiling.shard_count, moved=launch.moved)
+
+
+def _total(launch: Launch) -> int:
+    return sum(element_count(shape) for shape in launch.outputs)
+
+
+@cache
+def skeleton(name: str) -> Family:
+    """The family of operators whose rows name `name`, which is not written yet."""
+    return _Flat(name)
+
+
+def is_skeleton(family: Family) -> bool:
+    """True if a family stands for an operator that is not written."""
+    return isinstance(family, _Flat)
+
+
+AICPU = _AiCpu()

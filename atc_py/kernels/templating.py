@@ -22,7 +22,7 @@ from jinja2.exceptions import TemplateError
 from atc_py import __version__
 from atc_py.diag import BAD_TEMPLATE, AtcError, Place
 from atc_py.kernels.cpp import camel, comment
-from atc_py.kernels.functions import instruction_of
+from atc_py.kernels.links import instruction_of
 from atc_py.system.cache_folders import cache_folder, templates_dir
 from atc_py.text import Text
 

@@ -13,7 +13,7 @@ from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.pipeline import PIPELINE, PassRow, check_names
 from atc_py.passes.precision.columns import cast_engine, fits
 from atc_py.target import Soc, find_operator
-from atc_py.target.fix_pipe import SLOPED
+from atc_py.target.soc import SLOPED
 from atc_py.target.storage_choices import select_storages
 from atc_py.target.stored_nodes import in_blocks, is_stored_as
 from atc_py.tensor.dtypes import DType
@@ -81,7 +81,7 @@ def _run(row: PassRow, graph: Graph, context: PassContext) -> PassRun:
             )
         )
     started = time.perf_counter()
-    changes: int = row.load()().run(graph, context) if row.has_work(graph) else 0
+    changes: int = row.load()().run(graph, context) if row.has_work(graph, context.soc) else 0
     if changes:
         graph.sort()
     if row.ensures is not None:

@@ -11,7 +11,7 @@ import msgspec
 
 from atc_py.diag import REQUIRED_PASS, UNKNOWN_PASS, Diagnostic
 from atc_py.ir import Graph, Phase
-from atc_py.target import VIEWS
+from atc_py.target import VIEWS, Soc, SocFamily
 from atc_py.text import Text
 
 
@@ -23,6 +23,7 @@ class PassRow(msgspec.Struct, frozen=True):
         place: module, within this package, and name of the class.
         summary: what it does, one sentence.
         anchors: operators without any of which the pass has nothing to do; None if it always may.
+        cann_only: it runs for SoCs of CANN, not for the generic device.
         atc_names: names that ATC has for it, with which options know it as well.
         in_atc: False for a rewrite that no known pass of ATC does.
         optional: whether a user may switch it off.
@@ -35,6 +36,7 @@ class PassRow(msgspec.Struct, frozen=True):
     place: str
     summary: str
     anchors: Collection[str] | None = None
+    cann_only: bool = False
     atc_names: tuple[str, ...] = ()
     in_atc: bool = True
     optional: bool = True
@@ -48,8 +50,10 @@ class PassRow(msgspec.Struct, frozen=True):
         loaded: type[Any] = getattr(import_module(f"{__package__}.{module}"), name)
         return loaded
 
-    def has_work(self, graph: Graph) -> bool:
-        """True unless the graph has none of the operators that the pass begins at."""
+    def has_work(self, graph: Graph, soc: Soc) -> bool:
+        """False for another device, or a graph with none of the operators that the pass begins at."""
+        if self.cann_only and soc.family is SocFamily.SIM:
+            return False
         return self.anchors is None or any(node.op in self.anchors for node in graph.nodes)
 
 
@@ -460,6 +464,7 @@ PIPELINE: tuple[PassRow, ...] = (
         "memory.join_in_place.JoinInPlacePass",
         "Computes the operands of ConcatD inside its result, on SoCs of CANN.",
         anchors=("ConcatD",),
+        cann_only=True,
         atc_names=("ConcatCToNOptimizeFusionPass",),
         requires=Phase.LAID_OUT,
     ),
@@ -467,6 +472,7 @@ PIPELINE: tuple[PassRow, ...] = (
         "order-launches",
         "memory.order_launches.OrderLaunchesPass",
         "Orders launches depth first, as CANN's graph engine does.",
+        cann_only=True,
         requires=Phase.LAID_OUT,
     ),
     PassRow(

@@ -10,10 +10,9 @@ from typing import TypeAlias
 import msgspec
 
 from atc_py.system.structs import replace
-from atc_py.target.fix_pipe import SLOPED
 from atc_py.target.layouts import Layout
 from atc_py.target.operator_table import JOINED_IN_PLACE, find_operator
-from atc_py.target.soc import Soc, SocFamily
+from atc_py.target.soc import SLOPED, Soc, SocFamily
 from atc_py.target.stored_nodes import (
     DEPTHWISE,
     IMAGE_RANK,

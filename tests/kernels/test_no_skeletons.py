@@ -4,9 +4,8 @@ import pytest
 
 from atc_py.ir import AttrValue, Graph, Phase, TensorType
 from atc_py.kernels.collect import collect
-from atc_py.kernels.families.skeleton import is_skeleton
 from atc_py.kernels.kernels import LEFT, emit_kernels
-from atc_py.kernels.registry import family_of
+from atc_py.kernels.registry import family_of, is_skeleton
 from atc_py.system.cache_folders import templates_dir
 from atc_py.target import Soc, TargetOp, operators, socs
 from atc_py.target.row import Column

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from atc_py.kernels.functions import compute_type, instruction_of, operators_of
+from atc_py.kernels.links import compute_type, instruction_of, operators_of
 from atc_py.system.cache_folders import templates_dir
 from atc_py.target import TargetOp, find_operator, operators
 from atc_py.target.vector import LOW, MASK, Form, Temporary, VectorFunction

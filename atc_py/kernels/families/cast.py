@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from atc_py.kernels.cpp import C_TYPES
 from atc_py.kernels.elementwise import ElementwiseFamily, rows_and_planes
-from atc_py.kernels.functions import operators_of
+from atc_py.kernels.links import operators_of
 from atc_py.kernels.plan import KernelFacts
 from atc_py.kernels.ports import Formula, Scratch, loaded
 from atc_py.target.vector import Form

@@ -13,7 +13,7 @@ from atc_py.ir import CastConst, ConstData, Engine, Graph, Node, TensorType, Val
 from atc_py.passes.base import Miss, Pass, PassContext
 from atc_py.passes.fusion.matching import listed_readers, scalar
 from atc_py.target import VIEWS, Soc, Unit, find_operator
-from atc_py.target.fix_pipe import SLOPED, SUMS, fix_pipe_length
+from atc_py.target.soc import SLOPED, SUMS, fix_pipe_length
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text

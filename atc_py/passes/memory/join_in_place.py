@@ -2,7 +2,7 @@
 
 from atc_py.ir import Engine, Graph, Node, Value
 from atc_py.passes.base import Pass, PassContext
-from atc_py.target import JOINED_IN_PLACE, SocFamily, is_view
+from atc_py.target import JOINED_IN_PLACE, is_view
 from atc_py.target.stored_nodes import IMAGES
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.storage import c0_of
@@ -26,7 +26,7 @@ class JoinInPlacePass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         found = [node for node in graph.nodes if node.op == "ConcatD"]
-        if context.soc.family is SocFamily.SIM or not found or _is_open(graph):
+        if not found or _is_open(graph):
             return 0
         taken: set[Node] = set()
         joined = 0

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from atc_py.ir import Graph, Node, Value, launch_positions
 from atc_py.passes.base import Pass, PassContext
-from atc_py.target import SocFamily, Unit, find_operator
+from atc_py.target import Unit, find_operator
 from atc_py.tensor.dtypes import DType
 
 Launch: TypeAlias = "tuple[Node, ...]"
@@ -39,9 +39,7 @@ class OrderLaunchesPass(Pass):
     compiler. The generic device keeps the order of the network.
     """
 
-    def run(self, graph: Graph, context: PassContext) -> int:
-        if context.soc.family is SocFamily.SIM:
-            return 0
+    def run(self, graph: Graph, _context: PassContext) -> int:
         nodes = [node for launch in _ordered(graph) for node in launch]
         moved = sum(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
         graph.nodes = nodes

@@ -275,6 +275,6 @@ def _others(done: Fixing, language: str) -> list[dict[str, Any]]:
 
 def _marked_lines(change: NodeChange, language: str) -> list[tuple[str, str]]:
     kinds = {"-": "gone", "+": "new"}
-    title = ("place", f"@@ {change_title(change, language)} @@")
+    heading = ("place", f"@@ {change_title(change, language)} @@")
     lines = [*hunk_lines(change, language)]
-    return [title, *((kinds.get(line[:1], "around"), line) for line in lines)]
+    return [heading, *((kinds.get(line[:1], "around"), line) for line in lines)]
