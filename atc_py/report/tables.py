@@ -54,8 +54,8 @@ class Table(Result, frozen=True):
     def spoken(self) -> Table:
         """The table in the language of the commands.
 
-        A single word is said in that language in the first column of a table without headings
-        alone; elsewhere it may be a name.
+        A single word that is no Text is said in that language in the first column of a table
+        without headings alone; elsewhere it may be a name.
         """
         if language() == LANGUAGES[0]:
             return self
@@ -63,8 +63,8 @@ class Table(Result, frozen=True):
         said = set(self.said if named else range(len(self.columns)))
         rows = tuple(
             tuple(
-                (spoken(cell) if (not named and not at) or " " in cell else cell)
-                if at in said
+                spoken(cell)
+                if at in said and (isinstance(cell, Text) or not (named or at) or " " in cell)
                 else cell
                 for at, cell in enumerate(row)
             )

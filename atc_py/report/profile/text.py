@@ -131,7 +131,9 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
 
 def bound_text(cost: Estimate) -> str:
     """The bottleneck; where that is the launch, also the next one."""
-    return cost.bound if cost.bound != "launch" else Text(f"launch, then {cost.limiter}")
+    if cost.bound == "launch":
+        return Text(f"launch, then {cost.limiter}")
+    return Text(cost.bound, context="share")
 
 
 def _memory_text(cost: NetworkCost) -> str:
