@@ -95,7 +95,7 @@ mutants: $(VENV)/.dev ## Put drawn and chosen faults into a copy of the code one
 	$(BIN)/python -m tests.mutants $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST))
 	$(BIN)/python -m tests.mutants --chosen
 
-check: $(VENV)/.dev ## What CI holds besides the tests: style, types, and the built wheel
+check: $(VENV)/.dev ## What CI holds besides the tests: style, types, sizes, and the built wheel and sdist
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -81,7 +81,7 @@ __all__ = [
     "quantize_model",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __dir__() -> list[str]:

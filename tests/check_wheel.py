@@ -1,4 +1,4 @@
-"""Builds the wheel, installs it in a clean environment, and does the main job with it there."""
+"""Builds sdist and wheel, installs each in a clean environment, and does the main job there."""
 
 import os
 import subprocess
@@ -23,8 +23,10 @@ def main() -> None:
     """Build, install, convert, run, compare; any failure ends with its status."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        run(sys.executable, "-m", "build", "--wheel", "--outdir", name, str(ROOT), cwd=folder)
-        wheel = next(folder.glob("*.whl"))
+        # The wheel is built from the sdist.
+        run(sys.executable, "-m", "build", "--outdir", name, str(ROOT), cwd=folder)
+        (wheel,) = folder.glob("*.whl")
+        (sdist,) = folder.glob("*.tar.gz")
         check_contents(wheel)
         run(sys.executable, "-m", "venv", "clean", cwd=folder)
         python = folder / "clean" / "bin" / "python"
@@ -38,7 +40,12 @@ def main() -> None:
         run(command, "run", "model.om", "--input", "image.npy", "--expect", expected, cwd=folder)
         run(command, "ops", "show", "Conv", cwd=folder)
         run(command, "check", model, mode, "--format", "html", "-o", "check.html", cwd=folder)
-    sys.stdout.write("the wheel works in a clean environment\n")
+        again = ("install", "--quiet", "--force-reinstall", "--no-deps", str(sdist))
+        run(python, "-m", "pip", *again, cwd=folder)
+        run(command, "convert", model, mode, "-o", "again.om", cwd=folder)
+        if (folder / "again.om").read_bytes() != (folder / "model.om").read_bytes():
+            raise SystemExit("the sdist compiles another offline model than the wheel")
+    sys.stdout.write("wheel and sdist work in a clean environment\n")
 
 
 def check_contents(wheel: Path) -> None:
