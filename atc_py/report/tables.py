@@ -54,8 +54,8 @@ class Table(Result, frozen=True):
     def spoken(self) -> Table:
         """The table in the language of the commands.
 
-        A single word that is no Text is said in that language in the first column of a table
-        without headings alone; elsewhere it may be a name.
+        A single word that is a plain string may be a name: it is said in that language in the
+        first column of a table without headings alone.
         """
         if language() == LANGUAGES[0]:
             return self

@@ -20,7 +20,6 @@ NAMELESS = (
     "kernels/elementwise.py",
     "kernels/families/cast.py",
     "kernels/families/elementwise.py",
-    "kernels/functions.py",
     "kernels/links.py",
     "kernels/planes.py",
 )
