@@ -81,8 +81,8 @@ def quantize(context: click.Context, /, **given: Any) -> None:
     Without these options, MODEL is quantized already: it has QuantizeLinear or QLinear...
     operators from another tool, or those of the Ascend form. Its form changes, and nothing else.
 
-    The result names the operator list whose rules what is written was compared with; no rule of it
-    fails the command.
+    The written model is checked against an operator list, which the result names; findings do not
+    fail the command.
     """
     as_json = given.pop("as_json")
     if any(given[name] for name in _SAMPLES):

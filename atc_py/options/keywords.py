@@ -217,14 +217,14 @@ class QuantizeKeywords(TypedDict, total=False):
             without samples it is read in place of calibrating.
         seed: of random samples.
         input_shape: dims of inputs that the model leaves open, for random samples and raw files.
-        calibrator: how ranges of the layers' data are chosen; auto: of those that others choose,
-            the one that errs least at the layers' results.
+        calibrator: how ranges of the layers' data are chosen; auto tries every calibrator and keeps
+            the one with the smallest error in the layers' results.
         percentile: share of the values, in percent, that the calibrator `percentile` keeps.
         symmetric: data have offset 0.
         weights: how scales of weights are chosen: `min-max`, `arq` or `mse`.
         skip: layers that stay in floats: names, or `OpType::T` for all of one operator.
-        skip_first: leave layers in floats before which there are fewer than N layers in a row.
-        skip_last: leave layers in floats after which there are fewer than N layers in a row.
+        skip_first: keep the first N layers of each chain in floats.
+        skip_last: keep the last N layers of each chain in floats.
         fold_norms: fold BatchNormalization into the convolution before it; on by default, as are
             the next three.
         equalize: balance channels between layers that follow one another, where that gains.

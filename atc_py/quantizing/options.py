@@ -64,8 +64,8 @@ class CalibrationOptions(Result, frozen=True, kw_only=True):
 
     calibrator: Annotated[str, Option(
         "--calibrator",
-        "How ranges of the layers' data are chosen; auto: of those that others choose, the one "
-        "that errs least at the layers' results.", values={name: name for name in CALIBRATORS},
+        "How ranges of the layers' data are chosen; auto tries every calibrator and keeps the one "
+        "with the smallest error in the layers' results.", values={name: name for name in CALIBRATORS},
     )] = _MIN_MAX  # fmt: skip
     ranges: RangeOptions = msgspec.field(default_factory=RangeOptions)
     weights: Annotated[str,
@@ -82,11 +82,11 @@ class CalibrationOptions(Result, frozen=True, kw_only=True):
     )] = ()  # fmt: skip
     skip_first: Annotated[int, Option(
         "--skip-first",
-        "Leave layers in floats before which there are fewer than N layers in a row.", metavar="N",
+        "Keep the first N layers of each chain in floats.", metavar="N",
         numbers=(0, None), parse=partial(_parse_count, "skip_first"),
     )] = 0  # fmt: skip
     skip_last: Annotated[int, Option(
-        "--skip-last", "Leave layers in floats after which there are fewer than N layers in a row.",
+        "--skip-last", "Keep the last N layers of each chain in floats.",
         metavar="N", numbers=(0, None), parse=partial(_parse_count, "skip_last"),
     )] = 0  # fmt: skip
     fold_norms: Annotated[bool, Option(

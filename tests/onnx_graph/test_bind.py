@@ -46,8 +46,8 @@ def test_open_inputs_are_all_reported_with_text_to_paste(tmp_path: Path) -> None
     file = read_model(path)
     error = onnx_files.fails(lambda: file.fold({}), FREE_DIMENSION, FREE_DIMENSION)
     first, second = error.diagnostics
-    assert first.message == "input 'image' is Nx3x?: axis 0 (N), axis 2 left open"
-    assert second.message == "input 'mask' is 3x?: axis 1 left open"
+    assert first.message == "input 'image' has shape Nx3x?: axis 0 (N), axis 2 have no value"
+    assert second.message == "input 'mask' has shape 3x?: axis 1 has no value"
     assert first.help == second.help
     assert first.place is not None
     assert first.place.file == str(path)

@@ -18,7 +18,7 @@ from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_name, size_complaint
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, ShapeAdvice, format_input_shapes
 from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, format_shape
-from atc_py.text import Text
+from atc_py.text import Text, plural
 
 
 def bind_inputs(
@@ -271,8 +271,10 @@ class _Binder:
         else:
             free = [(axis, dim) for axis, dim in enumerate(declared.dims) if isinstance(dim, str)]
             listed = ", ".join(f"axis {axis}" + (f" ({dim})" if dim else "") for axis, dim in free)
-            what = Text(
-                "input {declared} is {label}: {listed} left open",
+            what = plural(
+                len(free),
+                "input {declared} has shape {label}: {listed} has no value",
+                "input {declared} has shape {label}: {listed} have no value",
                 declared=repr(declared.name),
                 label=declared.label,
                 listed=listed,

@@ -374,7 +374,7 @@ def cost_lines(done: LayerComparison) -> list[str]:
         seconds_3=format_seconds(done.seconds),
     )
     memory = Text(
-        "of the original's inputs and results at most {bytes} of {bytes_2} were held at once",
+        "peak memory for tensors of the original: {bytes} of {bytes_2}",
         bytes=format_bytes(done.peak_bytes),
         bytes_2=format_bytes(done.total_bytes),
     )

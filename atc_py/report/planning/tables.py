@@ -52,7 +52,7 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
         )
     else:
         head = Text(
-            "target {target}: missed by every assignment that was tried; the least error "
+            "target {target}: not reached by any assignment that was tried; the smallest error "
             "has {point}",
             target=target,
             point=point_text(plan.chosen, plan),
