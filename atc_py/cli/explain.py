@@ -11,7 +11,11 @@ from atc_py.text import Text
 @click.argument("code", required=False)
 @AS_JSON
 def explain(*, code: str | None, as_json: bool) -> None:
-    """Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all."""
+    """Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all.
+
+    Codes that Huawei's atc prints (E10001, EZ3003) are explained, too.
+    """
+    from atc_py.adapters.atc.faults import find_fault
     from atc_py.diag import UNKNOWN_NAME, all_codes, did_you_mean, find_code, nearest
     from atc_py.report.explained import code_json, code_list, code_page
     from atc_py.text.language import language
@@ -19,6 +23,9 @@ def explain(*, code: str | None, as_json: bool) -> None:
     rows = all_codes()
     if code is not None:
         found = find_code(code)
+        if found is None and (foreign := find_fault(code)) is not None:
+            _explain_foreign(*foreign, as_json=as_json)
+            return
         if found is None:
             near = nearest(code.lower(), [row.name for row in rows], 2)
             raise UNKNOWN_NAME.error(
@@ -31,3 +38,14 @@ def explain(*, code: str | None, as_json: bool) -> None:
         return
     shown = code_list(rows, language()) if code is None else code_page(rows[0], language())
     print_blocks(shown)
+
+
+def _explain_foreign(code: str, meaning: Text, remedy: Text, *, as_json: bool) -> None:
+    from atc_py.report.explained import foreign_page
+    from atc_py.text.language import language
+
+    if as_json:
+        said = [text.in_language(language()) for text in (meaning, remedy)]
+        print_json([{"id": code, "tool": "atc", "meaning": said[0], "remedy": said[1]}])
+        return
+    print_blocks(foreign_page(code, meaning, remedy, language()))

@@ -82,6 +82,7 @@ _FORMS = {
 }
 """How the content of a file is shown that is not text itself, by the end of its name."""
 _FACTS = Text("{severity}, exit status {status}")
+_FOREIGN = Text("a code of Huawei's atc")
 _STOP = Text(". ")
 
 
@@ -99,6 +100,18 @@ def code_page(code: Code, language: str) -> list[str]:
         f"{_FIX.in_language(language)}{colon}{in_language(code.remedy, language)}",
     ]
     return [*lines, *_example_lines(code, language)]
+
+
+def foreign_page(code: str, meaning: Text, remedy: Text, language: str) -> list[str]:
+    """The page of a code that Huawei's atc prints."""
+    colon = COLON.in_language(language)
+    return [
+        f"{code} ({_FOREIGN.in_language(language)})",
+        "",
+        f"{_CAUSE.in_language(language)}{colon}{meaning.in_language(language)}",
+        "",
+        f"{_FIX.in_language(language)}{colon}{remedy.in_language(language)}",
+    ]
 
 
 def code_list(codes: Iterable[Code], language: str) -> list[str]:
