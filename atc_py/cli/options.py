@@ -18,6 +18,13 @@ from atc_py.options.option import Option, OptionField, fields_of, keywords_of, o
 from atc_py.text import Text, plural
 
 
+def comma_separated(
+    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The values of an option that may be repeated and may hold several, apart by commas."""
+    return tuple(filter(None, (value.strip() for value in ",".join(given).split(","))))
+
+
 def option_set(*options: Callable[[FC], FC]) -> Callable[[FC], FC]:
     """A decorator that adds options, in this order, to those of a command."""
 

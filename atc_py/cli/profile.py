@@ -26,8 +26,9 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.command()
 @click.argument("model", type=_FILE, required=False)
 @click.option(
-    "--soc", "--soc-version", "--soc_version", "socs", multiple=True, metavar="NAME",
-    help="SoC to estimate for; repeat it to compare several. By default `sim`, or the SoC that an "
+    "--soc", "--soc-version", "--soc_version", "socs", multiple=True, metavar="NAME,...",
+    callback=options.comma_separated,
+    help="SoCs to estimate for, side by side; may be repeated. By default `sim`, or the SoC that an "
     "offline model is compiled for.",
 )  # fmt: skip
 @options.options_of(

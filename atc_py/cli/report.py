@@ -42,8 +42,9 @@ _NO = {"0", "false"}
     help="The page; by default NAME.report.html in the current folder.",
 )
 @click.option(
-    "--soc", "--soc-version", "--soc_version", "socs", multiple=True, metavar="NAME",
-    help="SoC to compile for; repeat it to compare several. Layers are compared on the first one. By "
+    "--soc", "--soc-version", "--soc_version", "socs", multiple=True, metavar="NAME,...",
+    callback=options.comma_separated,
+    help="SoCs to compile for, side by side; may be repeated. Layers are compared on the first one. By "
     "default `sim`, or the SoC that an offline model is compiled for.",
 )  # fmt: skip
 @reported_gears

@@ -40,26 +40,20 @@ _PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
 """Verdicts as they are said of several rows."""
 
 
-def _texts(
-    _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
-) -> tuple[str, ...]:
-    return tuple(filter(None, (each.strip() for each in ",".join(given).split(","))))
-
-
 @click.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--soc", "socs", multiple=True, default=["sim"], show_default=True, metavar="NAME,...",
-    callback=_texts, help="SoCs to compile for; may be repeated.",
+    callback=options.comma_separated, help="SoCs to compile for; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--precision-mode", "--precision_mode", "modes", multiple=True,
-    default=[PrecisionMode.FORCE_FP16.value], show_default=True, metavar="MODE,...", callback=_texts,
+    default=[PrecisionMode.FORCE_FP16.value], show_default=True, metavar="MODE,...", callback=options.comma_separated,
     help="Precision modes; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--list", "lists", multiple=True, metavar="NAME,...", envvar=LIST_VARIABLE,
-    default=[DEFAULT_LIST], show_default=True, show_envvar=True, callback=_texts,
+    default=[DEFAULT_LIST], show_default=True, show_envvar=True, callback=options.comma_separated,
     help="Operator lists that the models must keep to; may be repeated.",
 )  # fmt: skip
 @options.options_of(CompileOptions, "strict_list", "fix", "semantics", "cann")
