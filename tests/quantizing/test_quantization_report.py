@@ -1,6 +1,7 @@
 """What a quantization costs: figures by layer, in text, JSON and HTML."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,10 @@ def test_reports_say_the_same(tmp_path: Path) -> None:
     for each in searched["floats"]:
         assert each in text
         assert each in page
-    assert page.count('class="bar"') > 100
+    assert page.count('class="column"') > 100
+    selectors = re.findall(r"([^{}]+)\{", page[page.index("<style") : page.index("</style")])
+    styled = [name.strip() for name in selectors if re.search(r"\.column\b", name)]
+    assert styled == ["svg .column"], "a width of other pages' bars would stretch the columns"
     assert page.count("<circle") >= 2
     assert "default-src &#39;none&#39;" in page
     assert "Curve" in text
