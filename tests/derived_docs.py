@@ -172,7 +172,7 @@ def kernels_of_families() -> Iterator[str]:
     yield ""
     yield "From the operator information of CANN 8.1: dtypes of the first operand, `-` where a family has no kernel,"
     yield "`?` where they are decided only when the kernel is compiled; there the operator has the dtypes of the table above,"
-    yield "with float32 products and bfloat16 where the SoC has them, as do `sim` and Ascend910_95, for which no operator"
+    yield "with float32 products and bfloat16 where the SoC has them, as do `sim` and Ascend950PR_9599, for which no operator"
     yield "information is published. Those of Conv2D, DepthwiseConv2D and products, and those of A2 beside `?`, are from the"
     yield "kernels of CANN 8.1 themselves. That Ascend310, 310P, 610 and 910 take float32 in MatMulV2 is listed there; whether"
     yield "the kernel then accepts it is not known."

@@ -30,7 +30,7 @@ from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications
 from atc_py.spec.lists import operator_lists
 from atc_py.system.structs import replace
-from atc_py.target import find_soc
+from atc_py.target import find_soc, is_former_name
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
@@ -161,6 +161,7 @@ def check_files(
         _other_options(options),
         options.precision.operator_list,
         options.precision.cann,
+        options.soc if is_former_name(options.soc) else "",
     )
 
 

@@ -77,14 +77,14 @@ def formula(attributes: Mapping[str, Any], bits: int, *, single: bool) -> list[i
 
 
 LACKING = [
-    *(("INT4", soc) for soc in ("Ascend310", "Ascend610", "Ascend910A", "Ascend910_95")),
-    *(("INT16", soc) for soc in ("Ascend310", "Ascend310P3", "Ascend910B1", "Ascend910_95")),
+    *(("INT4", soc) for soc in ("Ascend310", "Ascend610", "Ascend910A", "Ascend950PR_9599")),
+    *(("INT16", soc) for soc in ("Ascend310", "Ascend310P3", "Ascend910B1", "Ascend950PR_9599")),
 ]
 """Results for which a SoC has no kernel, by the operator information of CANN 8.1."""
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend310P3", "Ascend910_95"])
+@pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend310P3", "Ascend950PR_9599"])
 @pytest.mark.parametrize(("scale", "offset"), [(2.0, 0.0), (1.0, 0.0), (0.1, -3.0), (1.0, 0.5)])
 def test_quant_is_the_formula_for_every_dst_type(
     target: str, soc: str, scale: float, offset: float, tmp_path: Path
@@ -104,7 +104,7 @@ def test_quant_is_the_formula_for_every_dst_type(
         y = run_with_atc_py(model, {"x": x}, tmp_path, soc=soc)["y"]
         assert y.dtype.name == name
         heard = {**attributes, "round_mode": "Round"} if to_even else attributes
-        expected = formula(heard, bits, single=soc == "Ascend910_95")
+        expected = formula(heard, bits, single=soc == "Ascend950PR_9599")
         assert y.astype(np.int64).tolist() == expected, (squared, mode, taken)
 
 
