@@ -84,6 +84,7 @@ _V100 = QuantRules(
 )
 _V200 = replace(_V100, requant=Requant.FUSED)
 _LATER = replace(_V100, roll_back=0, requant=Requant.NONE, flat_slope=0.0)
+_ASCEND950_RULES = replace(_LATER, obeys_round_mode=frozenset({DType.INT8, DType.INT4}))
 
 
 _published = partial(
@@ -248,6 +249,7 @@ def _c310(  # noqa: PLR0913  (what rows of the newest generation differ in)
         vector_fusion=False,
         quant_float32=True,
         quant_int4=True,
+        quant_rules=_ASCEND950_RULES,
         assumed_kernels=name.startswith("Ascend350"),
         most_gears=256,
         storage=_ASCEND950_STORAGE,

@@ -79,7 +79,7 @@ ROWS = (
         "Tensors joined along one axis, which are computed where the result has them.",
         unit=Unit.LOCAL,
         attributes=(Attribute("concat_dim", "int"), Attribute("N", "int", 1)),
-        columns=columns(STORAGE),
+        columns=columns(f"{ANY} bf16"),
         takes=Layout.JOIN,
     ),
     TargetOp(
