@@ -269,6 +269,8 @@ class Rates(msgspec.Struct, frozen=True):
             configuration states all the same, is an assumption.
         ub_out: from the unified buffer to L2.
         ub_ddr: from the unified buffer to device memory; no less than the memory takes.
+        vector_out: from the unified buffer of a vector core to L2; 0 where the configuration has no
+            rates of its own for vector cores.
         split: whether cube and vector are cores of their own that exchange data through L2.
     """
 
@@ -279,6 +281,7 @@ class Rates(msgspec.Struct, frozen=True):
     l0c_ub: int
     ub_out: int
     ub_ddr: int
+    vector_out: int = 0
     split: bool = False
 
 
@@ -289,7 +292,7 @@ _RATES = {  # by core, and by SoC where it differs from others of its core
     "dav-m200": Rates(114, 114, 512, 256, 512, 114, 17),
     "dav-c100": Rates(110, 86, 512, 256, 256, 64, 64),
     "dav-c220-cube": Rates(110, 86, 512, 256, 256, 64, 64, split=True),
-    "dav-c310": Rates(100, 100, 256, 256, 128, 128, 128, split=True),
+    "dav-c310": Rates(100, 100, 256, 256, 128, 128, 128, vector_out=42, split=True),
     "dav-s200": Rates(0, 0, 512, 256, 512, 18, 18),
     "sim": Rates(114, 114, 512, 256, 512, 114, 17),
 }
