@@ -137,8 +137,7 @@ def check_files(
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
     specs = specifications(options.op_specs, options.precision.operator_list)
-    unused = set(options.input_shapes)
-    unmatched = _UnknownNames()
+    unused, unmatched = set(options.input_shapes), _UnknownNames()
     checks: list[ModelCheck] = []
     check = partial(checked_file, with_graphs=file_graphs is not None)
     for path, done in zip(models, checked_files(models, options, check, processes), strict=True):
