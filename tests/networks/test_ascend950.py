@@ -85,7 +85,10 @@ def test_most_gears_are_those_of_the_guide(tmp_path: Path) -> None:
     text = """<ir_version: 8, opset_import: ["" : 13]>
     one (float[n, 2] x) => (y) { y = Relu (x) }"""
     onnx.save(parser.parse_model(text), tmp_path / "one.onnx")
-    options = {"input_shape": "x:-1,2", "batch_sizes": ",".join(map(str, range(1, 102)))}
+    options: dict[str, Any] = {
+        "input_shape": "x:-1,2",
+        "batch_sizes": ",".join(map(str, range(1, 102))),
+    }
     with pytest.raises(atc_py.AtcError, match="at most 100 gears"):
         atc_py.convert(tmp_path / "one.onnx", tmp_path / "one.om", soc="Ascend910B3", **options)
     atc_py.convert(tmp_path / "one.onnx", tmp_path / "one.om", soc=SOC, **options)
