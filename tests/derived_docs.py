@@ -20,6 +20,7 @@ from atc_py.spec.lists import operator_lists
 from atc_py.system.register import INDEX
 from atc_py.target import Attribute, Kernels, TargetOp, operators, socs
 from atc_py.target.kernels import FAMILY_WORDS
+from atc_py.target.socs import ALIASES
 from tests.derived_aipp import PAGE as AIPP_PAGE
 from tests.derived_aipp import aipp_page
 from tests.derived_ais_bench import ais_bench_page
@@ -163,6 +164,12 @@ def target_page() -> Iterator[str]:
         cores = f"{soc.aicores} | {soc.vector_cores} | {soc.mhz}"
         products = "rows" if soc.fractal_copies else "FRACTAL_NZ"
         yield f"| {soc.name} | {soc.arch} | {cores} | {flags} | {products} |"
+    yield ""
+    yield "Figures are those of CANN's platform configuration, proven: of Ascend310, 610 and Hi3796CV300CS as CANN 8.1 has it, of"
+    yield "all others as the open runtime repository has it at tag v9.1.0, of Ascend950DT_9581x at its master of August 2026, which"
+    yield "also has 5 AI CPUs of Ascend950PR_957b and 957bx where the tag has 7. `sim` is a device of our own."
+    for former, name in ALIASES.items():
+        yield f"{former} is a name that CANN gave up: it is taken for {name}, which has its figures (ATC6016)."
 
 
 def kernels_of_families() -> Iterator[str]:
@@ -172,8 +179,14 @@ def kernels_of_families() -> Iterator[str]:
     yield ""
     yield "From the operator information of CANN 8.1: dtypes of the first operand, `-` where a family has no kernel,"
     yield "`?` where they are decided only when the kernel is compiled; there the operator has the dtypes of the table above,"
-    yield "with float32 products and bfloat16 where the SoC has them, as do `sim` and Ascend910_95, for which no operator"
-    yield "information is published. Those of Conv2D, DepthwiseConv2D and products, and those of A2 beside `?`, are from the"
+    yield "with float32 products and bfloat16 where the SoC has them, as does `sim`. Those of Ascend950 (950) are of the"
+    yield "operator definitions in CANN's open repositories ops-nn, ops-math and ops-cv of August 2026, proven; `?` says"
+    yield "that there is none, and its dtypes are assumed like those of `sim` with bfloat16. Where it has an operator with tensors"
+    yield "for axes, shapes or counts (ReduceMax, Transpose, SplitV, ArgMaxV2, GatherV2, ...), the row of the operator here that"
+    yield "has them as attributes has its dtypes; MatMulV2 and BatchMatMulV2 those of MatMulV3 and BatchMatMulV3, of int8"
+    yield "QuantBatchMatmulV3; Conv2D and DepthwiseConv2D those of Conv2DV2, of int8 ExtendConv2D; Resize those of"
+    yield "ResizeNearestNeighborV2, ResizeBilinearV2 and ResizeBicubicV2. Ascend350, of which products alone are published, is"
+    yield "taken for an Ascend950. Those of Conv2D, DepthwiseConv2D and products, and those of A2 beside `?`, are from the"
     yield "kernels of CANN 8.1 themselves. That Ascend310, 310P, 610 and 910 take float32 in MatMulV2 is listed there; whether"
     yield "the kernel then accepts it is not known."
     yield "310B, A2 and A3 have no ArgMaxD and ArgMinD; the dtypes there are those of ArgMaxV2 and ArgMin, which replace them,"

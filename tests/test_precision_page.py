@@ -91,7 +91,7 @@ SOCS = {
     "Hi3796CV300CS": "Hi3796CV300CS",
     "Ascend310B, Ascend910": "Ascend310B Ascend910",
     "Ascend910B (A2), Ascend910_93 (A3)": "Ascend910B Ascend910_93",
-    "Ascend910_95": "Ascend910_95",
+    "Ascend950": "Ascend950",
 }
 """Families by the words of the page."""
 

@@ -1,7 +1,7 @@
 """What each family of SoCs takes in an AIPP configuration: one row each.
 
 The first rows are those of CANN's kernels of 2022, which name the SoCs themselves; "Ascend710",
-"Ascend320" and "Ascend920" there are taken to be 310P, 310B and Atlas A2. That of Ascend910_95 is
+"Ascend320" and "Ascend920" there are taken to be 310P, 310B and Atlas A2. That of Ascend950 is
 the open kernel's of 2026. The generic device takes every format that is modeled and the wider
 ranges, and is as strict about even numbers as most SoCs, so that what it takes is portable.
 """
@@ -63,7 +63,7 @@ AIPP_RULES = {
     "Ascend910": _OLDER,
     "Ascend910B": _OLDER,
     "Ascend910_93": replace(_OLDER, inferred=True),
-    "Ascend910_95": replace(_OLDER, least_min=-65504.0, most_min=65504.0, clips_padding=True),
+    "Ascend950": replace(_OLDER, least_min=-65504.0, most_min=65504.0, clips_padding=True),
     "Hi3796CV300CS": replace(_OLDER, formats=_ALL, even_crop=True, row_bytes=16, padded_width=4096),
 }
 """Rules by the value of `SocFamily`; a test holds that no family is missing."""

@@ -283,6 +283,7 @@ class CheckReport(Result, frozen=True):
         models: in the order of the call.
         precision_mode: ATC's name of the mode.
         soc: the SoC's name.
+        former_soc: the name that it was asked for by, where CANN calls it otherwise now.
         options: further options of the check that were given, by name.
         operator_list: name of the list that the models were compared with, or any.
         cann: generation of CANN whose deviations from ONNX are reported.
@@ -294,6 +295,7 @@ class CheckReport(Result, frozen=True):
     options: Mapping[str, str] = msgspec.field(default_factory=dict)
     operator_list: str = DEFAULT_LIST
     cann: int = NEWEST_CANN
+    former_soc: str = ""
 
     @property
     def standing(self) -> Standing:

@@ -60,6 +60,8 @@ class Memory(msgspec.Struct, frozen=True):
 def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
     """The transfers of a kernel in one case."""
     rates, hertz = rates_of(soc), soc.mhz * 1e6 * case.factors.bandwidth
+    own = rates.vector_out if head_product(launch, soc) is None else 0
+    out = own or rates.ub_out
     everything = sum(each.nbytes for each in (*launch.reads, *launch.writes))
     read = _from_memory(launch.reads, soc, case.cache, everything)
     written = _from_memory(launch.writes, soc, case.cache, everything)
@@ -69,7 +71,7 @@ def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
         gm_read=read / (soc.gm_read * soc.aicores * hertz),
         gm_write=written / (soc.gm_write * soc.aicores * hertz),
         port_in=(rates.l2_read or soc.gm_read) * hertz,
-        port_out=(max(rates.l2_write, rates.ub_out) if case.ideal else rates.ub_out) * hertz,
+        port_out=(max(rates.l2_write, out) if case.ideal else out) * hertz,
     )
 
 

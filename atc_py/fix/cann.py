@@ -277,7 +277,7 @@ def nearest_of_half_pixel(ctx: RuleContext) -> Sequence[str]:
 
 @cann_form("Resize", "nearest-mode-ignored-ties-up")
 def nearest_with_ties_up(ctx: RuleContext) -> Sequence[str]:
-    """Write the elements that the parser of 2026 and the kernel of Ascend910_95 choose."""
+    """Write the elements that the parser of 2026 and the kernel of Ascend950 choose."""
     return _nearest(ctx, _TORCH | {"half_pixel"}, upper=True)
 
 

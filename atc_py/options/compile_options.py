@@ -336,7 +336,12 @@ def select_gears(keywords: Mapping[str, Any]) -> Gears | None:
     """The gears that keywords list, for inputs of the shapes in them; None without."""
     lists = {kind: keywords.get(kind.keyword, "") for kind in GearKind}
     shapes, layout = keywords.get("input_shape", ""), keywords.get("input_format", "")
-    return parse_gear_lists(lists, shapes, layout)
+    if not any(lists.values()):
+        return None
+    from atc_py.target import find_soc
+
+    most = find_soc(keywords.get("soc", "sim")).most_gears
+    return parse_gear_lists(lists, shapes, layout, most)
 
 
 def _shapes(keywords: Mapping[str, Any]) -> tuple[dict[str, Shape], Ranges]:

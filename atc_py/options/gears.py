@@ -26,8 +26,8 @@ from atc_py.text import Text
 SHAPE_DATA = "ascend_mbatch_shape_data"
 """Name of the input that ATC appends to a model with gears; it says which gear runs."""
 
-FEWEST_GEARS, MOST_GEARS = 2, 100
-"""Numbers of gears that a model may have."""
+FEWEST_GEARS, MOST_GEARS = 2, 256
+"""Numbers of gears that a model may have on any SoC; most SoCs have fewer."""
 
 _LARGEST = 2**31 - 1
 _SHOWN = 20
@@ -195,8 +195,11 @@ def parse_gear_lists(
     lists: Mapping[GearKind, str | Iterable[Any]],
     shapes: str | Mapping[str, Sequence[int]],
     input_format: str = "",
+    most: int = MOST_GEARS,
 ) -> Gears | None:
     """The gears that one of three options lists, for inputs of the shapes given; None without.
+
+    At most `most` are taken.
 
     Raises:
         AtcError: OPTIONS_EXCLUDE where several do; BAD_OPTION and BAD_INPUT_SHAPE for values without
@@ -210,13 +213,17 @@ def parse_gear_lists(
     if listed is None:
         return None
     text = shapes_text(shapes)
-    return parse_gears(*listed, parse_gear_shapes(text) if text else {}, input_format)
+    return parse_gears(*listed, parse_gear_shapes(text) if text else {}, input_format, most)
 
 
 def parse_gears(
-    kind: GearKind, text: str, shapes: Mapping[str, Dims], input_format: str = ""
+    kind: GearKind,
+    text: str,
+    shapes: Mapping[str, Dims],
+    input_format: str = "",
+    most: int = MOST_GEARS,
 ) -> Gears:
-    """The gears that `text` lists for inputs of the given shapes.
+    """The gears that `text` lists for inputs of the given shapes, at most `most`.
 
     Raises:
         AtcError: BAD_OPTION with ATC's code for the first check that fails.
@@ -231,7 +238,7 @@ def parse_gears(
         GearKind.DIMS: _check_dims,
     }[kind]
     found = check(text, shapes, input_format)
-    _check_gears(kind, found)
+    _check_gears(kind, found, most)
     return Gears(kind, dict(shapes), found)
 
 
@@ -382,7 +389,7 @@ def _bounded(kind: GearKind, digits: str) -> int:
     return int(digits)
 
 
-def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...]) -> None:
+def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...], most: int) -> None:
     count = len(gears)
     if count < FEWEST_GEARS:
         raise _fault(
@@ -394,13 +401,13 @@ def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...]) -> None:
             fewest_gears=FEWEST_GEARS,
             count=count,
         )
-    if count > MOST_GEARS:
+    if count > most:
         raise _fault(
             kind,
             "E10036",
-            (str(count), str(MOST_GEARS)),
+            (str(count), str(most)),
             Text("{option} takes at most {most_gears} gears, found {count}"),
-            most_gears=MOST_GEARS,
+            most_gears=most,
             count=count,
         )
     zero = next((gear for gear in gears if 0 in gear), None)

@@ -30,7 +30,7 @@ from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications
 from atc_py.spec.lists import operator_lists
 from atc_py.system.structs import replace
-from atc_py.target import find_soc
+from atc_py.target import find_soc, is_former_name
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
@@ -137,8 +137,7 @@ def check_files(
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
     specs = specifications(options.op_specs, options.precision.operator_list)
-    unused = set(options.input_shapes)
-    unmatched = _UnknownNames()
+    unused, unmatched = set(options.input_shapes), _UnknownNames()
     checks: list[ModelCheck] = []
     check = partial(checked_file, with_graphs=file_graphs is not None)
     for path, done in zip(models, checked_files(models, options, check, processes), strict=True):
@@ -161,6 +160,7 @@ def check_files(
         _other_options(options),
         options.precision.operator_list,
         options.precision.cann,
+        options.soc if is_former_name(options.soc) else "",
     )
 
 

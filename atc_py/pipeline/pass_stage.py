@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from atc_py.diag import ASSUMED_KERNELS, SMALL_CHANNEL_WITHOUT_EFFECT
+from atc_py.diag import ASSUMED_KERNELS, FORMER_SOC_NAME, SMALL_CHANNEL_WITHOUT_EFFECT
 from atc_py.ir import Graph, launch_positions, print_graph
 from atc_py.onnx_graph.source import BiasConvention, form_of
 from atc_py.options.compile_options import CompileOptions
@@ -14,7 +14,7 @@ from atc_py.passes.manager import PassRun, run_passes
 from atc_py.passes.pipeline import Switches
 from atc_py.passes.precision.controls import Controls
 from atc_py.system.atomic_files import atomic_write, make_folder
-from atc_py.target import Soc, is_view
+from atc_py.target import Soc, find_operator, is_former_name, is_view
 from atc_py.text import Text
 
 
@@ -41,11 +41,9 @@ def run_pipeline(
     if options.enable_small_channel and not context.soc.storage.c04_filters:
         message = Text("--enable-small-channel has no effect on {soc}", soc=context.soc.name)
         context.sink.add(SMALL_CHANNEL_WITHOUT_EFFECT.diagnostic(message))
-    if context.soc.assumed_kernels:
-        message = Text(
-            "the kernels of {soc} are not published; their dtypes are assumed", soc=context.soc.name
-        )
-        context.sink.add(ASSUMED_KERNELS.diagnostic(message))
+    if is_former_name(options.soc):
+        message = Text("{soc} is now called {name}", soc=options.soc, name=context.soc.name)
+        context.sink.add(FORMER_SOC_NAME.diagnostic(message))
     dumps = None if options.dump_ir is None else _Dumps(options.dump_ir)
     if dumps is not None:
         dumps.write("lowered", graph)
@@ -57,7 +55,25 @@ def run_pipeline(
         verify=options.verify,
         after=None if dumps is None else dumps.write,
     )
+    _warn_of_assumed_kernels(graph, context)
     return Passed(context, runs, launches)
+
+
+def _warn_of_assumed_kernels(graph: Graph, context: PassContext) -> None:
+    """Say whose dtypes are assumed where a SoC's kernels are published in part, or not at all."""
+    soc = context.soc
+    message = Text("the kernels of {soc} are not published; their dtypes are assumed", soc=soc.name)
+    if not soc.assumed_kernels:
+        rows = [find_operator(node.op) for node in graph.nodes if not node.on_aicpu]
+        names = {row.name for row in rows if row is not None and row.is_undescribed_on(soc)}
+        if not names:
+            return
+        message = Text(
+            "the kernels of {names} are not published for {soc}; their dtypes are assumed",
+            names=", ".join(sorted(names)),
+            soc=soc.name,
+        )
+    context.sink.add(ASSUMED_KERNELS.diagnostic(message))
 
 
 def pass_context(

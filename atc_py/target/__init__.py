@@ -5,7 +5,7 @@ from atc_py.target.layouts import Layout
 from atc_py.target.operator_table import JOINED_IN_PLACE, VIEWS, find_operator, is_view, operators
 from atc_py.target.row import Attribute, Column, Limit, Operand, TargetOp, Unit, Values
 from atc_py.target.soc import Isa, Resource, Soc, SocFamily
-from atc_py.target.socs import find_soc, socs
+from atc_py.target.socs import find_soc, is_former_name, socs
 
 __all__ = [
     "JOINED_IN_PLACE",
@@ -25,6 +25,7 @@ __all__ = [
     "Values",
     "find_operator",
     "find_soc",
+    "is_former_name",
     "is_view",
     "operators",
     "socs",

@@ -1,5 +1,9 @@
 """AI Core kernels by SoC family, written as the operator information of CANN 8.1 has them.
 
+Those of Ascend950 are of the operator definitions of CANN's open repositories (August 2026). Where
+its operator has its numbers as tensors, which here are attributes, the row is that of the form here
+with the dtypes of the operator there.
+
 A text names families and the dtypes of their kernel: `310 CS: f16; 310B: -; A2 A3: f16 f32 bf16`.
 A dtype stands for a column in which the form has it as T; `(f16 f16 f32 > f32)` is a column of its
 own, and `f16|f32` in a form or column stands for each of them. `-` says that there is no kernel,
@@ -27,6 +31,7 @@ FAMILY_WORDS = {
     "910": SocFamily.ASCEND910,
     "A2": SocFamily.ASCEND910B,
     "A3": SocFamily.ASCEND910_93,
+    "950": SocFamily.ASCEND950,
     "CS": SocFamily.HI3796CV300CS,
 }
 """Families whose operator information is published, by the words for them in texts."""
@@ -63,6 +68,14 @@ class Kernels(msgspec.Struct, frozen=True):
 
     text: str
     form: str = "T > T"
+
+    def describes(self, family: SocFamily) -> bool:
+        """True if a source says something of the kernel of `family`, if only that it says it later."""
+        return any(
+            FAMILY_WORDS.get(word) is family
+            for clause in self.text.split(";")
+            for word in clause.partition(":")[0].split()
+        )
 
     def published(self, family: SocFamily) -> tuple[Pair, ...] | None:
         """The dtypes of the kernel of `family`, none where it has no kernel.

@@ -16,7 +16,7 @@ from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType
 
 # That holds for SoCs that compute bfloat16 and whose columns are not published: those of operators
-# whose dtypes are decided when the kernel is compiled, and all of Ascend910_95. An operator that takes
+# whose dtypes are decided when the kernel is compiled, or of which there is no definition. An operator that takes
 # float16 alone, such as a pool, gets none, nor does one whose attributes follow the dtype, such as the
 # quantizations.
 

@@ -11,7 +11,7 @@ import msgspec
 
 from atc_py.target.kernels import Kernels, Pair
 from atc_py.target.layouts import Layout, layout_of_family
-from atc_py.target.soc import Resource, Soc
+from atc_py.target.soc import Resource, Soc, SocFamily
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -223,6 +223,18 @@ class TargetOp(msgspec.Struct, frozen=True):
         if self.kernels is None or not self.launches_kernel:
             return None
         return self.kernels.published(soc.family)
+
+    def is_undescribed_on(self, soc: Soc) -> bool:
+        """True if it launches a kernel that no source describes of a SoC that has definitions.
+
+        Elsewhere what is not described is known to be decided when a kernel is compiled.
+        """
+        return (
+            soc.family is SocFamily.ASCEND950
+            and self.launches_kernel
+            and self.kernels is not None
+            and not self.kernels.describes(soc.family)
+        )
 
     def attribute(self, name: str) -> Attribute | None:
         return next((row for row in self.attributes if row.name == name), None)

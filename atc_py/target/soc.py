@@ -28,6 +28,8 @@ class SocStorage(msgspec.Struct, frozen=True, kw_only=True):
         c04_filters: True if filters of at most four channels may be stored in FRACTAL_Z_C04 where
             the user asks for it, beside data in NC1HWC0.
         small_channel: True if the user asks for that.
+        rows_alone: True if there are no blocks but FRACTAL_NZ, and these of the right operand of a
+            product alone: all else is row by row.
     """
 
     depthwise_blocks: bool = True
@@ -38,6 +40,7 @@ class SocStorage(msgspec.Struct, frozen=True, kw_only=True):
     pads_to_four: bool = True
     c04_filters: bool = False
     small_channel: bool = False
+    rows_alone: bool = False
 
 
 class Requant(Enum):
@@ -82,7 +85,10 @@ class QuantRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SocFamily(Enum):
-    """SoCs that share their kernels: CANN's short SoC version, and the generic device."""
+    """SoCs that share their kernels: CANN's short SoC version, and the generic device.
+
+    Ascend350 is counted to Ascend950, whose core it has.
+    """
 
     SIM = "sim"
     ASCEND310 = "Ascend310"
@@ -92,7 +98,7 @@ class SocFamily(Enum):
     ASCEND910 = "Ascend910"
     ASCEND910B = "Ascend910B"
     ASCEND910_93 = "Ascend910_93"
-    ASCEND910_95 = "Ascend910_95"
+    ASCEND950 = "Ascend950"
     HI3796CV300CS = "Hi3796CV300CS"
 
 
@@ -155,6 +161,8 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
         fix_pipe: True if a pipe after the cube converts, activates and stores its results.
         fix_pipe_functions: functions of each element that the fix pipe applies to what leaves
             the cube's buffer: Relu to any float, all others to float16 alone.
+        fix_pipe_half_images: True if CANN's passes give the fix pipe functions of float16 alone, and
+            of convolutions of images alone: no product, volume, bfloat16, float32 or Cast.
         fix_pipe_sums: True if the fix pipe adds another tensor of float16, or takes it off, and
             applies a function before that and one after it.
         channel_fusion: True if functions with a number for each channel, PRelu and BNInferenceD,
@@ -174,13 +182,14 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
         requant_s16: True if there are kernels that go from int32 to int8 over int16.
         quant_int4: True if AscendQuant gives int4.
         quant_int16: True if AscendQuant gives int16.
-        assumed_kernels: True if CANN publishes no operator information for it, so that the dtypes
-            of its kernels are those of the generic device and, with bfloat16, assumed.
+        assumed_kernels: True if CANN publishes nothing of most of its kernels, so that those of
+            its family are assumed.
         quant_rules: how CANN's passes treat quantized layers.
         fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
             of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
         mixed_cores: True if some vector kernels run on AI Cores and vector cores at once.
         storage: what its kernels take in blocks.
+        most_gears: sets of shapes that a model may be compiled for.
         gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
             pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
         gm_padding: bytes; what follows each tensor in memory, after its size is rounded up to as
@@ -208,6 +217,7 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
     bfloat16: bool = False
     fix_pipe: bool = False
     fix_pipe_functions: frozenset[str] = frozenset()
+    fix_pipe_half_images: bool = False
     fix_pipe_sums: bool = False
     channel_fusion: bool = False
     assumed_kernels: bool = False
@@ -228,6 +238,7 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
     vector_mhz: int = 0
     mixed_cores: bool = False
     storage: SocStorage = msgspec.field(default_factory=SocStorage)
+    most_gears: int = 100
     gm_align: int = 512
     gm_padding: int = 0
 
@@ -258,6 +269,8 @@ class Rates(msgspec.Struct, frozen=True):
             configuration states all the same, is an assumption.
         ub_out: from the unified buffer to L2.
         ub_ddr: from the unified buffer to device memory; no less than the memory takes.
+        vector_out: from the unified buffer of a vector core to L2; 0 where the configuration has no
+            rates of its own for vector cores.
         split: whether cube and vector are cores of their own that exchange data through L2.
     """
 
@@ -268,23 +281,25 @@ class Rates(msgspec.Struct, frozen=True):
     l0c_ub: int
     ub_out: int
     ub_ddr: int
+    vector_out: int = 0
     split: bool = False
 
 
-_RATES = {
+_RATES = {  # by core, and by SoC where it differs from others of its core
     "dav-m100": Rates(128, 64, 512, 256, 256, 64, 64),
-    "dav-m300": Rates(256, 128, 512, 256, 128, 128, 64),
+    "dav-m300": Rates(256, 128, 512, 256, 128, 128, 128),
+    "Ascend310B4": Rates(256, 128, 512, 256, 128, 128, 64),
     "dav-m200": Rates(114, 114, 512, 256, 512, 114, 17),
     "dav-c100": Rates(110, 86, 512, 256, 256, 64, 64),
     "dav-c220-cube": Rates(110, 86, 512, 256, 256, 64, 64, split=True),
-    "dav-c310": Rates(100, 100, 256, 256, 128, 128, 128, split=True),
+    "dav-c310": Rates(100, 100, 256, 256, 128, 128, 128, vector_out=42, split=True),
     "dav-s200": Rates(0, 0, 512, 256, 512, 18, 18),
     "sim": Rates(114, 114, 512, 256, 512, 114, 17),
 }
 
 
 def rates_of(soc: Soc) -> Rates:
-    return _RATES[soc.arch]
+    return _RATES.get(soc.name) or _RATES[soc.arch]
 
 
 # The fix pipe: what it does to results of the cube while it stores them, and in which order.
@@ -316,7 +331,8 @@ def fix_pipe_length(functions: Iterable[tuple[str, DType]], soc: Soc) -> int:
             fits = soc.fix_pipe_sums and unit <= _SUM and dtype is DType.FLOAT16
             unit = _AFTER
         else:
-            narrow = op == "Relu" or dtype is DType.FLOAT16
+            any_float = op == "Relu" and not soc.fix_pipe_half_images
+            narrow = any_float or dtype is DType.FLOAT16
             fits = op in soc.fix_pipe_functions and unit in {_BEFORE, _AFTER} and narrow
             unit = _SUM if unit == _BEFORE else _END
         if not fits:

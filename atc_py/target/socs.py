@@ -1,8 +1,12 @@
 """One row per SoC: cores, clock, buffers, rates, memory and what its cube can multiply.
 
-Figures: `platform_config` of CANN 8.1 as published; rates are bytes per cube-clock cycle and core.
-int4 is that of AscendQuant in its operator information, HF32 and float32 products are what the
-intrinsic `mmad` lists. A flag that CANN's passes decide is explained where it is set.
+It has more than 400 lines: one table, a row for each SoC.
+
+Figures: `platform_config` of CANN 8.1 and, of the SoCs that it still has, of the open runtime
+repository (v9.1.0, for two rows its master of August 2026); rates are bytes per cube-clock cycle
+and core. int4 is that of AscendQuant in its operator information or definition, HF32 and float32
+products are what the intrinsic `mmad` lists. A flag that CANN's passes decide is explained where it
+is set.
 
 Rules for quantized layers: the fusion engine of CANN as published (2019 to 2022) and the lists of
 its passes in later versions, which register the pass for v100 and that for v200 for these
@@ -13,8 +17,8 @@ done for later instruction sets is inferred.
 that also multiplies float32, so that both precision modes can be tried.
 
 Not here, as their kernels differ and are not transcribed: Ascend610Lite, AS31XM1X, BS9SX1A,
-BS9SX2A, MC61AM21A, Hi3796CV300ES, SD3403, Ascend910_5591 and the SoCs without a cube for floats
-(Ascend031, Ascend035).
+BS9SX2A, MC61AM21A, Hi3796CV300ES, SD3403, Ascend910_5591, Ascend031, Kirin9030, KirinX90 and the
+KirinDev SoCs, and the SoCs without a cube for floats (Ascend035, 035A, 035B).
 """
 
 from functools import partial
@@ -46,20 +50,26 @@ _FLOAT32_STORAGE = replace(_C04_STORAGE, float32_c0=FLOAT32_C0)
 _ROW_QUANTS = frozenset({"AscendQuant", "AscendAntiQuant"})
 """Operators that list ND besides blocks on 310P, A2 and A3, for int8 alone.
 
-AscendAntiQuant lists it in its kernel, which chooses formats on these families. 910_95 is taken to
-be like A2. Elsewhere there are blocks alone, and so for AscendDequant and AscendRequant everywhere.
+AscendAntiQuant lists it in its kernel, which chooses formats on these families. Elsewhere there are
+blocks alone, and so for AscendDequant and AscendRequant everywhere.
 """
 
 _A2_STORAGE = replace(_FLOAT32_STORAGE, row_quants=_ROW_QUANTS)
+
+_ASCEND950_STORAGE = replace(
+    _FLOAT32_STORAGE, int8_blocks=False, c04_filters=False, rows_alone=True
+)
+"""Conv2DV2, pools and quantizations of Ascend950 list rows alone; x2 of MatMulV3 and of
+QuantBatchMatmulV3 is in rows or FRACTAL_NZ."""
 
 _PADDING = 32
 """Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
 
 _RELUS = frozenset({"Relu", "LeakyRelu", "PRelu"})
-"""What `fix_pipe_pre_act` of Atlas A2, 310B and 910_95 lists: normal, scalar and vector relu."""
+"""What `fix_pipe_pre_act` of Atlas A2, 310B and Ascend950 lists: normal, scalar and vector relu."""
 
 _CLIPPED_RELUS = _RELUS | {"ClipByValue"}
-"""With the clipped relu, which 310B and 910_95 list as well."""
+"""With the clipped relu, which 310B and Ascend950 list as well."""
 
 _INT8_ALONE = frozenset({DType.INT8})
 """Results of AscendQuant that its round_mode concerns, but on Ascend310, whose kernel ignores it."""
@@ -74,6 +84,7 @@ _V100 = QuantRules(
 )
 _V200 = replace(_V100, requant=Requant.FUSED)
 _LATER = replace(_V100, roll_back=0, requant=Requant.NONE, flat_slope=0.0)
+_ASCEND950_RULES = replace(_LATER, obeys_round_mode=frozenset({DType.INT8, DType.INT4}))
 
 
 _published = partial(
@@ -114,7 +125,7 @@ def _a2(
         arch="dav-c220-cube",
         aicores=aicores,
         vector_cores=2 * aicores,
-        aicpus=4,
+        aicpus=6,
         mhz=mhz,
         l2_kib=l2_kib,
         l0c_kib=128,
@@ -186,7 +197,7 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
     )
 
 
-def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
+def _c100(name: str, *, aicores: int, mhz: int, aicpus: int = 4) -> Soc:
     return _published(
         name=name,
         family=SocFamily.ASCEND910,
@@ -194,7 +205,7 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         arch="dav-c100",
         aicores=aicores,
         vector_cores=0,
-        aicpus=4,
+        aicpus=aicpus,
         mhz=mhz,
         l2_kib=32768,
         l0c_kib=256,
@@ -205,6 +216,46 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         deq_words=False,
         storage=_C04_STORAGE,
         quant_rules=_V100,
+    )
+
+
+def _c310(  # noqa: PLR0913  (what rows of the newest generation differ in)
+    name: str, *, cores: int, cpus: int, memory: int, l2_mib: int, rate: int, mhz: int = 1650
+) -> Soc:
+    """Make a row of the generation of Ascend950, whose cores are split; `rate` is that of memory.
+
+    Ascend350 has the same core. Of its kernels products alone are published: all are taken to be
+    those of Ascend950.
+    """
+    return _later(
+        name=name,
+        family=SocFamily.ASCEND950,
+        isa=Isa.V310,
+        arch="dav-c310",
+        aicores=cores,
+        vector_cores=2 * cores,
+        aicpus=cpus,
+        mhz=mhz,
+        l2_kib=l2_mib * 1024,
+        l0c_kib=256,
+        l1_kib=512,
+        ub_kib=248,
+        gm_read=rate,
+        gm_write=rate,
+        memory=memory,
+        fix_pipe_functions=frozenset({"Relu", "LeakyRelu"}),  # what ExtendConv2D's pass takes
+        fix_pipe_half_images=True,
+        ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
+        vector_fusion=False,
+        quant_float32=True,
+        quant_int4=True,
+        quant_rules=_ASCEND950_RULES,
+        assumed_kernels=name.startswith("Ascend350"),
+        most_gears=256,
+        storage=_ASCEND950_STORAGE,
+        folded_norms=False,
+        confusion_transpose=False,
+        cube_average_pools=False,
     )
 
 
@@ -252,33 +303,6 @@ _M100 = _published(
     quant_rules=replace(_V100, obeys_round_mode=frozenset()),
 )
 
-_C310 = _later(
-    name="Ascend910_95",
-    family=SocFamily.ASCEND910_95,
-    isa=Isa.V310,
-    arch="dav-c310",
-    aicores=32,
-    vector_cores=64,
-    aicpus=6,
-    mhz=1650,
-    l2_kib=131072,
-    l0c_kib=256,
-    l1_kib=512,
-    ub_kib=248,
-    gm_read=31,
-    gm_write=31,
-    memory=137_438_953_472,
-    fix_pipe_functions=_CLIPPED_RELUS - {"PRelu"},  # no pass of CANN 9 joins it there
-    ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
-    vector_fusion=False,
-    quant_float32=True,
-    assumed_kernels=True,
-    storage=_A2_STORAGE,
-    folded_norms=False,
-    confusion_transpose=False,
-    cube_average_pools=False,
-)
-
 _S200 = _published(
     name="Hi3796CV300CS",
     family=SocFamily.HI3796CV300CS,
@@ -311,12 +335,12 @@ _ROWS = (
     _m300("Ascend310B3", mhz=1224, rate=17),
     _m300("Ascend310B4", mhz=500, rate=8),
     _m200("Ascend310P1", aicores=10, vector_cores=8, aicpus=8, mhz=1060),
-    _m200("Ascend310P3", aicores=8, vector_cores=7, aicpus=16, mhz=1060),
+    _m200("Ascend310P3", aicores=8, vector_cores=7, aicpus=7, mhz=1060),
     _m200("Ascend310P5", aicores=8, vector_cores=7, aicpus=8, mhz=800),
     _m200("Ascend310P7", aicores=8, vector_cores=7, aicpus=8, mhz=550),
     _m200("Ascend610", aicores=10, vector_cores=8, aicpus=2, mhz=960),
     _c100("Ascend910A", aicores=32, mhz=1000),
-    _c100("Ascend910B", aicores=30, mhz=900),
+    _c100("Ascend910B", aicores=30, mhz=900, aicpus=6),
     _c100("Ascend910ProA", aicores=32, mhz=1100),
     _c100("Ascend910ProB", aicores=30, mhz=1150),
     _c100("Ascend910PremiumA", aicores=32, mhz=1220),
@@ -326,17 +350,59 @@ _ROWS = (
     _a2("Ascend910B3", aicores=20, mhz=1800),
     _a2("Ascend910B4", aicores=20, mhz=1500, l2_kib=98304, memory_gib=32),
     _a2("Ascend910B4-1", aicores=20, mhz=1500, l2_kib=172032, memory_gib=32),
-    _a2("Ascend910_9362", aicores=20, mhz=1500, l2_kib=172032, memory_gib=32),
+    _a2("Ascend910_9362", aicores=20, mhz=1500, l2_kib=172032),
+    _a2("Ascend910_9363", aicores=20, mhz=1500, l2_kib=172032, memory_gib=32),
     _a2("Ascend910_9372", aicores=20, mhz=1800),
     _a2("Ascend910_9381", aicores=24, mhz=1800),
     _a2("Ascend910_9382", aicores=24, mhz=1800),
     _a2("Ascend910_9391", aicores=24, mhz=1850),
     _a2("Ascend910_9392", aicores=24, mhz=1850),
-    _C310,
+    _c310("Ascend950PR_9599", cores=36, cpus=6, memory=137438953472, l2_mib=128, rate=31, mhz=1800),
+    _c310("Ascend950PR_9589", cores=32, cpus=6, memory=137438953472, l2_mib=128, rate=31),
+    _c310("Ascend950PR_958b", cores=32, cpus=7, memory=120259084288, l2_mib=112, rate=27),
+    _c310("Ascend950PR_9579", cores=28, cpus=7, memory=137438953472, l2_mib=128, rate=31),
+    _c310("Ascend950PR_957b", cores=28, cpus=5, memory=120259084288, l2_mib=112, rate=27),
+    _c310("Ascend950PR_957bx", cores=28, cpus=5, memory=120259084288, l2_mib=112, rate=27),
+    _c310("Ascend950PR_957c", cores=28, cpus=5, memory=90194313216, l2_mib=112, rate=27),
+    _c310("Ascend950PR_957d", cores=28, cpus=5, memory=103079215104, l2_mib=96, rate=23),
+    _c310("Ascend950PR_950z", cores=4, cpus=5, memory=25769803776, l2_mib=16, rate=4),
+    _c310("Ascend950DT_950x", cores=8, cpus=5, memory=25769803776, l2_mib=32, rate=19),
+    _c310("Ascend950DT_950y", cores=8, cpus=5, memory=17179869184, l2_mib=32, rate=14),
+    _c310("Ascend950DT_9571", cores=28, cpus=7, memory=154618822656, l2_mib=128, rate=80),
+    _c310("Ascend950DT_9572", cores=28, cpus=7, memory=103079215104, l2_mib=128, rate=80),
+    _c310("Ascend950DT_9573", cores=28, cpus=5, memory=135291569824, l2_mib=112, rate=70),
+    _c310("Ascend950DT_9574", cores=28, cpus=5, memory=90194313216, l2_mib=112, rate=70),
+    _c310("Ascend950DT_9575", cores=28, cpus=7, memory=103079215104, l2_mib=128, rate=61),
+    _c310("Ascend950DT_9576", cores=28, cpus=7, memory=68719476736, l2_mib=128, rate=61),
+    _c310("Ascend950DT_9577", cores=28, cpus=5, memory=90194313216, l2_mib=112, rate=54),
+    _c310("Ascend950DT_9578", cores=28, cpus=5, memory=60129542144, l2_mib=112, rate=54),
+    _c310("Ascend950DT_9581", cores=32, cpus=6, memory=154618822656, l2_mib=128, rate=80),
+    _c310("Ascend950DT_9581x", cores=32, cpus=6, memory=154618822656, l2_mib=128, rate=80),
+    _c310("Ascend950DT_9582", cores=32, cpus=6, memory=103079215104, l2_mib=128, rate=80),
+    _c310("Ascend950DT_9582x", cores=32, cpus=6, memory=103079215104, l2_mib=128, rate=80),
+    _c310("Ascend950DT_9583", cores=32, cpus=7, memory=135291469824, l2_mib=112, rate=70),
+    _c310("Ascend950DT_9584", cores=32, cpus=7, memory=90194313216, l2_mib=112, rate=70),
+    _c310("Ascend950DT_9585", cores=32, cpus=6, memory=103079215104, l2_mib=128, rate=61),
+    _c310("Ascend950DT_9586", cores=32, cpus=6, memory=68719476736, l2_mib=128, rate=61),
+    _c310("Ascend950DT_9587", cores=32, cpus=7, memory=90194313216, l2_mib=112, rate=54),
+    _c310("Ascend950DT_9588", cores=32, cpus=7, memory=60129542144, l2_mib=112, rate=54),
+    _c310("Ascend950DT_9591", cores=36, cpus=6, memory=154618822656, l2_mib=128, rate=80, mhz=1800),
+    _c310("Ascend950DT_9592", cores=36, cpus=6, memory=103079215104, l2_mib=128, rate=80, mhz=1800),
+    _c310("Ascend950DT_9595", cores=36, cpus=6, memory=103079215104, l2_mib=128, rate=61, mhz=1800),
+    _c310("Ascend950DT_9596", cores=36, cpus=6, memory=68719476736, l2_mib=128, rate=61, mhz=1800),
+    _c310("Ascend950DT_95A1", cores=36, cpus=6, memory=154618822656, l2_mib=128, rate=80, mhz=1800),
+    _c310("Ascend950DT_95A2", cores=36, cpus=6, memory=103079215104, l2_mib=128, rate=80, mhz=1800),
+    _c310("Ascend350_354f", cores=14, cpus=2, memory=60129542144, l2_mib=56, rate=27),
+    _c310("Ascend350_355e", cores=16, cpus=4, memory=68719476736, l2_mib=64, rate=31),
     _S200,
 )
 
 _BY_NAME = {row.name.lower(): row for row in _ROWS}
+
+ALIASES = {"Ascend910_95": "Ascend950PR_9589"}
+"""Names that CANN gave up, and the SoC of the same figures: short names that CANN 8 had."""
+
+_BY_NAME |= {old.lower(): _BY_NAME[new.lower()] for old, new in ALIASES.items()}
 
 
 def socs() -> tuple[Soc, ...]:
@@ -344,8 +410,17 @@ def socs() -> tuple[Soc, ...]:
     return _ROWS
 
 
+def is_former_name(name: str) -> bool:
+    """True if CANN calls the SoC otherwise now."""
+    return name.lower() in map(str.lower, ALIASES)
+
+
 def find_soc(name: str) -> Soc:
-    """The row called `name`, in any case of letters; UNKNOWN_SOC where there is none."""
+    """The row called `name`, or once called so, in any case of letters.
+
+    Raises:
+        UNKNOWN_SOC: there is none.
+    """
     row = _BY_NAME.get(name.lower())
     if row is None:
         names = [soc.name for soc in _ROWS]

@@ -111,6 +111,8 @@ def _choices(node: StoredNode, soc: Soc) -> _Choices:
     row = find_operator(node.op)
     if row is None or node.on_aicpu:
         return (ROWS,)
+    if soc.storage.rows_alone and row.layout is not Layout.MATRIX:
+        return (ROWS,)
     rule = _RULES.get(row.layout)
     kinds, stuck = _types(node), _unconvertible(soc)
     if rule is None or any(kind.is_open or kind.dtype in stuck for kind in kinds):
@@ -248,7 +250,11 @@ def _matrix_choices(node: StoredNode, soc: Soc) -> _Choices:
         return (StorageChoice(MATRICES, inputs, (MATRICES,)),)
     if soc.fractal_copies:
         blocks = replace(MATRICES, c0=_cube_c0(node, soc))
-        inputs = tuple(None if value.const is None else blocks for value in operands)
+        first = int(soc.storage.rows_alone)
+        inputs = tuple(
+            blocks if at >= first and value.const is not None else None
+            for at, value in enumerate(operands)
+        )
         return (StorageChoice(None, inputs),)
     return (StorageChoice(MATRICES, (MATRICES, MATRICES), (MATRICES,)),)
 

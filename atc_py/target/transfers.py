@@ -1,7 +1,7 @@
 """Pairs of formats that CANN's TransData converts, with their dtypes, by SoC family.
 
-From the operator information of CANN 8.1, which has it for all families but Ascend910_95; that one
-is taken to be like Ascend910B. Pairs of LSTM formats, those between rows and rows, and those between
+From the operator information of CANN 8.1, and of Ascend950 from the operator definition and tiling of
+CANN's open repositories (August 2026), which have rows and FRACTAL_NZ alone. Pairs of LSTM formats, those between rows and rows, and those between
 two volumes in blocks are left out. The generic device converts between rows and all blocks.
 
 FRACTAL_NZ to NC1HWC0 is in the table, but no graph uses it: that kernel reads the matrix of N rows
@@ -54,7 +54,7 @@ TRANSFERS: dict[tuple[str, str], frozenset[DType]] = {
 }
 """Dtypes by pair of formats, on most families."""
 
-_A2 = frozenset({SocFamily.ASCEND910B, SocFamily.ASCEND910_93, SocFamily.ASCEND910_95})
+_A2 = frozenset({SocFamily.ASCEND910B, SocFamily.ASCEND910_93})
 _WITHOUT_BFLOAT16 = frozenset({SocFamily.ASCEND310P, SocFamily.ASCEND610})
 
 _MORE: tuple[tuple[frozenset[SocFamily], tuple[str, str], frozenset[DType]], ...] = (
@@ -71,8 +71,17 @@ _MORE: tuple[tuple[frozenset[SocFamily], tuple[str, str], frozenset[DType]], ...
 """Further pairs that some families convert."""
 
 
+_ASCEND950: dict[tuple[str, str], frozenset[DType]] = {
+    ("ND", "FRACTAL_NZ"): (_USUAL | {_I16, _U16}) - {_I32, _U32},
+    ("FRACTAL_NZ", "ND"): _USUAL - {_U32},
+}
+"""Pairs of Ascend950, beside FRACTAL_NZ of a fixed C0."""
+
+
 def transfers(family: SocFamily) -> dict[tuple[str, str], frozenset[DType]]:
     """The dtypes that the TransData of a family of CANN takes, by pair of formats."""
+    if family is SocFamily.ASCEND950:
+        return _ASCEND950
     found = dict(TRANSFERS)
     for families, pair, dtypes in _MORE:
         if family in families:

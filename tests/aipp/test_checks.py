@@ -219,7 +219,7 @@ def test_dynamic_aipp_takes_only_the_bytes(tmp_path: Path) -> None:
     ("fields", "changes"),
     [
         (NV12 + CROP + "load_start_pos_w: 3 load_start_pos_h: 1", {"family": "Ascend310B"}),
-        (RGB + "min_chn_0: -300", {"family": "Ascend910_95"}),
+        (RGB + "min_chn_0: -300", {"family": "Ascend950"}),
         (RGB + "min_chn_0: 255", {"family": "Ascend310"}),
         ("input_format: AYUV444_U8", {"family": "Hi3796CV300CS"}),
         (RGB + PAD + "left_padding_size: 4 top_padding_size: 4 padding_value: 1.5", {}),

@@ -37,7 +37,7 @@ def test_devices_and_storages_agree(tmp_path: Path) -> None:
 
 SOCS = (
     "Ascend310", "Ascend310B1", "Ascend310P3", "Ascend610", "Ascend910A", "Ascend910B1",
-    "Ascend910_9391", "Ascend910_95", "Hi3796CV300CS",
+    "Ascend910_9391", "Ascend950PR_9599", "Hi3796CV300CS",
 )  # fmt: skip
 
 

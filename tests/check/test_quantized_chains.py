@@ -69,7 +69,7 @@ def told_back(model: onnx.ModelProto, folder: Path, soc: str) -> list[Finding]:
         ("Ascend610", 1),
         ("Ascend310B1", 0),
         ("Ascend910B1", 0),
-        ("Ascend910_95", 0),
+        ("Ascend950PR_9599", 0),
     ],
 )
 def test_layers_that_the_soc_takes_back_are_named(soc: str, taken: int, tmp_path: Path) -> None:

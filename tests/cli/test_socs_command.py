@@ -22,7 +22,7 @@ def test_table_has_a_row_for_each_soc(atc: Atc) -> None:
     assert [row.split()[0] for row in rows] == [soc.name for soc in socs()]
     (row,) = (row.split() for row in rows if row.split()[0] == "Ascend310P3")
     assert row == [
-        "Ascend310P3", "Ascend310P", "8", "7", "16", "1060", "16", "22.4", "GiB", "float16,", "int8",
+        "Ascend310P3", "Ascend310P", "8", "7", "7", "1060", "16", "22.4", "GiB", "float16,", "int8",
     ]  # fmt: skip
 
 

@@ -170,7 +170,9 @@ def is_of_hf32(found: NDArray[Any], proto: onnx.ModelProto) -> bool:
     return bool(errors[0] < errors[1])
 
 
-@pytest.mark.parametrize("soc", ["Ascend910B3", "Ascend910_9391", "Ascend310B1", "Ascend910_95"])
+@pytest.mark.parametrize(
+    "soc", ["Ascend910B3", "Ascend910_9391", "Ascend310B1", "Ascend950PR_9599"]
+)
 @pytest.mark.parametrize("op", FORMS)
 def test_convolutions_round_their_operands_to_hf32(tmp_path: Path, op: str, soc: str) -> None:
     """Source: the list that ATC of CANN 8.1 reads by default. The bias is not rounded."""

@@ -33,7 +33,7 @@ from tests.fuzz.verdict_pairs import Pair, Verdict, verdicts
 
 _SOCS = (
     "sim", "sim", "Ascend310P3", "Ascend910B3", "Ascend310B1", "Ascend910B", "Ascend310",
-    "Ascend610", "Ascend910_9391", "Ascend910_95", "Hi3796CV300CS",
+    "Ascend610", "Ascend910_9391", "Ascend950PR_9599", "Hi3796CV300CS",
 )  # fmt: skip
 _COMBINATIONS = 2
 """Precision modes and SoCs that a model is tried with."""

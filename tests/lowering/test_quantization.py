@@ -137,7 +137,7 @@ def test_quant_computes_in_float32_where_the_soc_does(
     dtype: type[Any], mode: str, expected: int
 ) -> None:
     x, attributes = np.array([100.03], dtype), {"scale": 1.0, "offset": 0.5}
-    options: dict[str, Any] = {"precision_mode": mode, "soc": "Ascend910_95"}
+    options: dict[str, Any] = {"precision_mode": mode, "soc": "Ascend950PR_9599"}
     assert run("AscendQuant", {"x": x}, [I8], attributes, **options)[0] == expected
 
 
@@ -146,7 +146,7 @@ def test_quant_of_float16_computes_in_float32_where_the_soc_does() -> None:
     x = np.array([1001.0], F16)
     attributes = {"scale": 0.1, "offset": 0.45}
     assert run("AscendQuant", {"x": x}, [I8], attributes)[0] == 100
-    assert run("AscendQuant", {"x": x}, [I8], attributes, soc="Ascend910_95")[0] == 101
+    assert run("AscendQuant", {"x": x}, [I8], attributes, soc="Ascend950PR_9599")[0] == 101
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

@@ -14,7 +14,7 @@ from tests.networks.amct import Network
 
 Array = npt.NDArray[Any]
 
-SOCS = ["sim", "Ascend310P3", "Ascend310", "Ascend910_95"]
+SOCS = ["sim", "Ascend310P3", "Ascend310", "Ascend950PR_9599"]
 
 
 def off(found: Array, wanted: Array) -> float:

@@ -179,7 +179,7 @@ class Network:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend310", "Ascend910_95"])
+@pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend310", "Ascend950PR_9599"])
 def test_deploy_model_agrees_with_its_twin_to_one_step(seed: int, soc: str, tmp_path: Path) -> None:
     network = Network(seed)
     path = tmp_path / "deploy.onnx"
@@ -188,7 +188,7 @@ def test_deploy_model_agrees_with_its_twin_to_one_step(seed: int, soc: str, tmp_
     with atc_py.load(tmp_path / "deploy.om") as model:
         found = model.run({"x": network.data})["y"]
     rolled_back = soc in {"Ascend310P3", "Ascend310"}
-    twin = network.twin(network.data, half=soc != "Ascend910_95", rolled_back=rolled_back)
+    twin = network.twin(network.data, half=soc != "Ascend950PR_9599", rolled_back=rolled_back)
     off = np.abs(found - twin) / network.result.scale
     assert off.max() <= 1
 

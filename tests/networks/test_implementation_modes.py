@@ -160,7 +160,7 @@ DEFAULTS = [
     ("Softmax", "Ascend310P3", "s"),
     ("Softmax", "Ascend310", "s e"),
     ("Softmax", "Hi3796CV300CS", ALL),
-    ("Softmax", "Ascend910_95", ""),
+    ("Softmax", "Ascend950PR_9599", ""),
     ("LogSoftmax", "Ascend910B3", ""),
     ("LogSoftmax", "Ascend310", ALL),
     ("Sigmoid", "Ascend310P3", ""),

@@ -57,8 +57,8 @@ def test_images_stay_in_blocks_from_the_first_convolution_to_the_last() -> None:
 
 
 CANN = ["Ascend310", "Ascend310P3", "Ascend610", "Ascend910A", "Hi3796CV300CS"]
-CANN += ["Ascend310B1", "Ascend910B3", "Ascend910_9391", "Ascend910_95"]
-"""A SoC of each family."""
+CANN += ["Ascend310B1", "Ascend910B3", "Ascend910_9391"]
+"""A SoC of each family that has blocks of images."""
 
 
 @pytest.mark.parametrize("soc", CANN)
@@ -66,7 +66,7 @@ def test_depthwise_filters_are_fractals_with_a_group_for_each_channel(soc: str) 
     """Check what the operator information of CANN 8.1 says: DepthwiseConv2D takes FRACTAL_Z.
 
     It says so for 310, 310P, 610, 910 and the CS; for 310B, 910B and 910_93 the kernel chooses like
-    that of Conv2D, which is inferred to give FRACTAL_Z too. 910_95 has no operator information.
+    that of Conv2D, which is inferred to give FRACTAL_Z too.
     24 channels of one weight each are 2 diagonals of 16: 2 x 9 planes of 16 x 16.
     """
     graph = placed(laid_out(CONVS, soc=soc), soc)
@@ -113,7 +113,7 @@ graph @g phase lowered {
 """
 
 
-ROW_QUANTS = ("Ascend310P3", "Ascend910B3", "Ascend910_9391", "Ascend910_95")
+ROW_QUANTS = ("Ascend310P3", "Ascend910B3", "Ascend910_9391")
 """One SoC of each family whose AscendQuant and AscendAntiQuant take rows as well as blocks."""
 
 
@@ -156,7 +156,7 @@ def test_rows_are_quantized_where_the_operators_list_them(soc: str, dims: str) -
     """Check AscendQuant and AscendAntiQuant, which take ND beside blocks on 310P, A2 and A3 alone.
 
     The operator information of CANN 8.1 lists it for AscendQuant; AscendAntiQuant's formats are
-    chosen by its kernel there, which offers the same. 910_95 is taken to be like A2.
+    chosen by its kernel there, which offers the same.
     """
     graph = placed(laid_out(THERE_AND_BACK.format(dims), soc=soc), soc)
     if soc in ROW_QUANTS:
@@ -265,7 +265,7 @@ def test_dtypes_that_no_conversion_takes_stay_in_rows(dtype: str, stored: str) -
 FLOAT32 = changed(CONVS, {"float16": "float32"})
 
 
-@pytest.mark.parametrize("soc", ["Ascend310B1", "Ascend910B3", "Ascend910_9391", "Ascend910_95"])
+@pytest.mark.parametrize("soc", ["Ascend310B1", "Ascend910B3", "Ascend910_9391"])
 def test_float32_convolutions_have_blocks_of_eight(soc: str) -> None:
     """Check the rule of the graph engine: C0 is 8 for float32 in and out of a float32 cube.
 
@@ -437,3 +437,15 @@ def test_images_are_quantized_in_rows_where_that_moves_fewer_bytes(soc: str) -> 
 
 def test_launch_costs_what_the_cost_model_expects() -> None:
     assert EXPECTED.factors.launch == LAUNCH_SECONDS
+
+
+@pytest.mark.parametrize("text", [CONVS, FLOAT32, INT8, REPACKED])
+@pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
+def test_ascend950_stores_nothing_in_blocks_but_right_operands(text: str, mode: str) -> None:
+    """Check the definitions of its operators: convolutions, pools and quantizations take rows."""
+    soc = "Ascend950PR_9599"
+    graph = placed(laid_out(text, soc=soc, mode=mode), soc)
+    assert not conversions(graph)
+    blocks = {name for name, storage in storages(graph).items() if storage != "ND"}
+    assert blocks <= {value.name for value in graph.constants()}
+    assert all(storages(graph)[name].startswith("FRACTAL_NZ") for name in blocks)

@@ -129,12 +129,12 @@ def test_numbers_stay_those_of_a_mean_within_its_roundings() -> None:
     ("soc", "mode"),
     [
         ("sim", "force_fp16"),
-        ("Ascend910_95", "force_fp16"),
+        ("Ascend950PR_9599", "force_fp16"),
         ("Ascend310P3", "must_keep_origin_dtype"),
     ],
 )
 def test_pools_stay_apart_from_the_cube_elsewhere(soc: str, mode: str) -> None:
-    """The generic device has its pool; CANN 8.1 has no kernels of Ascend910_95, nor float32 ones."""
+    """The generic device has its pool; CANN 8.1 has no kernels of Ascend950PR_9599, nor float32 ones."""
     graph = _compiled("plain", soc, exclusive=True, mode=mode)
     assert "AvgPoolV2" in [node.op for node in graph.nodes]
 
@@ -162,5 +162,5 @@ def test_pass_reports_the_pools() -> None:
 
 
 def test_families_with_operator_information_pool_on_the_cube() -> None:
-    without = {SocFamily.SIM, SocFamily.ASCEND910_95}
+    without = {SocFamily.SIM, SocFamily.ASCEND950}
     assert all(soc.cube_average_pools is (soc.family not in without) for soc in socs())

@@ -20,7 +20,7 @@ INT8 = np.arange(-128, 128, dtype=np.int8)
 
 
 @pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
-@pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend910_95"])
+@pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend950PR_9599"])
 def test_a_pair_goes_and_numbers_stay(run_pass: RunPass, mode: str, soc: str) -> None:
     graph, changes = run_pass(CancelQuantPairsPass, TEXT, soc=soc)
     assert changes == 1
@@ -39,7 +39,7 @@ def test_a_pair_with_roots_goes(run_pass: RunPass) -> None:
     np.testing.assert_array_equal(results(graph, {"x": INT8})["t"], INT8)
 
 
-@pytest.mark.parametrize("soc", ["sim", "Ascend910_95"])
+@pytest.mark.parametrize("soc", ["sim", "Ascend950PR_9599"])
 def test_a_pair_whose_scale_float16_does_not_hold_goes(run_pass: RunPass, soc: str) -> None:
     """The scale 2^18 is infinite in float16; its root 2^9, taken twice, is exact."""
     text = TEXT.replace("scale=0.1}", f"scale={2.0**-9!r}, sqrt_mode=true}}")

@@ -22,7 +22,7 @@ int64    float32   Ascend310 aicpu, Ascend310P3 aicore, Ascend310B1 aicore, Asce
 int64    float16   Ascend310 aicpu, Ascend310P3 aicore, Ascend610 aicore, Ascend910A aicore
 float32  int64     Ascend310 aicpu, Ascend310P3 aicore, Ascend910A aicpu, Ascend910B3 aicore
 float32  bool      Ascend310 aicore, Ascend610 aicpu, Ascend910A aicore
-float32  bfloat16  Ascend310B1 aicpu, Ascend910B3 aicore, Ascend910_9391 aicore, Ascend910_95 aicore
+float32  bfloat16  Ascend310B1 aicpu, Ascend910B3 aicore, Ascend910_9391 aicore, Ascend950PR_9599 aicore
 bfloat16 float32   Ascend310B1 aicpu, Ascend310P3 aicpu, Ascend910B3 aicore, sim aicore
 int16    float16   Ascend310P3 aicpu, Ascend910B3 aicore, sim aicpu
 int16    int64     Ascend310P3 aicpu, Ascend910B3 aicore

@@ -103,7 +103,7 @@ def launches(graph: Graph) -> list[list[str]]:
         ("Ascend310B4", [["Conv2D", "PRelu", "Add", "PRelu"]]),
         ("Ascend910B3", [["Conv2D", "PRelu"], ["Add"], ["PRelu"]]),
         ("Ascend910_9391", [["Conv2D", "PRelu"], ["Add"], ["PRelu"]]),
-        ("Ascend910_95", [["Conv2D"], ["PRelu"], ["Add"], ["PRelu"]]),
+        ("Ascend950PR_9599", [["Conv2D"], ["PRelu"], ["Add"], ["PRelu"]]),
         ("Ascend310P3", [["Conv2D"], ["PRelu"], ["Add"], ["PRelu"]]),
         ("Ascend310", [["Conv2D"], ["PRelu"], ["Add"], ["PRelu"]]),
         ("sim", [["Conv2D"], ["PRelu"], ["Add"], ["PRelu"]]),

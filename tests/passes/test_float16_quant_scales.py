@@ -141,7 +141,7 @@ def test_a_scale_of_quantization_becomes_its_root(
 
 
 def test_a_scale_stays_where_quantization_computes_in_float32(run_pass: RunPass) -> None:
-    assert run_pass(Float16QuantScalesPass, quant(1e6), soc="Ascend910_95")[1] == 0
+    assert run_pass(Float16QuantScalesPass, quant(1e6), soc="Ascend950PR_9599")[1] == 0
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_numbers_are_those_of_bn_host(run_pass: RunPass) -> None:
         ("Ascend310P3", [["BNInferenceD"], ["PRelu"]]),
         ("Ascend310", [["BNInferenceD"], ["PRelu"]]),
         ("Ascend910B3", [["BNInferenceD"], ["PRelu"]]),
-        ("Ascend910_95", [["BNInfer"], ["PRelu"]]),
+        ("Ascend950PR_9599", [["BNInfer"], ["PRelu"]]),
         ("Hi3796CV300CS", [["BNInfer"], ["PRelu"]]),
         ("sim", [["BNInfer"], ["PRelu"]]),
     ],

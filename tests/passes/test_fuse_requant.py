@@ -243,7 +243,7 @@ def test_nothing_is_fused_when(run_pass: RunPass, old: str, new: str) -> None:
         ("Ascend310B1", 0),
         ("Ascend910B1", 0),
         ("Ascend910_9391", 0),
-        ("Ascend910_95", 0),
+        ("Ascend950PR_9599", 0),
     ],
 )
 def test_cann_has_the_pass_for_the_instruction_set_v200_alone(

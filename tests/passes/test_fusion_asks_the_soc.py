@@ -59,7 +59,7 @@ SOCS = {
     "Ascend910A": set(),
     "Ascend910B3": set(),
     "Ascend910_9391": set(),
-    "Ascend910_95": set(),
+    "Ascend950PR_9599": set(),
     "Hi3796CV300CS": {"GeluV2", "HardSwish", "RmsNorm", "ScaledMaskedSoftmax", "Swish"},
     "sim": set(),
 }

@@ -149,7 +149,7 @@ def test_other_divisions_stay(changes: dict[str, str], reason: str) -> None:
     assert reason in record.nearest.reason
 
 
-@pytest.mark.parametrize("soc", ["sim", "Ascend910_95"])
+@pytest.mark.parametrize("soc", ["sim", "Ascend950PR_9599"])
 def test_division_stays_where_no_source_names_the_soc(soc: str) -> None:
     graph, _ = fuse(DivideByProductPass, DIVISION, soc)
     assert ops(graph) == ["RealDiv"]
@@ -180,7 +180,7 @@ def test_convolutions_of_one_input_are_one(soc: str) -> None:
     assert (record.matched, record.effective) == (1, 1)
 
 
-@pytest.mark.parametrize("soc", ["sim", "Ascend910B4", "Ascend910_95"])
+@pytest.mark.parametrize("soc", ["sim", "Ascend910B4", "Ascend950PR_9599"])
 def test_convolutions_stay_apart_on_other_socs(soc: str) -> None:
     graph, _ = fuse(JoinSameInputConvsPass, SAME_INPUT, soc)
     assert ops(graph).count("Conv2D") == 4

@@ -2,7 +2,7 @@
 
 The table is read off CANN's platform configuration: `cube_vector_combine`, `data_move_l0c2ub` and
 `fix_pipe_l0c2ub` say whether results of the cube reach the unified buffer; `fix_pipe_pre_act` says
-which functions the fix pipe applies, to which dtypes. That Ascend910_95 merges no vector operators
+which functions the fix pipe applies, to which dtypes. That Ascend950PR_9599 merges no vector operators
 either follows from ATC's guide, which says of its successor that it has no UB fusion.
 """
 
@@ -89,7 +89,7 @@ def _named(launches: list[set[str]], function: str) -> list[set[str]]:
 def test_flags_of_rows_are_those_of_the_platform_configuration() -> None:
     for soc in socs():
         assert soc.ub_fusion is (soc.family in IN_BUFFER)
-        assert soc.vector_fusion is (soc.family is not SocFamily.ASCEND910_95)
+        assert soc.vector_fusion is (soc.family is not SocFamily.ASCEND950)
         assert bool(soc.fix_pipe_functions) is soc.fix_pipe
 
 
@@ -141,15 +141,25 @@ def test_scalar_relu_takes_float16_alone() -> None:
     assert _launches("Ascend910B3", "Relu", mode) == _named(IN_PIPE, "Relu")
 
 
-@pytest.mark.parametrize(("low", "joins"), [(0.0, True), (-1.0, False)])
-def test_generation_without_ub_fusion_has_its_fix_pipe_alone(low: float, joins: bool) -> None:
-    """Ascend910_95 lists a clipped relu, which is a clip from 0 up; it merges no vector operators."""
-    found = Counter(map(frozenset, _launches("Ascend910_95", "ClipByValue", low=low)))
-    head = [{"Conv2D", "ClipByValue"}] if joins else [{"Conv2D"}, {"ClipByValue"}]
+@pytest.mark.parametrize(
+    ("op", "mode", "joins"),
+    [
+        ("Relu", "force_fp16", True),
+        ("LeakyRelu", "force_fp16", True),
+        ("ClipByValue", "force_fp16", False),
+        ("Relu", "must_keep_origin_dtype", False),
+    ],
+)
+def test_generation_without_ub_fusion_has_its_fix_pipe_alone(
+    op: str, mode: str, joins: bool
+) -> None:
+    """The pass for ExtendConv2D joins Relu and LeakyRelu of float16; nothing else merges."""
+    found = Counter(map(frozenset, _launches("Ascend950PR_9599", op, mode, low=0.0)))
+    head = [{"Conv2D", op}] if joins else [{"Conv2D"}, {op}]
     assert found == Counter(map(frozenset, [*head, {"Tanh"}, {"Mul"}]))
 
 
-@pytest.mark.parametrize("name", ["Ascend910B3", "Ascend910_95"])
+@pytest.mark.parametrize("name", ["Ascend910B3", "Ascend910_9391"])
 def test_stubs_of_split_cores_apply_what_the_launch_has(name: str) -> None:
     """Fixpipe of Ascend C has `reluEn`: the stub of the launch does all that the launch does."""
     soc = find_soc(name)

@@ -1,6 +1,6 @@
 """Lists of the mixed modes per SoC family, and what a gray node follows.
 
-Sources: `precision_reduce.flag` of the operator information of CANN 8.1, and for Ascend910_95 the
+Sources: `precision_reduce.flag` of the operator information of CANN 8.1, and for Ascend950PR_9599 the
 open operator repositories of CANN 9; the rules of the fusion engine of CANN (2026).
 """
 
@@ -38,9 +38,9 @@ PUBLISHED = {
 
 NEWEST_WHITE = (
     "Add Sub Mul RealDiv Exp Log Pow Sqrt Erf Tanh Sigmoid SoftmaxV2 LogSoftmaxV2 GeluV2 Shrink Tan "
-    "BitwiseAnd BitwiseOr BitwiseXor IsInf IsNan RightShift Trilu"
+    "BitwiseAnd BitwiseOr BitwiseXor IsInf IsNan RightShift Trilu Aipp GatherV2D PadV3D"
 )
-NEWEST_BLACK = "Acosh Asinh BatchMultiClassNonMaxSuppression Selu"
+NEWEST_BLACK = "Acosh Asinh BatchMultiClassNonMaxSuppression GridSampler2D Selu"
 
 
 @pytest.mark.parametrize("family", PUBLISHED)
@@ -52,10 +52,10 @@ def test_lists_are_those_published_for_the_family(family: str) -> None:
 
 
 def test_newest_family_has_nearly_all_operators_on_its_white_list() -> None:
-    found = {row.name: default_list(row.name, SocFamily.ASCEND910_95) for row in operators()}
+    found = {row.name: default_list(row.name, SocFamily.ASCEND950) for row in operators()}
     white = {op for op, place in found.items() if place is MixList.WHITE}
     assert {*NEWEST_WHITE.split(), *CUBE.split()} <= white
-    assert len(white) == 81 + 8
+    assert len(white) == 84 + 8
     assert {op for op, place in found.items() if place is MixList.BLACK} == {*NEWEST_BLACK.split()}
 
 
@@ -92,7 +92,7 @@ def dtypes(graph: Graph) -> dict[str, DType]:
         ("Ascend910A", F32),
         ("Ascend910B3", F32),
         ("Ascend910_9391", F32),
-        ("Ascend910_95", F16),
+        ("Ascend950PR_9599", F16),
     ],
 )
 def test_logarithm_stays_float32_where_it_is_black(run_pass: RunPass, soc: str, log: DType) -> None:
@@ -102,7 +102,9 @@ def test_logarithm_stays_float32_where_it_is_black(run_pass: RunPass, soc: str, 
 
 def test_white_operator_is_narrow_at_the_input_of_the_model(run_pass: RunPass) -> None:
     text = LOG.replace("MatMulV2(%x, %w)", "Exp(%x)")
-    graph, _ = run_pass(AssignPrecisionPass, text, mode="allow_mix_precision", soc="Ascend910_95")
+    graph, _ = run_pass(
+        AssignPrecisionPass, text, mode="allow_mix_precision", soc="Ascend950PR_9599"
+    )
     assert dtypes(graph)["product"] is F16
     graph, _ = run_pass(AssignPrecisionPass, text, mode="allow_mix_precision", soc="Ascend910B3")
     assert dtypes(graph)["product"] is F32
@@ -123,7 +125,9 @@ graph @g phase lowered {
 
 def test_white_list_narrows_the_floats_beside_other_dtypes(run_pass: RunPass) -> None:
     """A tensor that is not float keeps its dtype; the others of the node become 16 bits."""
-    graph, _ = run_pass(AssignPrecisionPass, CHOICE, mode="allow_mix_precision", soc="Ascend910_95")
+    graph, _ = run_pass(
+        AssignPrecisionPass, CHOICE, mode="allow_mix_precision", soc="Ascend950PR_9599"
+    )
     assert dtypes(graph) == {"choice": F16, "count": DType.INT32}
 
 

@@ -141,11 +141,11 @@ KERNELS: dict[str, dict[str, str]] = {
     "Ascend310P3": {"SoftmaxV2": DIFFERENCE},
     "Ascend910B3": {"SoftmaxV2": DIFFERENCE},
     "Ascend910_9391": {"SoftmaxV2": DIFFERENCE},
-    "Ascend910_95": {},
+    "Ascend950PR_9599": {},
 }
 """What kernels of CANN 8.1 round to float16 in ATC's default modes, by SoC; read off the kernels.
 
-Those of Ascend910_95 are not in 8.1: that they round no step is inferred.
+Those of Ascend950PR_9599 are not in 8.1: that they round no step is inferred.
 """
 
 

@@ -235,12 +235,12 @@ def test_cube_list_is_that_of_the_reference() -> None:
 
 
 def test_bfloat16_is_on_the_generations_that_the_guide_names() -> None:
-    """Check A2, A3, 310B and 950: 910B1 to B4, 910_93xx, 310B1 and B4, and 910_95."""
+    """Check A2, A3, 310B and 950: 910B1 to B4, 910_93xx, 310B1 and B4, and 950; 350 has its core."""
     having = {soc.name for soc in socs() if soc.bfloat16}
     named = {
         soc.name
         for soc in socs()
-        if soc.name.startswith(("Ascend310B", "Ascend910_9"))
+        if soc.name.startswith(("Ascend310B", "Ascend910_9", "Ascend950", "Ascend350"))
         or (soc.name.startswith("Ascend910B") and soc.name != "Ascend910B")
     }
     assert having == named

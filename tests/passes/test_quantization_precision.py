@@ -39,7 +39,7 @@ def node_of(graph: Graph, op: str) -> Node:
     [(FORCE, F16, F16, 2), (KEEP, F32, F32, 0), (ALLOW, F32, F32, 0)],
 )
 @pytest.mark.parametrize(
-    ("soc", "compute"), [("sim", F16), ("Ascend310P3", F16), ("Ascend910_95", F32)]
+    ("soc", "compute"), [("sim", F16), ("Ascend310P3", F16), ("Ascend950PR_9599", F32)]
 )
 def test_quant_and_anti_quant(  # noqa: PLR0913  (one column a parameter)
     run_pass: RunPass, mode: str, taken: DType, given: DType, casts: int, soc: str, compute: DType

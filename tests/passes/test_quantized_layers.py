@@ -79,7 +79,7 @@ def real_results() -> tuple[np.ndarray, np.ndarray]:
         ("Ascend310P3", (), {"AscendRequant": 1, "AscendDequant": 1, "AscendQuant": 1}),
         ("Ascend310P3", ("V200RequantFusionPass",), {"AscendDequant": 2, "AscendQuant": 2}),
         ("Ascend310", (), {"AscendDequant": 2, "AscendQuant": 2}),
-        ("Ascend910_95", (), {"AscendDequant": 2, "AscendQuant": 2}),
+        ("Ascend950PR_9599", (), {"AscendDequant": 2, "AscendQuant": 2}),
     ],
     ids=["fused", "switched off", "float16 factors", "float32 quantization"],
 )

@@ -148,7 +148,9 @@ def test_other_readers_keep_the_chain(run_pass: RunPass, soc: str) -> None:
         assert run_pass(PASSES[soc], more, soc=soc)[1] == 0
 
 
-@pytest.mark.parametrize("soc", ["Ascend310B1", "Ascend910B1", "Ascend910_9391", "Ascend910_95"])
+@pytest.mark.parametrize(
+    "soc", ["Ascend310B1", "Ascend910B1", "Ascend910_9391", "Ascend950PR_9599"]
+)
 def test_later_socs_keep_the_chain(run_pass: RunPass, soc: str) -> None:
     for step in PASSES.values():
         assert run_pass(step, chain(quant("q")), soc=soc)[1] == 0

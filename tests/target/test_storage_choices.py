@@ -194,14 +194,14 @@ QUANTS = {
     "AscendDequant": (DType.INT32, F16),
     "AscendRequant": (DType.INT32, DType.INT8),
 }
-IN_ROWS = {"Ascend310P3", "Ascend910B3", "Ascend910_9391", "Ascend910_95"}
+IN_ROWS = {"Ascend310P3", "Ascend910B3", "Ascend910_9391"}
 IN_BLOCKS = {"Ascend310", "Ascend310B1", "Ascend610", "Ascend910A", "Hi3796CV300CS"}
 
 
 @pytest.mark.parametrize("op", QUANTS)
 @pytest.mark.parametrize("soc", sorted(IN_ROWS | IN_BLOCKS))
 def test_rows_are_listed_for_quantization_and_back_on_some_families(soc: str, op: str) -> None:
-    """Check the formats of the operator information of CANN 8.1; 910_95 is taken to be like A2.
+    """Check the formats of the operator information of CANN 8.1.
 
     AscendAntiQuant's are chosen by its kernel on 310P, A2 and A3, which offers what AscendQuant has.
     """
@@ -211,3 +211,28 @@ def test_rows_are_listed_for_quantization_and_back_on_some_families(soc: str, op
         choices = storage_choices(Node(op, (data,), (result,)), find_soc(soc))
         rows = (ROWS,) if soc in IN_ROWS and op in {"AscendQuant", "AscendAntiQuant"} else ()
         assert choices == (*rows, StorageChoice(blocks, (blocks,), (blocks,)))
+
+
+@pytest.mark.parametrize("dtype", [F16, DType.FLOAT32, DType.INT8])
+def test_ascend950_has_fractals_of_the_right_operand_alone(dtype: DType) -> None:
+    """Check MatMulV3 and QuantBatchMatmulV3: x1 and y in rows, x2 in rows or FRACTAL_NZ."""
+    soc = find_soc("Ascend950PR_9599")
+    made = DType.INT32 if dtype is DType.INT8 else dtype
+    left, right, result = (
+        Value(TensorType(each, (32, 32), Format.ND)) for each in (dtype, dtype, made)
+    )
+    node = Node("MatMulV2", (left, right), (result,))
+    assert storage_choices(node, soc) == (StorageChoice(None, (None, None)),)
+    stored = Node("MatMulV2", tuple(Value(each.type, 1) for each in (left, right)), (result,))
+    (choice,) = storage_choices(stored, soc)
+    eight = 8 if dtype is DType.FLOAT32 else 0
+    assert choice.inputs == (None, Storage(Format.FRACTAL_NZ, c0=eight))
+    assert choice.output(0) is None
+
+
+@pytest.mark.parametrize(
+    ("op", "made"), [("MaxPoolV3", F16), ("Relu", F16), ("AscendQuant", DType.INT8)]
+)
+def test_ascend950_has_no_images_in_blocks(op: str, made: DType) -> None:
+    data, result = (Value(TensorType(dtype, MAP, Format.NCHW)) for dtype in (F16, made))
+    assert storage_choices(Node(op, (data,), (result,)), find_soc("Ascend950PR_9599")) == (ROWS,)

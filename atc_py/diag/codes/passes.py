@@ -73,9 +73,19 @@ ASSUMED_KERNELS = add_code(
     6014,
     "assumed-kernels",
     ExitCode.DONE,
-    "CANN 8.1 publishes no operator information for this SoC. The dtypes that its AI Core kernels "
-    "take are assumed: those of the generic device, and bfloat16.",
+    "CANN publishes no operator information or definition for these kernels of this SoC. The dtypes "
+    "that they take are assumed: those of the generic device with bfloat16, or of a SoC with the "
+    "same core.",
     "Take what is compiled for this SoC as a preview, or choose a --soc whose kernels are published.",
+    Severity.WARNING,
+)
+FORMER_SOC_NAME = add_code(
+    6016,
+    "former-soc-name",
+    ExitCode.DONE,
+    "--soc is a name that CANN used before it published this generation. The SoC of the same "
+    "figures is taken.",
+    "Give the name of the SoC that you have; `atc-py socs` lists them.",
     Severity.WARNING,
 )
 IMPLEMENTATION_NOT_MODELED = add_code(

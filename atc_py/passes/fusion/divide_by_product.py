@@ -10,7 +10,7 @@ _LEAST = 1e-6
 """Numbers that are not farther from 0 stay divisors."""
 
 _WITHOUT = {Isa.NONE, Isa.V310}
-"""The generic device, and Ascend910_95, for which the guide to CANN's rules does not name it."""
+"""The generic device, and Ascend950, for which the guide to CANN's rules does not name it."""
 
 
 class DivideByProductPass(RewritePass):

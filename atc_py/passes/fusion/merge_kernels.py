@@ -24,6 +24,9 @@ ELEMENTWISE = frozenset({"unary", "binary"})
 BY_CHANNEL = frozenset({SLOPED, "BNInferenceD"})
 """Functions of each element with constants for each channel, which have conditions of their own."""
 
+_IMAGE_CONVS = frozenset({"Conv2D", "DepthwiseConv2D"})
+"""Heads of what a pass of CANN for Ascend950 turns into ExtendConv2D."""
+
 _MOST = 16
 """Nodes after a head: the code of a kernel and what it reads from outside are bounded."""
 
@@ -239,21 +242,27 @@ def _unreached(head: Node, start: Node, functions: Sequence[Node], soc: Soc) -> 
         if not soc.vector_fusion:
             return Text("{soc} launches vector operators one by one", soc=soc.name)
         return alone if node.op in BY_CHANNEL and not soc.channel_fusion else ""
-    done = _done_by_fix_pipe(functions, soc)
+    pipe = soc.fix_pipe_functions if _leaves_by_pipe(head, soc) else frozenset()
+    done = _done_by_fix_pipe(functions, soc) if pipe else 0
     if done == len(functions):
         return ""
     if soc.ub_fusion and (done == 0 or head is not start):
         return alone if node.op in BY_CHANNEL else ""
-    if not soc.fix_pipe_functions:
+    if not pipe:
         return Text(
             "{soc} has no path from the cube to the vector unit within a core", soc=soc.name
         )
-    known = ", ".join(sorted(soc.fix_pipe_functions))
+    known = ", ".join(sorted(pipe))
     if soc.fix_pipe_sums:
         text = Text("the fix pipe of {soc} does one of {known}, a sum, one more; found {node}")
     else:
         text = Text("after the cube {soc} applies only one of {known}, found {node}")
     return text.with_values(soc=soc.name, known=known, node=repr(node))
+
+
+def _leaves_by_pipe(head: Node, soc: Soc) -> bool:
+    """True if passes of CANN give functions after `head` to the fix pipe, where there is one."""
+    return not soc.fix_pipe_half_images or head.op in _IMAGE_CONVS
 
 
 def _done_by_fix_pipe(functions: Sequence[Node], soc: Soc) -> int:

@@ -77,7 +77,7 @@ def _choice(node: Node, controls: Controls) -> tuple[bool, str]:
 
 
 # Sources: the lists of implementation modes of CANN 8.1 (all that there are, and the default file),
-# and its kernels, which say what a mode does in float16 on a SoC family. That Ascend910_95, of which
+# and its kernels, which say what a mode does in float16 on a SoC family. That Ascend950, of which
 # 8.1 has no kernels, rounds no step is inferred. Of all lists only operators with rows stand here.
 
 PRECISE, FAST = "high_precision", "high_performance"

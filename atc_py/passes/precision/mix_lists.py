@@ -1,9 +1,9 @@
 """White, gray and black lists of the mixed modes: which operators compute in 16 bits.
 
 Source: `precision_reduce.flag` of the operator information of CANN 8.1, family by family: "true" is
-white, "false" black, and absent gray. Of Ascend910_95 it has none: its lists are those of the open
-operator repositories of CANN 9, to which the cube's operators were added (inferred: they are white
-in every other family). Of all lists only operators that atc-py has rows for stand here. The generic
+white, "false" black, and absent gray. Those of Ascend950 are the same flag of the operator
+definitions of CANN's open repositories (August 2026), those of Conv2DV2, Conv3DV2, their transposed
+kin, MatMulV3 and BatchMatMulV3 for the cube's operators here. Of all lists only operators that atc-py has rows for stand here. The generic
 device has the list of Ascend310P, without its recurrent layer.
 """
 
@@ -70,6 +70,7 @@ _OPEN_WHITE = frozenset(
         "Add",
         "Addcmul",
         "Adds",
+        "Aipp",
         "AscendAntiQuant",
         "Asin",
         "Atan",
@@ -94,6 +95,7 @@ _OPEN_WHITE = frozenset(
         "FloorMod",
         "GatherElements",
         "GatherNd",
+        "GatherV2D",
         "GeluV2",
         "GlobalLpPool",
         "Greater",
@@ -119,6 +121,7 @@ _OPEN_WHITE = frozenset(
         "Muls",
         "PRelu",
         "PadV3",
+        "PadV3D",
         "Pow",
         "Power",
         "ROIPooling",
@@ -156,7 +159,7 @@ _WHITE = {
     SocFamily.ASCEND910: _RECURRENT,
     SocFamily.ASCEND910B: _A2_WHITE,
     SocFamily.ASCEND910_93: _A2_WHITE,
-    SocFamily.ASCEND910_95: CUBE_LIST | _OPEN_WHITE,
+    SocFamily.ASCEND950: CUBE_LIST | _OPEN_WHITE,
     SocFamily.HI3796CV300CS: CUBE_LIST - {"BatchMatMul"},
 }
 
@@ -168,8 +171,8 @@ _BLACK = {
     SocFamily.ASCEND910: _TRAINING_BLACK,
     SocFamily.ASCEND910B: _TRAINING_BLACK,
     SocFamily.ASCEND910_93: _TRAINING_BLACK,
-    SocFamily.ASCEND910_95: frozenset(
-        ["Acosh", "Asinh", "BatchMultiClassNonMaxSuppression", "Selu"]
+    SocFamily.ASCEND950: frozenset(
+        ["Acosh", "Asinh", "BatchMultiClassNonMaxSuppression", "GridSampler2D", "Selu"]
     ),
     SocFamily.HI3796CV300CS: frozenset[str](),
 }

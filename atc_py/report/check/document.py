@@ -265,7 +265,7 @@ class CheckDocument(_Part, frozen=True, kw_only=True):
         lang: language of all sentences, en or zh.
         precision_mode: ATC's name of the mode.
         soc: the SoC's name.
-        soc_note: that its kernels are assumed; empty where they are published.
+        soc_note: that its name or its kernels are taken for others; empty where neither is so.
         options: further options of the check.
         verdict: the worst of all models.
         counts: findings of each level in all models.

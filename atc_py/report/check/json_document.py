@@ -101,17 +101,22 @@ def check_document(
         models=models,
         operator_list=report.operator_list,
         cann=report.cann,
-        soc_note=_soc_note(report.soc, language),
+        soc_note=_soc_note(report, language),
     )
 
 
-def _soc_note(name: str, language: str) -> str:
-    """That the kernels of a SoC are assumed; nothing where they are published."""
-    if name not in {soc.name for soc in socs() if soc.assumed_kernels}:
+def _soc_note(report: CheckReport, language: str) -> str:
+    """That the SoC's name or its kernels are taken for others; nothing where neither is so."""
+    if report.former_soc:
+        note = Text(
+            "{soc} is now called {name}.", soc=_text(report.former_soc), name=_text(report.soc)
+        )
+        return note.in_language(language)
+    if report.soc not in {soc.name for soc in socs() if soc.assumed_kernels}:
         return ""
     note = Text(
         "The kernels of {name} are not published; the dtypes that they take are assumed.",
-        name=_text(name),
+        name=_text(report.soc),
     )
     return note.in_language(language)
 

@@ -42,7 +42,7 @@ ROWS = (
         columns=columns("(u8 u8 > f16) (u8 u8 > u8)"),
         # Operand lists publish dtypes of images alone: uint8, and blocks of float16 and int8 that
         # only cameras give. Those of features are inferred.
-        kernels=on("310 310P 310B 910 A2 A3: (u8 u8 > f16) (u8 u8 > u8); 610 CS: ?"),
+        kernels=on("310 310P 310B 910 A2 A3 950: (u8 u8 > f16) (u8 u8 > u8); 610 CS: ?"),
         family="aipp",
         formula=(
             "p = the three bytes of the pixel at (oh - top + start_h, ow - left + start_w), swapped\n"

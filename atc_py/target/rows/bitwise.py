@@ -1,14 +1,17 @@
 """Arithmetic of the bits of integers."""
 
-from atc_py.target.kernels import on
+from atc_py.target.kernels import Kernels, on
 from atc_py.target.row import TargetOp
-from atc_py.target.rows.parts import columns, operands
+from atc_py.target.rows.parts import (
+    columns,
+    operands,
+)
 from atc_py.target.vector import Form, VectorFunction
 
 _INTEGERS = "i8 i16 i32 i64 u8 u16 u32 u64"
 
 
-_PAIRS = "310 310P 310B 610 910 CS: i16 u16 i32; A2 A3: i16 u16 i32 i64"
+_PAIRS = "310 310P 310B 610 910 CS: i16 u16 i32; A2 A3: i16 u16 i32 i64; "
 
 
 def _bitwise(  # noqa: PLR0913  (what rows of bits differ in)
@@ -35,15 +38,24 @@ def _bitwise(  # noqa: PLR0913  (what rows of bits differ in)
     )
 
 
-def _pair(name: str, summary: str, vector: VectorFunction, passes: float | None = None) -> TargetOp:
-    return _bitwise(name, "x1 x2 > y", summary, "i16 u16 i32", _PAIRS, vector, passes)
+def _pair(
+    name: str,
+    summary: str,
+    vector: VectorFunction,
+    passes: float | None = None,
+    newest: str = _INTEGERS,
+) -> TargetOp:
+    """Make the row of a function of two integers; `newest` are those of Ascend950."""
+    kernels = f"{_PAIRS}950: {newest}"
+    return _bitwise(name, "x1 x2 > y", summary, "i16 u16 i32", kernels, vector, passes)
 
 
-def _shift(name: str, summary: str, formula: str) -> TargetOp:
+def _shift(name: str, summary: str, formula: str, kernels: Kernels | None = None) -> TargetOp:
     return TargetOp(
         name,
         *operands("x y > z"),
         summary,
+        kernels=kernels,
         aicpu=columns(_INTEGERS, "T T > T"),
         family="binary",
         formula=formula,
@@ -55,6 +67,7 @@ ROWS = (
         "BitwiseAnd",
         "Bits that both of two integers have, with broadcasting.",
         VectorFunction(Form.BINARY, "And", bits=True, zero_of_zeros=True, linked=False),
+        newest="i16 u16 i32 i64",
     ),
     _pair(
         "BitwiseOr",
@@ -72,7 +85,7 @@ ROWS = (
         "x > y",
         "Every bit of an integer reversed.",
         "i16 u16",
-        "310 310P 310B 610 910 A2 A3 CS: i16 u16",
+        f"310 310P 310B 610 910 A2 A3 CS: i16 u16; 950: {_INTEGERS}",
         VectorFunction(Form.UNARY, "Not", bits=True, linked=False),
     ),
     _shift(
@@ -84,5 +97,6 @@ ROWS = (
         "RightShift",
         "Bits of x moved right by as many places as y says, with broadcasting.",
         "z = floor(x / 2^y); 0, or -1 of negative x, where y is the width of x or more",
+        kernels=on(f"950: {_INTEGERS}", "T T > T"),
     ),
 )

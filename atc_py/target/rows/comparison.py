@@ -10,7 +10,7 @@ from atc_py.tensor.dtypes import DType
 _ORDERED = "f16 f32 i32 i8 u8"
 """Dtypes that AI Core kernels put in order."""
 
-_NEWEST = "A2 A3: f16 f32 bf16 i32 i64 i8 u8; CS: f16 i8 u8"
+_NEWEST = "A2 A3: f16 f32 bf16 i32 i64 i8 u8; CS: f16 i8 u8; 950: f16 f32 bf16 i32 i64 u64 i8 u8"
 """Dtypes that those of the newest families and of the smallest SoC put in order."""
 
 
@@ -65,7 +65,7 @@ def _logic(name: str, signature: str, summary: str, vector: VectorFunction) -> T
         *operands(signature),
         summary,
         columns=columns("b", "T T > T" if "x2" in signature else "T > T"),
-        kernels=on("310 310P 310B 610 910 A2 A3 CS: b"),
+        kernels=on("310 310P 310B 610 910 A2 A3 950 CS: b"),
         family=vector.form.value,
         selects=True,
         vector=vector,
@@ -82,7 +82,8 @@ ROWS = (
         "f64 i16 i64 u16 u32 u64",
         "310: f16 f32 i32 i8 u8 b; 310P 610: f16 f32 i32 i64 u64 i8 u8 b; "
         "310B: f16 f32 i32 i64 i8 u8 b; 910: f16 f32 i32 i64 u64 u32 i8 u8 b; "
-        "A2 A3: f16 f32 bf16 i32 i64 i8 u8 b; CS: f16 i32 i8 u8 b",
+        "A2 A3: f16 f32 bf16 i32 i64 i8 u8 b; CS: f16 i32 i8 u8 b; "
+        "950: f16 f32 bf16 i32 i64 u64 i8 u8 b f64",
         vector=_compared("EQ", I32),
     ),
     _comparison(
@@ -105,19 +106,19 @@ ROWS = (
     _test(
         "IsInf",
         "Whether elements are infinite.",
-        "310 310B 610 910 CS: -; 310P: f16 f32; A2 A3: f16 f32 bf16",
+        "310 310B 610 910 CS: -; 310P: f16 f32; A2 A3 950: f16 f32 bf16",
     ),
     _test(
         "IsNan",
         "Whether elements are not a number.",
-        "310 310P 610 910 CS: -; 310B: f16 f32; A2 A3: f16 bf16 f32",
+        "310 310P 610 910 CS: -; 310B: f16 f32; A2 A3 950: f16 bf16 f32",
     ),
     _comparison(
         "Less",
         "Whether elements of x1 are below those of x2, with broadcasting.",
         _ORDERED,
         "f64 i16 i32 i64 u16 u32 u64",
-        f"310: f16 f32 i32 i8 u8; 310P 310B 610 910: f16 f32 i32 i64 i8 u8; {_NEWEST}",
+        f"310: f16 f32 i32 i8 u8; 310P 310B 610 910: f16 f32 i32 i64 i8 u8; {_NEWEST} f64",
         vector=_compared("LT"),
     ),
     _comparison(
@@ -156,7 +157,7 @@ ROWS = (
         columns=columns("f16 f32 i8 i32 u8", "b T T > T"),
         kernels=on(
             "310 610: f16 f32 i32 i8 u8; 310P 310B 910: f16 f32 i32 i8 u8 i64; "
-            "A2 A3: f16 f32 bf16 i32 i8 u8 i64; CS: f16 i32 i8 u8",
+            "A2 A3 950: f16 f32 bf16 i32 i8 u8 i64; CS: f16 i32 i8 u8",
             "b T T > T",
         ),
         family="binary",

@@ -6,7 +6,16 @@ Where the numbers are constants the forms whose names end in D have them as attr
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, TargetOp, Unit
-from atc_py.target.rows.parts import ANY, DECIDED_LATER, FLOATS, I64, STORAGE, columns, operands
+from atc_py.target.rows.parts import (
+    ANY,
+    ELSEWHERE,
+    FLOATS,
+    I64,
+    MOVED,
+    STORAGE,
+    columns,
+    operands,
+)
 
 _INT64 = Attribute("dtype", "dtype", I64)
 
@@ -23,8 +32,11 @@ ROWS = (
         attributes=(Attribute("axis", "int", -1),),
         columns=columns("f16 f32 i32 i8 u8", "i32 i64 T T > T"),
         kernels=on(
-            "310 610 CS: (i32 i64 f16 f16 > f16) (i32 i64 f32 f32 > f32) (i32 i64 i32 i32 > i32); "
-            "310P 310B 910 A2 A3: f16 f32 i32 i64",
+            "310 610 CS: (i32 i64 f16 f16 > f16) (i32 i64 f32 f32 > f32) "
+            "(i32 i64 i32 i32 > i32); 310P 310B 910 A2 A3: f16 f32 i32 i64; "
+            "950: f16 f32 i32 i64 i8 u8 (u8 i64 f16 f16 > f16) (u8 i64 f32 f32 > f32) "
+            "(u8 i64 i32 i32 > i32) (u8 i64 i64 i64 > i64) (u8 i64 i8 i8 > i8) "
+            "(u8 i64 u8 u8 > u8)",
             "i32|i64 i64 T T > T",
         ),
         aicpu=(
@@ -49,7 +61,10 @@ ROWS = (
             Attribute("paddings_contiguous", "bool", default=True),
         ),
         columns=columns("f16 f32 i8 u8 i32", _NUMBERED),
-        kernels=on("310 310P 310B 910 A2 A3: ?; 610 CS: f16 f32 i32", "T i64 > T"),
+        kernels=on(
+            f"310 310P 310B 910 A2 A3: ?; 610 CS: f16 f32 i32; 950: {MOVED} b f64",
+            "T i64 > T",
+        ),
         aicpu=columns("i8 u8 i16 i64 u16 u32 u64 f64 b", _NUMBERED),
         family="move",
         formula=(
@@ -69,7 +84,7 @@ ROWS = (
         columns=columns(FLOATS, _NUMBERED),
         kernels=on(
             "310 610: f16 f32; 310P: f16 f32 i64; 310B: f16 f32 i32 i64; 910: f16 f32 i32; "
-            "A2 A3: f16 f32 bf16 i32 i64; CS: -",
+            "A2 A3 950: f16 f32 bf16 i32 i64; CS: -",
             "T i32|i64 > T",
         ),
         aicpu=columns("f16 f32 i32 i64 u32 u64 f64", _NUMBERED),
@@ -84,7 +99,7 @@ ROWS = (
         "The dims of a tensor.",
         unit=Unit.MOVE,
         attributes=(_INT64,),
-        kernels=DECIDED_LATER,
+        kernels=ELSEWHERE,
         aicpu=columns(f"{ANY} bf16", "T > i64"),
         family="region",
         formula="y[i] = size of x along axis i",
@@ -108,7 +123,9 @@ ROWS = (
         unit=Unit.MOVE,
         attributes=(Attribute("split_dim", "int"), Attribute("num_split", "int")),
         columns=columns(STORAGE),
-        kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: f16 i8 i16 i32 i64 u8 u16 u32 u64"),
+        kernels=on(
+            f"310 310P 310B 610 910 A2 A3: ?; CS: f16 i8 i16 i32 i64 u8 u16 u32 u64; 950: {MOVED} b"
+        ),
         aicpu=columns("f64"),
         family="move",
         takes=Layout.JOIN,
@@ -126,6 +143,7 @@ ROWS = (
         *operands("x begin# end# axes?# strides?# > y"),
         "Every n-th element between two bounds on chosen axes, numpy's slicing.",
         unit=Unit.MOVE,
+        kernels=on(f"950: {MOVED} b", "T i64 i64 i64 i64 > T"),
         aicpu=columns(ANY, "T i64 i64 i64 i64 > T"),
         family="move",
         formula=(
@@ -143,7 +161,7 @@ ROWS = (
         kernels=on(
             "310 610: f16 f32 i32 b; 310P: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b; "
             "310B 910: f16 f32 i32 i64 b; "
-            "A2 A3: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b bf16; CS: f16 i32 b",
+            "A2 A3 950: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b bf16; CS: f16 i32 b",
             "T i32|i64 > T",
         ),
         aicpu=columns(f"{ANY} bf16", _NUMBERED),

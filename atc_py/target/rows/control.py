@@ -5,7 +5,12 @@ branches side by side, and a Merge for each of its results.
 """
 
 from atc_py.target.row import TargetOp, Unit
-from atc_py.target.rows.parts import ANY, DECIDED_LATER, columns, operands
+from atc_py.target.rows.parts import (
+    ANY,
+    ELSEWHERE,
+    columns,
+    operands,
+)
 
 ROWS = (
     # CANN's operator also outputs value_index, the position of the input that was alive.
@@ -15,7 +20,7 @@ ROWS = (
         "The one of its inputs that is alive in this run.",
         unit=Unit.MOVE,
         columns=columns(f"{ANY} bf16"),
-        kernels=DECIDED_LATER,
+        kernels=ELSEWHERE,
         family="move",
     ),
     TargetOp(

@@ -39,9 +39,18 @@ _INT8 = "(i8 i8 i32 i8 > i32)"
 _SUMS, _BF16_SUMS = "(f16 f16 f32 > f32)", "(bf16 bf16 f32 > f32)"
 _BF16, _WIDE_BIAS = "(bf16 bf16 f32 > bf16)", "(f16 f16 f32 > f16)"
 
+# Ascend950 has other operators: Conv2DV2, Conv3DV2, and of int8 ExtendConv2D and QuantConv3D, whose
+# factor is within. Its Conv3DTransposeV2, which does transposed convolutions of images as well, takes
+# float32 biases alone; of int8 images there is ExtendConvTranspose. DepthwiseConv2D becomes Conv2D,
+# MatMulV2 and BatchMatMulV2 become MatMulV3 and BatchMatMulV3, of int8 QuantBatchMatmulV3.
+_NEWEST_CONV = f"f16 f32 bf16 {_INT8}"
+_NEWEST_TRANSPOSED = f"{_WIDE_BIAS} f32 {_BF16}"
+_NEWEST_PRODUCTS = f"950: f16 {_WIDE_BIAS} f32 {_BF16} bf16 {_SUMS} {_BF16_SUMS} {_INT8}"
+
 _CONV_KERNELS = on(
     f"310 CS: f16 {_INT8}; 310P 610 910: f16 {_INT8} {_SUMS}; "
-    f"310B A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16} {_BF16_SUMS}",
+    f"310B A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16} {_BF16_SUMS}; "
+    f"950: {_NEWEST_CONV}",
     "T T T > T",
 )
 _PIPED_PRODUCTS = f"310B A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16} {_WIDE_BIAS}"
@@ -61,7 +70,10 @@ ROWS = (
         ),
         columns=CUBE,
         # Of equal stacks the older SoCs list float32 as well; which stacks those are a row cannot say.
-        kernels=on(f"310 310P 610 910 CS: f16 {_INT8} {_SUMS}; {_PIPED_PRODUCTS}", "T T T > T"),
+        kernels=on(
+            f"310 310P 610 910 CS: f16 {_INT8} {_SUMS}; {_PIPED_PRODUCTS}; {_NEWEST_PRODUCTS}",
+            "T T T > T",
+        ),
         family="matmul",
     ),
     TargetOp(
@@ -92,7 +104,8 @@ ROWS = (
         columns=CUBE,
         kernels=on(
             f"310 310P 610 910: f16 {_INT8} {_SUMS}; 310B: f16 f32 {_INT8}; "
-            f"A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16}; CS: f16 {_INT8}",
+            f"A2 A3: f16 f32 {_INT8} {_SUMS} {_BF16}; CS: f16 {_INT8}; "
+            f"950: {_NEWEST_TRANSPOSED} {_INT8}",
             "T T T > T",
         ),
         family="conv",
@@ -106,7 +119,7 @@ ROWS = (
         columns=CUBE,
         kernels=on(
             f"310 310P 910: f16 {_INT8} {_SUMS}; 310B: f16 {_INT8}; "
-            f"A2 A3: f16 f32 {_INT8} {_BF16}; 610 CS: ?",
+            f"A2 A3: f16 f32 {_INT8} {_BF16}; 610 CS: ?; 950: {_NEWEST_CONV}",
             "T T T > T",
         ),
         family="conv",
@@ -124,7 +137,9 @@ ROWS = (
         ),
         columns=tuple(column for column in CUBE if column.inputs[0].is_float),
         kernels=on(
-            f"310 310P 910: f16 {_SUMS}; 310B: f16; A2 A3: f16 {_BF16}; 610 CS: ?", "T T T > T"
+            f"310 310P 910: f16 {_SUMS}; 310B: f16; A2 A3: f16 {_BF16}; 610 CS: ?; "
+            f"950: {_NEWEST_TRANSPOSED}",
+            "T T T > T",
         ),
         family="conv",
         takes=Layout.CONV_3D,
@@ -154,7 +169,8 @@ ROWS = (
         columns=CUBE,
         # On SoCs whose cube has no float32 it is listed; whether the kernel then takes it is unknown.
         kernels=on(
-            f"310 310P 610 910: f16 f32 {_INT8} {_SUMS}; CS: f16 {_INT8}; {_PIPED_PRODUCTS}",
+            f"310 310P 610 910: f16 f32 {_INT8} {_SUMS}; CS: f16 {_INT8}; {_PIPED_PRODUCTS}; "
+            f"{_NEWEST_PRODUCTS}",
             "T T T > T",
         ),
         family="matmul",

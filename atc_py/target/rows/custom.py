@@ -3,7 +3,15 @@
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import PRODUCTS, Attribute, TargetOp, Unit
-from atc_py.target.rows.parts import DECIDED_LATER, DIVISION, EXP, FLOATS, I32, columns, operands
+from atc_py.target.rows.parts import (
+    DIVISION,
+    EXP,
+    FLOATS,
+    I32,
+    UNDECIDED,
+    columns,
+    operands,
+)
 from atc_py.target.soc import Resource
 from atc_py.target.vector import Form, VectorFunction
 
@@ -14,7 +22,7 @@ ROWS = (
         "Largest value of windows that divide an image into rows and columns, and where it stands.",
         attributes=(Attribute("output_size", "ints"),),
         columns=columns("f16", "T > T i32"),
-        kernels=on("310 310P 310B 610 910 A2 A3: f16; CS: -", "T > T i32"),
+        kernels=on("310 310P 310B 610 910 A2 A3: f16; CS: -; 950: f16 f32 bf16", "T > T i32"),
         aicpu=columns("f32 f64", "T > T i32"),
         family="region",
         selects=True,
@@ -30,7 +38,7 @@ ROWS = (
         *operands("input_data x1 x2 value > y"),
         "A tensor plus the product of two others and a factor, all broadcast.",
         columns=columns("f16 f32 i32 i8 u8", "T T T T > T"),
-        kernels=on("310 310P 310B 910 A3: ?; A2: f16 f32 bf16 i32; 610 CS: -"),
+        kernels=on("310 310P 310B 910 A3: ?; A2 950: f16 f32 bf16 i32; 610 CS: -"),
         aicpu=columns("f16 f32 i32 i8 u8"),
         family="binary",
         passes=2.0,
@@ -50,7 +58,7 @@ ROWS = (
             *columns("f16", "T T > T"),
             *columns("f32", "T T > T", Resource.CUBE_FLOAT32),
         ),
-        kernels=DECIDED_LATER,
+        kernels=on(f"{UNDECIDED}; 950: f16 f32 bf16", "T T > T"),
         aicpu=columns("f32 i32"),
         family="matmul",
     ),
@@ -71,7 +79,7 @@ ROWS = (
             Attribute("image_size", "ints", ()),
         ),
         columns=columns(FLOATS, "T T T i32 > T T T i32"),
-        kernels=on("310 310P 610 910 CS: f16; 310B A2 A3: f16 f32", "T T T i32 > T T T i32"),
+        kernels=on("310 310P 610 910 CS: f16; 310B A2 A3 950: f16 f32", "T T T i32 > T T T i32"),
         family="region",
         formula=(
             "of each image and class, by falling score: keep a box unless a kept one overlaps it "
@@ -122,7 +130,8 @@ ROWS = (
         columns=columns("f32", "T i32 i32 T > T"),
         kernels=on(
             "310 310B: f16 f32 (f16 i64 i64 f16 > f16) (f32 i64 i64 f32 > f32); "
-            "310P 910: f16 f32; A2 A3: f16 f32 bf16; 610 CS: -",
+            "310P 910: f16 f32; A2 A3: f16 f32 bf16; 610 CS: -; 950: f16 f32 bf16 "
+            "(f16 i64 i64 f16 > f16) (f32 i64 i64 f32 > f32) (bf16 i64 i64 bf16 > bf16)",
             "T i32 i32 T > T",
         ),
         family="region",

@@ -68,7 +68,7 @@ ROWS = (
             Attribute("spatial_scale_w", "float"),
         ),
         columns=columns(FLOATS, "T T > T"),
-        kernels=on("310 310B 910 A2 A3 CS: f16; 310P 610: f16 f32", "T T i32 > T"),
+        kernels=on("310 310B 910 A2 A3 CS: f16; 310P 610 950: f16 f32", "T T i32 > T"),
         family="region",
         selects=True,
         formula=(

@@ -34,6 +34,19 @@ _NEWEST_CASTS = (
     "(i8 > bf16|u8|i16|u16|u32|i64) (u8 > bf16|i8|i16|u16|u32)"
 )
 
+_ASCEND950_CASTS = (
+    "(bf16 > f32|i32|f16|b|i8|u8|i64|i16) (f16 > f32|i32|u8|bf16|i8|b|i16|i64) "
+    "(f32 > f16|i32|i64|bf16|b|u8|i16|i8) (i8 > f16|f32|i32|bf16|b|i64|u32|i16|u16|u8) "
+    "(i16 > f16|f32|i64|i32|u32|u16|i8|u8|b|bf16) "
+    "(i32 > f16|f32|i8|u8|b|i64|bf16|u32|i16|u16) "
+    "(i64 > f32|i32|f16|u8|b|bf16|u32|i16|u16|i8|f64) "
+    "(u8 > f16|f32|i32|i64|bf16|u32|i16|u16|i8|b) "
+    "(u16 > i64|i32|u32|i16|i8|u8|bf16|f32|f16|b) "
+    "(u32 > i64|i32|i16|u16|i8|u8|bf16|f32|f16|b) (b > f16|f32|i32|u8|i64|bf16|i8|i16) "
+    "(f64 > f32|bf16|i32|i64)"
+)
+"""Casts of Ascend950 between dtypes that there are here."""
+
 ROWS = (
     TargetOp(
         "AccumulateNV2",
@@ -41,7 +54,7 @@ ROWS = (
         "Sum of tensors of one shape.",
         attributes=(Attribute("N", "int"),),
         columns=columns("f16 f32 i32 i8 u8"),
-        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32 i32 i8 u8; CS: f16 i32 i8 u8"),
+        kernels=on("310 310P 310B 610 910 A2 A3 950: f16 f32 i32 i8 u8; CS: f16 i32 i8 u8"),
         family="accumulate",
         vector=VectorFunction(
             Form.BINARY, native=(I32,), rounded_once=True, zero_of_zeros=True, linked=False
@@ -52,7 +65,7 @@ ROWS = (
         *operands("x1 x2 > y"),
         "Elementwise sum with broadcasting.",
         columns=columns("f16 f32 i32", "T T > T"),
-        kernels=on("310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 i32 i8 u8 i64"),
+        kernels=on("310 310P 310B 610 910 A3 CS: ?; A2 950: f16 f32 bf16 i32 i8 u8 i64"),
         aicpu=columns("i8 i16 i64 u8 u16 u32 u64 f64"),
         family="binary",
         vector=VectorFunction(
@@ -71,6 +84,7 @@ ROWS = (
             f"610: {_CASTS} (f32 > f16|i32|i64) (i32 > f32|i64) (b > i64) (i64 > f16|f32|i32|b); "
             f"910: {_CASTS} {_WIDE_CASTS}; "
             f"A2 A3: {_CASTS} {_WIDE_CASTS} {_NEWEST_CASTS}; "
+            f"950: {_ASCEND950_CASTS}; "
             "CS: (f16 > i32|u8|f32) (i32 > f16|i8|u8|b|f32) (i8|u8 > f16|i32) (b > f16|i32|u8)"
         ),
         family="cast",
@@ -83,7 +97,7 @@ ROWS = (
         columns=columns("f16 f32 i32", "T T T > T"),
         kernels=on(
             "310 610: f16 f32 i32; 310P 310B 910: f16 f32 i32 i64; "
-            "A2 A3: f16 f32 bf16 i32 i64; CS: f16 i32",
+            "A2 A3 950: f16 f32 bf16 i32 i64; CS: f16 i32",
         ),
         family="unary",
         selects=True,
@@ -97,7 +111,9 @@ ROWS = (
         unit=Unit.MOVE,
         attributes=(Attribute("shape", "ints"),),
         columns=columns("f16 f32 i32 u8 i8 b"),
-        kernels=on("310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 u8 i8 b"),
+        kernels=on(
+            "310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 u8 i8 b; 950: f16 f32 bf16 i32 i64 i8 u8 b"
+        ),
         aicpu=columns("i16 i64 u16 u32 u64 f64"),
         family="move",
     ),
@@ -108,7 +124,7 @@ ROWS = (
         columns=columns("f16 f32 i32", "T T > T"),
         kernels=on(
             "310 610: f16 f32; 310P 910: f16 f32 i32 i64; 310B: f16 f32 i32; "
-            "A2 A3: f16 f32 bf16 i32 i64; CS: f16",
+            "A2 A3 950: f16 f32 bf16 i32 i64; CS: f16",
         ),
         aicpu=columns("i8 i16 i32 i64 u8 u16 u32 u64 f64"),
         family="binary",
@@ -124,7 +140,7 @@ ROWS = (
         columns=columns("f16 f32 i32 i8", "T T > T"),
         kernels=on(
             "310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
-            "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8",
+            "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8; 950: f16 f32 bf16 i32 i64 i8 u8",
         ),
         aicpu=columns("i16 i64 u8 u16 u32 u64 f64"),
         family="binary",
@@ -138,7 +154,7 @@ ROWS = (
         columns=columns("f16 f32 i32 i8", "T T > T"),
         kernels=on(
             "310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
-            "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8",
+            "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8; 950: f16 f32 bf16 i32 i64 i8 u8",
         ),
         aicpu=columns("i16 i64 u8 u16 u32 u64 f64"),
         family="binary",
@@ -152,7 +168,7 @@ ROWS = (
         columns=columns("f16 f32 i32 i8 u8", "T T > T"),
         kernels=on(
             "310: f16 f32 i8 u8; 310P 310B 610 910: f16 f32 i32 i8 u8; "
-            "A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16 i32 i8 u8",
+            "A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16 i32 i8 u8; 950: f16 f32 bf16 i32 i64 i8 u8",
         ),
         aicpu=columns("i16 i32 i64 u16 u32 u64 f64"),
         family="binary",
@@ -164,7 +180,10 @@ ROWS = (
         *operands("x1 x2 > y"),
         "Elementwise product with broadcasting.",
         columns=columns("f16 f32 i32 i8 u8", "T T > T"),
-        kernels=on("310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 i32 i8 u8 i64"),
+        kernels=on(
+            "310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 i32 i8 u8 i64; "
+            "950: f16 f32 bf16 i32 i8 u8 i64 i16 f64"
+        ),
         aicpu=columns("i16 i64 u16 u32 u64 f64"),
         family="binary",
         vector=VectorFunction(
@@ -190,7 +209,8 @@ ROWS = (
         "Elements of x1 raised to those of x2, with broadcasting.",
         columns=columns("f16 f32 i32 i8 u8", "T T > T"),
         kernels=on(
-            "310 310P 310B 610 910: f16 f32 i32 i8 u8; A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16",
+            "310 310P 310B 610 910: f16 f32 i32 i8 u8; A2 A3: f16 f32 bf16 i32 i8 u8; CS: f16; "
+            "950: f16 f32 bf16 i32 i8 u8 i16",
         ),
         aicpu=columns("i8 i16 i32 u8 i64 f64"),
         family="binary",
@@ -202,7 +222,7 @@ ROWS = (
         *operands("x1 x2 > y"),
         "Elementwise quotient with broadcasting; that of integers has its fraction cut off.",
         columns=columns("f16 f32", "T T > T"),
-        kernels=on("310: f16 f32; 310P 310B 610 910 A3: ?; A2: f16 f32 bf16 i32; CS: f16"),
+        kernels=on("310: f16 f32; 310P 310B 610 910 A3: ?; A2 950: f16 f32 bf16 i32; CS: f16"),
         aicpu=columns("i8 i16 i32 i64 u8 u16 u32 u64 f64"),
         family="binary",
         passes=DIVISION,
@@ -215,7 +235,7 @@ ROWS = (
         columns=columns("f16 f32 i32 i8"),
         kernels=on(
             "310 610: f16 f32 i32 i8; 310P 310B 910: f16 f32 i32 i8 i64; "
-            "A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8",
+            "A2 A3 950: f16 f32 bf16 i32 i8 i64; CS: f16 i32 i8",
         ),
         aicpu=columns("i16 i64 u8 u16 f64"),
         family="unary",
@@ -229,7 +249,7 @@ ROWS = (
         columns=columns("f16 f32 i32", "T T > T"),
         kernels=on(
             "310 610: f16 f32 i32; 310P 310B 910: f16 f32 i32 i8 u8 i64; "
-            "A2 A3: f16 f32 bf16 i32 i8 u8 i64; CS: f16 i32",
+            "A2 A3 950: f16 f32 bf16 i32 i8 u8 i64; CS: f16 i32",
         ),
         aicpu=columns("i8 i16 i64 u8 u16 u32 u64 f64"),
         family="binary",

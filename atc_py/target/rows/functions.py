@@ -12,6 +12,7 @@ from atc_py.target.rows.parts import (
     I32,
     LATER_KERNELS,
     LOG,
+    MOVED,
     POLYNOMIAL,
     columns,
     of_floats,
@@ -26,10 +27,6 @@ _BASE = (
 )
 """Of Exp and Log: a base of -1 stands for e, and what the function takes is scale * x + shift."""
 
-_SIGNS = on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f16 i32")
-"""Of Round and Sign, which take int32 besides floats."""
-
-
 _of_floats = partial(of_floats, aicpu="f64")
 
 ROWS = (
@@ -38,7 +35,10 @@ ROWS = (
         *operands("x > y"),
         "Absolute value.",
         columns=columns("f16 f32 i32"),
-        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32 i64; CS: f16 i32"),
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32 i64; CS: f16 i32; "
+            "950: f16 f32 bf16 i32 i64 i8 i16"
+        ),
         aicpu=columns("f64 i8 i16 i64"),
         family="unary",
         selects=True,
@@ -109,7 +109,7 @@ ROWS = (
         "Exp",
         "Exponential.",
         aicpu="f32 f64",
-        kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16"),
+        kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16"),
         attributes=_BASE,
         passes=EXP,
         vector=VectorFunction(Form.UNARY, "Exp"),
@@ -129,7 +129,7 @@ ROWS = (
         "The opposite sign.",
         columns=columns("f16 f32 i32 i8"),
         kernels=on(
-            "310 310P 310B 610 910: f16 f32 i32 i8; A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32"
+            "310 310P 310B 610 910: f16 f32 i32 i8; A2 A3 950: f16 f32 bf16 i32 i8 i64; CS: f16 i32"
         ),
         aicpu=columns("i16 i64 f64"),
         family="unary",
@@ -145,7 +145,7 @@ ROWS = (
             Attribute("scale", "float", 1.0),
             Attribute("shift", "float", 0.0),
         ),
-        kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16"),
+        kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16"),
         passes=2 + EXP + LOG,
         vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
     ),
@@ -162,7 +162,7 @@ ROWS = (
         "Nearest integer, the even one of two.",
         attributes=(Attribute("decimals", "int", 0),),
         columns=columns(f"{FLOATS} i32"),
-        kernels=_SIGNS,
+        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3 950: f16 f32 bf16 i32; CS: f16 i32"),
         aicpu=columns("f64"),
         family="unary",
         selects=True,
@@ -179,7 +179,10 @@ ROWS = (
         *operands("x > y"),
         "-1, 0 or 1.",
         columns=columns(f"{FLOATS} i32"),
-        kernels=_SIGNS,
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f16 i32; "
+            f"950: {MOVED}"
+        ),
         aicpu=columns("f64"),
         family="unary",
         selects=True,
@@ -211,7 +214,7 @@ ROWS = (
         *operands("x > y"),
         "Tangent of an angle in radians; that of an integer has its fraction cut off.",
         columns=columns("f16 f32 i32"),
-        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: bf16 f16 f32 i32; CS: f16"),
+        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3 950: bf16 f16 f32 i32; CS: f16"),
         aicpu=columns("f16 f32 f64"),
         family="unary",
         passes=2 * POLYNOMIAL,

@@ -3,7 +3,14 @@
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, TargetOp, Unit, Values
-from atc_py.target.rows.parts import DECIDED_LATER, FLOATS, STORAGE, columns, operands
+from atc_py.target.rows.parts import (
+    FLOATS,
+    MOVED,
+    STORAGE,
+    UNDECIDED,
+    columns,
+    operands,
+)
 from atc_py.target.soc import Resource
 
 ROWS = (
@@ -24,7 +31,7 @@ ROWS = (
             *columns(FLOATS, "T T > T"),
             *columns("bf16", "T T > T", Resource.BFLOAT16),
         ),
-        kernels=on("310P 910: f16 f32; A2 A3: f16 f32 bf16; 310 310B 610 CS: -", "T T > T"),
+        kernels=on("310P 910: f16 f32; A2 A3 950: f16 f32 bf16; 310 310B 610 CS: -", "T T > T"),
         family="region",
         formula=(
             "y[n, c, oh * kh + i, ow * kw + j] = weight times the weighted sum of the four pixels "
@@ -47,7 +54,7 @@ ROWS = (
         columns=columns("f16 f32 i8 i16 i32 u8 u16 u32 u64 i64"),
         kernels=on(
             "310 310P 310B 610 910: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64; "
-            "A2 A3: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 bf16; "
+            "A2 A3 950: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 bf16; "
             "CS: f16 i8 i16 i32 i64 u8 u16 u32 u64",
         ),
         aicpu=columns("f64 b"),
@@ -64,7 +71,7 @@ ROWS = (
         ),
         # Dtypes are decided when the kernel is compiled, and are those that it then takes.
         columns=columns("f32", "T T > T"),
-        kernels=on("310P A2 A3: f32; 310 310B 610 910 CS: -", "T T > T"),
+        kernels=on("310P A2 A3: f32; 310 310B 610 910 CS: -; 950: f16 f32", "T T > T"),
         aicpu=columns("f16 f32 f64"),
         limits=(Values("interpolation_mode", ("bilinear", "bicubic")),),
         family="region",
@@ -89,7 +96,7 @@ ROWS = (
             Attribute("nearest_mode", "string", "round_prefer_floor"),
         ),
         columns=columns(FLOATS, "T f32 f32 i64 > T"),
-        kernels=DECIDED_LATER,
+        kernels=on(f"{UNDECIDED}; 950: f16 f32 bf16", "T f32 f32 i64 > T"),
         aicpu=columns("f64 i8 u8 i16 u16 i32 i64", "T f32 f32 i64 > T"),
         family="region",
         takes=Layout.SPATIAL,
@@ -105,7 +112,7 @@ ROWS = (
             Attribute("data_format", "string", "NCHW"),
         ),
         columns=(*columns(STORAGE), *columns("bf16", needs=Resource.BFLOAT16)),
-        kernels=DECIDED_LATER,
+        kernels=on(f"{UNDECIDED}; 950: {MOVED}"),
         aicpu=columns("f64"),
         family="move",
     ),

@@ -2,7 +2,15 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, TargetOp, Unit
-from atc_py.target.rows.parts import ANY, DECIDED_LATER, I64, STORAGE, columns, operands
+from atc_py.target.rows.parts import (
+    ANY,
+    I64,
+    MOVED,
+    STORAGE,
+    UNDECIDED,
+    columns,
+    operands,
+)
 
 _PICKED = "T i32|i64 > T"
 """Elements of the first input, picked by the second."""
@@ -19,7 +27,8 @@ ROWS = (
         attributes=(Attribute("dim", "int", 0),),
         kernels=on(
             "310 610 CS: -; 310P 310B 910: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64; "
-            "A2 A3: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 bf16",
+            "A2 A3: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 bf16; "
+            f"950: {MOVED} b",
             _PICKED,
         ),
         aicpu=columns(ANY, _PICKED),
@@ -42,7 +51,8 @@ ROWS = (
         columns=columns("f16 f32 i32 i64 i8 u8 b", _PICKED),
         kernels=on(
             "310 310P 310B 610 910: f16 f32 i32 i64 i8 u8 b; "
-            "A2 A3: f16 f32 bf16 i32 i64 i8 u8 b; CS: f16 i32 i8 u8 b",
+            "A2 A3: f16 f32 bf16 i32 i64 i8 u8 b; CS: f16 i32 i8 u8 b; "
+            f"950: {MOVED} b f64",
             _PICKED,
         ),
         aicpu=columns("f64 i64 i16 u16 u32 u64", _PICKED),
@@ -59,7 +69,7 @@ ROWS = (
             Attribute("negative_index_support", "bool", default=False),  # that of GatherV2
         ),
         columns=columns(STORAGE, _PICKED),
-        kernels=DECIDED_LATER,
+        kernels=on(f"{UNDECIDED}; 950: {MOVED} b f64", _PICKED),
         aicpu=columns("f64", _PICKED),
         family="move",
         picks=True,
@@ -74,8 +84,9 @@ ROWS = (
         ),
         columns=columns("f32", "T > i64"),
         kernels=on(
-            "310 310B 610 CS: -; 310P 910: f16 f32 i8 u8 b; "
-            "A2 A3: (f16|f32|bf16|i8|u8|b > i64|i32)",
+            "310 310B 610 CS: -; 310P 910: f16 f32 i8 u8 b; A2 A3: "
+            "(f16|f32|bf16|i8|u8|b > i64|i32); 950: "
+            "(f16|f32|bf16|i8|u8|i16|u16|i32|u32|i64|b > i64|i32)",
             "T > i32",
         ),
         aicpu=columns(ANY, "T > i64"),
@@ -95,8 +106,8 @@ ROWS = (
         attributes=(Attribute("depth", "int"), Attribute("axis", "int", -1)),
         columns=columns("f16 f32 i32 i8 u8", "i32 T T > T"),
         kernels=on(
-            "310 310B 610 910 A2 A3: f16 f32 i32 i8 u8; "
-            "310P: f16 f32 i32 i8 u8 (i32 b b > b); CS: f16 i32 i8 u8",
+            "310 310B 610 910 A2 A3: f16 f32 i32 i8 u8; 310P: f16 f32 i32 i8 u8 (i32 b b > b); "
+            "CS: f16 i32 i8 u8; 950: f16 f32 i32 i64 i8 u8",
             "i32|u8 T T > T",
         ),
         aicpu=(
@@ -112,7 +123,8 @@ ROWS = (
         unit=Unit.MOVE,
         attributes=(Attribute("seq_dim", "int"), Attribute("batch_dim", "int", 0)),
         kernels=on(
-            "310 310B 610 910 A2 A3 CS: -; 310P: f16 f32 i8 u8 i16 u16 i32 i64 b",
+            "310 310B 610 910 A2 A3 CS: -; 310P: f16 f32 i8 u8 i16 u16 i32 i64 b; "
+            "950: f16 f32 bf16 i8 u8 i16 u16 i32 i64 b f64",
             _PICKED,
         ),
         aicpu=columns(ANY, _PICKED),
@@ -132,7 +144,8 @@ ROWS = (
         attributes=(Attribute("axis", "int", 0), Attribute("reduction", "string", "none")),
         columns=columns("f16 f32 i32 i8 u8", _PLACED),
         kernels=on(
-            "310 310P 610 CS: -; 310B 910: f16 f32 i32 i8 u8; A2 A3: f16 f32 i32 i8 u8 bf16",
+            "310 310P 610 CS: -; 310B 910: f16 f32 i32 i8 u8; A2 A3: f16 f32 i32 i8 u8 bf16; "
+            "950: f16 f32 bf16 i32 i64 i16 i8 u8",
             _PLACED,
         ),
         aicpu=columns(f"{ANY} bf16", _PLACED),

@@ -3,7 +3,14 @@
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, TargetOp, Unit
-from atc_py.target.rows.parts import ANY, DECIDED_LATER, STORAGE, columns, operands
+from atc_py.target.rows.parts import (
+    ANY,
+    MOVED,
+    STORAGE,
+    UNDECIDED,
+    columns,
+    operands,
+)
 from atc_py.target.soc import Resource
 
 _NAMED = f"{ANY} bf16"
@@ -20,7 +27,7 @@ ROWS = (
         unit=Unit.MOVE,
         attributes=(Attribute("concat_dim", "int"), Attribute("N", "int", 1)),
         columns=columns(STORAGE),
-        kernels=DECIDED_LATER,
+        kernels=on(f"{UNDECIDED}; 950: {MOVED} b f64"),
         aicpu=columns("f64"),
         family="move",
         takes=Layout.JOIN,
@@ -36,7 +43,7 @@ ROWS = (
             Attribute("transpose_first", "bool"),
         ),
         columns=(*columns(STORAGE), *_BFLOAT16),
-        kernels=DECIDED_LATER,
+        kernels=on(f"{UNDECIDED}; 950: {MOVED}"),
         aicpu=columns("f64"),
         family="move",
         takes=Layout.HEADS,
@@ -62,7 +69,7 @@ ROWS = (
             Attribute("mode", "string", "constant"),
         ),
         columns=columns("f16 f32 i8 u8 i32"),
-        kernels=on("310 310P 310B 610 910 A2 A3 CS: f16 f32 i8 u8 i32"),
+        kernels=on(f"310 310P 310B 610 910 A2 A3 CS: f16 f32 i8 u8 i32; 950: {MOVED} b f64"),
         aicpu=columns("i16 i64 u16 u32 u64 f64 b"),
         family="move",
     ),
@@ -72,7 +79,7 @@ ROWS = (
         "Tensors joined along one axis, which are computed where the result has them.",
         unit=Unit.LOCAL,
         attributes=(Attribute("concat_dim", "int"), Attribute("N", "int", 1)),
-        columns=columns(STORAGE),
+        columns=columns(f"{ANY} bf16"),
         takes=Layout.JOIN,
     ),
     TargetOp(
@@ -100,7 +107,9 @@ ROWS = (
             Attribute("num_split", "int"),
         ),
         columns=columns(STORAGE),
-        kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: f16 i8 i16 i32 i64 u8 u16 u32 u64"),
+        kernels=on(
+            f"310 310P 310B 610 910 A2 A3: ?; CS: f16 i8 i16 i32 i64 u8 u16 u32 u64; 950: {MOVED} b"
+        ),
         aicpu=columns("f64"),
         family="move",
         takes=Layout.JOIN,
@@ -127,7 +136,7 @@ ROWS = (
             Attribute("end_mask", "int", 0),
         ),
         columns=columns("f16 f32 i32 u8 b i8"),
-        kernels=DECIDED_LATER,
+        kernels=on(f"{UNDECIDED}; 950: {MOVED} b"),
         aicpu=columns("i16 i64 u16 u32 u64 f64"),
         family="move",
         picks=True,
@@ -139,7 +148,7 @@ ROWS = (
         unit=Unit.MOVE,
         attributes=(Attribute("multiples", "ints"),),
         columns=(*columns(STORAGE), *_BFLOAT16),
-        kernels=on("310 310P 310B 610 910 A2 A3: ?; CS: f16 i32 b"),
+        kernels=on(f"310 310P 310B 610 910 A2 A3: ?; CS: f16 i32 b; 950: {MOVED} b"),
         aicpu=columns("i8 i16 i64 u8 u16 u32 u64 f64"),
         family="move",
     ),
@@ -158,7 +167,8 @@ ROWS = (
         columns=(*columns(STORAGE), *_BFLOAT16, *_INT4),
         kernels=on(
             "310 310B 910 A2 A3 CS: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 bf16; "
-            "310P 610: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64",
+            "310P 610: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64; "
+            "950: f16 f32 bf16 i8 u8 i16 u16 i32 u32",
         ),
         aicpu=columns("f64"),
         family="move",
@@ -172,7 +182,7 @@ ROWS = (
         columns=columns(STORAGE),
         kernels=on(
             "310 310P 310B 610 910 CS: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b; "
-            "A2 A3: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b bf16",
+            "A2 A3 950: f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b bf16",
         ),
         aicpu=columns("f64"),
         family="move",

@@ -64,7 +64,8 @@ ROWS = (
         ),
         columns=columns(FLOATS, _STATISTICS),
         kernels=on(
-            "310 310P 310B 610 910 A2 A3: f16 f32; CS: (f16 f16 f16 f16 f16 > f16)",
+            "310 310P 310B 610 910 A2 A3: f16 f32; CS: (f16 f16 f16 f16 f16 > f16); "
+            "950: f16 f32 bf16",
             _STATISTICS,
         ),
         family="channel",
@@ -98,7 +99,11 @@ ROWS = (
             Attribute("epsilon", "float", 1e-6),
         ),
         columns=columns(FLOATS, "T T T > T"),
-        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: -", "T T T > T"),
+        kernels=on(
+            "310 310P 310B 610 910 A2 A3: f16 f32; CS: -; 950: f16 f32 bf16 (f16 f32 f32 > f16) "
+            "(bf16 f32 f32 > bf16)",
+            "T T T > T",
+        ),
         family="rows",
         formula=(
             "y = (x - mean[n, c]) / sqrt(variance[n, c] + epsilon) * gamma[c] + beta[c], n the "
@@ -139,7 +144,8 @@ ROWS = (
         ),
         columns=columns("f16 f32 (f16 f32 f32 > f16 f32 f32)", "T T T > T T T"),
         kernels=on(
-            "310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 (f16 f32 f32 > f16 f32 f32)",
+            "310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16 (f16 f32 f32 > f16 f32 f32); "
+            "950: f16 f32 bf16 (f16 f32 f32 > f16 f32 f32) (bf16 f32 f32 > bf16 f32 f32)",
             "T T T > T T T",
         ),
         family="rows",
@@ -175,7 +181,7 @@ ROWS = (
         "Elements less their mean over axes, divided by their standard deviation plus eps.",
         attributes=(Attribute("eps", "float", 1e-9), Attribute("axes", "ints", (0, 2, 3))),
         columns=columns(FLOATS),
-        kernels=on("310 310P 310B 610 910 A2 A3: f16 f32; CS: f16"),
+        kernels=on("310 310P 310B 610 910 A2 A3 950: f16 f32; CS: f16"),
         family="rows",
         passes=8.0,
     ),
@@ -187,8 +193,8 @@ ROWS = (
         attributes=(Attribute("epsilon", "float", 1e-6),),
         columns=columns(FLOATS, "T T > T"),
         kernels=on(
-            "310 310B 610 CS: -; 310P 910: f16 f32; "
-            "A2 A3: f16 f32 bf16 (f16 f32 > f16) (bf16 f32 > bf16)"
+            "310 310B 610 CS: -; 310P 910: f16 f32; A2 A3 950: f16 f32 bf16 (f16 f32 > f16) "
+            "(bf16 f32 > bf16)"
         ),
         family="rows",
         passes=6.0,

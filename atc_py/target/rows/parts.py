@@ -19,13 +19,19 @@ STORAGE = "f16 f32 i8 i16 i32 i64 u8 u16 u32 u64 b"
 
 ANY = f"{STORAGE} f64"
 
-FLOAT_KERNELS = on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16")
+FLOAT_KERNELS = on("310 310P 310B 610 910: f16 f32; A2 A3 950: f16 f32 bf16; CS: f16")
 """Of most functions of floats."""
 
-DECIDED_LATER = on("310 310P 310B 610 910 A2 A3 CS: ?")
-"""Of operators whose dtypes are decided when the kernel is compiled, or by another engine."""
+UNDECIDED = "310 310P 310B 610 910 A2 A3 CS: ?"
+"""Families whose kernels have their dtypes decided when they are compiled, or by another engine."""
 
-LATER_KERNELS = on("310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16")
+ELSEWHERE = on(f"{UNDECIDED}; 950: ?")
+"""Of operators that another engine than that of the AI Core does on all SoCs."""
+
+MOVED = "f16 f32 bf16 i32 i64 i8 u8 i16 u16 u32 u64"
+"""What most kernels of Ascend950 move, beside bools: all that a register holds."""
+
+LATER_KERNELS = on("310 310P 310B 610 910 A3 CS: ?; A2 950: f16 f32 bf16")
 """Of functions of floats whose dtypes are decided when the kernel is compiled; A2 has compiled ones."""
 
 IMPL_MODE = Attribute("impl_mode", "string", "high_precision")

@@ -33,7 +33,7 @@ ROWS = (
             Attribute("divisor_override", "int", 0),
         ),
         columns=columns("f16"),
-        kernels=on("310 310P 310B 610 910 A2 A3 CS: f16"),
+        kernels=on("310 310P 310B 610 910 A2 A3 CS: f16; 950: f16 f32 bf16"),
         aicpu=columns("f32 f64"),
         limits=_WINDOW_LIMITS,
         family="pool",
@@ -45,7 +45,7 @@ ROWS = (
         "Root p of the sum of magnitudes to the power p, over all axes but batch and channel.",
         attributes=(Attribute("p", "float", 2.0),),
         columns=columns(FLOATS),
-        kernels=on("310: f16; 310P 310B 910 A2 A3: f16 f32; 610 CS: -"),
+        kernels=on("310: f16; 310P 310B 910 A2 A3: f16 f32; 610 CS: -; 950: f16 f32 bf16"),
         family="reduce",
         formula="y[n, c] = (sum of |x[n, c, ..]|^p)^(1 / p)",
         takes=Layout.ROWS,
@@ -60,7 +60,9 @@ ROWS = (
             Attribute("dilations", "ints", (1, 1, 1, 1)),  # ours, for ONNX; CANN has none
         ),
         columns=columns("f16"),
-        kernels=on("310 310P 310B 610 910 CS: f16; A2 A3: f16 f32"),
+        kernels=on(
+            "310 310P 310B 610 910 CS: f16; A2 A3: f16 f32; 950: f16 f32 bf16 i32 i64 u8 i16 i8 u16"
+        ),
         aicpu=columns("f32"),
         limits=_WINDOW_LIMITS,
         family="pool",

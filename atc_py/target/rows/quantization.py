@@ -17,11 +17,13 @@ _SCALE_AND_OFFSET = (Attribute("scale", "float"), Attribute("offset", "float"))
 def _quant(compute: Resource | None) -> tuple[Column, ...]:
     """Columns of AscendQuant with or without computing in float32, which a SoC must have.
 
-    float32 is taken, too, where it computes in float16; the kernel rounds it first.
+    float32 is taken, too, where it computes in float16; the kernel rounds it first. That which
+    computes in float32 gives int4 as well.
     """
-    dtype = F32 if compute else F16
+    dtype, results = (F32, (I8, I4)) if compute else (F16, (I8,))
     return tuple(
-        Column((x,), (I8,), compute, (("dst_type", I8), ("compute_type", dtype)))
+        Column((x,), (y,), compute, (("dst_type", y), ("compute_type", dtype)))
+        for y in results
         for x in (F16, F32)
     )
 

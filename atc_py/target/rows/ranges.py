@@ -11,7 +11,7 @@ ROWS = (
         "start + i * delta for every i before limit is reached.",
         kernels=on(
             "310: -; 310P 910: f16 f32 i32 i64; 310B 610: f16 f32 i32; "
-            "A2 A3: f16 f32 bf16 i32 i64; CS: f32 i32",
+            "A2 A3 950: f16 f32 bf16 i32 i64; CS: f32 i32",
         ),
         aicpu=columns("f32 f64 i16 i32 i64"),
         family="region",

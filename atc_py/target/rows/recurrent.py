@@ -112,7 +112,10 @@ ROWS = (
             *columns("f16", _KERNEL_LSTM),
             *columns("f32", _KERNEL_LSTM, Resource.CUBE_FLOAT32),
         ),
-        kernels=on("310 310P 310B 610 910 CS: (f16 f16 f16 i32 f16 > f16); A2 A3: ?"),
+        kernels=on(
+            "310 310P 310B 610 910 CS: (f16 f16 f16 i32 f16 > f16); A2 A3: ?; 950: "
+            "(f16 f16 f16 i32 f16 > f16) (f32 f32 f32 i32 f32 > f32)"
+        ),
         aicpu=columns("f32 f64", _KERNEL_LSTM),
         family="recurrent",
         formula=_REMEMBERED,

@@ -21,10 +21,11 @@ _POSITIONS = columns("f16 f32 i32", "T > i32")
 """Positions are counted in int32."""
 
 _POSITION_KERNELS = on(
-    "310 CS: f16; 310P 610 910: f16 f32; 310B: f16 f32 i32; A2 A3: f16 f32 bf16 i32 i64",
+    "310 CS: f16; 310P 610 910: f16 f32; 310B: f16 f32 i32; "
+    "A2 A3: f16 f32 bf16 i32 i64; 950: f16 f32 bf16 i32 i64 (f16|f32|bf16|i32|i64 > i64)",
     "T > i32",
 )
-"""Of ArgMaxD and ArgMinD; 310B, A2 and A3 have them no longer, and ArgMaxV2 and ArgMin do the work."""
+"""Of ArgMaxD and ArgMinD; newer families have ArgMaxV2 and ArgMin instead, which do the work."""
 
 
 def _position(name: str, summary: str) -> TargetOp:
@@ -97,7 +98,9 @@ ROWS = (
         "Logarithm of the sum of exponentials over the axes of the second input.",
         attributes=(Attribute("keep_dims", "bool", default=False),),
         columns=columns(FLOATS, "T i64 > T"),
-        kernels=on("310 310P 310B 910 A2 A3: f16 f32; 610 CS: -", "T i64|i32 > T"),
+        kernels=on(
+            "310 310P 310B 910 A2 A3: f16 f32; 610 CS: -; 950: f16 f32 bf16", "T i64|i32 > T"
+        ),
         family="reduce",
         formula="y = m + log(sum of exp(x - m) over axes), m the largest x over them",
         takes=Layout.ROWS,
@@ -111,7 +114,7 @@ ROWS = (
         "f16 f32 i32 i8 u8 b",
         kernels=on(
             "310 310P 310B 610 910: f16 f32 i32 i8 u8 b; A2 A3: f16 f32 bf16 i32 i8 u8 b; "
-            "CS: f16 i32 i8 u8 b",
+            "CS: f16 i32 i8 u8 b; 950: f16 f32 bf16 i32 i8 u8 i64",
         ),
         aicpu=columns("f64 i64"),
         selects=True,
@@ -123,7 +126,7 @@ ROWS = (
         "f16 f32 i32 i8 u8",
         kernels=on(
             "310 CS: f16 i32 i8 u8; 310P 310B 610 910: f16 f32 i32 i8 u8; "
-            "A2 A3: f16 f32 bf16 i32 i8 u8",
+            "A2 A3: f16 f32 bf16 i32 i8 u8; 950: f16 f32 bf16 i32 i8 u8 i64",
         ),
         aicpu=columns("f32"),
         selects=True,
@@ -133,11 +136,19 @@ ROWS = (
         "Product over axes; integers wrap around.",
         "f16 f32 i8 u8",
         kernels=on(
-            "310 310P 310B 610 910: f16 f32 i8 u8; A2 A3: f16 f32 bf16 i8 u8; CS: f16 i8 u8"
+            "310 310P 310B 610 910: f16 f32 i8 u8; A2 A3: f16 f32 bf16 i8 u8; CS: f16 i8 u8; "
+            "950: f16 f32 bf16 i8 u8 i32 i64 b"
         ),
         aicpu=_WIDE,
     ),
-    _over_axes("ReduceSumD", "Sum over axes."),
+    _over_axes(
+        "ReduceSumD",
+        "Sum over axes.",
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16; "
+            "950: f16 f32 bf16 i32 i64"
+        ),
+    ),
     TargetOp(
         "SquareSumV1",
         *operands("x > y"),

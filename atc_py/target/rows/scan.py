@@ -2,7 +2,11 @@
 
 from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, TargetOp
-from atc_py.target.rows.parts import columns, operands
+from atc_py.target.rows.parts import (
+    MOVED,
+    columns,
+    operands,
+)
 
 _DIRECTION = (
     Attribute("exclusive", "bool", default=False),
@@ -16,7 +20,8 @@ ROWS = (
         "Running sums along an axis that only the run knows.",
         attributes=_DIRECTION,
         kernels=on(
-            "310 310P 310B 610 910 CS: f16 f32 i32; A2 A3: f16 f32 bf16 i32",
+            "310 310P 310B 610 910 CS: f16 f32 i32; A2 A3: f16 f32 bf16 i32; "
+            "950: f16 f32 bf16 i32 i64 i8 u8 u64",
             "T i32|i64 > T",
         ),
         aicpu=columns("f16 f32 f64 i32", "T i32|i64 > T"),
@@ -32,7 +37,9 @@ ROWS = (
         "Running sums along an axis, from the front or back, with or without the element itself.",
         attributes=(Attribute("axis", "int"), *_DIRECTION),
         columns=columns("f16 f32 i32 i8 u8"),
-        kernels=on("310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 i8 u8"),
+        kernels=on(
+            "310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 i8 u8; 950: f16 f32 bf16 i32 i64 i8 u8 u64"
+        ),
         family="rows",
         formula=(
             "y[i] = sum of x[j] for j <= i along axis; exclusive leaves x[i] out, reverse has j "
@@ -48,6 +55,7 @@ ROWS = (
             Attribute("largest", "bool", default=True),
             Attribute("dim", "int", -1),
         ),
+        kernels=on(f"950: {MOVED}", "T i64 > T i32"),
         aicpu=columns("f16 f32 f64", "T i64 > T i32"),
         family="rows",
         selects=True,

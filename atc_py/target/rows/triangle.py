@@ -4,8 +4,14 @@ CANN's operator information has no entry of these names. Trilu's dtypes are thos
 for Atlas training products, taken for all families; MatrixDiagV2's those of Atlas inference products.
 """
 
+from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, TargetOp, Unit
-from atc_py.target.rows.parts import ANY, columns, operands
+from atc_py.target.rows.parts import (
+    ANY,
+    MOVED,
+    columns,
+    operands,
+)
 
 ROWS = (
     TargetOp(
@@ -26,6 +32,7 @@ ROWS = (
         unit=Unit.MOVE,
         attributes=(Attribute("upper", "int", 0),),
         columns=columns(ANY, "T i64 > T"),
+        kernels=on(f"950: {MOVED} b f64", "T i64 > T"),
         family="triangle",
     ),
 )

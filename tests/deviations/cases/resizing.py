@@ -223,6 +223,6 @@ deviation(
         resize("align_corners", (1, 1, 1.75, 1), nearest_mode="round_prefer_ceil"),
         taken(7, 6, upper_of_corners),
         "cann-9.0",
-        soc="Ascend910_95",
+        soc="Ascend950PR_9599",
     )
 )

@@ -26,7 +26,9 @@ SOCS = pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend310", "Ascen
 
 
 @pytest.mark.parametrize(("scale", "codes"), [(2e-6, [34, -58, -115]), (2e4, [3, -2, -3])])
-@pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend310P3", "Ascend910B1", "Ascend910_95"])
+@pytest.mark.parametrize(
+    "soc", ["sim", "Ascend310", "Ascend310P3", "Ascend910B1", "Ascend950PR_9599"]
+)
 def test_steps_that_float16_does_not_hold_give_the_codes(
     scale: float, codes: list[int], soc: str, tmp_path: Path
 ) -> None:
