@@ -115,8 +115,9 @@ def _is_int8(tensor: SourceTensor | None) -> bool:
 
 def _scales_by_one_factor(node: SourceNode) -> bool:
     scale = node.inputs[1] if len(node.inputs) > 1 else None
-    known = scale is not None and scale.const is not None and scale.dims is not None
-    return node.op_type == "AscendDequant" and known and prod(scale.shape) == 1
+    if node.op_type != "AscendDequant" or scale is None or scale.const is None:
+        return False
+    return prod(scale.const.shape) == 1
 
 
 _QUANTIZED = {

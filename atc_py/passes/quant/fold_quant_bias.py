@@ -24,7 +24,7 @@ from atc_py.text import Text
 Integers = npt.NDArray[np.int64]
 
 
-_CONVOLUTIONS = frozenset({"Conv2D", "DepthwiseConv2D", "Conv2DTransposeD"})
+_CONVOLUTIONS = frozenset({"Conv2D", "Conv3D", "DepthwiseConv2D", "Conv2DTransposeD"})
 _TURNED = {"MatMulV2": "transpose_x2", "BatchMatMulV2": "adj_x2"}
 """The products, each with the attribute that says whether its weights are transposed."""
 
@@ -203,7 +203,7 @@ def _totals(layer: Node, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
         parts = codes.reshape(groups, -1, *codes.shape[1:])  # type: ignore[arg-type]  # verified
         total = parts.sum(axis=(1, 3, 4), dtype=np.int64).reshape(-1)
         return total, prod((parts.shape[1], *parts.shape[3:]))
-    total = codes.sum(axis=(1, 2, 3), dtype=np.int64)
+    total = codes.sum(axis=tuple(range(1, codes.ndim)), dtype=np.int64)
     return total, prod(codes.shape[1:])
 
 
