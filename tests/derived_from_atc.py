@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from atc_py.adapters.atc.faults import TEXTS
-from atc_py.adapters.atc.options import GROUPS, AtcOption, Since, Treatment
+from atc_py.adapters.atc.options import GROUPS, AtcOption, Treatment
 
 GUIDE = (
     (
@@ -181,7 +181,7 @@ def _row(option: AtcOption) -> str:
     if option.effect is Treatment.REFUSED:
         neutral = ", ".join(each or "empty" for each in option.neutral)
         words += f"; accepted: {neutral}. {option.hint}"
-    since = "5.x" if option.since is Since.BOTH else option.since.value
+    since = option.since.value
     default = "" if option.default == "-1" else option.default
     return (
         f"| `--{option.name}` | {default} | {values} | {since} | {option.effect.value} | {words} |"
