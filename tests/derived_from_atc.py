@@ -138,7 +138,7 @@ def from_atc_page() -> Iterator[str]:
     yield ""
     yield "## Options"
     yield ""
-    yield "Prefixes are resolved among all of these. `since` is the generation of atc that has the option:"
+    yield "Prefixes are resolved among all of these. `since` is the first release whose atc has the option, by tags from 8.5.0 on:"
     yield "5.x stands for all. A value outside of the list has the code beside it."
     for treatment in Treatment:
         count = sum(each.effect is treatment for rows in GROUPS.values() for each in rows)

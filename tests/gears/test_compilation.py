@@ -153,7 +153,7 @@ def test_layers_on_int8_have_no_gears_on_socs_of_cann(tmp_path: Path) -> None:
     back = helper.make_node("AscendAntiQuant", ["q"], ["y"], scale=0.25, offset=0.0)
     ports: Ports = {"x": (TensorProto.FLOAT, ["n", 3, 16, 24])}
     source = save(model([quant, back], ports, ["y"]), tmp_path)
-    atc_py.convert(source, tmp_path / "net.om", **BATCH)
+    atc_py.convert(source, tmp_path / "net.om", **BATCH)  # type: ignore[arg-type]
     for shapes in (BATCH, {"input_shape": "x:1~4,3,16,24"}):
         with pytest.raises(AtcError, match="cannot have gears or ranges"):
-            atc_py.convert(source, tmp_path / "net.om", soc="Ascend310P3", **shapes)
+            atc_py.convert(source, tmp_path / "net.om", soc="Ascend310P3", **shapes)  # type: ignore[arg-type]

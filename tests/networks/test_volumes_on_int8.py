@@ -41,7 +41,8 @@ def test_quantize_places_them_and_they_are_computed(soc: str, tmp_path: Path) ->
     assert offset == 0
     atc_py.convert(tmp_path / "int8.onnx", tmp_path / "model.om", soc=soc, verify=True)
     with atc_py.load(tmp_path / "model.om") as offline:
-        (y,) = offline.run({"x": DATA[0]}).values()
+        (result,) = offline.run({"x": DATA[0]}).values()
+    y = np.asarray(result, np.float64)
     wanted = np.asarray(run_with_onnxruntime(model, {"x": DATA[0]})["y"], np.float64)
     assert np.sqrt(np.mean((y - wanted) ** 2) / np.mean(wanted**2)) < 0.02
     qdq = rewritten(deploy, tmp_path, name="back")
