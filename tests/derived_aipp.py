@@ -165,6 +165,8 @@ def rules_table() -> Iterator[str]:
             str(rules.row_bytes),
             str(rules.padded_width),
             "clipped" if rules.clips_padding else "refused",
+            "cut off" if rules.cuts_padding else "refused",
+            f"{rules.least_width} x {rules.least_height}",
             "inferred" if rules.inferred else "named in a source",
         )
         for family, rules in AIPP_RULES.items()
@@ -172,6 +174,7 @@ def rules_table() -> Iterator[str]:
     head = (
         *("SoCs", "min_chn", "start of a crop, shared chroma", "size of a crop, shared chroma"),
         *("bytes of a row, multiple of", "widest with borders"),
-        *("padding beyond a byte, uint8", "known by"),
+        *("padding beyond a byte, uint8", "its fraction", "least picture"),
+        "known by",
     )
     yield from _table(head, rows)

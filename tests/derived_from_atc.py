@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from atc_py.adapters.atc.faults import TEXTS
-from atc_py.adapters.atc.options import GROUPS, AtcOption, Since, Treatment
+from atc_py.adapters.atc.options import GROUPS, AtcOption, Treatment
 
 GUIDE = (
     (
@@ -138,7 +138,7 @@ def from_atc_page() -> Iterator[str]:
     yield ""
     yield "## Options"
     yield ""
-    yield "Prefixes are resolved among all of these. `since` is the generation of atc that has the option:"
+    yield "Prefixes are resolved among all of these. `since` is the first release whose atc has the option, by tags from 8.5.0 on:"
     yield "5.x stands for all. A value outside of the list has the code beside it."
     for treatment in Treatment:
         count = sum(each.effect is treatment for rows in GROUPS.values() for each in rows)
@@ -181,7 +181,7 @@ def _row(option: AtcOption) -> str:
     if option.effect is Treatment.REFUSED:
         neutral = ", ".join(each or "empty" for each in option.neutral)
         words += f"; accepted: {neutral}. {option.hint}"
-    since = "5.x" if option.since is Since.BOTH else option.since.value
+    since = option.since.value
     default = "" if option.default == "-1" else option.default
     return (
         f"| `--{option.name}` | {default} | {values} | {since} | {option.effect.value} | {words} |"

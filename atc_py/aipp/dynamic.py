@@ -271,7 +271,7 @@ def _of_text(config: AippConfig, network: NetworkInput) -> AippSettings:
     for name in ("input_format", "src_image_size_w", "src_image_size_h"):
         if not config[name]:
             raise config.error(Text("{name} is missing: each run states it", name=repr(name)), name)
-    return replace(picture_settings(config, network), aipp_mode="dynamic")
+    return replace(picture_settings(config, network, dynamic=True), aipp_mode="dynamic")
 
 
 def read_picture_configs(path: Path) -> tuple[AippConfig, ...]:
@@ -352,7 +352,9 @@ def checked_pictures(
         config = config_of_settings(settings, file)
         try:
             check_values(config)
-            results.append(replace(picture_settings(config, network), aipp_mode="dynamic"))
+            results.append(
+                replace(picture_settings(config, network, dynamic=True), aipp_mode="dynamic")
+            )
         except AtcError as error:
             (cause,) = error.diagnostics
             raise AtcError(

@@ -141,8 +141,8 @@ _COLOR = (
             INT,
             0,
             f"Factor from channel {column} to channel {row}, in 1/256.",
-            -32768,
-            32767,
+            -32677,
+            32676,
             repeated=True,
         )
         for row in range(3)

@@ -6,13 +6,13 @@ from typing import Any
 from atc_py.aipp.config import AippConfig
 from atc_py.aipp.fields import channel_fields
 from atc_py.aipp.image_formats import ImageFormat, image_format
-from atc_py.aipp.rules import AippRules, rules_of
+from atc_py.aipp.rules import NO_DYNAMIC, AippRules, rules_of
 from atc_py.aipp.settings import AippSettings, completed_colors
 from atc_py.diag import AtcFault
 from atc_py.text import Text, plural
 
 _RANK = 4
-_LEAST_WIDTH, _LEAST_HEIGHT, _MOST = 2, 1, 4096
+_MOST = 4096
 _LAYOUTS = ("NCHW", "NHWC")
 
 
@@ -60,6 +60,9 @@ def checked(config: AippConfig, network: NetworkInput) -> AippSettings:
     """
     _check_input(config, network)
     if config["aipp_mode"] == "dynamic":
+        if network.family in NO_DYNAMIC:
+            message = Text("{family} has no dynamic AIPP", family=network.family)
+            raise config.error(message, "aipp_mode", Text("write `aipp_mode: static`"))
         most = config.integer("max_src_image_size")
         return AippSettings(aipp_mode="dynamic", max_src_image_size=most)
     if network.image_gears:
@@ -67,9 +70,14 @@ def checked(config: AippConfig, network: NetworkInput) -> AippSettings:
     return picture_settings(config, network)
 
 
-def picture_settings(config: AippConfig, network: NetworkInput) -> AippSettings:
-    """The settings of one picture, whichever the mode is."""
-    rules, row = rules_of(network.family), image_format(str(config["input_format"]))
+def picture_settings(
+    config: AippConfig, network: NetworkInput, *, dynamic: bool = False
+) -> AippSettings:
+    """The settings of one picture, of static AIPP or of a run of `dynamic` AIPP."""
+    rules, row = (
+        rules_of(network.family, dynamic=dynamic),
+        image_format(str(config["input_format"])),
+    )
     if row.name not in rules.formats:
         raise config.error(
             Text("{family} does not read {name} pictures", family=network.family, name=row.name),
@@ -81,6 +89,8 @@ def picture_settings(config: AippConfig, network: NetworkInput) -> AippSettings:
     settings = _with_sizes(config, network, rules, settings)
     _check_picture(config, rules, row, settings)
     _check_output(config, network, settings)
+    if rules.strict_gray and settings.is_gray and not row.is_gray:
+        _check_gray(config, row, settings)
     return settings
 
 
@@ -227,8 +237,9 @@ def _places(side: str) -> Text:
 
 def _padding_value(config: AippConfig, network: NetworkInput, rules: AippRules) -> float:
     value = config.number("padding_value")
-    is_byte = value.is_integer() and 0 <= value <= 255  # noqa: PLR2004  (bounds of uint8)
-    if network.is_uint8 and not is_byte and not rules.clips_padding:
+    is_inside = rules.clips_padding or 0 <= value <= 255  # noqa: PLR2004  (bounds of uint8)
+    is_whole = rules.cuts_padding or value.is_integer()
+    if network.is_uint8 and not (is_inside and is_whole):
         raise config.error(
             Text(
                 "'padding_value' must be a whole number in [0, 255] for an input of uint8, "
@@ -246,8 +257,8 @@ def _check_picture(
     """Refuse pictures and crops that the format or the SoC does not have."""
     width, height = settings.src_image_size_w, settings.src_image_size_h
     for name, value, least in (
-        ("src_image_size_w", width, _LEAST_WIDTH),
-        ("src_image_size_h", height, _LEAST_HEIGHT),
+        ("src_image_size_w", width, rules.least_width),
+        ("src_image_size_h", height, rules.least_height),
     ):
         if not least <= value <= _MOST:
             raise config.error(
@@ -288,6 +299,21 @@ def _check_picture(
                 in_row=in_row,
             ),
             "src_image_size_w",
+        )
+
+
+def _check_gray(config: AippConfig, row: ImageFormat, settings: AippSettings) -> None:
+    """Refuse a gray result that the kernel would make three channels of."""
+    around = (*settings.matrix[1:3], *settings.input_bias)
+    if any(around if row.is_yuv else settings.output_bias):
+        raise config.error(
+            Text(
+                "a gray result needs {what} on this SoC",
+                what=Text("factors of U and V and all input biases of 0")
+                if row.is_yuv
+                else Text("all output biases of 0"),
+            ),
+            "csc_switch",
         )
 
 

@@ -29,7 +29,13 @@ class AippRules:
         row_bytes: a row of a plane must have a multiple of as many bytes.
         padded_width: the widest tensor with borders.
         clips_padding: True if a padding value outside 0 to 255 is clipped for uint8 tensors; it is
-            refused elsewhere, as a fraction is.
+            refused elsewhere.
+        cuts_padding: True if a fraction of a padding value is cut off for uint8 tensors; it is
+            refused elsewhere.
+        least_width: the narrowest picture.
+        least_height: the lowest picture.
+        strict_gray: True if all three output biases of RGB, and of YUV all input biases and the
+            factors of U and V, must be 0 for one channel; elsewhere rows 1 and 2 alone count.
         inferred: True if no source names the family.
     """
 
@@ -41,6 +47,10 @@ class AippRules:
     row_bytes: int = 1
     padded_width: int = 1080
     clips_padding: bool = False
+    cuts_padding: bool = False
+    least_width: int = 2
+    least_height: int = 1
+    strict_gray: bool = False
     inferred: bool = False
 
 
@@ -54,6 +64,7 @@ AIPP_RULES = {
         most_min=65504.0,
         padded_width=4096,
         clips_padding=True,
+        cuts_padding=True,
         inferred=True,
     ),
     "Ascend310": _OLDER,
@@ -63,12 +74,31 @@ AIPP_RULES = {
     "Ascend910": _OLDER,
     "Ascend910B": _OLDER,
     "Ascend910_93": replace(_OLDER, inferred=True),
-    "Ascend950": replace(_OLDER, least_min=-65504.0, most_min=65504.0, clips_padding=True),
+    "Ascend950": replace(
+        _OLDER,
+        least_min=-65504.0,
+        most_min=65504.0,
+        even_crop=True,
+        cuts_padding=True,
+        least_width=1,
+        least_height=2,
+        strict_gray=True,
+    ),
     "Hi3796CV300CS": replace(_OLDER, formats=_ALL, even_crop=True, row_bytes=16, padded_width=4096),
 }
 """Rules by the value of `SocFamily`; a test holds that no family is missing."""
 
 
-def rules_of(family: str) -> AippRules:
-    """The rules of a family, by the value of its `SocFamily`."""
-    return AIPP_RULES[family]
+def rules_of(family: str, *, dynamic: bool = False) -> AippRules:
+    """The rules of a family, by the value of its `SocFamily`.
+
+    Settings of a run go through AscendCL, whose bounds are the same on all SoCs.
+    """
+    rules = AIPP_RULES[family]
+    if not dynamic or family == "sim":
+        return rules
+    return replace(rules, least_min=_OLDER.least_min, most_min=_OLDER.most_min, even_start=True)
+
+
+NO_DYNAMIC = frozenset({"Hi3796CV300CS"})
+"""Families without dynamic AIPP."""

@@ -24,6 +24,7 @@ from atc_py.tensor.dtypes import DType
 from atc_py.text import Text, plural, verbatim
 
 _LAYERS = frozenset({"Conv", "ConvTranspose"})
+_POOL = "AveragePool"
 _IMAGE = 4
 _CONSTANTS = slice(1, None)
 
@@ -86,6 +87,39 @@ def _is_dequantized(layer: SourceNode, readers: list[SourceNode | None]) -> bool
     return prod(scale.shape) in {1, dims[1]}
 
 
+def _misread_pools(model: SourceModel) -> Mapping[SourceNode, Text]:
+    """Average pools on int8 that anything but AscendDequant with one factor reads, and what does."""
+    pools = {
+        node.outputs[0]: node
+        for node in model.all_nodes
+        if node.op_type == _POOL and node.inputs and _is_int8(node.inputs[0])
+    }
+    if not pools:
+        return {}
+    branches = [branch for node in model.all_nodes for branch in node.branches.values()]
+    returned = {*model.outputs, *(out for branch in branches for out in branch.outputs)}
+    misread = {
+        node: Text("its sums are an output") for sums, node in pools.items() if sums in returned
+    }
+    for node in model.all_nodes:
+        for at, tensor in enumerate(node.inputs):
+            if tensor in pools and not (at == 0 and _scales_by_one_factor(node)):
+                read = Text("{op} reads its sums", op=node.op_type)
+                misread.setdefault(pools[tensor], read)
+    return misread
+
+
+def _is_int8(tensor: SourceTensor | None) -> bool:
+    return tensor is not None and tensor.dtype is DType.INT8
+
+
+def _scales_by_one_factor(node: SourceNode) -> bool:
+    scale = node.inputs[1] if len(node.inputs) > 1 else None
+    if node.op_type != "AscendDequant" or scale is None or scale.const is None:
+        return False
+    return prod(scale.const.shape) == 1
+
+
 _QUANTIZED = {
     Outcome.INTEGER: (
         LAYER_ON_INT8,
@@ -131,6 +165,7 @@ class QuantizedModel:
     def __init__(self, model: SourceModel, soc: Soc) -> None:
         self._soc = soc
         self._channels = rolled_back_layers(model, soc.quant_rules.roll_back)
+        self._misread = _misread_pools(model)
         nodes = self._on_this_soc(model)
         left = {(view.scope, view.index) for view in model.all_nodes} if nodes else set()
         layers = (node for node in nodes if node.outcome is not Outcome.KEPT)
@@ -171,6 +206,12 @@ class QuantizedModel:
             listed: whether its operator is on the list. Quantizing operators are not;
                 so it is reported there that the node stays, unless folding has removed it.
         """
+        misread = self._misread.get(view)
+        if misread is not None:
+            own = QuantizedNode(
+                view.index, view.name, view.op_type, Outcome.KEPT, misread, _ONE_FACTOR, view.scope
+            )
+            return [replace(self._finding(own), allowed=_POOLED)]
         if not self._known and not self._channels:
             return []
         place = view.scope, view.index
@@ -202,6 +243,9 @@ class QuantizedModel:
             when=soc_words(self._soc.name) if code is LAYER_ROLLED_BACK else Text(""),
         )
 
+
+_POOLED = Text("AveragePool on int8 is read by AscendDequant with one constant factor")
+_ONE_FACTOR = Text("let AscendDequant with one word read it, and nothing else, or pool floats")
 
 _TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16, "INT4": DType.INT4}
 

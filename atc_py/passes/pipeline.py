@@ -100,6 +100,14 @@ PIPELINE: tuple[PassRow, ...] = (
         optional=False,
     ),
     PassRow(
+        "pool-on-int8",
+        "quant.pool_on_int8.PoolOnInt8Pass",
+        "Turns average pools of int8 into convolutions with filters of ones, or back to float16.",
+        anchors=("AvgPoolV2",),
+        atc_names=("AvgPoolQuantProcessFusionPass",),
+        optional=False,
+    ),
+    PassRow(
         "fold-quant-bias",
         "quant.fold_quant_bias.FoldQuantBiasPass",
         "Takes the offset of quantized data, times the sum of the weights, off the bias.",

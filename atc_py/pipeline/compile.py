@@ -9,7 +9,7 @@ import msgspec
 
 from atc_py.check.findings import ModelCheck
 from atc_py.cost.network import network_time
-from atc_py.diag import Diagnostic
+from atc_py.diag import BAD_OPTION, Diagnostic
 from atc_py.ir import Graph
 from atc_py.kernels.kernels import KernelSet, SourceMemo, emit_kernels, write_kernels
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
@@ -26,7 +26,8 @@ from atc_py.results.conversion import Conversion, Facts
 from atc_py.results.memory_facts import memory_facts
 from atc_py.system.process import MANY_NODES, gc_paused, release_to_system
 from atc_py.system.structs import replace
-from atc_py.target import Soc
+from atc_py.target import Soc, SocFamily
+from atc_py.text import Text
 
 
 @gc_paused()
@@ -45,7 +46,7 @@ def compile_model(
     clock = StageClock(on_stage)
     shared = shared_inputs(options)
     compile_read = _compile_with_ranges if options.ranges else compile_graph
-    compiled = compile_read(_read(model, read, options, clock), options, shared, clock)
+    compiled = compile_read(_read(model, read, options, clock, shared.soc), options, shared, clock)
     check, facts, warnings = compiled.check, compiled.facts, compiled.warnings
     with clock.stage("package"):
         written = write_model(compiled.graph, output, compiled.contents)
@@ -67,10 +68,35 @@ def compile_model(
 
 
 def _read(
-    model: Path, read: Callable[[Path], OnnxFile], options: CompileOptions, clock: StageClock
+    model: Path,
+    read: Callable[[Path], OnnxFile],
+    options: CompileOptions,
+    clock: StageClock,
+    soc: Soc,
 ) -> OnnxFile:
     with clock.stage("read"):
-        return with_user_ends(read(model), options)
+        file = with_user_ends(read(model), options)
+        if options.ranges:
+            refuse_open_layers(file, soc)
+        return file
+
+
+def refuse_open_layers(file: OnnxFile, soc: Soc) -> None:
+    """Refuse gears and ranges for a file with layers on int8: CANN takes no int8 in open shapes.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    node = next((node for node in file.nodes if node.op_type == "AscendQuant"), None)
+    if node is not None and soc.family is not SocFamily.SIM:
+        raise BAD_OPTION.error(
+            Text(
+                "a model with layers on int8 cannot have gears or ranges of dims on {soc}",
+                soc=soc.name,
+            ),
+            place=node.place,
+            help=Text("convert it once for each shape, or quantize nothing"),
+        )
 
 
 def _compile_with_ranges(

@@ -25,7 +25,7 @@ from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.package.gears_writer import CompiledGear, write_gears
 from atc_py.package.schema import OmModel
-from atc_py.pipeline.compile import CompiledGraph, compile_graph
+from atc_py.pipeline.compile import CompiledGraph, compile_graph, refuse_open_layers
 from atc_py.pipeline.shared_inputs import SharedInputs, StageClock, shared_inputs
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
@@ -145,6 +145,7 @@ def compile_gears(
     shared = shared_inputs(options, FoldMemo(), SourceMemo())
     with clock.stage("read"):
         file = with_open_inputs(with_user_ends(read_model(model), options), gears)
+        refuse_open_layers(file, shared.soc)
     compiled = [
         _compiled_gear(file, options, shared, clock, gears, gear)
         for gear in range(len(gears.gears))

@@ -27,6 +27,7 @@ from atc_py.quantizing.trial_model import form_errors
 from atc_py.quantizing.weights import layer_weights, weight_numbers
 from atc_py.results.output_error import ErrorSums
 from atc_py.results.quantization import RangeTrial
+from atc_py.system.structs import replace
 from atc_py.text import Text
 
 # Every calibrator proposes a range. The layers that read the tensor are computed with each of them,
@@ -202,7 +203,10 @@ class LayerNumbers:
         return CalibratedLayer(layer, histogram, chosen, activation, scale, codes)
 
     def _choice(self, layer: FloatLayer) -> LayerChoice:
-        return self._settings.choice_of(layer.name, layer.kind) or LayerChoice()
+        choice = self._settings.choice_of(layer.name, layer.kind) or LayerChoice()
+        if not layer.is_deep:
+            return choice
+        return replace(choice, settings=replace(choice.settings, symmetric=True))
 
     def _range(self, layer: FloatLayer, histogram: Histogram) -> ValueRange:
         """The range of a layer's data, chosen once for all layers that choose alike."""

@@ -120,7 +120,8 @@ def _operand_rules(spec: OpSpec, row: OperandSpec, *, is_input: bool) -> Iterato
         yield DtypeListed(tensor=row.name, dtypes=tuple(listed), line=row.line)
     if is_input and row.same_as is not None:
         yield DtypeSame(tensor=row.name, other=row.same_as, line=row.line)
-    if is_input and row.name in spec.quantized:
+    others = {other.name for other in spec.inputs} & spec.quantized.keys() - {row.name}
+    if is_input and row.name in spec.quantized and others:
         yield DtypeQuantized(tensor=row.name, dtype=spec.quantized[row.name], line=row.line)
     if row.carried:
         yield _dtypes_rewritten(row, tuple(row.carried), "cast-through")

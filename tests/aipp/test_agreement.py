@@ -179,7 +179,7 @@ def test_settings_survive_as_bytes(data: st.DataObject) -> None:
         crop_size_w=crop[0],
         crop_size_h=crop[1],
         csc_switch=data.draw(st.booleans()),
-        matrix=numbers(-32768, 32767, 9),
+        matrix=numbers(-32677, 32676, 9),
         input_bias=numbers(0, 255, 3),
         output_bias=numbers(0, 255, 3),
         mean_chn=numbers(0, 255, 4),

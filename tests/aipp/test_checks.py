@@ -1,5 +1,6 @@
 """Checks of a configuration: ranges, modes, geometry, families of SoCs, addresses, warnings."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from atc_py.aipp import (
     read_aipp_file,
 )
 from atc_py.aipp.fields import AIPP_FIELDS
-from atc_py.aipp.rules import AIPP_RULES
+from atc_py.aipp.rules import AIPP_RULES, rules_of
 from atc_py.diag import AtcError
 from atc_py.target.soc import SocFamily
 from tests.aipp.configs import SAMPLE, network, refusal, settings_of, written
@@ -24,6 +25,12 @@ RGB = "input_format: RGB888_U8\n"
 NV12 = "input_format: YUV420SP_U8\n"
 SOURCE = "src_image_size_w: 256 src_image_size_h: 256\n"
 CROP = SOURCE + "crop: true crop_size_w: 224 crop_size_h: 224\n"
+NEWEST = next(name for name, rules in AIPP_RULES.items() if rules.strict_gray)
+"""The family whose kernel is open."""
+
+GRAY = "csc_switch: true matrix_r0c0: 256 " + "".join(
+    f"matrix_r{at // 3}c{at % 3}: 0 " for at in range(1, 9)
+)
 PAD = "src_image_size_w: 220 src_image_size_h: 220 padding: true\n"
 
 
@@ -96,7 +103,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     (RGB + "var_reci_chn_1: 1e9", {}, "var_reci_chn_1", "[-65504, 65504], found 1000000000"),
     (RGB + "var_reci_chn_1: 1 var_reci_chn_1: 1", {}, "var_reci_chn_1", "more than one value"),
     (RGB + "matrix_r0c0: [1, 2]", {}, "matrix_r0c0", "more than one value"),
-    (RGB + "matrix_r1c1: 32768", {}, "matrix_r1c1", "[-32768, 32767], found 32768"),
+    (RGB + "matrix_r1c1: 32677", {}, "matrix_r1c1", "[-32677, 32676], found 32677"),
     (RGB + "input_bias_0: 256", {}, "input_bias_0", "[0, 255]"),
     (RGB + "resize: true", {}, "resize", "reserved"),
     (RGB + "support_rotation: true", {}, "support_rotation", "reserved"),
@@ -163,6 +170,31 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         {"family": "Ascend310P", "is_uint8": True},
         "padding_value",
         "whole number in [0, 255]",
+    ),
+    (
+        RGB + PAD + "left_padding_size: 4 top_padding_size: 4 padding_value: 256",
+        {"family": NEWEST, "is_uint8": True},
+        "padding_value",
+        "whole number in [0, 255]",
+    ),
+    (
+        NV12 + SOURCE + "crop: true crop_size_w: 223 crop_size_h: 224",
+        {"family": NEWEST, "shape": (1, 3, 224, 223)},
+        "crop_size_w",
+        "must be even",
+    ),
+    (RGB, {"family": NEWEST, "shape": (1, 3, 1, 8)}, "src_image_size_h", "[2, 4096]"),
+    (
+        RGB + GRAY + "output_bias_0: 3 output_bias_1: 0 output_bias_2: 0",
+        {"family": NEWEST, "shape": (1, 1, 224, 224)},
+        "csc_switch",
+        "all output biases of 0",
+    ),
+    (
+        NV12 + GRAY + "input_bias_0: 0 input_bias_1: 0 input_bias_2: 1",
+        {"family": NEWEST, "shape": (1, 1, 224, 224)},
+        "csc_switch",
+        "all input biases of 0",
     ),
 ]
 """Fields of static AIPP, changes of the network's input, the field at fault, and words."""
@@ -362,3 +394,12 @@ def test_gray_for_a_network_of_three_channels_has_a_matrix_as_the_hint(tmp_path:
     assert "the numbers of row 0" in (found.help or "")
     equal = "".join(f" matrix_r{r}c{c}: {n}" for r in range(3) for c, n in enumerate((76, 150, 30)))
     assert settings_of(tmp_path, f"{RGB} csc_switch: true {equal}{biases}").channels == 3
+
+
+def test_dynamic_aipp_has_the_bounds_of_ascendcl(tmp_path: Path) -> None:
+    assert rules_of(NEWEST, dynamic=True).most_min == 255
+    assert rules_of("Ascend310B", dynamic=True).even_start
+    text = "aipp_op { aipp_mode: dynamic max_src_image_size: 4096 }"
+    (config,) = read_aipp_file(written(tmp_path, text)).configs
+    with pytest.raises(AtcError, match="no dynamic AIPP"):
+        checked(config, replace(network(1, 3, 8, 8), family="Hi3796CV300CS"))

@@ -90,21 +90,6 @@ def test_a_layer_that_stays_on_int8_is_not_reported(change: dict[str, Any], tmp_
     assert told_back(chain(**change), tmp_path, "Ascend310P3") == []
 
 
-@pytest.mark.parametrize("soc", ["sim", "Ascend310P3"])
-def test_an_average_on_int8_is_refused(soc: str, tmp_path: Path) -> None:
-    """CANN knows such pools, and takes some of them back; the operator list has floats alone."""
-    nodes = [
-        node("AscendQuant", ["x"], ["q"], scale=20.0, offset=0.0),
-        node("AveragePool", ["q"], ["sum"], "pool", kernel_shape=[2, 2]),
-        node("AscendDequant", ["sum", "d"], ["y"]),
-    ]
-    path = onnx_files.save(onnx_files.model(nodes, X, ["y"], {"d": word(0.01, 1)}), tmp_path)
-    (check,) = atc_py.check_models(path, soc=soc).models
-    wrong = [each for each in check.findings if each.standing is Standing.ERROR]
-    assert wrong[0].place.op_type == "AveragePool"
-    assert "int8" in wrong[0].message.en
-
-
 def with_quant(model: onnx.ModelProto, **attributes: Any) -> onnx.ModelProto:
     """Return a model with other attributes of its AscendQuant."""
     quant = model.graph.node[0]

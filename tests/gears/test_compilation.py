@@ -13,6 +13,7 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE, GEAR_NOT_COMPILED
 from tests.gears.models import differences, image_model, two_inputs
+from tests.onnx_graph.onnx_files import Ports, model, save
 
 BATCH = {"input_shape": "x:-1,3,16,24", "batch_sizes": "1,2,4"}
 IMAGE = {"input_shape": "x:2,3,-1,-1", "image_sizes": "16,24;32,16;24,24"}
@@ -145,3 +146,14 @@ def test_gear_that_breaks_a_rule_is_named(tmp_path: Path) -> None:
     assert findings
     assert refused.value.exit_code != 0
     assert (tmp_path / "net.om").read_bytes() == b"as it was"
+
+
+def test_layers_on_int8_have_no_gears_on_socs_of_cann(tmp_path: Path) -> None:
+    quant = helper.make_node("AscendQuant", ["x"], ["q"], "quant", scale=4.0, offset=0.0)
+    back = helper.make_node("AscendAntiQuant", ["q"], ["y"], scale=0.25, offset=0.0)
+    ports: Ports = {"x": (TensorProto.FLOAT, ["n", 3, 16, 24])}
+    source = save(model([quant, back], ports, ["y"]), tmp_path)
+    atc_py.convert(source, tmp_path / "net.om", **BATCH)  # type: ignore[arg-type]
+    for shapes in (BATCH, {"input_shape": "x:1~4,3,16,24"}):
+        with pytest.raises(AtcError, match="cannot have gears or ranges"):
+            atc_py.convert(source, tmp_path / "net.om", soc="Ascend310P3", **shapes)  # type: ignore[arg-type]

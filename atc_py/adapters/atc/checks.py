@@ -250,6 +250,9 @@ def _check_rest(flags: Flags) -> None:
     )  # fmt: skip
     for name in names:
         _check_late(flags, name)
+    for name, (form, reason) in _FORMS.items():
+        if flags[name] and re.fullmatch(form, flags[name]) is None:
+            raise _invalid(flags, name, reason, Text("leave it out: it changes no result"))
     limit = flags["static_model_ops_lower_limit"]
     if limit and (re.fullmatch(r"-1|\d+", limit) is None):
         raise _invalid(
@@ -260,6 +263,19 @@ def _check_rest(flags: Flags) -> None:
             if each not in {"true", "false"}:
                 raise atc_error("E10005", each, name, option=name)
     check_output_type(flags)
+
+
+_FORMS = {
+    "multi_stream_parallel_mode": (
+        r"cv|(LoadBalance|MainStream):(6[0-4]|[1-5]\d|[1-9])",
+        Text("it must be cv, LoadBalance:N or MainStream:N, N from 1 to 64"),
+    ),
+    "h2d_overlapped_with_compute": (
+        r"[01]|\d+(,\d+)*,?",
+        Text("it must be 0, 1, or boundaries with commas between them"),
+    ),
+}
+"""What atc takes of options whose values are no list, with what it says of others."""
 
 
 def _check_late(flags: Flags, name: str) -> None:

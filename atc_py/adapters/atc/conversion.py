@@ -99,8 +99,6 @@ def refuse_not_modeled(flags: Flags) -> None:
         refused = option.effect is Treatment.REFUSED and value not in option.neutral
         if name.endswith("_adjust_hw_layout"):
             refused = "true" in value and bool(flags[_SUBJECTS[name]])
-        if name == "raw_ge_options":
-            refused = False
         if refused or value in _NOT_MODELED_VALUES.get(name, ()):
             raise atc_error(
                 "E10055",

@@ -93,9 +93,12 @@ def run_atc(words: Sequence[str], console: Console) -> int:
             for line in usage_lines():
                 console.say(line)
             return 0
-        from atc_py.adapters.atc.dispatch import dispatch, prepare
+        from atc_py.adapters.atc.dispatch import dispatch
 
-        prepare(flags)
+        if flags["raw_ge_options"]:
+            from atc_py.adapters.atc.raw_options import with_raw_options
+
+            flags = with_raw_options(flags)
     except AtcError as error:
         if isinstance(error, UnreadableLineError):
             console.note(error.line)

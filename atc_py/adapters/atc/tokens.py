@@ -135,9 +135,20 @@ def _take(word: str, rest: list[str], flags: Flags) -> None:
                 Text("write --{option}=VALUE", option=option.name),
             )
         value = rest.pop(0)
+    flags.given[option.name] = checked_value(option, value)
+
+
+def checked_value(option: AtcOption, value: str) -> str:
+    """The value of an option as parsing leaves it.
+
+    Raises:
+        AtcError: it is none of the option's list.
+    """
+    if option.kind is ValueKind.SWITCH:
+        return _switched(option, value)
     if option.values and not option.late and value not in option.values:
         raise refused_value(option, value)
-    flags.given[option.name] = value
+    return value
 
 
 def _find(name: str) -> AtcOption:

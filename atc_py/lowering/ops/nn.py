@@ -19,6 +19,7 @@ from atc_py.lowering.windows import (
 )
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec.rewrites import performs
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import (
     OpenShapeError,
     closed_shape,
@@ -30,6 +31,8 @@ from atc_py.text import Text
 
 _IMAGE, _VOLUME = 4, 5
 """Ranks of what the device convolves; it pools images."""
+
+_MOST_STRIDE = 63
 
 
 # Convolutions -----------------------------------------------------------------------------------
@@ -119,8 +122,27 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
             "attribute dilations",
             Text("export the model at opset 13, where AveragePool has no dilations"),
         )
-    exclusive: dict[str, AttrValue] = {"exclusive": b.integer("count_include_pad", 0) == 0}
+    counted = b.integer("count_include_pad", 0) != 0
+    if b.input(0).type.dtype is DType.INT8:
+        _check_integer_pool(b, windows)
+        counted |= auto_pad_of(b) == "VALID"  # nothing is padded; CANN's rule for int8 says so
+    exclusive: dict[str, AttrValue] = {"exclusive": not counted}
     return [pooled(b, _pool(b, "AvgPoolV2", windows, exclusive))]
+
+
+def _check_integer_pool(b: Builder, windows: Sequence[AxisWindow]) -> None:
+    """Refuse what CANN has no pool of int8 for: it becomes a convolution with a known filter."""
+    x = b.source(0)
+    strides = [window.stride for window in windows]
+    if x.rank != _IMAGE or None in x.required_dims[1:] or max(strides) > _MOST_STRIDE:
+        text = Text(
+            "on int8 takes images of known channels, height and width, in strides of at most "
+            "{most}, found {dims} and {strides}"
+        )
+        dims = format_shape(x.required_dims)
+        found = text.with_values(most=_MOST_STRIDE, dims=dims, strides=strides)
+        help_ = Text("give the dims with --input-shape, or leave the pool in floats")
+        raise b.unsupported(found, "input X", help_)
 
 
 @lowering("LpPool")

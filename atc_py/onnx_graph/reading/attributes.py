@@ -88,7 +88,10 @@ def attribute_type_name(number: int) -> str:
 
 
 INTEGER_LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
-"""ONNX's operators that quantized models have on int8, with int32 sums."""
+"""ONNX's operators that quantized models have on int8 with weights, and int32 sums."""
+
+INTEGER_POOLS = frozenset({"AveragePool"})
+"""Those without weights: their result stands for the mean, and AscendDequant reads it."""
 
 _ANY_NUMBER = 2**31 - 1
 

@@ -7,6 +7,7 @@ from atc_py.ir import AttrValue, DenseConst, Engine, Graph, Node, SplatConst, Va
 from atc_py.passes.base import Miss, Pass, PassContext
 from atc_py.target.stored_nodes import numbers_of
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text
 
 Counts = npt.NDArray[np.int64]
@@ -64,7 +65,7 @@ def _refused(node: Node) -> str:
     )
     if node.attributes.get("global_pooling") or (size == x.shape[2:] and not any(pads)):
         return "a window over the whole input is a reduction"
-    found = _pads(node)
+    found = window_pads(node)
     if max(found) > _MOST_PADDING or 0 in (*x.shape, *y.shape):
         return Text(
             "padding must be at most {most_padding} and the input not empty, found {node}",
@@ -82,11 +83,11 @@ def _rewrite(graph: Graph, node: Node) -> list[Node]:
     weight = float(_reciprocal(np.array(size[0] * size[1]))) if counts_padding else 1.0
     filters = SplatConst(weight, _HALF, (y.type.shape[1], 1, *size))
     inputs = [x, graph.constant(f"{y.name}.filter", filters)]
-    attributes = {"strides": node.attributes["strides"], "pads": _pads(node)}
+    attributes = {"strides": node.attributes["strides"], "pads": window_pads(node)}
     if counts_padding:
         _become(graph, node, "DepthwiseConv2D", inputs, attributes)
         return [node]
-    shares = np.broadcast_to(_reciprocal(_counts(node)), y.type.shape)
+    shares = np.broadcast_to(_reciprocal(window_counts(node)), y.type.shape)
     conv = graph.add_node(
         "DepthwiseConv2D", inputs, [(f"{y.name}.sums", y.type)], attributes, node.origins
     )
@@ -114,14 +115,14 @@ def _reciprocal(counts: Counts) -> npt.NDArray[np.float16]:
 
 def _axes(node: Node) -> list[tuple[int, int, int, int, int]]:
     """Of each axis: input, windows, elements of a window, stride, padding in front."""
-    x, y = node.present_inputs[0].type.shape[2:], node.output.type.shape[2:]
+    x, y = (closed_shape(v.type.dims[2:]) for v in (node.present_inputs[0], node.output))
     size = numbers_of(node.attributes["ksize"])[2:]
     strides = numbers_of(node.attributes["strides"])[2:]
     top, _, left, _ = numbers_of(node.attributes.get("pads", (0, 0, 0, 0)))
     return list(zip(x, y, size, strides, (top, left), strict=True))
 
 
-def _pads(node: Node) -> tuple[int, ...]:
+def window_pads(node: Node) -> tuple[int, ...]:
     """Padding with which the convolution has as many windows as the pool."""
     return tuple(
         pad
@@ -130,8 +131,8 @@ def _pads(node: Node) -> tuple[int, ...]:
     )
 
 
-def _counts(node: Node) -> Counts:
-    """The elements of the input under each window, at least one."""
+def window_counts(node: Node) -> Counts:
+    """By row and column, the elements of the input under each window, at least one."""
     seen = []
     for dim, windows, size, stride, before in _axes(node):
         first = np.arange(windows) * stride - before

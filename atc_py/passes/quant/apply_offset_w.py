@@ -16,6 +16,7 @@ from atc_py.text import Text
 
 _CHANNELS = {
     "Conv2D": 1,
+    "Conv3D": 1,
     "DepthwiseConv2D": 1,
     "Conv2DTransposeD": 1,
     "MatMulV2": -1,

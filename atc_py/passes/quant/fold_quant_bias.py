@@ -24,7 +24,7 @@ from atc_py.text import Text
 Integers = npt.NDArray[np.int64]
 
 
-_CONVOLUTIONS = frozenset({"Conv2D", "DepthwiseConv2D", "Conv2DTransposeD"})
+_CONVOLUTIONS = frozenset({"Conv2D", "Conv3D", "DepthwiseConv2D", "Conv2DTransposeD"})
 _TURNED = {"MatMulV2": "transpose_x2", "BatchMatMulV2": "adj_x2"}
 """The products, each with the attribute that says whether its weights are transposed."""
 
@@ -78,8 +78,6 @@ class FoldQuantBiasPass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Fold the offset into every layer that needs it; returns how many."""
-        if context.quant_bias is QuantBias.FOLDED:
-            return 0
         rules = context.soc.quant_rules
         known, scaled = zeros_of(graph, cuts=rules.cuts_offsets), _scaled(graph)
         changes = 0
@@ -89,6 +87,8 @@ class FoldQuantBiasPass(Pass):
             if zeros in (UNKNOWN, {0}) or not _is_integer_layer(node):
                 continue
             if node.output not in scaled:
+                continue
+            if context.quant_bias is QuantBias.FOLDED and not _is_pool(node):
                 continue
             if rules.needs_channels and not has_known_channels(node):
                 _tell_open(node, context)
@@ -103,6 +103,11 @@ class FoldQuantBiasPass(Pass):
                 _fold(graph, node, -zero * sums, context)
                 changes += 1
         return changes
+
+
+def _is_pool(node: Node) -> bool:
+    """True for an average pool on int8, which has no bias that could hold the offset."""
+    return bool(node.origins) and node.origins[0].op_type == "AveragePool"
 
 
 def _is_integer_layer(node: Node) -> bool:
@@ -198,7 +203,7 @@ def _totals(layer: Node, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
         parts = codes.reshape(groups, -1, *codes.shape[1:])  # type: ignore[arg-type]  # verified
         total = parts.sum(axis=(1, 3, 4), dtype=np.int64).reshape(-1)
         return total, prod((parts.shape[1], *parts.shape[3:]))
-    total = codes.sum(axis=(1, 2, 3), dtype=np.int64)
+    total = codes.sum(axis=tuple(range(1, codes.ndim)), dtype=np.int64)
     return total, prod(codes.shape[1:])
 
 

@@ -48,7 +48,7 @@ def counts_padding(layer: Node) -> bool:
     A transposed one has such taps between and around its elements, unless each spreads to one
     place of its own.
     """
-    if layer.op in {"Conv2D", "DepthwiseConv2D"}:
+    if layer.op in {"Conv2D", "Conv3D", "DepthwiseConv2D"}:
         return any(_numbers(layer, "pads"))
     weights = layer.input(1)
     if layer.op != "Conv2DTransposeD" or weights is None:

@@ -123,9 +123,9 @@ def _rank(count: int, share: float) -> int:
 #
 # 1. Values are counted in hfmg_bins equal bins from the lowest to the highest.
 # 2. Candidates: while more than a quarter of the bins are left, a pointer moves inward from each end
-#    until n / 100000 values have passed, at least one; the end whose pointer moved over more bins is
-#    given up, the upper one if both moved as far. What is left each time is a candidate, so the whole
-#    range is not among them.
+#    until n / 100000 values have passed, at least one, the upper one at most to where the lower one
+#    is by then; the end whose pointer moved over more bins is given up, the upper one if both moved as
+#    far. What is left each time is a candidate, so the whole range is not among them.
 # 3. The loss of a candidate is the squared distance of all values, evenly spread in their bins, to the
 #    middles of 256 equal parts of it. The first candidate with the least loss is taken.
 #
@@ -173,6 +173,7 @@ def candidate_ranges(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
     while right - left > least:
         after = int(np.searchsorted(passed, passed[left] + step))
         before = int(np.searchsorted(passed, passed[right + 1] - step, "right")) - 2
+        before = max(before, min(after, right))
         if after - left > right - before:
             left = min(after, right)
         else:

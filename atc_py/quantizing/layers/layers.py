@@ -13,6 +13,7 @@ from onnx import TensorProto
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.nodes import nodes_within, subgraphs
 from atc_py.onnx_graph.reading.tensors import known_type
+from atc_py.onnx_graph.rewriting.qdq.layers import is_integer_volume
 from atc_py.onnx_graph.rewriting.qdq.parameters import COMPUTED_BIAS, VOLUMES
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
@@ -103,6 +104,11 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
         return self.node.op_type
 
     @property
+    def is_deep(self) -> bool:
+        """True for a convolution of volumes, whose data have no offset on int8."""
+        return self.kind == "Conv" and len(self.shape) == _VOLUME
+
+    @property
     def channels(self) -> int:
         """Number of output channels."""
         return self.shape[self.axis] * (self.groups if self.kind == "ConvTranspose" else 1)
@@ -187,7 +193,7 @@ def _layer(
 def _axis(node: OnnxNode, shape: Shape) -> int | Text:
     """The axis of the output channels in weights of that shape, or a reason."""
     if node.op_type in {"Conv", "ConvTranspose"}:
-        if len(shape) >= _VOLUME:
+        if len(shape) >= _VOLUME and not is_integer_volume(node):
             return VOLUMES
         return 1 if node.op_type == "ConvTranspose" else 0
     if len(shape) != _MATRIX:

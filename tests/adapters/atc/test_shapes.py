@@ -1,11 +1,12 @@
 """--input_shape and its relatives, names of offline models, and --raw_ge_options."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from atc_py.adapters.atc.dispatch import check_raw_options
 from atc_py.adapters.atc.paths import made_folder, offline_model
+from atc_py.adapters.atc.raw_options import with_raw_options
 from atc_py.adapters.atc.shapes import check_hint, has_open_dims, input_shape_text
 from atc_py.adapters.atc.tokens import Flags
 from atc_py.diag import AtcError
@@ -167,12 +168,14 @@ def test_folder_that_was_made_goes_with_a_failure(tmp_path: Path) -> None:
         ('{"compile options": {"global": {}, "session": {}, "graph": {}}}', False, ""),
         ('{"compile options": {"graph": {"ge.a": "1"}}}', True, ""),
         ('{"compile options": {"graph": {"ge.a": "1"}}}', False, "E10055"),
-        ('{"compile options": {"graph": {"ge.soc_version": "1"}}}', True, "E10001"),
-        ('{"compile options": {"level": {}}}', False, "E10001"),
-        ('{"compile options": {"graph": []}}', False, "E10001"),
-        ('{"compile options": []}', False, "E10001"),
-        ("{}", False, "E10001"),
-        ("1", False, "E10001"),
+        ('{"compile options": {"graph": {"ge.socVersion": "1"}}}', True, "E10001"),
+        ('{"compile options": {"graph": {"ge.jit_compile": "9"}}}', True, "E10001"),
+        ('{"compile options": {"graph": {"ge.jit_compile": 1}}}', True, "E10032"),
+        ('{"compile options": {"level": {}}}', False, "E10032"),
+        ('{"compile options": {"graph": []}}', False, "E10032"),
+        ('{"compile options": []}', False, "E10032"),
+        ("{}", False, "E10032"),
+        ("1", False, "E10032"),
         ("{", False, "E10032"),
         ("[" * 100_000, False, "E10032"),
         ("\udcff", False, "E13001"),
@@ -181,9 +184,24 @@ def test_folder_that_was_made_goes_with_a_failure(tmp_path: Path) -> None:
 def test_raw_options(text: str, ignored: bool, code: str, tmp_path: Path) -> None:
     path = tmp_path / "raw.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    ignores = {"raw_ge_options_ignore_unsupported": "true"} if ignored else {}
+    flags = Flags({"raw_ge_options": str(path), **ignores})
     if not code:
-        check_raw_options(path, ignored=ignored)
+        with_raw_options(flags)
         return
     with pytest.raises(AtcError) as caught:
-        check_raw_options(path, ignored=ignored)
+        with_raw_options(flags)
     assert code_of(caught.value) == code
+
+
+def test_raw_options_give_way_to_the_command_line_and_to_later_levels(tmp_path: Path) -> None:
+    path = tmp_path / "raw.json"
+    graph = {"ge.exec.precision_mode": "force_fp16", "ge.bufferOptimize": "off_optimize"}
+    levels = {"graph": graph, "global": {"ge.bufferOptimize": "l1_optimize", "log": "info"}}
+    path.write_text(json.dumps({"compile options": levels}))
+    given = {"raw_ge_options": str(path), "precision_mode": "must_keep_origin_dtype"}
+    assert with_raw_options(Flags(given)).given == {
+        **given,
+        "buffer_optimize": "off_optimize",
+        "log": "info",
+    }

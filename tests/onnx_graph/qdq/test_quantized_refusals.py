@@ -77,8 +77,13 @@ def huge_product(s: Sketch) -> str:
 
 
 def volumes(s: Sketch) -> str:
-    w = s.dq(s.weight(np.ones((2, 2, 3, 3, 3)), I8), 0.5)
-    return s.op("Conv", data(s, (1, 2, 4, 4, 4)), w)
+    w = s.dq(s.weight(np.ones((2, 2, 2, 3, 3)), I8), 0.5)
+    return s.op("Conv", data(s, (1, 2, 4, 4, 4)), w, dilations=[2, 1, 1])
+
+
+def volumes_with_offset(s: Sketch) -> str:
+    w = s.dq(s.weight(np.ones((2, 2, 2, 3, 3)), I8), 0.5)
+    return s.op("Conv", data(s, (1, 2, 4, 4, 4), zero=3), w)
 
 
 def one_side(s: Sketch) -> str:
@@ -143,7 +148,8 @@ CASES: dict[str, tuple[Callable[[Sketch], str], str]] = {
     "large sums": (large_sums, "its bias leaves int32: 2.14749e+09"),
     "tiny product": (tiny_product, "is 1.42e-14, its results are beyond float16"),
     "huge product": (huge_product, "is 6.55e+04, its results are beyond float16"),
-    "volumes": (volumes, "it is a 3-D convolution"),
+    "volumes": (volumes, "it is a 3-D convolution that is transposed or dilated"),
+    "volumes with offset": (volumes_with_offset, "the zero point of its data is not 0"),
     "one side": (one_side, "one of its operands is not quantized as a whole"),
     "rows of left weights": (rows_of_left_weights, "its data is quantized per channel"),
     "vector": (vector, "one of its operands is a vector"),

@@ -34,9 +34,8 @@ FLOAT = onnx_files.FLOAT
 # Operators on codes ----------------------------------------------------------------------------
 
 WRITTEN = "Relu Abs Clip Identity Transpose Flatten GlobalMaxPool ReduceMax Max Min Concat MaxPool"
-REFUSED = "AveragePool GlobalAveragePool Sigmoid ReduceMean ReduceSum Sum Softmax ArgMax Shape Not"
+REFUSED = "GlobalAveragePool Sigmoid ReduceMean ReduceSum Sum Softmax ArgMax Shape Not"
 ATTRIBUTES: dict[str, dict[str, Any]] = {"MaxPool": {"kernel_shape": [2, 2]}, "Concat": {"axis": 1}}
-ATTRIBUTES["AveragePool"] = ATTRIBUTES["MaxPool"]
 
 
 def on_codes(op: str, opset: int) -> onnx.ModelProto:

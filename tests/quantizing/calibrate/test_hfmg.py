@@ -53,7 +53,7 @@ def test_candidates_follow_the_pointers() -> None:
                 passed += counts[after]
                 after += 1
             before, passed = right, 0
-            while passed < step and before >= 0:
+            while passed < step and before > min(after, right):
                 passed += counts[before]
                 before -= 1
             if after - left > right - before:
@@ -63,6 +63,17 @@ def test_candidates_follow_the_pointers() -> None:
             expected.append((left, right))
         assert candidate_ranges(counts) == expected
         assert total > 0
+
+
+def test_upper_pointer_stops_where_the_lower_one_is() -> None:
+    """One bin holds all but a few values; the scale is that of AMCT's code."""
+    array = np.zeros(400_000, np.float32)
+    array[:3] = (1, 0.5, 0.2)
+    for found in (
+        HFMG.range_of_array(array, RangeOptions()),
+        HFMG.range_of(Histogram.of(array), RangeOptions()),
+    ):
+        assert activation_scale(found).scale == pytest.approx(1.91e-6, rel=0.01)
 
 
 @pytest.mark.parametrize("name", NAMES)

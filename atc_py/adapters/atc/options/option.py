@@ -27,10 +27,15 @@ class ValueKind(Enum):
 
 
 class Since(Enum):
-    """Generation of atc's front end that has an option."""
+    """The first release whose atc has an option; tags of its source from 8.5.0 on show it."""
 
     BOTH = "5.x"
-    NEW = "9.x"
+    V8_5 = "8.5"
+    """8.5.0 has it, 5.x has not; the releases between them are not published."""
+    V9_0 = "9.0"
+    V9_1 = "9.1"
+    V9_2 = "9.2"
+    """Its first beta; atc 9.1 ends with "unknown option"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class AtcOption:
         kind: what its value is.
         neutral: values of a refused option that are accepted because they change nothing.
         hint: what to do instead of a refused option.
-        since: the generation of atc that introduced it.
+        since: the release that introduced it.
         late: whether `values` are checked after parsing, in atc's order of checks.
         shown: whether --help names it.
     """

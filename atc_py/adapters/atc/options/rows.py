@@ -43,7 +43,7 @@ MODEL = (
         "input_hint_shape",
         "shapes for tuning; its form is checked",
         Treatment.NO_MEANING,
-        since=Since.NEW,
+        since=Since.V8_5,
     ),
     AtcOption(
         "input_format",
@@ -115,7 +115,7 @@ TARGET = (
     AtcOption("aicore_num", "all cores are used; results do not depend on it", Treatment.NO_MEANING),
     AtcOption(
         "virtual_type", "results on a virtual device are the same", Treatment.NO_MEANING, default="0",
-        values=("0", "1"), code="E10001", kind=ValueKind.NUMBER, since=Since.NEW,
+        values=("0", "1"), code="E10001", kind=ValueKind.NUMBER, since=Since.V8_5,
     ),
     AtcOption(
         "external_weight",
@@ -124,7 +124,7 @@ TARGET = (
         default="0",
         values=("0", "1", "2"),
         code="E10006",
-        since=Since.NEW,
+        since=Since.V8_5,
     ),
     AtcOption(
         "save_original_model",
@@ -149,11 +149,11 @@ TARGET = (
     ),
     AtcOption(
         "host_env_os", "counts for the name of a model with open dims", values=("linux", "minios"),
-        code="E10001", since=Since.NEW, late=True,
+        code="E10001", since=Since.V8_5, late=True,
     ),
     AtcOption(
         "host_env_cpu", "counts for the name of a model with open dims",
-        values=("x86_64", "aarch64", "arm64", "arm"), code="E10001", since=Since.NEW, late=True,
+        values=("x86_64", "aarch64", "arm64", "arm"), code="E10001", since=Since.V8_5, late=True,
     ),
 )  # fmt: skip
 
@@ -170,11 +170,11 @@ PRECISION = (
         "the same by newer names; mixed_hif8 and cube_hif8 are refused",
         values=(*PrecisionMode.second_names(), "mixed_hif8", "cube_hif8"),
         code="E10001",
-        since=Since.NEW,
+        since=Since.V8_5,
     ),
     AtcOption("modify_mixlist", "moves operators between the lists of the mixed modes"),
     AtcOption("keep_dtype", "nodes that keep the model's dtypes"),
-    AtcOption("customize_dtypes", "dtypes by node or operator", since=Since.NEW),
+    AtcOption("customize_dtypes", "dtypes by node or operator", since=Since.V8_5),
     AtcOption("op_precision_mode", "implementations by operator or node"),
     AtcOption(
         "op_select_implmode",
@@ -191,11 +191,11 @@ PRECISION = (
               keyword="implementations"),
     AtcOption(
         "allow_hf32", "whether float32 products round to HF32 where the SoC has it",
-        code="E10005", since=Since.NEW, late=True,
+        code="E10005", since=Since.V8_5, late=True,
     ),
     AtcOption(
         "is_weight_clip", "clamps weights that become narrower to finite values",
-        default="1", code="E10006", since=Since.NEW, late=True,
+        default="1", code="E10006", since=Since.V8_5, late=True,
     ),
     AtcOption(
         "quant_dumpable",
@@ -205,16 +205,16 @@ PRECISION = (
         code="E10006",
         neutral=("", "0"),
         hint="switch off the passes with --fusion_switch_file; `atc-py compare` shows the layers",
-        since=Since.NEW,
+        since=Since.V8_5,
         late=True,
     ),
     AtcOption(
         "compression_optimize_conf", "would quantize the model on a device", Treatment.REFUSED,
-        neutral=("",), hint=_QUANTIZE, since=Since.NEW,
+        neutral=("",), hint=_QUANTIZE, since=Since.V8_5,
     ),
     AtcOption(
         "sparsity", "weights stay as they are, sparse or not", Treatment.NO_MEANING, default="0",
-        values=("0", "1"), code="E10006", kind=ValueKind.NUMBER, since=Since.NEW,
+        values=("0", "1"), code="E10006", kind=ValueKind.NUMBER, since=Since.V8_5,
     ),
     AtcOption(
         "enable_compress_weight", "weights are compressed without loss on the device",
@@ -223,7 +223,7 @@ PRECISION = (
     AtcOption("compress_weight_conf", "the same, by node", Treatment.NO_MEANING),
     AtcOption(
         "enable_attr_compression", "attributes are not compressed", Treatment.NO_MEANING,
-        default="true", values=("true", "false"), code="E10005", since=Since.NEW, late=True,
+        default="true", values=("true", "false"), code="E10005", since=Since.V9_0, late=True,
     ),
 )  # fmt: skip
 
@@ -235,20 +235,20 @@ BUILDING = (
     AtcOption("fusion_switch_file", "switches passes on and off"),
     AtcOption(
         "optimization_switch", "switches single passes off, `Name:off;Other:on`; it counts more than "
-        "the file", keyword="disable_pass", since=Since.NEW,
+        "the file", keyword="disable_pass", since=Since.V9_2,
     ),
     AtcOption(
         "oo_level", "O1 leaves out all passes that can be switched off", keyword="disable_pass",
-        default="O3", values=("O1", "O3"), code="E10001", since=Since.NEW, late=True,
+        default="O3", values=("O1", "O3"), code="E10001", since=Since.V8_5, late=True,
     ),
     AtcOption(
         "oo_constant_folding", "would compute constants on the device", Treatment.REFUSED,
-        default="true", neutral=("", "true"), hint="leave it out; constants are folded in float32",
-        since=Since.NEW, shown=False,
+        default="true", values=("true", "false"), code="E10001", neutral=("true",),
+        hint="leave it out; constants are folded in float32", since=Since.V8_5, shown=False,
     ),
     AtcOption(
         "oo_dead_code_elimination", "nodes without use change no result", Treatment.NO_MEANING,
-        default="true", since=Since.NEW, shown=False,
+        default="true", values=("true", "false"), code="E10001", since=Since.V8_5, shown=False,
     ),
     AtcOption(
         "disable_reuse_memory", "1 gives every value its own address",
@@ -265,30 +265,31 @@ BUILDING = (
     AtcOption("enable_single_stream", _ORDER, Treatment.NO_MEANING, values=("true", "false"),
               code="E10005", late=True),
     AtcOption("ac_parallel_enable", _ORDER, Treatment.NO_MEANING, default="0", values=("0", "1"),
-              code="E10006", since=Since.NEW, late=True),
+              code="E10006", since=Since.V8_5, late=True),
     AtcOption("tiling_schedule_optimize", _ORDER, Treatment.NO_MEANING, default="0",
-              values=("0", "1"), code="E10006", since=Since.NEW, late=True),
-    AtcOption("topo_sorting_mode", _ORDER, Treatment.NO_MEANING, since=Since.NEW, shown=False),
-    AtcOption("multi_stream_parallel_mode", _ORDER, Treatment.NO_MEANING, since=Since.NEW,
+              values=("0", "1"), code="E10006", since=Since.V8_5, late=True),
+    AtcOption("topo_sorting_mode", _ORDER, Treatment.NO_MEANING, values=("", "0", "1", "2", "3"),
+              code="E10001", since=Since.V8_5, shown=False),
+    AtcOption("multi_stream_parallel_mode", _ORDER, Treatment.NO_MEANING, since=Since.V8_5,
               shown=False),
-    AtcOption("h2d_overlapped_with_compute", _ORDER, Treatment.NO_MEANING, since=Since.NEW),
-    AtcOption("static_model_ops_lower_limit", _ORDER, Treatment.NO_MEANING, since=Since.NEW),
+    AtcOption("h2d_overlapped_with_compute", _ORDER, Treatment.NO_MEANING, since=Since.V9_2),
+    AtcOption("static_model_ops_lower_limit", _ORDER, Treatment.NO_MEANING, since=Since.V9_2),
     AtcOption("atomic_clean_policy", "memory is always cleared in time", Treatment.NO_MEANING,
-              default="0", values=("0", "1"), code="E10006", since=Since.NEW),
+              default="0", values=("0", "1"), code="E10006", since=Since.V8_5),
     AtcOption("jit_compile", "kernels are always compiled ahead", Treatment.NO_MEANING, default="1",
-              values=("0", "1", "2"), code="E10001", since=Since.NEW),
+              values=("0", "1", "2"), code="E10001", since=Since.V9_2),
     AtcOption(
         "shape_generalized_build_mode", "dims stay as --input_shape says", Treatment.NO_MEANING,
         default="shape_precise", values=("shape_generalized", "shape_precise"), code="E10001",
-        since=Since.NEW,
+        since=Since.V8_5,
     ),
     AtcOption(
         "deterministic", "results never depend on the order of threads", Treatment.NO_MEANING,
-        default="0", values=("0", "1"), code="E10006", since=Since.NEW,
+        default="0", values=("0", "1"), code="E10006", since=Since.V8_5,
     ),
     AtcOption(
         "deterministic_level", "results never depend on the order of threads", Treatment.NO_MEANING,
-        default="0", values=("0", "1", "2", "3"), code="E10001", since=Since.NEW,
+        default="0", values=("0", "1", "2", "3"), code="E10001", since=Since.V9_0,
     ),
     AtcOption(
         "auto_tune_mode", "newer releases refuse it with E10001, and so does atc-py: leave it out",
@@ -296,19 +297,18 @@ BUILDING = (
     ),
     AtcOption("mdl_bank_path", _TUNING, Treatment.NO_MEANING),
     AtcOption("op_bank_path", _TUNING, Treatment.NO_MEANING),
-    AtcOption("cluster_config", _CLUSTER, Treatment.NO_MEANING, since=Since.NEW),
-    AtcOption("hccl_sub_comm_config", _CLUSTER, Treatment.NO_MEANING, since=Since.NEW),
+    AtcOption("cluster_config", _CLUSTER, Treatment.NO_MEANING, since=Since.V8_5),
+    AtcOption("hccl_sub_comm_config", _CLUSTER, Treatment.NO_MEANING, since=Since.V9_1),
     AtcOption(
-        "raw_ge_options", "a file without options is accepted; others would need the graph engine",
-        Treatment.REFUSED, neutral=("",), hint="give the option of atc that means the same, or "
-        "--raw_ge_options_ignore_unsupported to have the file ignored", since=Since.NEW,
+        "raw_ge_options", "options under the graph engine's names, in JSON; what the command line says "
+        "counts more, then the level graph, session, global", since=Since.V9_2,
     ),
     AtcOption(
-        "raw_ge_options_ignore_unsupported", "ignores the options of that file", kind=ValueKind.SWITCH,
-        default="false", values=("true", "false"), since=Since.NEW,
+        "raw_ge_options_ignore_unsupported", "ignores what is no option of atc in that file", kind=ValueKind.SWITCH,
+        default="false", values=("true", "false"), since=Since.V9_2,
     ),
     AtcOption("build_config", "settings of the graph engine", Treatment.REFUSED, neutral=("",),
-              hint="leave it out", since=Since.NEW, shown=False),
+              hint="leave it out", since=Since.V9_2, shown=False),
 )  # fmt: skip
 
 _NO_COMPILER = "the simulator needs no compiled kernels"
@@ -323,7 +323,7 @@ DEBUGGING = (
         "op_debug_level", _NO_COMPILER, Treatment.NO_MEANING, default="0",
         values=("0", "1", "2", "3", "4"), code="E10001", kind=ValueKind.NUMBER,
     ),
-    AtcOption("op_debug_config", _NO_COMPILER, Treatment.NO_MEANING, since=Since.NEW),
+    AtcOption("op_debug_config", _NO_COMPILER, Treatment.NO_MEANING, since=Since.V8_5),
     AtcOption("op_compiler_cache_dir", _NO_COMPILER, Treatment.NO_MEANING),
     AtcOption(
         "op_compiler_cache_mode", _NO_COMPILER, Treatment.NO_MEANING, default="disable",
@@ -331,12 +331,12 @@ DEBUGGING = (
     ),
     AtcOption(
         "status_check", "the simulator reports infinities and NaN itself", Treatment.NO_MEANING,
-        default="0", values=("0", "1"), code="E10006", since=Since.NEW,
+        default="0", values=("0", "1"), code="E10006", since=Since.V8_5,
     ),
     AtcOption("device_id", "atc has no use for it either", Treatment.NO_MEANING, default="0",
               shown=False),
     AtcOption(
         "export_compile_stat", "fusion_result.json in the working directory; 0 writes none",
-        default="1", values=("0", "1", "2"), code="E10006", since=Since.NEW, shown=False,
+        default="1", values=("0", "1", "2"), code="E10006", since=Since.V8_5, shown=False,
     ),
 )  # fmt: skip

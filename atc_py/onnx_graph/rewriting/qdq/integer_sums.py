@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.reading.attributes import INTEGER_POOLS
 from atc_py.onnx_graph.typing.rules.quantized import is_integer_layer
 
 _MOST_TERMS = 4
@@ -139,7 +140,7 @@ class SumsReader:
         if not self._graph.is_read_once(left):
             return None
         before = self._sums(left, most - 1)
-        if before is None:
+        if before is None or before.layer.op_type in INTEGER_POOLS:
             return None
         if node.op_type == "Sub":
             after = self._less(before, right)

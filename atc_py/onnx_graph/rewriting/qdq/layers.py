@@ -21,6 +21,7 @@ from atc_py.onnx_graph.rewriting.qdq.parameters import (
     DATA_PER_CHANNEL,
     ODD_BIAS,
     ODD_GROUPS,
+    VOLUME_OFFSET,
     VOLUMES,
     WEIGHTS_NOT_QUANTIZED,
     NoCounterpartError,
@@ -57,7 +58,7 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: OnnxNode) -
     axis = 1 if transposed else 0
     codes = weight_codes(writer, tensors, node)
     if len(codes.stored.const.shape if codes.stored.const else ()) == _VOLUME:
-        raise NoCounterpartError(VOLUMES)
+        _check_volume(node, data)
     weights = prepared(writer, codes, axis)
     layer = QuantizedLayer(writer, tensors, data, weights, groups=_own_groups(node, weights))
     bias = layer.bias(_input_name(node, _BIAS_AT), folded=layer.is_folded)
@@ -202,6 +203,23 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
             rounded = np.rint(beta * real / self.scale)
         within_int32(_BIAS, rounded)
         return rounded.astype(np.int64)
+
+
+def _check_volume(node: OnnxNode, data: Codes) -> None:
+    """Refuse 3-D convolutions that CANN's quantizer leaves in floats, or writes with other data.
+
+    Raises:
+        NoCounterpartError: one that is transposed or dilated along its depth; data with an offset.
+    """
+    if not is_integer_volume(node):
+        raise NoCounterpartError(VOLUMES)
+    if data.parameters.offset:
+        raise NoCounterpartError(VOLUME_OFFSET)
+
+
+def is_integer_volume(node: OnnxNode) -> bool:
+    """True if a 3-D convolution has a form on int8."""
+    return node.op_type == "Conv" and (*node.integers("dilations"), 1)[0] == 1
 
 
 def _own_groups(node: OnnxNode, weights: Weights) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.onnx_graph.reading.attributes import INTEGER_POOLS
 from atc_py.onnx_graph.rewriting.qdq.ascend import CodeSteps, Steps, SumFactors, no_form
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import Sums
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -61,6 +62,8 @@ class RealLayers:
         """
         if sums.layer.op_type == "MatMul":
             self._write_product(sums, factors, output)
+        elif sums.layer.op_type in INTEGER_POOLS:
+            self._write_pool(sums.layer, factors, output)
         else:
             self._write_layer(sums, factors, output)
 
@@ -93,6 +96,36 @@ class RealLayers:
             position = _LAST if layer.op_type == "Gemm" else 1 - codes.ndim
             addend = self._addend(layer, sums.added, factors.scale, position)
             self.writer.op(layer, "Add", [product, addend], output)
+
+    def _write_pool(self, layer: OnnxNode, factors: SumFactors, output: str) -> None:
+        """Write AveragePool of its data in steps of the factor, which is the data's own scale."""
+        if factors.scale.size != 1 or factors.offset_w.any():
+            what = Text("on int8 must have one factor without offset_w, found {n} factors")
+            raise no_form(layer, what.with_values(n=factors.scale.size))
+        pad = self._border(layer)
+        data = layer.input_names[0] if pad is None else pad.input_names[0]
+        steps = self.steps.of(layer, data)
+        (scale,) = _known_step(factors.scale, steps.scale)
+        real = self.dequantized(layer, data, Steps(np.float32(scale), steps.zero))
+        if pad is not None:
+            self.writer.nodes.remove(pad)
+            padded = self.writer.fresh(f"{pad.output_names[0]}/real")
+            inputs = [real, *pad.input_names[1:2]]
+            real = self.writer.again(pad, "Pad", inputs, [padded], with_own=True).output_names[0]
+        self.writer.again(layer, layer.op_type, [real], [output], with_own=True)
+
+    def _border(self, layer: OnnxNode) -> OnnxNode | None:
+        """The Pad of zeros before a pool; it stands for real zeros, as the compiler fuses it."""
+        graph, name = self.writer.graph, layer.input_names[0]
+        pad = graph.producer(name)
+        if pad is None or pad.op_type != "Pad" or pad not in self.writer.nodes:
+            return None
+        border = next(iter(pad.input_names[2:]), "")
+        value = self.known.get(border)
+        given = any(pad.input_names[2:]) if value is None else any(pad.input_names[3:])
+        filled = pad.number("value", 0.0) if value is None else value.numpy().any()
+        constant = pad.text("mode", "constant") == "constant" and not (filled or given)
+        return pad if constant and graph.is_read_once(name) else None
 
     def _write_product(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write MatMul; terms that its zero points do not cover are added after it."""

@@ -1,8 +1,8 @@
 """Types of nodes that ONNX does not define: Ascend's operators, layers on int8, custom operators.
 
 An operator of Ascend's family keeps the shape of its first input, so inference is shown a Cast in
-its place. Layers on int8 are Conv, ConvTranspose, Gemm and MatMul as ONNX has them, but for dtypes:
-their sums are int32. Of custom operators counts what the file states of a result, which is held
+its place. Layers on int8 are AveragePool, Conv, ConvTranspose, Gemm and MatMul as ONNX has them, but
+for dtypes: their sums are int32. Of custom operators counts what the file states of a result, which is held
 against the inputs where the node is lowered; what it leaves open is worked out here.
 """
 
@@ -12,6 +12,7 @@ from atc_py.onnx_graph.folding.fold_views import ints_of
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import (
     INTEGER_LAYERS,
+    INTEGER_POOLS,
 )
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype, known_type
 from atc_py.onnx_graph.source.custom_results import (
@@ -44,6 +45,9 @@ _FIXED = {
 _SCALING = frozenset({"AscendDequant", "AscendRequant", "AscendDequantS16"})
 _CHOSEN = frozenset({"AscendQuant", "AscendDequant", "AscendAntiQuant"})
 
+_OPERANDS = {**dict.fromkeys(INTEGER_LAYERS, 2), **dict.fromkeys(INTEGER_POOLS, 1)}
+"""Inputs that are int8 in a layer on int8, by operator."""
+
 ASCEND_OPERATORS = _CHOSEN | _FIXED.keys()
 """The six operators of Ascend's family."""
 
@@ -66,10 +70,11 @@ def _elements(node: OnnxNode) -> tuple[int, ...]:
 
 
 def is_integer_layer(graph: OnnxGraph, node: OnnxNode) -> bool:
-    """True if a node is a layer whose data and weights are int8."""
-    if node.domain or node.op_type not in INTEGER_LAYERS or len(node.input_names) < len(("X", "W")):
+    """True if a node is a layer whose data, and weights where it has some, are int8."""
+    operands = _OPERANDS.get(node.op_type, 0)
+    if node.domain or not operands or len(node.input_names) < operands:
         return False
-    known = (known_type(graph, name) for name in node.input_names[:2])
+    known = (known_type(graph, name) for name in node.input_names[:operands])
     return all(value is not None and value.element == TensorProto.INT8 for value in known)
 
 
@@ -90,7 +95,7 @@ def _ascend(asked: Question) -> Shown | Override:
     )
 
 
-@type_rule(*INTEGER_LAYERS, before=True, when=lambda asked: asked.alone)
+@type_rule(*_OPERANDS, before=True, when=lambda asked: asked.alone)
 def _layer_as_of_floats(asked: Question) -> Shown | None:
     """Show a layer on int8 with float inputs, which onnx insists on about a node alone."""
     if not is_integer_layer(asked.graph, asked.node):
@@ -98,7 +103,7 @@ def _layer_as_of_floats(asked: Question) -> Shown | None:
     return Shown((asked.node.plain,), reads=TensorProto.FLOAT, gives=TensorProto.INT32)
 
 
-@type_rule(*INTEGER_LAYERS, when=lambda asked: not asked.alone)
+@type_rule(*_OPERANDS, when=lambda asked: not asked.alone)
 def _integer_sums(asked: Question) -> Refinement | None:
     """The dtype of a layer's sums where ONNX's rule, that of the data, is not right."""
     element = sum_element(asked)

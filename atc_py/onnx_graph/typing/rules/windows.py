@@ -57,7 +57,8 @@ def _pool(asked: Question) -> Override | None:
     if extents is None:
         return None
     dims = (*x.dims[:_SPATIAL], *extents)
-    return Override(asked.outputs(ValueType(x.element, dims), ValueType(TensorProto.INT64, dims)))
+    element = sum_element(asked) or x.element
+    return Override(asked.outputs(ValueType(element, dims), ValueType(TensorProto.INT64, dims)))
 
 
 def _pool_extents(extents: Dims, attributes: Mapping[str, SourceAttr]) -> list[int | None] | None:
