@@ -285,7 +285,7 @@ class CheckReport(Result, frozen=True):
         soc: the SoC's name.
         options: further options of the check that were given, by name.
         operator_list: name of the list that the models were compared with, or any.
-        cann: generation of CANN whose deviations from ONNX are reported.
+        cann: release of CANN whose deviations from ONNX are reported.
     """
 
     models: tuple[ModelCheck, ...]
@@ -293,7 +293,7 @@ class CheckReport(Result, frozen=True):
     soc: str
     options: Mapping[str, str] = msgspec.field(default_factory=dict)
     operator_list: str = DEFAULT_LIST
-    cann: int = NEWEST_CANN
+    cann: str = NEWEST_CANN
 
     @property
     def standing(self) -> Standing:

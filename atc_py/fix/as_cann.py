@@ -1,6 +1,6 @@
 """A file whose nodes compute what CANN makes of them, in place of what ONNX defines.
 
-Every node that meets a deviation of the generation is replaced by nodes of ONNX that compute what
+Every node that meets a deviation of the release is replaced by nodes of ONNX that compute what
 CANN's parser and kernels compute of it; the rest of the file stays as it is, to the byte.
 """
 
@@ -53,13 +53,13 @@ class WrittenOut(NamedTuple):
 def file_as_cann(
     file: OnnxFile, conditions: Conditions, library: Library, shapes: Mapping[str, Shape]
 ) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
-    """`file` with every deviation of a generation of CANN written out, and these.
+    """`file` with every deviation of a release of CANN written out, and these.
 
     Where no node deviates it is `file` itself.
 
     Args:
         file: the model.
-        conditions: the generation, besides precision mode and SoC.
+        conditions: the release, besides precision mode and SoC.
         library: the operator list, whose specifications have the deviations.
         shapes: dims of inputs that the model leaves open, by name.
 

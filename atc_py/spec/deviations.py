@@ -182,22 +182,38 @@ class Certainty(Enum):
     """Grounds of a statement about CANN."""
 
     PROVEN = "proven"
-    """Published sources of that edition say it."""
+    """Published sources of that release say it."""
 
     INFERRED = "inferred"
-    """It follows from sources of another edition, or from a part of them."""
+    """It follows from sources of another release, or from a part of them."""
+
+
+_Span: TypeAlias = Annotated[
+    str, msgspec.Meta(pattern=r"^[1-9][0-9]*(\.[0-9]+)?(-[1-9][0-9]*(\.[0-9]+)?)?\Z")
+]
+"""A release of CANN, `9.1`, or the first and the last of several, `8.5-9.2`."""
+
+
+def covers(span: str, release: str) -> bool:
+    """True if a release is in a span."""
+    first, _, last = span.partition("-")
+    return _numbers(first) <= _numbers(release) <= _numbers(last or first)
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in release.split("."))
 
 
 class Registered(SpecStruct, frozen=True, kw_only=True):
-    """Opsets at which an edition's parser has an operator.
+    """Opsets at which the parsers of releases have an operator.
 
     Attributes:
-        edition: year of the sources.
+        releases: those of CANN.
         opsets: first and last opset of each run; none where the parser does not have it.
         name: operator type by which the parser has it, where it is another one.
     """
 
-    edition: int
+    releases: _Span
     opsets: tuple[tuple[int, int], ...]
     name: Text | None = None
 
@@ -212,8 +228,8 @@ class Deviation(SpecStruct, frozen=True, kw_only=True):
         refused: whether the parser refuses the node.
         undefined: whether CANN's result has no arithmetic that could be followed: it depends on
             other nodes, on the process or on memory that nothing has written.
-        proven: editions whose published sources say so, by year.
-        inferred: editions for which it is inferred.
+        proven: releases whose published sources say so.
+        inferred: releases for which it follows from sources of others, or from a part of them.
         source: the files, or the parts of them, that it was read from.
         line: its line in the file; below 0, in the file of another list that this one is like.
     """
@@ -223,12 +239,14 @@ class Deviation(SpecStruct, frozen=True, kw_only=True):
     effect: Bilingual
     refused: bool = False
     undefined: bool = False
-    proven: tuple[int, ...] = ()
-    inferred: tuple[int, ...] = ()
+    proven: tuple[_Span, ...] = ()
+    inferred: tuple[_Span, ...] = ()
     source: Text
     line: int = msgspec.field(default=0, name="@line")
 
-    def certainty(self, edition: int) -> Certainty | None:
-        if edition in self.proven:
+    def certainty(self, release: str) -> Certainty | None:
+        """The certainty that a release with published sources has it; None if it does not."""
+        if any(covers(span, release) for span in self.proven):
             return Certainty.PROVEN
-        return Certainty.INFERRED if edition in self.inferred else None
+        inferred = any(covers(span, release) for span in self.inferred)
+        return Certainty.INFERRED if inferred else None

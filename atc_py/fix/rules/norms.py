@@ -406,7 +406,7 @@ def log_of_sum_as_steps(ctx: RuleContext) -> str:
 
 @rule(
     REORDERED,
-    case("ReduceSumSquare", [2, 3, 4], axes=[1], keepdims=0, cann=5),
+    case("ReduceSumSquare", [2, 3, 4], axes=[1], keepdims=0, cann="5"),
     miss=case("ReduceSumSquare", [2, 3, 4], axes=[1], keepdims=0),
     deviations="ReduceSumSquare/keepdims-always ReduceSumSquare/axes-input-not-wired",
     float16="squares above 65504 overflow",

@@ -143,7 +143,9 @@ _PADS_AS_INPUT = 11
 
 @rule(
     REORDERED,
-    case("AveragePool", [1, 2, 20, 21], kernel_shape=[16, 17], pads=[1, 2, 3, 0], opset=11, cann=5),
+    case(
+        "AveragePool", [1, 2, 20, 21], kernel_shape=[16, 17], pads=[1, 2, 3, 0], opset=11, cann="5"
+    ),
     operators="AveragePool MaxPool",
     miss=case(
         "AveragePool",
@@ -152,10 +154,12 @@ _PADS_AS_INPUT = 11
         pads=[1, 2, 3, 0],
         count_include_pad=1,
         opset=11,
-        cann=5,
+        cann="5",
     ),
     boundary=(
-        case("MaxPool", [1, 2, 20, 21], kernel_shape=[16, 16], pads=[1, 2, 3, 0], opset=11, cann=5),
+        case(
+            "MaxPool", [1, 2, 20, 21], kernel_shape=[16, 16], pads=[1, 2, 3, 0], opset=11, cann="5"
+        ),
         case(
             "AveragePool",
             [1, 2, 3, 70],
@@ -163,7 +167,7 @@ _PADS_AS_INPUT = 11
             strides=[1, 64],
             pads=[0, 1, 0, 1],
             opset=11,
-            cann=5,
+            cann="5",
         ),
     ),
     deviations="AveragePool/large-window-counts-padding MaxPool/large-window-pads-65504",
