@@ -113,6 +113,11 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
     def is_set(self, attribute: str) -> bool:
         return attribute in self.view.attributes
 
+    def is_given(self, name: str) -> bool:
+        """True if the node uses the input or output, or sets the attribute to no empty list."""
+        value: Any = self.view.attributes.get(name)
+        return bool(self.tensors(name)) or (value is not None and value != ())
+
     def value(self, attribute: str) -> Any:
         """The attribute's value, or its default at the node's opset; None if none.
 

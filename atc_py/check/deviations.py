@@ -18,6 +18,7 @@ from atc_py.text import Text, Words, verbatim
 
 _INFERRED = Text(" (inferred)")
 _FOLLOWS_ONNX = Text("; atc-py follows ONNX")
+_STATED = Text("; `atc-py fix --for cann` states the model at an opset that is read as ONNX has it")
 _SAME_ON = Text(" for CANN {major} to give what ONNX gives")
 _TAKEN_BY = Text(" for CANN {major} to take the node")
 
@@ -109,7 +110,9 @@ def _finding(node: BoundNode, met: Met, place: Place) -> Finding:
         scope=node.view.scope,
         observed=observed,
         allowed=demand,
-        help=help_ if row.refused else help_ + _FOLLOWS_ONNX,
+        help=help_
+        + (_STATED if row.restated else Text(""))
+        + (Text("") if row.refused else _FOLLOWS_ONNX),
         when=joined([when_words(rule.when) if rule.when else Text(""), met.answer.when]),
         certainty=met.certainty.value,
     )

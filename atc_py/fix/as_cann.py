@@ -79,6 +79,8 @@ class _Rewriter:
         self._bound: dict[SourceNode, BoundNode] = {}
         self._settled: dict[str, frozenset[str]] = {}
         """Deviations that nodes of forms are free of, by output: a form is not written twice."""
+        self._written_out: set[str] = set()
+        """Outputs of nodes of other operators that forms have: they mean what ONNX does."""
         self._replaced: set[str] = set()
 
     def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
@@ -137,6 +139,8 @@ class _Rewriter:
         bound = self._bound.get(node)
         if bound is None:
             return None
+        if any(tensor and tensor.name in self._written_out for tensor in node.outputs):
+            return None
         settled = {
             row for tensor in node.outputs if tensor for row in self._settled.get(tensor.name, ())
         }
@@ -175,6 +179,8 @@ class _Rewriter:
         for made in splice(writer, node, ctx, results):
             if made.op_type == node.op_type:
                 self._settled.update(dict.fromkeys(made.output_names, settled))
+            else:
+                self._written_out.update(made.output_names)
         spec = self._library.find(node.op_type, node.domain)
         operator = node.op_type if spec is None else spec.op
         self._written.append(WrittenOut(node, operator, met))

@@ -70,6 +70,7 @@ _CHANGED: Mapping[tuple[str, str], dict[str, Any]] = {
     ("LpPool", "same-lower-as-upper"): {"auto_pad": "SAME_UPPER"},
     ("Mod", "sign-of-dividend"): {"fmod": 1},
     ("Multinomial", "one-sample"): {"sample_size": 1},
+    ("ReduceSumSquare", "keepdims-absent"): {"keepdims": 0},
     ("ReduceSumSquare", "keepdims-always"): {"keepdims": 1},
     ("RoiAlign", "mode-is-avg"): {"mode": None},
 }
@@ -249,10 +250,14 @@ def without_peepholes(ctx: RuleContext) -> Sequence[str]:
     return ctx.again(*ctx.names[:_PEEPHOLES], count=ctx.output_count)
 
 
-@cann_form("ReduceSumSquare", "axes-input-not-wired")
-def over_all_axes(ctx: RuleContext) -> Sequence[str]:
-    """Write the sum over all axes."""
-    return ctx.again(*ctx.names[:1])
+@cann_form("ReduceLogSumExp", "axes-absent", "axes-attribute-lost")
+@cann_form("ReduceMax", "axes-absent", "axes-attribute-lost", "axes-input-lost")
+@cann_form("ReduceMean", "axes-absent", "axes-input-lost")
+@cann_form("ReduceMin", "axes-absent", "axes-attribute-lost", "axes-input-lost")
+@cann_form("ReduceProd", "axes-absent", "axes-attribute-lost", "axes-input-lost")
+def not_reduced(ctx: RuleContext) -> Sequence[str]:
+    """Write the data, over no axis of which is reduced."""
+    return [ctx.op("Identity", ctx.name(0))]
 
 
 _AXES = (2, 3)
@@ -265,19 +270,19 @@ _TORCH = frozenset({"pytorch_half_pixel"})
 
 @cann_form("Resize", "nearest-mode-ignored")
 def nearest_of_asymmetric(ctx: RuleContext) -> Sequence[str]:
-    """Write the elements that the parser of 2022 chooses."""
+    """Write the elements that the parsers of CANN 5 to 7 choose."""
     return _nearest(ctx, _TORCH)
 
 
 @cann_form("Resize", "nearest-mode-ignored-half-pixel")
 def nearest_of_half_pixel(ctx: RuleContext) -> Sequence[str]:
-    """Write the elements that the parser of 2026 chooses."""
+    """Write the elements that the parsers of CANN 8.5 and later choose."""
     return _nearest(ctx, _TORCH | {"half_pixel"})
 
 
 @cann_form("Resize", "nearest-mode-ignored-ties-up")
 def nearest_with_ties_up(ctx: RuleContext) -> Sequence[str]:
-    """Write the elements that the parser of 2026 and the kernel of Ascend910_95 choose."""
+    """Write the elements that the parsers of CANN 8.5 and later and the kernel of Ascend910_95 choose."""
     return _nearest(ctx, _TORCH | {"half_pixel"}, upper=True)
 
 

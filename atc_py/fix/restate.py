@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from atc_py.check.deviations import parser_opsets
+from atc_py.check.deviations import certainty_on, parser_opsets
 from atc_py.check.restating import restated_at
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.unfit import UnfitError, require
@@ -116,18 +116,49 @@ def best_opset(model: SourceModel, library: Library, cann: str | None = None) ->
     Args:
         model: the model.
         library: the operator list.
-        cann: the release of CANN whose parser is to have the operators there; None for any.
+        cann: the release of CANN whose parser is to have the operators there, and to read them as
+            ONNX does if there is such an opset; None for any.
     """
     own = model.opsets.get("", PREFERRED)
-    specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
-    listed = [spec for spec in specs.values() if spec is not None and not spec.custom]
+    listed = _listed(model, library)
     sets = [set(spec.opsets) for spec in listed]
     if cann is not None:
         release = find_release(cann)
         runs = [parser_opsets(spec, release) for spec in listed]
         sets += [{n for first, last in run for n in range(first, last + 1)} for run in runs if run]
     common = set.intersection(*sets) if sets else {own}
+    if cann is not None:
+        common = common - _deviating_opsets(listed, cann) or common
     return min(common, key=lambda opset: (abs(opset - own), -opset), default=PREFERRED)
+
+
+def _listed(model: SourceModel, library: Library) -> list[OpSpec]:
+    specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
+    return [spec for spec in specs.values() if spec is not None and not spec.custom]
+
+
+def opset_in_place(model: SourceModel, library: Library, cann: str) -> int | None:
+    """The best opset, where a release of CANN reads operators of the model otherwise at its own.
+
+    None where it does not.
+    """
+    own = model.opsets.get("", 0)
+    if own not in _deviating_opsets(_listed(model, library), cann):
+        return None
+    opset = best_opset(model, library, cann)
+    return None if opset == own else opset
+
+
+def _deviating_opsets(specs: Collection[OpSpec], cann: str) -> set[int]:
+    """The opsets at which a release of CANN reads operators otherwise, and at others not."""
+    release = find_release(cann)
+    spans = (
+        row.opsets
+        for spec in specs
+        for row in spec.deviations
+        if row.restated and certainty_on(row, release) is not None
+    )
+    return {n for span in spans if span is not None for n in range(span[0], span[1] + 1)}
 
 
 def changed_operators(names: Collection[str], before: int, after: int) -> frozenset[str]:

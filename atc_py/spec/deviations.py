@@ -119,6 +119,18 @@ class PartsEven(OfTensor, frozen=True, kw_only=True):
     along: Text
 
 
+class OpsetOutside(Rule, frozen=True, kw_only=True):
+    """The model's opset is not among these, of which the first and the last are given."""
+
+    opsets: tuple[int, int]
+
+
+class PartGiven(Rule, frozen=True, kw_only=True):
+    """The node sets the attribute of this name, to no empty list, or uses the input."""
+
+    name: Text
+
+
 class ResizedByKernel(OfTensor, frozen=True, kw_only=True):
     """Each element of a Resize of images is taken from where the kernel of CANN takes it.
 
@@ -228,6 +240,8 @@ class Deviation(SpecStruct, frozen=True, kw_only=True):
         refused: whether the parser refuses the node.
         undefined: whether CANN's result has no arithmetic that could be followed: it depends on
             other nodes, on the process or on memory that nothing has written.
+        restated: whether the model has the meaning at another opset, so that `fix` states it there,
+            if it can; the opsets are those of the model that the rule or its conditions name.
         proven: releases whose published sources say so.
         inferred: releases for which it follows from sources of others, or from a part of them.
         source: the files, or the parts of them, that it was read from.
@@ -239,10 +253,19 @@ class Deviation(SpecStruct, frozen=True, kw_only=True):
     effect: Bilingual
     refused: bool = False
     undefined: bool = False
+    restated: bool = False
     proven: tuple[_Span, ...] = ()
     inferred: tuple[_Span, ...] = ()
     source: Text
     line: int = msgspec.field(default=0, name="@line")
+
+    @property
+    def opsets(self) -> tuple[int, int] | None:
+        """First and last opset of models whose nodes have it; None for any."""
+        rule = self.unless
+        if isinstance(rule, OpsetOutside):
+            return rule.opsets
+        return None if rule.when is None else rule.when.written
 
     def certainty(self, release: str) -> Certainty | None:
         """The certainty that a release with published sources has it; None if it does not."""

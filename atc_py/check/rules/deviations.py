@@ -38,6 +38,8 @@ from atc_py.spec.deviations import (
     NormsNotZero,
     OneAxisFrom,
     OperandNotGiven,
+    OpsetOutside,
+    PartGiven,
     PartsEven,
     RowsWithinColumns,
     SetsAsBefore,
@@ -80,6 +82,26 @@ def _attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
 )
 def _operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
     return fails(Text("given")) if node.tensors(rule.tensor) else HOLDS
+
+
+@predicate(
+    DEVIATES_ON_CANN,
+    demand="{name} of {op} must be given",
+    help_=Text("write {name} out"),
+)
+def _part_given(rule: PartGiven, node: BoundNode) -> Answer:
+    return HOLDS if node.is_given(rule.name) else fails(Text("left out"))
+
+
+@predicate(
+    DEVIATES_ON_CANN,
+    demand="the model's opset must be outside of {opsets}",
+    help_=Text("state the model at another opset"),
+)
+def _opset_outside(rule: OpsetOutside, node: BoundNode) -> Answer:
+    first, last = rule.opsets
+    written = node.written or node.opset
+    return fails(Text("opset {written}", written=written)) if first <= written <= last else HOLDS
 
 
 @predicate(
