@@ -136,7 +136,7 @@ def reduction_over_named_axes(ctx: RuleContext) -> str:
     noop_with_empty_axes is 0.
     """
     rank = len(ctx.dims(0))
-    require(rank > 0, "data has dims")
+    require(rank, "data has dims")
     require(not ctx.integer("noop_with_empty_axes", 0), "noop_with_empty_axes is 0")
     keepdims = ctx.flag("keepdims", default=True)
     return ctx.reduce(ctx.node.op_type, ctx.name(0), range(rank), keepdims=keepdims)
@@ -201,5 +201,5 @@ def _axes(ctx: RuleContext) -> list[int]:
 
 def _length(ctx: RuleContext, axis: int) -> int:
     length = ctx.dims(0)[axis] or 0
-    require(length > 0, "the dims along the axes are known and not 0")
+    require(length, "the dims along the axes are known and not 0")
     return length
