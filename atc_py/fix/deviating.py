@@ -47,6 +47,16 @@ def deviating_nodes(
     return results
 
 
+def are_read_elsewhere(deviating: Mapping[SourceNode, frozenset[str]], library: Library) -> bool:
+    """True if one of some deviating nodes means the same on CANN at another opset of the model."""
+    return any(
+        row.restated and f"{spec.op}/{row.name}" in met
+        for node, met in deviating.items()
+        if (spec := library.find(node.op_type, node.domain)) is not None
+        for row in spec.deviations
+    )
+
+
 def is_unknown_to_parser(node: SourceNode, library: Library, conditions: Conditions) -> bool:
     """True if the release's parser has a listed operator at no opset."""
     spec = library.find(node.op_type, node.domain)

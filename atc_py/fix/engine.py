@@ -9,12 +9,12 @@ from atc_py.check.findings import Standing
 from atc_py.diag import OPERATOR_RESTATED
 from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
 from atc_py.fix.context import RuleContext, splice
-from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
+from atc_py.fix.deviating import are_read_elsewhere, deviating_nodes, is_unknown_to_parser
 from atc_py.fix.facts import Surroundings
 from atc_py.fix.fixed import Applied, Fixed, Lineage, Unfit, application_of, nodes_looked_through
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
-from atc_py.fix.restate import PREFERRED, opset_in_place, restate_graph
+from atc_py.fix.restate import PREFERRED, best_opset, restate_graph
 from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_operator
 from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
@@ -159,7 +159,7 @@ class Fixer:
             if not changed and self._rules.for_cann:
                 model, after = self._read_as_onnx(graph, look, (model, after))
                 source, refused = model.source, set(self._refused(model.source, after))
-                self._deviations = deviating_nodes(source, after, self._library, self._conditions)
+                self._deviations = self._deviating(source, after)
                 changed, misfits = self._round(graph, source, self._deviations, Purpose.CANN)
                 unfit += misfits
             if not changed and precise:
@@ -235,15 +235,23 @@ class Fixer:
     ) -> tuple[FoldedModel, Checked]:
         """State a model at an opset at which CANN reads it; the model as it is without such an opset."""
         model, checked = seen
-        opset = opset_in_place(model.source, self._library, self._conditions.cann)
+        opset = best_opset(model.source, self._library, self._conditions.cann)
+        deviating = self._deviating(model.source, checked)
         nodes, opsets = list(graph.nodes), graph.opsets
-        if opset is None or restate_graph(graph, model, self._library, opset):
+        if opset == opsets.get("", opset) or not are_read_elsewhere(deviating, self._library):
+            return seen
+        if restate_graph(graph, model, self._library, opset):
             return seen
         stated = look()
         if _errors(stated[1]) <= _errors(checked):
             return stated
         graph.nodes, graph.opsets = nodes, opsets
         return look()
+
+    def _deviating(
+        self, source: SourceModel, checked: Checked
+    ) -> Mapping[SourceNode, frozenset[str]]:
+        return deviating_nodes(source, checked, self._library, self._conditions)
 
     def _for_precision(self) -> bool:
         chosen = self._rules.for_precision

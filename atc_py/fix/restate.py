@@ -137,18 +137,6 @@ def _listed(model: SourceModel, library: Library) -> list[OpSpec]:
     return [spec for spec in specs.values() if spec is not None and not spec.custom]
 
 
-def opset_in_place(model: SourceModel, library: Library, cann: str) -> int | None:
-    """The best opset, where a release of CANN reads operators of the model otherwise at its own.
-
-    None where it does not.
-    """
-    own = model.opsets.get("", 0)
-    if own not in _deviating_opsets(_listed(model, library), cann):
-        return None
-    opset = best_opset(model, library, cann)
-    return None if opset == own else opset
-
-
 def _deviating_opsets(specs: Collection[OpSpec], cann: str) -> set[int]:
     """The opsets at which a release of CANN reads operators otherwise, and at others not."""
     release = find_release(cann)

@@ -46,6 +46,10 @@ class AttrTruncatesToNonzero(OfAttribute, frozen=True, kw_only=True):
     """The attribute is not set, or another number than 0 without its fraction."""
 
 
+class BiasPerColumn(OfPair, frozen=True, kw_only=True):
+    """The tensor has no dims, the dims of the matrix `other`, or as many elements as its columns."""
+
+
 class IndicesWithinDepth(OfPair, frozen=True, kw_only=True):
     """Every value of the tensor is in [-depth, depth - 1], the depth being the value of `other`."""
 
@@ -147,6 +151,12 @@ class ResizedByKernel(OfTensor, frozen=True, kw_only=True):
 
 class RowsWithinColumns(OfTensor, frozen=True, kw_only=True):
     """The tensor, a matrix, has as many columns as rows, or more."""
+
+
+class SameWindowsReachEnd(OfAttribute, frozen=True, kw_only=True):
+    """With an auto_pad of SAME no image has rows or columns after the last window of `attribute`."""
+
+    tensor: Text
 
 
 class SamePaddingNone(OfAttribute, frozen=True, kw_only=True):

@@ -42,7 +42,8 @@ UNDECIDED: dict[tuple[str, int | str], frozenset[str]] = {
 
 @cache
 def removed_rows() -> frozenset[str]:
-    return frozenset(name for rule in load_rules().values() for name in rule.deviations)
+    named = {name for rule in load_rules().values() for name in rule.deviations}
+    return frozenset(named | {name for name, row in ROWS.items() if row.restated})
 
 
 REMOVED = tuple(each for each in all_cases() if each.row in removed_rows())

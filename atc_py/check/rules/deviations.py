@@ -33,6 +33,7 @@ from atc_py.spec.deviations import (
     AttrAbsent,
     AttrRepeats,
     AttrTruncatesToNonzero,
+    BiasPerColumn,
     IndicesWithinDepth,
     NoneBeforeSets,
     NormsNotZero,
@@ -82,6 +83,22 @@ def _attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
 )
 def _operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
     return fails(Text("given")) if node.tensors(rule.tensor) else HOLDS
+
+
+@predicate(
+    DEVIATES_ON_CANN,
+    demand="{tensor} of {op} must have the dims of {other}, or those of its columns",
+    help_=Text("add {tensor} after the node"),
+)
+def _bias_per_column(rule: BiasPerColumn, node: BoundNode) -> Answer:
+    bias, other = node.tensor(rule.tensor), node.tensor(rule.other)
+    if bias is None or other is None:
+        return HOLDS
+    one, two = known_dims(rule.tensor, bias), known_dims(rule.other, other)
+    if not one or not two or one in (two, two[-1:]):
+        return HOLDS
+    seen = described(rule.tensor, bias)
+    return unknown(seen) if None in (*one, *two) else fails(seen)
 
 
 @predicate(

@@ -8,15 +8,19 @@ _RANDOM = np.random.default_rng(11)
 X = _RANDOM.standard_normal((2, 3, 4)).astype(np.float32)
 CANN_9 = "cann-9.0"
 
-for _op, _position in (("ArgMax", np.argmax), ("ArgMin", np.argmin)):
+for _op, _position, _dtype in (("ArgMax", np.argmax, np.int64), ("ArgMin", np.argmin, np.int32)):
     for _generation, _axis in ((5, 0), (6, -1)):
         deviation(
             DeviationCase(
                 f"{_op}/kept-axis-at-1",
                 _generation,
                 DeviatingNode(_op, 13, (X,), {"axis": _axis}),
-                DeviatingNode(_op, 13, (X,), {"axis": _axis, "keepdims": 0}),
-                lambda x, position=_position, axis=_axis: np.expand_dims(position(x, axis), 1),
+                None
+                if _op == "ArgMin"
+                else DeviatingNode(_op, 13, (X,), {"axis": _axis, "keepdims": 0}),
+                lambda x, position=_position, axis=_axis, dtype=_dtype: np.expand_dims(
+                    position(x, axis), 1
+                ).astype(dtype),
             )
         )
 
@@ -132,5 +136,20 @@ for _op, _row, _release in (
             DeviatingNode(_op, 11, (np.abs(X),), {"axes": [0, 1, 2]}),
             None,
             CANN_9,
+        )
+    )
+
+for _release, _row in (
+    ("5", "int32-always"),
+    ("9.1", "int32-always"),
+    ("9.2", "int32-below-newest"),
+):
+    deviation(
+        DeviationCase(
+            f"ArgMin/{_row}",
+            _release,
+            DeviatingNode("ArgMin", 13, (X,), {"axis": 1}),
+            None,
+            lambda x: np.expand_dims(np.argmin(x, 1), 1).astype(np.int32),
         )
     )

@@ -72,3 +72,59 @@ def sum_of_squares(rng: np.random.Generator) -> RuleCase:
     dims = shape(rng)
     given: dict[str, Any] = {"axes": [axis_of(rng, dims)]} if rng.integers(2) else {}
     return RuleCase("ReduceSumSquare", (Fed(dims),), {"keepdims": 0, **given}, 11, cann="5")
+
+
+@draws("transpose-with-order")
+def transpose_with_order(rng: np.random.Generator) -> RuleCase:
+    return RuleCase("Transpose", (Fed(shape(rng)),))
+
+
+@draws("sum-of-pairs")
+def sum_of_pairs(rng: np.random.Generator) -> RuleCase:
+    dims = (*shape(rng), 3)
+    given = (Fed(dims), Fed(dims[-1:]), Fed((1,) * len(dims)))
+    return RuleCase(one_of(rng, "Mean", "Sum"), given[: int(rng.integers(2, 4))])
+
+
+@draws("global-max-of-images")
+def global_max_of_images(rng: np.random.Generator) -> RuleCase:
+    dims = tuple(int(dim) for dim in rng.integers(2, 5, one_of(rng, 3, 5)))
+    return RuleCase("GlobalMaxPool", (Fed(dims),), cann=one_of(rng, "5", "9.1"))
+
+
+@draws("depth-to-space-of-one")
+def depth_to_space_of_one(rng: np.random.Generator) -> RuleCase:
+    dims = tuple(int(dim) for dim in rng.integers(1, 5, 4))
+    return RuleCase("DepthToSpace", (Fed(dims),), {"blocksize": 1})
+
+
+@draws("grid-sample-with-modes")
+def grid_sample_with_modes(rng: np.random.Generator) -> RuleCase:
+    given = one_of(rng, {}, {"padding_mode": "border"}, {"align_corners": 1, "mode": "bilinear"})
+    inputs = (Fed((1, 2, 4, 5)), Fed((1, 3, 3, 2)))
+    return RuleCase("GridSample", inputs, given, 16, operator_list="cann-9.0")
+
+
+@draws("random-with-dtype")
+def random_with_dtype(rng: np.random.Generator) -> RuleCase:
+    op = one_of(rng, "RandomNormalLike", "RandomUniformLike")
+    return RuleCase(op, (Fed(shape(rng), DType.FLOAT16),), operator_list="cann-9.0")
+
+
+@draws("multinomial-in-int32")
+def multinomial_in_int32(rng: np.random.Generator) -> RuleCase:
+    return RuleCase("Multinomial", (Fed((2, int(rng.integers(1, 5)))),), {"dtype": 7})
+
+
+@draws("arg-min-as-arg-max")
+def arg_min_as_arg_max(rng: np.random.Generator) -> RuleCase:
+    dims = shape(rng)
+    given = {"axis": axis_of(rng, dims), "keepdims": int(rng.integers(2))}
+    return RuleCase("ArgMin", (Fed(dims),), given)
+
+
+@draws("gemm-before-sum")
+def gemm_before_sum(rng: np.random.Generator) -> RuleCase:
+    m, n = (int(dim) for dim in rng.integers(2, 5, 2))
+    bias = one_of(rng, (m, 1), (1, n), (1,))
+    return RuleCase("Gemm", (Fed((m, 3)), Fed((3, n)), Fed(bias)), cann="5")
