@@ -268,7 +268,9 @@ def pool_of_signed_powers(ctx: RuleContext) -> Sequence[str]:
     p, window = ctx.integer("p", 2), ctx.integers("kernel_shape")
     require(ctx.element in {DType.FLOAT16, DType.FLOAT32}, "X is a float")
     power = ctx.name(0) if p == 1 else ctx.op("Pow", ctx.name(0), ctx.scalar(p, "power"))
-    moved = {name: ctx.node.attributes[name] for name in _MOVES if name in ctx.node.attributes}
+    moved: dict[str, Any] = {
+        name: ctx.node.attributes[name] for name in _MOVES if name in ctx.node.attributes
+    }
     mean = ctx.op("AveragePool", power, kernel_shape=window, count_include_pad=1, **moved)
     total = ctx.times(mean, float(np.prod(window)))
     return [total if p == 1 else ctx.op("Pow", total, ctx.scalar(1 / p, "root"))]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import reduce
 from math import prod
+from typing import Any
 
 from atc_py.fix.case import Fed, case
 from atc_py.fix.context import RuleContext
@@ -107,7 +108,9 @@ def grid_sample_with_modes(ctx: RuleContext) -> Sequence[str]:
 )
 def random_with_dtype(ctx: RuleContext) -> Sequence[str]:
     """Random numbers like a tensor, without dtype -> the operator with that of the tensor."""
-    return ctx.again(dtype=element_of_dtype(ctx.input(0).dtype))
+    dtype = ctx.input(0).dtype
+    skip_unless(dtype is not None)
+    return ctx.again(dtype=element_of_dtype(dtype or DType.FLOAT32))
 
 
 @rule(
@@ -132,7 +135,7 @@ def arg_min_as_arg_max(ctx: RuleContext) -> Sequence[str]:
     """ArgMin -> Neg, ArgMax, if the dtype is float16 or float32."""
     ctx.floats(0)
     x = ctx.op("Neg", ctx.name(0))
-    attributes = {name: ctx.integer(name, 0) for name in ctx.node.attributes}
+    attributes: dict[str, Any] = {name: ctx.integer(name, 0) for name in ctx.node.attributes}
     return [ctx.op("ArgMax", x, **attributes)]
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from tests.deviations.case import DeviatingNode, DeviationCase, deviation
+from tests.deviations.case import Array, DeviatingNode, DeviationCase, deviation
 
 _RANDOM = np.random.default_rng(5)
 CANN_9 = "cann-9.0"
 
 
-def drawn(*dims: int) -> np.ndarray:
+def drawn(*dims: int) -> Array:
     return _RANDOM.standard_normal(dims).astype(np.float32)
 
 
@@ -143,10 +143,10 @@ deviation(
 )
 
 
-def signed_norm(x: np.ndarray) -> np.ndarray:
+def signed_norm(x: Array) -> Array:
     """Windows of 2 by 2 apart, positive sums alone."""
     cubes = (x**3).reshape(1, 2, 2, 2, 2, 2)
-    return np.cbrt(cubes.sum((3, 5)))
+    return np.asarray(np.cbrt(cubes.sum((3, 5))))
 
 
 SIGNED = np.abs(drawn(1, 2, 4, 4)).astype(np.float16) + np.float16(0.5)
