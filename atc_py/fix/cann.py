@@ -1,4 +1,7 @@
-"""For each deviation of CANN, nodes of ONNX that compute what CANN computes."""
+"""For each deviation of CANN, nodes of ONNX that compute what CANN computes.
+
+Over 400 lines because one page has all forms.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial

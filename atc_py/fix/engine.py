@@ -134,8 +134,7 @@ class Fixer:
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """The model with every rule applied that fits; hopeless nodes are left out."""
         self._lineage, self._choices, self._around = Lineage(self._levels), {}, None
-        file = self._file
-        start = self._start
+        file, start = self._file, self._start
         if start is None:
             inputs = observe_inputs(file.path, file.inputs, shapes)
             graph = file.graph(inputs, file.bias_convention(None))
@@ -153,8 +152,7 @@ class Fixer:
             model, after = look()
         precise = self._for_precision()
         for _ in range(_MOST_ROUNDS + self._levels):
-            source = model.source
-            refused = set(self._refused(source, after))
+            source, refused = model.source, set(self._refused(model.source, after))
             changed, unfit = self._round(graph, source, refused)
             if not changed and self._rules.for_cann:
                 model, after = self._read_as_onnx(graph, look, (model, after))

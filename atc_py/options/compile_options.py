@@ -49,7 +49,7 @@ LIST_VARIABLE = "ATC_PY_LIST"
 _RELEASES = ("5", "6", "7", "8", "8.5", "9.0", "9.1", "9.2")
 
 NEWEST_CANN = "9.1"
-"""Release of CANN whose deviations from ONNX count where none is chosen: the newest that is no beta."""
+"""Release of CANN whose deviations from ONNX count where none is chosen: the newest that is not a beta."""
 
 CANN_RELEASES = {
     **{name: name for name in _RELEASES},
@@ -275,7 +275,7 @@ class PrecisionOptions(Result, frozen=True):
         "--cann", "Release of CANN whose deviations from ONNX count.",
         values=CANN_RELEASES, parse=_parse_release,
         doc="release of CANN whose deviations from ONNX count: 5 to 8, 8.5, or 9.0 to 9.2; 9 is the "
-        "newest of them that is no beta.", takes="str | int",
+        "newest of them that is not a beta.", takes="str | int",
     )] = NEWEST_CANN  # fmt: skip
     semantics: Annotated[Semantics, Option(
         "--semantics", "Nodes compute what ONNX defines, or what CANN's parser makes of them.",

@@ -32,7 +32,7 @@ class PrecisionKeywords(TypedDict, total=False):
             default that of the environment's ATC_PY_LIST, else `any`: any list may take a node.
         strict_list: let rules that boards contradict refuse nodes like any other.
         cann: release of CANN whose deviations from ONNX count: 5 to 8, 8.5, or 9.0 to 9.2; 9 is the
-            newest of them that is no beta.
+            newest of them that is not a beta.
         semantics: `onnx`, the default, or `cann`: nodes compute what CANN's parser makes of them.
     """
 

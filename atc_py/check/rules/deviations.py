@@ -112,7 +112,7 @@ def _part_given(rule: PartGiven, node: BoundNode) -> Answer:
 
 @predicate(
     DEVIATES_ON_CANN,
-    demand="the model's opset must be outside of {opsets}",
+    demand="the opset of a model with {op} must be outside of {opsets}",
     help_=Text("state the model at another opset"),
 )
 def _opset_outside(rule: OpsetOutside, node: BoundNode) -> Answer:
