@@ -63,7 +63,7 @@ class CannSemantics(Result, frozen=True):
     """Record of a compilation under `--semantics cann` in which nodes deviate from ONNX.
 
     Attributes:
-        generation: the release of CANN; a number in files of before its releases were told apart.
+        generation: the release of CANN; a number in older files.
         nodes: those that were written otherwise, in the order of the file.
     """
 
