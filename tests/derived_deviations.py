@@ -6,13 +6,13 @@ from atc_py.check.deviations import certainty_on
 from atc_py.report.operators.page import generation_words, registered_words, same_when
 from atc_py.spec import OpSpec, library
 from atc_py.spec.deviations import Certainty, Deviation
-from atc_py.spec.lists import editions, generations, operator_lists
+from atc_py.spec.lists import Release, operator_lists, releases
 from atc_py.spec.model import compressed
 
 _HEAD = """# Where CANN departs from ONNX
 
 A model can keep every rule of the operator list, compile without a message, and compute something else on the board, because
-CANN's ONNX parser drops an attribute or reads an input otherwise. `atc-py check --cann GENERATION` reports such nodes at level
+CANN's ONNX parser drops an attribute or reads an input otherwise. `atc-py check --cann RELEASE` reports such nodes at level
 accuracy, and what the parser refuses without the list saying so at level parser. atc-py itself computes what ONNX means, unless
 `--semantics cann` is given, which computes what CANN would. [deviations-in-networks.md](deviations-in-networks.md)
 shows what they cost in whole networks.
@@ -20,18 +20,20 @@ shows what they cost in whole networks.
 ## Sources and certainty
 
 Every row was read off published sources: the parser's plugins, which turn a node into CANN's operators, and, where they are
-published, the passes and kernels that follow. Nothing was run on a device. Sources are published of two editions:"""
+published, the passes and kernels that follow. Nothing was run on a device. Each release is read in its own sources, or, where
+none are published, by those of another release:"""
 
-_CERTAINTY = """*Proven* means that the published sources of that edition say it. *Inferred* means that it follows from another edition, or
-from a part of the sources only: of 2026 the plugins are published, most passes after them are not, so that what arises in a pass
-is proven for 2022 and inferred for 2026. A generation of CANN is read by the edition nearest to it:"""
-
-_READING = """All that is said of an inferred generation is inferred, whatever the row says of the edition. Findings, `--json` and
-`atc-py ops show OPERATOR` give the certainty for the generation that is asked for.
+_READING = """*Proven* means that the published sources of that release say it. *Inferred* means that it follows from another release, or
+from a part of the sources only: of 8.5 and later the plugins are published, most passes after them are not, so that what arises in
+a pass is proven for 5 and 6 and inferred for those. Plugins of Conv, ConvTranspose, Gemm, AveragePool, MaxPool, LpPool and
+LayerNormalization are published as of 9.2 alone; for 8.5 to 9.1 what they do is inferred. All that is said of a release without
+sources of its own is inferred. `--cann 9` is 9.1, the newest release that is not a beta, and what counts where `--cann` is left out; of
+8.0 to 8.3, which are `--cann 8`, no source is published, and they are read by that of 8.5. Findings, `--json` and
+`atc-py ops show OPERATOR` give the certainty for the release that is asked for.
 
 ## How to read a row
 
-- The name is the last part of a finding's rule, `Gemm/cann/beta-ignored`. Then follow the kind, the generations, and what CANN
+- The name is the last part of a finding's rule, `Gemm/cann/beta-ignored`. Then follow the kind, the releases, and what CANN
   does instead.
 - *The same as ONNX if* gives the condition under which a node means the same on CANN. A node that does not meet it is reported; one
   whose dims or values leave it open is reported as not decided. Where the difference depends on values of the run, the row
@@ -41,32 +43,27 @@ _READING = """All that is said of an inferred generation is inferred, whatever t
 - *Undefined*: CANN's result depends on other nodes, on memory, or on what is not published. `--semantics cann` ends with ATC3019,
   which names the node.
 - *Refused*: the parser does not take the node. `--semantics cann` ends with ATC3018.
-- The parser has an operator at certain opsets of the model, those of the edition if the operator has no line of its own. `none` means
+- The parser has an operator at certain opsets of the model, those of the release if the operator has no line of its own. `none` means
   that no published plugin has the type in ONNX's domain.
 - Opsets are those that the file imports, not the listed ones at which atc-py restates nodes.
 - Attributes of the right name and the wrong type count as absent to most plugins; atc-py reports them as errors.
 - Custom operators are judged in ONNX's domain, where the plugins have them. In a domain of its own a node needs a plugin of its own,
   of which nothing is known here.
 
-## Rows by generation
+## Rows by release
 """
 
 
 def deviations_page() -> Iterator[str]:
-    """Yield editions, generations, and the deviations of every operator."""
+    """Yield the releases, and the deviations of every operator."""
     yield from _HEAD.splitlines()
     yield ""
-    yield "| edition | sources | opsets of most operators |"
+    yield "| release of CANN | sources | opsets of most operators |"
     yield "| --- | --- | --- |"
-    for edition in editions():
-        yield f"| {edition.year} | {edition.source.en} | {_runs(edition.opsets)} |"
-    yield ""
-    yield from _CERTAINTY.splitlines()
-    yield ""
-    yield "| generation of CANN | read by the edition of | |"
-    yield "| --- | --- | --- |"
-    for each in generations():
-        yield f"| {each.major} | {each.edition} | {each.certainty.value} |"
+    for each in releases():
+        read = each.read
+        sources = "none; read by that of " + read.name if read is not each else _source(read)
+        yield f"| {each.name} | {sources} | {_runs(read.opsets)} |"
     yield ""
     yield from _READING.splitlines()
     yield ""
@@ -87,11 +84,11 @@ def _specs() -> list[OpSpec]:
 
 
 def _counts(specs: list[OpSpec]) -> Iterator[str]:
-    """Yield the number of rows of each kind that a generation has, the inferred ones in brackets."""
+    """Yield the number of rows of each kind that a release has, the inferred ones in brackets."""
     kinds = ("computed otherwise", "undefined", "refused")
-    yield f"| generation of CANN | {' | '.join(kinds)} |"
+    yield f"| release of CANN | {' | '.join(kinds)} |"
     yield "| --- | --- | --- | --- |"
-    for each in generations():
+    for each in releases():
         found = [
             (_kind(row), certainty)
             for spec in specs
@@ -99,7 +96,7 @@ def _counts(specs: list[OpSpec]) -> Iterator[str]:
             if (certainty := certainty_on(row, each)) is not None
         ]
         cells = [_count([certainty for name, certainty in found if name == kind]) for kind in kinds]
-        yield f"| {each.major} | {' | '.join(cells)} |"
+        yield f"| {each.name} | {' | '.join(cells)} |"
     yield ""
     yield "In brackets: those that are inferred."
 
@@ -120,11 +117,17 @@ def _operator(spec: OpSpec) -> Iterator[str]:
     yield ""
     yield f"## {spec.op}"
     yield ""
-    for edition, words in registered_words(spec):
-        yield f"- opsets of the parser of {edition}: {words.en}"
+    for names, words in registered_words(spec):
+        yield f"- opsets of the parser of CANN {names}: {words.en}"
     for row in spec.deviations:
         yield f"- **{row.name}** ({_kind(row)}), {generation_words(row).en}: {row.effect.en}."
         yield f"  The same as ONNX if: {same_when(spec, row).en}. Source: {row.source}."
+
+
+def _source(release: Release) -> str:
+    """Return the sources of a release, as text."""
+    assert release.source is not None
+    return release.source.en
 
 
 def _runs(opsets: tuple[tuple[int, int], ...]) -> str:

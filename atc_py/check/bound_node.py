@@ -9,7 +9,7 @@ import msgspec
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.options.compile_options import NEWEST_CANN, PrecisionMode
 from atc_py.spec import AttributeType, OperandSpec, OpSpec
-from atc_py.spec.lists import find_generation
+from atc_py.spec.lists import find_release
 from atc_py.target import Soc
 
 
@@ -19,20 +19,20 @@ class Conditions(msgspec.Struct, frozen=True):
     Attributes:
         mode: the precision mode.
         soc: the SoC.
-        cann: generation of CANN whose deviations are reported.
+        cann: release of CANN whose deviations are reported.
         strict: whether contradicted rules of the list refuse nodes like any other.
 
     Raises:
-        AtcError: BAD_OPTION for a generation whose sources are not known.
+        AtcError: BAD_OPTION for a release that is not known.
     """
 
     mode: PrecisionMode
     soc: Soc
-    cann: int = NEWEST_CANN
+    cann: str = NEWEST_CANN
     strict: bool = False
 
     def __post_init__(self) -> None:
-        find_generation(self.cann)
+        find_release(self.cann)
 
 
 class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
@@ -112,6 +112,11 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def is_set(self, attribute: str) -> bool:
         return attribute in self.view.attributes
+
+    def is_given(self, name: str) -> bool:
+        """True if the node uses the input or output, or sets the attribute to no empty list."""
+        value: Any = self.view.attributes.get(name)
+        return bool(self.tensors(name)) or (value is not None and value != ())
 
     def value(self, attribute: str) -> Any:
         """The attribute's value, or its default at the node's opset; None if none.

@@ -2,11 +2,12 @@
 
 import math
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 from atc_py.check.predicate import PREDICATES, Predicate
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import OpSpec, Rule, When
+from atc_py.spec.model import compressed
 from atc_py.text import Text, one_of
 
 _CUBE_FLOAT32 = Text("the SoC's cube has float32")
@@ -139,6 +140,9 @@ def filled(words: Text, spec: OpSpec, rule: Rule) -> Text:
     values |= {name: _choice(arguments[name]) for name in _CHOICES if name in arguments}
     if "range" in arguments:
         values["range"] = _bounds(arguments["range"])
+    if "opsets" in arguments:
+        first, last = cast("tuple[int, int]", arguments["opsets"])
+        values["opsets"] = compressed(tuple(range(first, last + 1)))
     return words.with_values(**values)
 
 

@@ -64,9 +64,9 @@ def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
 
 def _conditions_on_tensors(when: When, node: BoundNode) -> Iterator[bool | None]:
     for name in when.present:
-        yield bool(node.tensors(name))
+        yield node.is_given(name)
     for name in when.absent:
-        yield not node.tensors(name)
+        yield not node.is_given(name)
     for condition in when.dtypes:
         yield _has_dtype(node.tensor(condition.tensor), condition.one_of)
     for ranked in when.ranks:

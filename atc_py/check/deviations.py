@@ -1,4 +1,4 @@
-"""Findings where a generation of CANN gives a node another meaning than ONNX, or refuses it."""
+"""Findings where a release of CANN gives a node another meaning than ONNX, or refuses it."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,13 +11,14 @@ from atc_py.check.reading import Answer, State
 from atc_py.diag import DEVIATES_ON_CANN, REFUSED_BY_PARSER, Place
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import ONNX_DOMAINS, OpSpec
-from atc_py.spec.deviations import Certainty, Deviation
-from atc_py.spec.lists import Generation, editions, find_generation
+from atc_py.spec.deviations import Certainty, Deviation, Registered, covers
+from atc_py.spec.lists import Release, find_release
 from atc_py.spec.model import compressed
 from atc_py.text import Text, Words, verbatim
 
 _INFERRED = Text(" (inferred)")
 _FOLLOWS_ONNX = Text("; atc-py follows ONNX")
+_STATED = Text("; `atc-py fix --for cann` states the model at an opset that is read as ONNX has it")
 _SAME_ON = Text(" for CANN {major} to give what ONNX gives")
 _TAKEN_BY = Text(" for CANN {major} to take the node")
 
@@ -27,7 +28,7 @@ class Met(NamedTuple):
 
     Attributes:
         row: the deviation.
-        certainty: how certain the generation has it.
+        certainty: how certain the release has it.
         answer: the predicate's answer, which fails or is undecided.
     """
 
@@ -37,10 +38,10 @@ class Met(NamedTuple):
 
 
 def met_deviations(node: BoundNode) -> Iterator[Met]:
-    """Yield the deviations of the generation that a node meets; undecided ones too."""
-    generation = find_generation(node.conditions.cann)
+    """Yield the deviations of the release that a node meets; undecided ones too."""
+    release = find_release(node.conditions.cann)
     for row in node.spec.deviations:
-        certainty = certainty_on(row, generation)
+        certainty = certainty_on(row, release)
         if certainty is None or not concerns(row.unless, node):
             continue
         answer = ask(row.unless, predicate_of(type(row.unless)), node)
@@ -48,20 +49,26 @@ def met_deviations(node: BoundNode) -> Iterator[Met]:
             yield Met(row, certainty, answer)
 
 
-def certainty_on(row: Deviation, generation: Generation) -> Certainty | None:
-    """The certainty that a generation has a deviation; None if it has none."""
-    certainty = row.certainty(generation.edition)
-    if certainty is Certainty.PROVEN and generation.certainty is Certainty.INFERRED:
-        return Certainty.INFERRED
-    return certainty
+def certainty_on(row: Deviation, release: Release) -> Certainty | None:
+    """The certainty that a release has a deviation; None if it has none."""
+    certainty = row.certainty(release.read.name)
+    return None if certainty is None else _at_most(certainty, release)
 
 
-def parser_opsets(spec: OpSpec, edition: int) -> tuple[tuple[int, int], ...]:
-    """The runs of opsets at which an edition's parser has the operator."""
-    for row in spec.registered:
-        if row.edition == edition:
-            return row.opsets
-    return next(item.opsets for item in editions() if item.year == edition)
+def _at_most(certainty: Certainty, release: Release) -> Certainty:
+    return Certainty.INFERRED if release.certainty is Certainty.INFERRED else certainty
+
+
+def registered_on(spec: OpSpec, release: Release) -> Registered | None:
+    """The row on how a release's parser has the operator; None where it has it as most."""
+    name = release.read.name
+    return next((row for row in spec.registered if covers(row.releases, name)), None)
+
+
+def parser_opsets(spec: OpSpec, release: Release) -> tuple[tuple[int, int], ...]:
+    """The runs of opsets at which a release's parser has the operator."""
+    row = registered_on(spec, release)
+    return release.read.opsets if row is None else row.opsets
 
 
 def deviation_findings(node: BoundNode, written: SourceNode, path: str) -> Iterator[Finding]:
@@ -76,13 +83,12 @@ def deviation_findings(node: BoundNode, written: SourceNode, path: str) -> Itera
     refused = _not_registered(node, written, place)
     if refused is not None:
         yield refused
-    major = node.conditions.cann
     for met in met_deviations(node):
-        yield _finding(node, met, place, major)
+        yield _finding(node, met, place)
 
 
-def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
-    row, rule = met.row, met.row.unless
+def _finding(node: BoundNode, met: Met, place: Place) -> Finding:
+    row, rule, major = met.row, met.row.unless, node.conditions.cann
     predicate = predicate_of(type(rule))
     demand = filled(predicate.sentence, node.spec, rule)
     demand += (_TAKEN_BY if row.refused else _SAME_ON).with_values(major=major)
@@ -104,7 +110,9 @@ def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
         scope=node.view.scope,
         observed=observed,
         allowed=demand,
-        help=help_ if row.refused else help_ + _FOLLOWS_ONNX,
+        help=help_
+        + (_STATED if row.restated else Text(""))
+        + (Text("") if row.refused else _FOLLOWS_ONNX),
         when=joined([when_words(rule.when) if rule.when else Text(""), met.answer.when]),
         certainty=met.certainty.value,
     )
@@ -113,13 +121,13 @@ def _finding(node: BoundNode, met: Met, place: Place, major: int) -> Finding:
 def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
     if node.spec.custom and written.domain not in ONNX_DOMAINS:
         return None  # its version is not one of ONNX's opsets
-    generation = find_generation(node.conditions.cann)
-    runs = parser_opsets(node.spec, generation.edition)
+    release = find_release(node.conditions.cann)
+    runs = parser_opsets(node.spec, release)
     if any(first <= written.opset <= last for first, last in runs):
         return _misspelled(node, written, place)
     numbers = tuple(opset for first, last in runs for opset in range(first, last + 1))
     opsets = compressed(numbers)
-    known = generation.certainty is Certainty.PROVEN
+    known = release.certainty is Certainty.PROVEN
     said = Text("") if known else _INFERRED
     advice = Text(
         "export the model at one of these opsets, or let `atc-py fix --for cann` restate it"
@@ -127,7 +135,7 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
     help_ = (advice if numbers else Text("no published parser plugin has the operator")) + said
     allowed = Text(
         "the parser of CANN {major} has {op} at {opsets}",
-        major=generation.major,
+        major=release.name,
         op=node.spec.op,
         opsets=Text("opsets {opsets}", opsets=opsets) if opsets else Text("no opset"),
     )
@@ -135,15 +143,15 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
 
 
 def _misspelled(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:
-    generation = find_generation(node.conditions.cann)
-    rows = (row for row in node.spec.registered if row.edition == generation.edition)
-    name = next((row.name for row in rows), None)
+    release = find_release(node.conditions.cann)
+    row = registered_on(node.spec, release)
+    name = None if row is None else row.name
     if name is None or written.op_type == name:
         return None
     allowed = Text(
         "the type must be {name} for CANN {major} to take the node",
         name=name,
-        major=generation.major,
+        major=release.name,
     )
     help_ = Text("write {name} as the node's type; atc-py takes both", name=name)
     return _refused(node, place, "spelling", written.op_type, (allowed, help_))
@@ -162,5 +170,5 @@ def _refused(
         observed=verbatim(observed),
         allowed=words[0],
         help=words[1],
-        certainty=find_generation(node.conditions.cann).certainty.value,
+        certainty=find_release(node.conditions.cann).certainty.value,
     )

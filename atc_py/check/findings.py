@@ -286,7 +286,7 @@ class CheckReport(Result, frozen=True):
         former_soc: the name that it was asked for by, where CANN calls it otherwise now.
         options: further options of the check that were given, by name.
         operator_list: name of the list that the models were compared with, or any.
-        cann: generation of CANN whose deviations from ONNX are reported.
+        cann: release of CANN whose deviations from ONNX are reported.
     """
 
     models: tuple[ModelCheck, ...]
@@ -294,7 +294,7 @@ class CheckReport(Result, frozen=True):
     soc: str
     options: Mapping[str, str] = msgspec.field(default_factory=dict)
     operator_list: str = DEFAULT_LIST
-    cann: int = NEWEST_CANN
+    cann: str = NEWEST_CANN
     former_soc: str = ""
 
     @property

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from atc_py.diag import DEVIATES_ON_CANN, AtcError, Diagnostic, Place
 from atc_py.fix.as_cann import WrittenOut, file_as_cann
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.options.compile_options import CANN_GENERATIONS, CompileOptions
+from atc_py.options.compile_options import CompileOptions
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.huawei.opening import RECORD
 from atc_py.pipeline.judging import judge_of
@@ -18,8 +18,11 @@ from atc_py.target import find_soc
 from atc_py.tensor.shapes import closed_shape
 from atc_py.text import Text, Words, plural
 
-_GENERATIONS = (((7, 2), 8), ((7, 0), 7), ((6, 0), 6), ((1, 82), 6), ((1, 0), 5))
-"""Generations of CANN by the least version of the operators: 1.75 and 1.81 are of CANN 20.2 and 5.1,
+_RELEASES = (
+    *(((9, 2), "9.2"), ((9, 1), "9.1"), ((8, 6), "9.0"), ((8, 5), "8.5")),
+    *(((7, 2), "8"), ((7, 0), "7"), ((6, 0), "6"), ((1, 82), "6"), ((1, 0), "5")),
+)
+"""Releases of CANN by the least version of the operators: 1.75 and 1.81 are of CANN 20.2 and 5.1,
 7.1 of 7.0 and 7.6 of 8.0 [proven]; what is between is inferred."""
 
 
@@ -43,10 +46,10 @@ def network_semantics(
     package: OfflineModel, network: Path, options: CompileOptions
 ) -> NetworkSemantics:
     """The deviations of the CANN that compiled an offline model, in its network."""
-    generation = _generation(package)
-    if generation is None:
+    release = _release(package)
+    if release is None:
         return _NONE
-    own = replace(options, precision=replace(options.precision, cann=generation))
+    own = replace(options, precision=replace(options.precision, cann=release))
     description = package.description
     shapes = {
         port.name: closed_shape(tuple(description.tensors[port.tensor].shape))
@@ -65,13 +68,11 @@ def network_semantics(
     if not nodes:
         return _NONE
     return NetworkSemantics(
-        CannSemantics(generation, nodes), tuple(_warnings(written, generation, network))
+        CannSemantics(release, nodes), tuple(_warnings(written, release, network))
     )
 
 
-def _warnings(
-    written: Iterable[WrittenOut], generation: int, network: Path
-) -> Iterator[Diagnostic]:
+def _warnings(written: Iterable[WrittenOut], release: str, network: Path) -> Iterator[Diagnostic]:
     """A warning about each deviation, at the first node that meets it."""
     met: dict[tuple[str, str], list[WrittenOut]] = {}
     for each in written:
@@ -82,7 +83,7 @@ def _warnings(
             len(nodes),
             "CANN {major} computes this node otherwise than ONNX defines, {name}: ",
             "CANN {major} computes this and {more} more nodes otherwise than ONNX defines, {name}: ",
-            major=generation,
+            major=release,
             more=len(nodes) - 1,
             name=f"{operator}/{name}",
         )
@@ -99,14 +100,12 @@ _ADVICE = Text(
 )
 
 
-def _generation(package: OfflineModel) -> int | None:
-    """The generation of CANN that compiled a model, by the version of its operators."""
+def _release(package: OfflineModel) -> str | None:
+    """The release of CANN that compiled a model, by the version of its operators."""
     record = package.report.get(RECORD)
     version = record.get("opp_version") if isinstance(record, dict) else None
     parts = str(version or "").split(".")[:2]
     if len(parts) < 2 or not all(part.isdecimal() for part in parts):  # noqa: PLR2004
         return None
     numbers = int(parts[0][:4]), int(parts[1][:4])
-    if numbers >= (8, 0):
-        return min(max(numbers[0], 8), CANN_GENERATIONS[-1])
-    return next((each for least, each in _GENERATIONS if numbers >= least), None)
+    return next((each for least, each in _RELEASES if numbers >= least), None)

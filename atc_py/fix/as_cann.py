@@ -1,6 +1,6 @@
 """A file whose nodes compute what CANN makes of them, in place of what ONNX defines.
 
-Every node that meets a deviation of the generation is replaced by nodes of ONNX that compute what
+Every node that meets a deviation of the release is replaced by nodes of ONNX that compute what
 CANN's parser and kernels compute of it; the rest of the file stays as it is, to the byte.
 """
 
@@ -53,13 +53,13 @@ class WrittenOut(NamedTuple):
 def file_as_cann(
     file: OnnxFile, conditions: Conditions, library: Library, shapes: Mapping[str, Shape]
 ) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
-    """`file` with every deviation of a generation of CANN written out, and these.
+    """`file` with every deviation of a release of CANN written out, and these.
 
     Where no node deviates it is `file` itself.
 
     Args:
         file: the model.
-        conditions: the generation, besides precision mode and SoC.
+        conditions: the release, besides precision mode and SoC.
         library: the operator list, whose specifications have the deviations.
         shapes: dims of inputs that the model leaves open, by name.
 
@@ -79,6 +79,8 @@ class _Rewriter:
         self._bound: dict[SourceNode, BoundNode] = {}
         self._settled: dict[str, frozenset[str]] = {}
         """Deviations that nodes of forms are free of, by output: a form is not written twice."""
+        self._written_out: set[str] = set()
+        """Outputs of nodes of other operators that forms have: they mean what ONNX does."""
         self._replaced: set[str] = set()
 
     def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
@@ -137,6 +139,8 @@ class _Rewriter:
         bound = self._bound.get(node)
         if bound is None:
             return None
+        if any(tensor and tensor.name in self._written_out for tensor in node.outputs):
+            return None
         settled = {
             row for tensor in node.outputs if tensor for row in self._settled.get(tensor.name, ())
         }
@@ -175,6 +179,8 @@ class _Rewriter:
         for made in splice(writer, node, ctx, results):
             if made.op_type == node.op_type:
                 self._settled.update(dict.fromkeys(made.output_names, settled))
+            else:
+                self._written_out.update(made.output_names)
         spec = self._library.find(node.op_type, node.domain)
         operator = node.op_type if spec is None else spec.op
         self._written.append(WrittenOut(node, operator, met))

@@ -63,7 +63,7 @@ def fix_one_of_each_kind(
 
     Args:
         file: the file.
-        conditions: the generation of CANN, besides precision mode and SoC.
+        conditions: the release of CANN, besides precision mode and SoC.
         library: the operator list.
         rules: the rules that apply, which replace deviating nodes.
         known: the file folded and checked with these.

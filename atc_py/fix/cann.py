@@ -1,4 +1,7 @@
-"""For each deviation of CANN, nodes of ONNX that compute what CANN computes."""
+"""For each deviation of CANN, nodes of ONNX that compute what CANN computes.
+
+Over 400 lines because one page has all forms.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -69,7 +72,11 @@ _CHANGED: Mapping[tuple[str, str], dict[str, Any]] = {
     ("AveragePool", "same-lower-as-upper"): {"auto_pad": "SAME_UPPER"},
     ("LpPool", "same-lower-as-upper"): {"auto_pad": "SAME_UPPER"},
     ("Mod", "sign-of-dividend"): {"fmod": 1},
+    ("Multinomial", "int32-always"): {"dtype": 6},
     ("Multinomial", "one-sample"): {"sample_size": 1},
+    ("RandomNormalLike", "float32-without-dtype"): {"dtype": 1},
+    ("RandomUniformLike", "float32-without-dtype"): {"dtype": 1},
+    ("ReduceSumSquare", "keepdims-absent"): {"keepdims": 0},
     ("ReduceSumSquare", "keepdims-always"): {"keepdims": 1},
     ("RoiAlign", "mode-is-avg"): {"mode": None},
 }
@@ -89,6 +96,24 @@ def kept_at_1(ctx: RuleContext) -> Sequence[str]:
     """Write the positions without the axis, and an axis of 1 after the first one."""
     results = ctx.again(keepdims=0)
     return [ctx.unsqueeze(results[0], [1])]
+
+
+@cann_form("ArgMin", "int32-always", "int32-below-newest")
+def positions_in_int32(ctx: RuleContext) -> Sequence[str]:
+    """Write the positions in int32."""
+    return [ctx.cast(result, DType.INT32) for result in ctx.again()]
+
+
+@cann_form("Clip", "float32-before-11")
+def clip_as_float32(ctx: RuleContext) -> Sequence[str]:
+    """Write the bounds in float32, as which the result stays."""
+    return ctx.again(ctx.cast(ctx.name(0), DType.FLOAT32))
+
+
+@cann_form("GlobalMaxPool", "volume-in-part")
+def max_of_two_axes(ctx: RuleContext) -> Sequence[str]:
+    """Write the maximum over the first and the last axis of the pixels."""
+    return [ctx.reduce("ReduceMax", ctx.name(0), [2, len(ctx.dims(0)) - 1])]
 
 
 _INT8 = 3
@@ -240,6 +265,23 @@ def norm_of_signed_powers(ctx: RuleContext) -> Sequence[str]:
     return [ctx.op("Pow", total, ctx.scalar(1 / p, "root"))]
 
 
+@cann_form("LpPool", "odd-p-keeps-signs")
+def pool_of_signed_powers(ctx: RuleContext) -> Sequence[str]:
+    """Write the root of sums of windows of powers that keep the signs of their elements."""
+    p, window = ctx.integer("p", 2), ctx.integers("kernel_shape")
+    require(ctx.element in {DType.FLOAT16, DType.FLOAT32}, "X is a float")
+    power = ctx.name(0) if p == 1 else ctx.op("Pow", ctx.name(0), ctx.scalar(p, "power"))
+    moved: dict[str, Any] = {
+        name: ctx.node.attributes[name] for name in _MOVES if name in ctx.node.attributes
+    }
+    mean = ctx.op("AveragePool", power, kernel_shape=window, count_include_pad=1, **moved)
+    total = ctx.times(mean, float(np.prod(window)))
+    return [total if p == 1 else ctx.op("Pow", total, ctx.scalar(1 / p, "root"))]
+
+
+_MOVES = ("auto_pad", "pads", "strides")
+"""Attributes that say where a pool has its windows."""
+
 _PEEPHOLES = 7
 
 
@@ -249,10 +291,14 @@ def without_peepholes(ctx: RuleContext) -> Sequence[str]:
     return ctx.again(*ctx.names[:_PEEPHOLES], count=ctx.output_count)
 
 
-@cann_form("ReduceSumSquare", "axes-input-not-wired")
-def over_all_axes(ctx: RuleContext) -> Sequence[str]:
-    """Write the sum over all axes."""
-    return ctx.again(*ctx.names[:1])
+@cann_form("ReduceLogSumExp", "axes-absent", "axes-attribute-lost")
+@cann_form("ReduceMax", "axes-absent", "axes-attribute-lost", "axes-input-lost")
+@cann_form("ReduceMean", "axes-absent", "axes-input-lost")
+@cann_form("ReduceMin", "axes-absent", "axes-attribute-lost", "axes-input-lost")
+@cann_form("ReduceProd", "axes-absent", "axes-attribute-lost", "axes-input-lost")
+def not_reduced(ctx: RuleContext) -> Sequence[str]:
+    """Write the data, over no axis of which is reduced."""
+    return [ctx.op("Identity", ctx.name(0))]
 
 
 _AXES = (2, 3)
@@ -265,19 +311,19 @@ _TORCH = frozenset({"pytorch_half_pixel"})
 
 @cann_form("Resize", "nearest-mode-ignored")
 def nearest_of_asymmetric(ctx: RuleContext) -> Sequence[str]:
-    """Write the elements that the parser of 2022 chooses."""
+    """Write the elements that the parsers of CANN 5 to 7 choose."""
     return _nearest(ctx, _TORCH)
 
 
 @cann_form("Resize", "nearest-mode-ignored-half-pixel")
 def nearest_of_half_pixel(ctx: RuleContext) -> Sequence[str]:
-    """Write the elements that the parser of 2026 chooses."""
+    """Write the elements that the parsers of CANN 8.5 and later choose."""
     return _nearest(ctx, _TORCH | {"half_pixel"})
 
 
 @cann_form("Resize", "nearest-mode-ignored-ties-up")
 def nearest_with_ties_up(ctx: RuleContext) -> Sequence[str]:
-    """Write the elements that the parser of 2026 and the kernel of Ascend950 choose."""
+    """Write the elements that the parsers of CANN 8.5 and later and the kernel of Ascend950 choose."""
     return _nearest(ctx, _TORCH | {"half_pixel"}, upper=True)
 
 

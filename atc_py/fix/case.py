@@ -79,7 +79,7 @@ class RuleCase:
         domain: of the operator; "" for ONNX's own.
         operator_list: the list that refuses it.
         before: nodes before it as in `CaseGraph`, whose inputs are those of the model.
-        cann: the generation of CANN, of rules that remove deviations.
+        cann: the release of CANN, of rules that remove deviations.
     """
 
     op_type: str
@@ -90,7 +90,7 @@ class RuleCase:
     domain: str = ""
     operator_list: str = "base"
     before: CaseGraph | None = None
-    cann: int = NEWEST_CANN
+    cann: str = NEWEST_CANN
 
     @property
     def label(self) -> str:
@@ -118,7 +118,7 @@ def case(  # noqa: PLR0913  (a node is its parts)
     domain: str = "",
     operator_list: str = "base",
     before: CaseGraph | None = None,
-    cann: int = NEWEST_CANN,
+    cann: str = NEWEST_CANN,
     **attributes: Any,
 ) -> RuleCase:
     """A case of one node; see `RuleCase`.
@@ -131,7 +131,7 @@ def case(  # noqa: PLR0913  (a node is its parts)
         domain: of the operator.
         operator_list: the list that refuses it.
         before: nodes before it.
-        cann: the generation of CANN.
+        cann: the release of CANN.
         **attributes: of the node.
     """
     known = tuple(_case_input(value) for value in inputs)

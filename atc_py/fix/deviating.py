@@ -1,4 +1,4 @@
-"""Nodes that mean another thing on a generation of CANN than in ONNX, or that its parser does not have."""
+"""Nodes that mean another thing on a release of CANN than in ONNX, or that its parser does not have."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from atc_py.check.evaluate import Checked
 from atc_py.check.restating import OpsetPlacement
 from atc_py.onnx_graph.source import SourceModel, SourceNode
 from atc_py.spec import ONNX_DOMAINS, Library
-from atc_py.spec.lists import find_generation
+from atc_py.spec.lists import find_release
 
 
 def bound_node(placed: OpsetPlacement, conditions: Conditions, before: NodesBefore) -> BoundNode:
@@ -17,7 +17,7 @@ def bound_node(placed: OpsetPlacement, conditions: Conditions, before: NodesBefo
 
     Args:
         placed: the node where the check has placed it.
-        conditions: the generation of CANN, besides precision mode and SoC.
+        conditions: the release of CANN, besides precision mode and SoC.
         before: the nodes before each node of the model.
     """
     node, earlier = placed.node, before(placed.node)
@@ -47,9 +47,19 @@ def deviating_nodes(
     return results
 
 
+def are_read_elsewhere(deviating: Mapping[SourceNode, frozenset[str]], library: Library) -> bool:
+    """True if one of some deviating nodes means the same on CANN at another opset of the model."""
+    return any(
+        row.restated and f"{spec.op}/{row.name}" in met
+        for node, met in deviating.items()
+        if (spec := library.find(node.op_type, node.domain)) is not None
+        for row in spec.deviations
+    )
+
+
 def is_unknown_to_parser(node: SourceNode, library: Library, conditions: Conditions) -> bool:
-    """True if the generation's parser has a listed operator at no opset."""
+    """True if the release's parser has a listed operator at no opset."""
     spec = library.find(node.op_type, node.domain)
     if spec is None or (spec.custom and node.domain not in ONNX_DOMAINS):
         return False
-    return not parser_opsets(spec, find_generation(conditions.cann).edition)
+    return not parser_opsets(spec, find_release(conditions.cann))

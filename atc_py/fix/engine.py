@@ -1,6 +1,7 @@
 """The engine: rules are applied to refused nodes, round by round, until none is left or none fits."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TypeAlias
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import Checked, check_view
@@ -8,12 +9,12 @@ from atc_py.check.findings import Standing
 from atc_py.diag import OPERATOR_RESTATED
 from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
 from atc_py.fix.context import RuleContext, splice
-from atc_py.fix.deviating import deviating_nodes, is_unknown_to_parser
+from atc_py.fix.deviating import are_read_elsewhere, deviating_nodes, is_unknown_to_parser
 from atc_py.fix.facts import Surroundings
 from atc_py.fix.fixed import Applied, Fixed, Lineage, Unfit, application_of, nodes_looked_through
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
-from atc_py.fix.restate import PREFERRED, restate_graph
+from atc_py.fix.restate import PREFERRED, best_opset, restate_graph
 from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_operator
 from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
@@ -47,6 +48,8 @@ _MOST_TIDYINGS = 3
 
 # A node of the file, and the rules by which a part of what replaces it has come to be.
 _Choice = tuple[int, tuple[str, ...]]
+
+_Look: TypeAlias = Callable[[], tuple[FoldedModel, Checked]]
 
 
 class Fixer:
@@ -131,8 +134,7 @@ class Fixer:
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """The model with every rule applied that fits; hopeless nodes are left out."""
         self._lineage, self._choices, self._around = Lineage(self._levels), {}, None
-        file = self._file
-        start = self._start
+        file, start = self._file, self._start
         if start is None:
             inputs = observe_inputs(file.path, file.inputs, shapes)
             graph = file.graph(inputs, file.bias_convention(None))
@@ -150,11 +152,12 @@ class Fixer:
             model, after = look()
         precise = self._for_precision()
         for _ in range(_MOST_ROUNDS + self._levels):
-            source = model.source
-            refused = set(self._refused(source, after))
+            source, refused = model.source, set(self._refused(model.source, after))
             changed, unfit = self._round(graph, source, refused)
             if not changed and self._rules.for_cann:
-                self._deviations = deviating_nodes(source, after, self._library, self._conditions)
+                model, after = self._read_as_onnx(graph, look, (model, after))
+                source, refused = model.source, set(self._refused(model.source, after))
+                self._deviations = self._deviating(source, after)
                 changed, misfits = self._round(graph, source, self._deviations, Purpose.CANN)
                 unfit += misfits
             if not changed and precise:
@@ -179,9 +182,7 @@ class Fixer:
             imported=imported,
         )
 
-    def _looking(
-        self, graph: OnnxGraph, quantized: tuple[QuantizedNode, ...]
-    ) -> Callable[[], tuple[FoldedModel, Checked]]:
+    def _looking(self, graph: OnnxGraph, quantized: tuple[QuantizedNode, ...]) -> _Look:
         file = self._file
 
         def look() -> tuple[FoldedModel, Checked]:
@@ -226,6 +227,29 @@ class Fixer:
         if not old or not any(self._refused(model.source, checked)):
             return False
         return not restate_graph(graph, model, self._library, PREFERRED)
+
+    def _read_as_onnx(
+        self, graph: OnnxGraph, look: _Look, seen: tuple[FoldedModel, Checked]
+    ) -> tuple[FoldedModel, Checked]:
+        """State a model at an opset at which CANN reads it; the model as it is without such an opset."""
+        model, checked = seen
+        opset = best_opset(model.source, self._library, self._conditions.cann)
+        deviating = self._deviating(model.source, checked)
+        nodes, opsets = list(graph.nodes), graph.opsets
+        if opset == opsets.get("", opset) or not are_read_elsewhere(deviating, self._library):
+            return seen
+        if restate_graph(graph, model, self._library, opset):
+            return seen
+        stated = look()
+        if _errors(stated[1]) <= _errors(checked):
+            return stated
+        graph.nodes, graph.opsets = nodes, opsets
+        return look()
+
+    def _deviating(
+        self, source: SourceModel, checked: Checked
+    ) -> Mapping[SourceNode, frozenset[str]]:
+        return deviating_nodes(source, checked, self._library, self._conditions)
 
     def _for_precision(self) -> bool:
         chosen = self._rules.for_precision
@@ -354,3 +378,7 @@ class Fixer:
         names = (*origin.writes, *(name for new_node in made for name in new_node.output_names))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
+
+
+def _errors(checked: Checked) -> int:
+    return checked.check.counts.get(Standing.ERROR, 0)

@@ -104,7 +104,7 @@ class _Walk:
         return self._own.get(name, node)
 
 
-def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = None) -> int:
+def state_at_listed_opset(fixed: Fixed, library: Library, cann: str | None = None) -> int:
     """State the graph at the opset that suits the list, check it there, and return the opset.
 
     The graph stays at its own opset where a node has no form at that one, or one with more errors.
@@ -112,7 +112,7 @@ def state_at_listed_opset(fixed: Fixed, library: Library, cann: int | None = Non
     Args:
         fixed: the model.
         library: the operator list.
-        cann: the generation of CANN whose parser is to have the operators at that opset, too; None
+        cann: the release of CANN whose parser is to have the operators at that opset, too; None
             for any.
     """
     folded, graph = fixed.folded, fixed.graph

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from atc_py.check.deviations import parser_opsets
+from atc_py.check.deviations import certainty_on, parser_opsets
 from atc_py.check.restating import restated_at
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.unfit import UnfitError, require
@@ -22,7 +22,7 @@ from atc_py.onnx_graph.rewriting.model_message import branch_message, with_branc
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import OperatorSchema, SourceModel, SourceNode
 from atc_py.spec import Library, OpSpec
-from atc_py.spec.lists import find_generation
+from atc_py.spec.lists import find_release
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
@@ -108,7 +108,7 @@ _AXIS_CHANGED = 13
 _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 
 
-def best_opset(model: SourceModel, library: Library, cann: int | None = None) -> int:
+def best_opset(model: SourceModel, library: Library, cann: str | None = None) -> int:
     """The opset at which every listed operator of `model` is on the list, nearest its own.
 
     It is PREFERRED if the operators have none in common.
@@ -116,18 +116,37 @@ def best_opset(model: SourceModel, library: Library, cann: int | None = None) ->
     Args:
         model: the model.
         library: the operator list.
-        cann: the generation of CANN whose parser is to have the operators there; None for any.
+        cann: the release of CANN whose parser is to have the operators there, and to read them as
+            ONNX does if there is such an opset; None for any.
     """
     own = model.opsets.get("", PREFERRED)
-    specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
-    listed = [spec for spec in specs.values() if spec is not None and not spec.custom]
+    listed = _listed(model, library)
     sets = [set(spec.opsets) for spec in listed]
     if cann is not None:
-        edition = find_generation(cann).edition
-        runs = [parser_opsets(spec, edition) for spec in listed]
+        release = find_release(cann)
+        runs = [parser_opsets(spec, release) for spec in listed]
         sets += [{n for first, last in run for n in range(first, last + 1)} for run in runs if run]
     common = set.intersection(*sets) if sets else {own}
+    if cann is not None:
+        common = common - _deviating_opsets(listed, cann) or common
     return min(common, key=lambda opset: (abs(opset - own), -opset), default=PREFERRED)
+
+
+def _listed(model: SourceModel, library: Library) -> list[OpSpec]:
+    specs = {node.op_type: library.find(node.op_type, node.domain) for node in model.all_nodes}
+    return [spec for spec in specs.values() if spec is not None and not spec.custom]
+
+
+def _deviating_opsets(specs: Collection[OpSpec], cann: str) -> set[int]:
+    """The opsets at which a release of CANN reads operators otherwise, and at others not."""
+    release = find_release(cann)
+    spans = (
+        row.opsets
+        for spec in specs
+        for row in spec.deviations
+        if row.restated and certainty_on(row, release) is not None
+    )
+    return {n for span in spans if span is not None for n in range(span[0], span[1] + 1)}
 
 
 def changed_operators(names: Collection[str], before: int, after: int) -> frozenset[str]:

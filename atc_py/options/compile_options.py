@@ -46,11 +46,21 @@ LIST_VARIABLE = "ATC_PY_LIST"
 """Environment variable that chooses the operator list where the call does not."""
 
 
-CANN_GENERATIONS = (5, 6, 7, 8, 9)
-"""Generations of CANN that options name; `op_specs/cann.yaml` says by which sources each is read."""
+_RELEASES = ("5", "6", "7", "8", "8.5", "9.0", "9.1", "9.2")
 
-NEWEST_CANN = CANN_GENERATIONS[-1]
-"""Generation of CANN whose deviations from ONNX are reported where none is chosen."""
+NEWEST_CANN = "9.1"
+"""Release of CANN whose deviations from ONNX count where none is chosen: the newest that is not a beta."""
+
+CANN_RELEASES = {
+    **{name: name for name in _RELEASES},
+    "9": NEWEST_CANN,
+    "8.5.0": "8.5",
+    "9.0.0": "9.0",
+    "9.0.1": "9.0",
+    "9.1.0": "9.1",
+    "9.2.0-beta.1": "9.2",
+}
+"""Releases of CANN by their spellings; `op_specs/cann.yaml` says by which sources each is read."""
 
 
 class PrecisionMode(Enum):
@@ -142,9 +152,13 @@ def parse_quant_bias(name: str) -> QuantBias | None:
     return _look_up("quant_bias", known, name, Text("leave it out, and the file's metadata decide"))
 
 
-def _parse_generation(number: object) -> int:
-    known = {row: row for row in CANN_GENERATIONS}
-    return _look_up("cann", known, number, Text("leave it out for the newest"))
+def _parse_release(name: object) -> str:
+    """The release that a text or, without its second number, an integer names."""
+    text = str(name) if isinstance(name, int) and name is not True else name
+    if isinstance(text, str) and text in CANN_RELEASES:
+        return CANN_RELEASES[text]
+    known = dict.fromkeys(_RELEASES, "")
+    return _look_up("cann", known, name, Text("leave it out for the newest"))
 
 
 def _parse_semantics(name: str) -> Semantics:
@@ -257,10 +271,11 @@ class PrecisionOptions(Result, frozen=True):
         "--strict-list", "Hold to the letter of the list, also where boards take what it forbids.",
         doc="let rules that boards contradict refuse nodes like any other.",
     )] = False  # fmt: skip
-    cann: Annotated[int, Option(
-        "--cann", "Generation of CANN whose deviations from ONNX count.",
-        values={str(number): number for number in CANN_GENERATIONS}, parse=_parse_generation,
-        doc="generation of CANN, 5 to 9, whose deviations from ONNX count.",
+    cann: Annotated[str, Option(
+        "--cann", "Release of CANN whose deviations from ONNX count.",
+        values=CANN_RELEASES, parse=_parse_release,
+        doc="release of CANN whose deviations from ONNX count: 5 to 8, 8.5, or 9.0 to 9.2; 9 is the "
+        "newest of them that is not a beta.", takes="str | int",
     )] = NEWEST_CANN  # fmt: skip
     semantics: Annotated[Semantics, Option(
         "--semantics", "Nodes compute what ONNX defines, or what CANN's parser makes of them.",

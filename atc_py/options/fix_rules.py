@@ -99,8 +99,8 @@ class FixRules(Result, frozen=True):
     for_cann: Annotated[bool, Option(
         "--for",
         "Replace nodes, too, that CANN computes otherwise than ONNX, or refuses, on the "
-        "generation of --cann.", values={"cann": True},
-        doc="replace nodes, too, that the generation `cann` of CANN computes otherwise than ONNX, "
+        "release of --cann.", values={"cann": True},
+        doc="replace nodes, too, that the release `cann` of CANN computes otherwise than ONNX, "
         "or that its parser refuses; False by default.",
     )] = False  # fmt: skip
     all_findings: Annotated[bool, Option("--all", "Remove findings of level rewrite, too.")] = False

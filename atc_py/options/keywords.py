@@ -31,7 +31,8 @@ class PrecisionKeywords(TypedDict, total=False):
         operator_list: the list of operators that a model must keep to, such as `cann-9.0`; by
             default that of the environment's ATC_PY_LIST, else `any`: any list may take a node.
         strict_list: let rules that boards contradict refuse nodes like any other.
-        cann: generation of CANN, 5 to 9, whose deviations from ONNX count.
+        cann: release of CANN whose deviations from ONNX count: 5 to 8, 8.5, or 9.0 to 9.2; 9 is the
+            newest of them that is not a beta.
         semantics: `onnx`, the default, or `cann`: nodes compute what CANN's parser makes of them.
     """
 
@@ -49,7 +50,7 @@ class PrecisionKeywords(TypedDict, total=False):
     quant_bias: str
     operator_list: str | None
     strict_list: bool
-    cann: int
+    cann: str | int
     semantics: str
 
 
@@ -74,8 +75,8 @@ class RuleKeywords(TypedDict, total=False):
         ranges: bounds of integer inputs, both included, by name.
         for_precision: replace listed nodes that overflow or lose accuracy in float16, too; None,
             the default, for that in precision mode force_fp16 alone.
-        for_cann: replace nodes, too, that the generation `cann` of CANN computes otherwise than
-            ONNX, or that its parser refuses; False by default.
+        for_cann: replace nodes, too, that the release `cann` of CANN computes otherwise than ONNX,
+            or that its parser refuses; False by default.
         all_findings: remove findings of level rewrite, too.
     """
 

@@ -130,7 +130,7 @@ def _fixed(
 def _with_semantics(
     file: OnnxFile, options: CompileOptions, judge: Judge, clock: StageClock
 ) -> tuple[OnnxFile, CannSemantics | None]:
-    """The file with the deviations of a generation of CANN written out, and a record.
+    """The file with the deviations of a release of CANN written out, and a record.
 
     There is none where ONNX's semantics are chosen, and where no node deviates.
     """

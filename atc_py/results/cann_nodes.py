@@ -1,4 +1,4 @@
-"""Nodes that were compiled as a generation of CANN computes them, in place of what ONNX defines."""
+"""Nodes that were compiled as a release of CANN computes them, in place of what ONNX defines."""
 
 # Annotations are not postponed here: msgspec reads them when a report is read.
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class CannDeviation(Result, frozen=True):
 
     Attributes:
         name: operator and row, `GRU/reset-after-product`.
-        certainty: how certain the generation has it.
+        certainty: how certain the release has it.
         effect: what CANN computes instead.
     """
 
@@ -63,11 +63,11 @@ class CannSemantics(Result, frozen=True):
     """Record of a compilation under `--semantics cann` in which nodes deviate from ONNX.
 
     Attributes:
-        generation: of CANN.
+        generation: the release of CANN; a number in older files.
         nodes: those that were written otherwise, in the order of the file.
     """
 
-    generation: int
+    generation: str | int
     nodes: tuple[CannNode, ...]
 
     def as_json(self) -> dict[str, object]:

@@ -123,7 +123,7 @@ class Facts(Result, frozen=True):
         launches_unfused: kernels of the graph as it was lowered, before any pass.
         bias_convention: of a model whose layers were int8 already, how their biases were read.
         fixed: the nodes that rules rewrote before compilation; None where no rule could apply.
-        semantics: the nodes that compute what a generation of CANN makes of them; None where all
+        semantics: the nodes that compute what a release of CANN makes of them; None where all
             compute what ONNX defines.
         newer: the nodes that later lists alone take.
     """

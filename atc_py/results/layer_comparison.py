@@ -159,7 +159,7 @@ class LayerComparison(Result, frozen=True):
         own_errors: errors of the original's own, which were taken out.
         original_form: the form in which the original ran, where that is not the file's own: `qdq`
             for a file in the deploy form.
-        semantics: the nodes that compute what a generation of CANN makes of them; None where all
+        semantics: the nodes that compute what a release of CANN makes of them; None where all
             compute what ONNX defines.
         newer: the nodes that later lists alone take.
         device: the device that ran the compiled model.

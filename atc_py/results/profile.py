@@ -34,7 +34,7 @@ class SocProfile(Result, frozen=True):
         soc: the SoC's name.
         cost: what the model costs there, or None where it does not compile for it.
         refusals: why it does not.
-        semantics: the nodes that compute what a generation of CANN makes of them, None without any.
+        semantics: the nodes that compute what a release of CANN makes of them, None without any.
         gears: the cost of every gear of an offline model with gears; `cost` is that of one of them.
         newer: the nodes that later lists alone take.
     """

@@ -48,7 +48,7 @@ class Run(Result, frozen=True):
         comparisons: outputs compared with expected data.
         nodes: time of each node, if requested.
         warnings: what is odd about the data and the outputs.
-        semantics: the nodes that compute what a generation of CANN makes of them, None without any.
+        semantics: the nodes that compute what a release of CANN makes of them, None without any.
         gear: the numbers of the gear that ran; None for a model of one shape.
     """
 

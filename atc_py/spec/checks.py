@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from atc_py.spec.deviations import covers
 from atc_py.spec.document import DataPath, Problem
 from atc_py.spec.model import AttributeSpec, AttributeType, OperandSpec, OpSpec, Value
 from atc_py.spec.references import check_references, check_rewrites
@@ -223,13 +224,18 @@ def _deviations(spec: OpSpec) -> Iterator[Problem]:
     for position, row in enumerate(spec.deviations):
         path = ("deviations", position)
         if not row.proven and not row.inferred:
-            message = Text("{name} names no edition", name=row.name)
-            yield Problem((*path, "name"), message, Text("add proven or inferred, lists of years"))
-        for year in sorted({*row.proven} & {*row.inferred}):
+            message = Text("{name} names no release", name=row.name)
+            help_ = Text("add proven or inferred, lists of releases such as 8.5-9.1")
+            yield Problem((*path, "name"), message, help_)
+        for both in (one for one in row.inferred for two in row.proven if _overlap(one, two)):
             message = Text(
-                "{name} is both proven and inferred for {year}", name=row.name, year=year
+                "{name} is both proven and inferred for {both}", name=row.name, both=both
             )
-            yield Problem((*path, "inferred"), message, Text("delete one of the two"))
+            yield Problem((*path, "inferred"), message, Text("let the releases be apart"))
+
+
+def _overlap(one: str, two: str) -> bool:
+    return covers(one, two.partition("-")[0]) or covers(two, one.partition("-")[0])
 
 
 def _repeated_names(path: DataPath, names: Sequence[str]) -> Iterator[Problem]:

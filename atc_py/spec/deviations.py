@@ -46,6 +46,10 @@ class AttrTruncatesToNonzero(OfAttribute, frozen=True, kw_only=True):
     """The attribute is not set, or another number than 0 without its fraction."""
 
 
+class BiasPerColumn(OfPair, frozen=True, kw_only=True):
+    """The tensor has no dims, the dims of the matrix `other`, or as many elements as its columns."""
+
+
 class IndicesWithinDepth(OfPair, frozen=True, kw_only=True):
     """Every value of the tensor is in [-depth, depth - 1], the depth being the value of `other`."""
 
@@ -119,6 +123,18 @@ class PartsEven(OfTensor, frozen=True, kw_only=True):
     along: Text
 
 
+class OpsetOutside(Rule, frozen=True, kw_only=True):
+    """The model's opset is not among these, of which the first and the last are given."""
+
+    opsets: tuple[int, int]
+
+
+class PartGiven(Rule, frozen=True, kw_only=True):
+    """The node sets the attribute of this name, to no empty list, or uses the input."""
+
+    name: Text
+
+
 class ResizedByKernel(OfTensor, frozen=True, kw_only=True):
     """Each element of a Resize of images is taken from where the kernel of CANN takes it.
 
@@ -135,6 +151,12 @@ class ResizedByKernel(OfTensor, frozen=True, kw_only=True):
 
 class RowsWithinColumns(OfTensor, frozen=True, kw_only=True):
     """The tensor, a matrix, has as many columns as rows, or more."""
+
+
+class SameWindowsReachEnd(OfAttribute, frozen=True, kw_only=True):
+    """With an auto_pad of SAME no image has rows or columns after the last window of `attribute`."""
+
+    tensor: Text
 
 
 class SamePaddingNone(OfAttribute, frozen=True, kw_only=True):
@@ -182,22 +204,38 @@ class Certainty(Enum):
     """Grounds of a statement about CANN."""
 
     PROVEN = "proven"
-    """Published sources of that edition say it."""
+    """Published sources of that release say it."""
 
     INFERRED = "inferred"
-    """It follows from sources of another edition, or from a part of them."""
+    """It follows from sources of another release, or from a part of them."""
+
+
+_Span: TypeAlias = Annotated[
+    str, msgspec.Meta(pattern=r"^[1-9][0-9]*(\.[0-9]+)?(-[1-9][0-9]*(\.[0-9]+)?)?\Z")
+]
+"""A release of CANN, `9.1`, or the first and the last of several, `8.5-9.2`."""
+
+
+def covers(span: str, release: str) -> bool:
+    """True if a release is in a span."""
+    first, _, last = span.partition("-")
+    return _numbers(first) <= _numbers(release) <= _numbers(last or first)
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in release.split("."))
 
 
 class Registered(SpecStruct, frozen=True, kw_only=True):
-    """Opsets at which an edition's parser has an operator.
+    """Opsets at which the parsers of releases have an operator.
 
     Attributes:
-        edition: year of the sources.
+        releases: those of CANN.
         opsets: first and last opset of each run; none where the parser does not have it.
         name: operator type by which the parser has it, where it is another one.
     """
 
-    edition: int
+    releases: _Span
     opsets: tuple[tuple[int, int], ...]
     name: Text | None = None
 
@@ -212,8 +250,10 @@ class Deviation(SpecStruct, frozen=True, kw_only=True):
         refused: whether the parser refuses the node.
         undefined: whether CANN's result has no arithmetic that could be followed: it depends on
             other nodes, on the process or on memory that nothing has written.
-        proven: editions whose published sources say so, by year.
-        inferred: editions for which it is inferred.
+        restated: whether the model has the meaning at another opset, so that `fix` states it there,
+            if it can; the opsets are those of the model that the rule or its conditions name.
+        proven: releases whose published sources say so.
+        inferred: releases for which it follows from sources of others, or from a part of them.
         source: the files, or the parts of them, that it was read from.
         line: its line in the file; below 0, in the file of another list that this one is like.
     """
@@ -223,12 +263,23 @@ class Deviation(SpecStruct, frozen=True, kw_only=True):
     effect: Bilingual
     refused: bool = False
     undefined: bool = False
-    proven: tuple[int, ...] = ()
-    inferred: tuple[int, ...] = ()
+    restated: bool = False
+    proven: tuple[_Span, ...] = ()
+    inferred: tuple[_Span, ...] = ()
     source: Text
     line: int = msgspec.field(default=0, name="@line")
 
-    def certainty(self, edition: int) -> Certainty | None:
-        if edition in self.proven:
+    @property
+    def opsets(self) -> tuple[int, int] | None:
+        """First and last opset of models whose nodes have it; None for any."""
+        rule = self.unless
+        if isinstance(rule, OpsetOutside):
+            return rule.opsets
+        return None if rule.when is None else rule.when.written
+
+    def certainty(self, release: str) -> Certainty | None:
+        """The certainty that a release with published sources has it; None if it does not."""
+        if any(covers(span, release) for span in self.proven):
             return Certainty.PROVEN
-        return Certainty.INFERRED if edition in self.inferred else None
+        inferred = any(covers(span, release) for span in self.inferred)
+        return Certainty.INFERRED if inferred else None

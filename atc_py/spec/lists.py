@@ -1,7 +1,4 @@
-"""Editions that atc-py brings along: operator lists, a folder each, and generations of CANN.
-
-A generation is read by an edition of published sources.
-"""
+"""Editions that atc-py brings along: operator lists, a folder each, and releases of CANN."""
 
 from functools import cache
 from pathlib import Path
@@ -18,66 +15,56 @@ from atc_py.system.structs import ready_for_threads
 from atc_py.text import Text
 
 
-class Edition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Sources of one year.
+class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A release of CANN.
 
     Attributes:
-        year: of their publication.
+        name: as `--cann` takes it and as rows of specifications name it: `9.1`.
+        also: other spellings that `--cann` takes.
         opsets: first and last opset at which its parser has most operators, a pair for each run.
-        source: the repositories.
+        source: its sources.
+        read_by: the release whose sources are read in its place; None where its own are published.
     """
 
-    year: int
-    opsets: tuple[tuple[int, int], ...]
-    source: Bilingual
+    name: str
+    also: tuple[str, ...] = ()
+    opsets: tuple[tuple[int, int], ...] = ()
+    source: Bilingual | None = None
+    read_by: str | None = None
 
+    @property
+    def certainty(self) -> Certainty:
+        """INFERRED if no source of the release is published."""
+        return Certainty.PROVEN if self.read_by is None else Certainty.INFERRED
 
-class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A major release of CANN.
-
-    Attributes:
-        major: its number, as `--cann` takes it.
-        edition: year of the sources by which it is read.
-        certainty: PROVEN if these are the release's own sources, INFERRED if no source of the
-            release is published and these are the nearest.
-    """
-
-    major: int
-    edition: int
-    certainty: Certainty
+    @property
+    def read(self) -> "Release":
+        """The release whose sources are read: this one, or one near it."""
+        return self if self.read_by is None else find_release(self.read_by)
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    editions: tuple[Edition, ...]
-    generations: tuple[Generation, ...]
+    releases: tuple[Release, ...]
 
 
 ready_for_threads(_File)
 
 
 @cache
-def _file() -> _File:
-    path = op_specs_dir() / "cann.yaml"
-    return msgspec.convert(kept_document(path), _File)
-
-
-def editions() -> tuple[Edition, ...]:
-    return _file().editions
-
-
-def generations() -> tuple[Generation, ...]:
-    return _file().generations
+def releases() -> tuple[Release, ...]:
+    """The releases of CANN, oldest first."""
+    return msgspec.convert(kept_document(op_specs_dir() / "cann.yaml"), _File).releases
 
 
 @cache
-def find_generation(major: int) -> Generation:
-    """A generation by its number; BAD_OPTION where its sources are not known."""
-    for generation in generations():
-        if generation.major == major:
-            return generation
-    known = ", ".join(str(generation.major) for generation in generations())
+def find_release(name: str) -> Release:
+    """A release by its name; BAD_OPTION where it is not known."""
+    for release in releases():
+        if release.name == name:
+            return release
+    known = ", ".join(release.name for release in releases())
     raise BAD_OPTION.error(
-        Text("cann must be one of {known}, found {number}", known=known, number=major),
+        Text("cann must be one of {known}, found {number}", known=known, number=name),
         help=Text("leave it out for the newest"),
     )
 

@@ -8,6 +8,7 @@ from atc_py.spec.deviations import (
     AttrAbsent,
     AttrRepeats,
     NoneBeforeSets,
+    PartGiven,
     SetsAsBefore,
 )
 from atc_py.spec.document import DataPath, Problem
@@ -113,6 +114,8 @@ def check_references(spec: OpSpec) -> Iterator[Problem]:
     for position, row in enumerate(spec.deviations):
         unless = ("deviations", position, "unless")
         yield from _arguments(spec, unless, row.unless)
+        if isinstance(row.unless, PartGiven) and spec.attribute(row.unless.name) is None:
+            yield from _tensor(spec, (*unless, "name"), row.unless.name)
         if isinstance(row.unless, AnyAttrGiven):
             for place, name in enumerate(row.unless.attributes):
                 yield from _attribute(spec, (*unless, "attributes", place), name)
@@ -164,10 +167,10 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
             yield Problem((*path, key), message, Text("write [first, last]"))
     for position, attribute in enumerate(when.attributes):
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
-    for position, name in enumerate(when.present):
-        yield from _tensor(spec, (*path, "present", position), name)
-    for position, name in enumerate(when.absent):
-        yield from _tensor(spec, (*path, "absent", position), name)
+    for key, names in (("present", when.present), ("absent", when.absent)):
+        for position, name in enumerate(names):
+            if spec.attribute(name) is None:
+                yield from _tensor(spec, (*path, key, position), name)
     for position, condition in enumerate(when.dtypes):
         yield from _tensor(spec, (*path, "dtypes", position, "tensor"), condition.tensor)
     for position, ranked in enumerate(when.ranks):

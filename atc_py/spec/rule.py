@@ -93,8 +93,8 @@ class When(SpecStruct, frozen=True, kw_only=True):
         attributes: values of attributes.
         dims: the shape of tensors.
         ranks: the number of their dimensions.
-        present: inputs or outputs that the node uses.
-        absent: inputs or outputs that the node does not use.
+        present: inputs or outputs that the node uses, or attributes that it sets to no empty list.
+        absent: the same that it does not.
         dtypes: dtypes of tensors in the file, whatever the precision mode makes of them.
     """
 

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper
 
 import atc_py
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.compile_options import CANN_GENERATIONS
-from atc_py.spec.lists import generations
+from atc_py.options.compile_options import CANN_RELEASES, NEWEST_CANN
+from atc_py.spec.lists import releases
 from tests.cli.conftest import Result, small_model
 from tests.cli.test_semantics import NAME, recurrent
 
@@ -39,10 +39,10 @@ def found(document: Any, rule: str) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("cann", "certainty"),
-    [(5, "proven"), (6, "proven"), (7, "inferred"), (8, "inferred"), (9, "inferred")],
+    [("5", "proven"), ("6", "proven"), ("7", "inferred"), ("8", "inferred"), ("9.1", "inferred")],
 )
-def test_each_generation_states_its_certainty(
-    atc: Atc, models: tuple[str, ...], cann: int, certainty: str
+def test_each_release_states_its_certainty(
+    atc: Atc, models: tuple[str, ...], cann: str, certainty: str
 ) -> None:
     done = atc("check", models[0], "--cann", cann, "--json")
     assert done.json["cann"] == cann
@@ -53,7 +53,7 @@ def test_each_generation_states_its_certainty(
     assert f"CANN {cann}" in finding["help"]
 
 
-@pytest.mark.parametrize("value", ["4", "10", "nine", "", "9.0"])
+@pytest.mark.parametrize("value", ["4", "10", "nine", "", "9.3"])
 @pytest.mark.parametrize("command", ["check", "convert", "compare", "profile"])
 def test_other_values_are_a_wrong_call(
     atc: Atc, models: tuple[str, ...], command: str, value: str
@@ -61,21 +61,32 @@ def test_other_values_are_a_wrong_call(
     done = atc(command, models[0], "--cann", value)
     assert done.status == 2
     assert "--cann" in done.err
-    assert "'5', '6', '7', '8', '9'" in done.err
+    assert "'5', '6', '7', '8', '8.5', '9.0', '9.1', '9.2', '9'" in done.err
 
 
-@pytest.mark.parametrize("value", [4, 10, "9", 9.0, True, None])
+@pytest.mark.parametrize("value", [4, 10, "9.3", 9.0, True, None])
 def test_the_interface_refuses_other_values(models: tuple[str, ...], value: Any) -> None:
     for call in (atc_py.check_models, atc_py.convert, atc_py.compare_model):
         with pytest.raises(atc_py.AtcError) as caught:
             call(models[2], cann=value)
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code is BAD_OPTION
-        assert "cann must be one of 5, 6, 7, 8, 9" in diagnostic.message
+        assert "cann must be one of 5, 6, 7, 8, 8.5, 9.0, 9.1, 9.2, found" in diagnostic.message
 
 
-def test_options_name_the_generations_whose_sources_are_known() -> None:
-    assert tuple(each.major for each in generations()) == CANN_GENERATIONS
+def test_options_name_the_releases_that_are_known() -> None:
+    spelled = {name: each.name for each in releases() for name in (each.name, *each.also)}
+    assert spelled == CANN_RELEASES
+    assert list(CANN_RELEASES)[: len(releases())] == [each.name for each in releases()]
+    assert NEWEST_CANN in CANN_RELEASES
+
+
+@pytest.mark.parametrize("said", [9, "9", "9.1", "9.1.0"])
+def test_spellings_of_a_release_are_one(atc: Atc, models: tuple[str, ...], said: Any) -> None:
+    done = atc("check", models[0], "--cann", said, "--json")
+    assert done.json["cann"] == "9.1"
+    assert atc_py.check_models(models[0], cann=said).cann == "9.1"
+    assert "on CANN 9.1" in atc("check", models[0], "--cann", said).out
 
 
 def odd_pool() -> onnx.ModelProto:
@@ -95,9 +106,11 @@ def odd_pool() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
-@pytest.mark.parametrize(("cann", "inferred"), [(5, False), (7, True), (8, True), (9, False)])
+@pytest.mark.parametrize(
+    ("cann", "inferred"), [(5, False), (7, True), (8, True), ("9.1", True), ("9.2", False)]
+)
 def test_what_cannot_be_followed_has_its_certainty_too(
-    atc: Atc, tmp_path: Path, cann: int, inferred: bool
+    atc: Atc, tmp_path: Path, cann: object, inferred: bool
 ) -> None:
     onnx.save(odd_pool(), tmp_path / "odd.onnx")
     done = atc("convert", "odd.onnx", "--semantics", "cann", "--cann", cann, "--json")
@@ -129,7 +142,7 @@ def test_each_of_several_models_has_its_own_summary(atc: Atc, models: tuple[str,
 def test_one_row_has_one_fingerprint_in_all_generations(atc: Atc, models: tuple[str, ...]) -> None:
     prints = {
         each["fingerprint"]
-        for cann in range(5, 10)
+        for cann in CANN_RELEASES
         for each in found(atc("check", models[0], "--cann", cann, "--json").json, RULE)
     }
     assert len(prints) == 1
@@ -138,7 +151,7 @@ def test_one_row_has_one_fingerprint_in_all_generations(atc: Atc, models: tuple[
 def test_a_baseline_of_one_generation_holds_for_another(atc: Atc, models: tuple[str, ...]) -> None:
     atc("check", models[0], "--cann", 5, "--format", "json", "-o", "known.json")
     line = ("check", models[0], "--baseline", "known.json", "--fail-on", "accuracy")
-    for cann in range(5, 10):
+    for cann in CANN_RELEASES:
         assert atc(*line, "--cann", cann).status == 0
     done = atc(*line, "--cann", 9, "--json")
     assert json.loads(done.out)["baseline"] == {"known": 1, "new": 0, "gone": 0}

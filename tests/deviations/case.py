@@ -86,7 +86,7 @@ class DeviationCase:
     """
 
     row: str
-    generation: int
+    generation: int | str
     hit: DeviatingNode
     near: DeviatingNode | None
     cann: Formula | None
@@ -107,7 +107,7 @@ class DeviationCase:
         return None if self.cann is None else self.cann(*self.hit.inputs)
 
 
-_CASES: dict[tuple[str, int], DeviationCase] = {}
+_CASES: dict[tuple[str, int | str], DeviationCase] = {}
 
 
 def deviation(case: DeviationCase) -> None:

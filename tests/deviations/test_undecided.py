@@ -72,8 +72,11 @@ def test_open_dims_are_undecided_unless_another_axis_decides(
     assert stated(node, opened, tmp_path, generation) == rows
 
 
+MODES = {"mode": "nearest", "padding_mode": "zeros"}
+
+
 def test_a_form_that_still_meets_its_deviation_is_written_once(tmp_path: Path) -> None:
-    node = DeviatingNode("GridSample", 16, (SAMPLED, GRID), {"mode": "nearest"})
+    node = DeviatingNode("GridSample", 16, (SAMPLED, GRID), MODES)
     path = tmp_path / "model.onnx"
     onnx.save(node.model(), path)
     options: dict[str, Any] = {"operator_list": "cann-9.0", "semantics": "cann", "cann": 9}

@@ -61,7 +61,7 @@ def test_values_of_keywords_become_those_of_fields(monkeypatch: pytest.MonkeyPat
 def test_structs_within_structs_take_the_same_keywords() -> None:
     done = parse_options("fix_model", FixOptions, {"skip": ["a"], "cann": 7, "seeds": 0}, soc="x")
     assert done.rules.skip == {"a"}
-    assert (done.check.precision.cann, done.seeds, done.check.soc) == (7, 0, "x")
+    assert (done.check.precision.cann, done.seeds, done.check.soc) == ("7", 0, "x")
 
 
 def test_unknown_rule_names_the_function() -> None:

@@ -25,7 +25,7 @@ _INFERRED = Words(" (inferred)", "（推断）")
 
 def deviates(certainty: str = "proven") -> Finding:
     """Return a finding as a deviation has it."""
-    said = verbatim("CANN 9") + (_INFERRED if certainty == "inferred" else Words("", ""))
+    said = verbatim("CANN 9.1") + (_INFERRED if certainty == "inferred" else Words("", ""))
     return Finding(
         code=DEVIATES_ON_CANN,
         standing=Standing.ACCURACY,
@@ -77,9 +77,9 @@ def test_what_is_inferred_is_called_so_beside_its_node(form: str, language: str,
             }[language]
         )
         return
-    marker = f"CANN 9{word}"
+    marker = f"CANN 9.1{word}"
     assert marker in text
-    plain = "CANN 9: " if language == "en" else "CANN 9："
+    plain = "CANN 9.1: " if language == "en" else "CANN 9.1："
     assert plain in text, "the proven one stands apart"
     assert text.count(marker) == 1
 
@@ -101,49 +101,49 @@ def test_machines_read_the_certainty_of_each_finding(language: str) -> None:
     [
         (
             [deviates()],
-            "supported: all 71 nodes, but 1 node computes something else on CANN 9",
-            "支持：全部 71 个节点，但其中 1 个节点在 CANN 9 上的结果与 ONNX 不同",
+            "supported: all 71 nodes, but 1 node computes something else on CANN 9.1",
+            "支持：全部 71 个节点，但其中 1 个节点在 CANN 9.1 上的结果与 ONNX 不同",
         ),
         (
             [at(deviates("inferred"), 1, "a"), at(deviates("inferred"), 2, "b")],
-            "supported: all 71 nodes, but 2 nodes compute something else on CANN 9 (inferred)",
-            "支持：全部 71 个节点，但其中 2 个节点在 CANN 9 上的结果与 ONNX 不同（推断）",
+            "supported: all 71 nodes, but 2 nodes compute something else on CANN 9.1 (inferred)",
+            "支持：全部 71 个节点，但其中 2 个节点在 CANN 9.1 上的结果与 ONNX 不同（推断）",
         ),
         (
             [at(deviates(), 1, "a"), at(deviates("inferred"), 2, "b")],
-            "supported: all 71 nodes, but 2 nodes compute something else on CANN 9 (1 inferred)",
-            "支持：全部 71 个节点，但其中 2 个节点在 CANN 9 上的结果与 ONNX 不同（1 个为推断）",
+            "supported: all 71 nodes, but 2 nodes compute something else on CANN 9.1 (1 inferred)",
+            "支持：全部 71 个节点，但其中 2 个节点在 CANN 9.1 上的结果与 ONNX 不同（1 个为推断）",
         ),
         (
             [refuses()],
-            "supported: all 71 nodes, but 1 node is refused by the parser of CANN 9",
-            "支持：全部 71 个节点，但其中 1 个节点不被 CANN 9 的解析器接受",
+            "supported: all 71 nodes, but 1 node is refused by the parser of CANN 9.1",
+            "支持：全部 71 个节点，但其中 1 个节点不被 CANN 9.1 的解析器接受",
         ),
         (
             [at(refuses("inferred"), 1, "a"), at(refuses("inferred"), 2, "b")],
-            "supported: all 71 nodes, but 2 nodes are refused by the parser of CANN 9 (inferred)",
-            "支持：全部 71 个节点，但其中 2 个节点不被 CANN 9 的解析器接受（推断）",
+            "supported: all 71 nodes, but 2 nodes are refused by the parser of CANN 9.1 (inferred)",
+            "支持：全部 71 个节点，但其中 2 个节点不被 CANN 9.1 的解析器接受（推断）",
         ),
         (
             [at(deviates(), 1, "a"), at(refuses(), 2, "b"), at(refuses(), 3, "c"), SLOW],
             (
-                "supported: all 71 nodes, but 1 node computes something else on CANN 9 and 2 are "
+                "supported: all 71 nodes, but 1 node computes something else on CANN 9.1 and 2 are "
                 "refused by its parser; 1 on the AI CPU"
             ),
             (
-                "支持：全部 71 个节点，但其中 1 个节点在 CANN 9 上的结果与 ONNX 不同，2 个节点不被 "
-                "CANN 9 的解析器接受；1 个在 AI CPU 上运行"
+                "支持：全部 71 个节点，但其中 1 个节点在 CANN 9.1 上的结果与 ONNX 不同，2 个节点不被 "
+                "CANN 9.1 的解析器接受；1 个在 AI CPU 上运行"
             ),
         ),
         (
             [STRIDES, deviates()],
-            "not supported: 1 error in 1 of 71 nodes; 1 node computes something else on CANN 9",
-            "不支持：71 个节点中有 1 个共 1 处错误；其中 1 个节点在 CANN 9 上的结果与 ONNX 不同",
+            "not supported: 1 error in 1 of 71 nodes; 1 node computes something else on CANN 9.1",
+            "不支持：71 个节点中有 1 个共 1 处错误；其中 1 个节点在 CANN 9.1 上的结果与 ONNX 不同",
         ),
         (
             [UNDECIDED, refuses()],
-            "not decided: 1 of 71 nodes; 1 node is refused by the parser of CANN 9",
-            "无法判定：71 个节点中的 1 个；其中 1 个节点不被 CANN 9 的解析器接受",
+            "not decided: 1 of 71 nodes; 1 node is refused by the parser of CANN 9.1",
+            "无法判定：71 个节点中的 1 个；其中 1 个节点不被 CANN 9.1 的解析器接受",
         ),
     ],
 )
@@ -156,13 +156,13 @@ def test_summary_counts_deviations_and_refusals_apart(
 
 def test_summary_of_an_only_node_does_not_count_it() -> None:
     assert verdict(deviates(), nodes=1) == (
-        "supported: its only node, but it computes something else on CANN 9"
+        "supported: its only node, but it computes something else on CANN 9.1"
     )
     assert verdict(refuses("inferred"), nodes=1) == (
-        "supported: its only node, but it is refused by the parser of CANN 9 (inferred)"
+        "supported: its only node, but it is refused by the parser of CANN 9.1 (inferred)"
     )
     assert verdict(deviates(), nodes=1, language="zh") == (
-        "支持：唯一的节点，但它在 CANN 9 上的结果与 ONNX 不同"
+        "支持：唯一的节点，但它在 CANN 9.1 上的结果与 ONNX 不同"
     )
 
 
@@ -175,7 +175,7 @@ def test_page_shows_the_level_of_refusals(language: str) -> None:
     assert check["levels"]["parser"][at_language] == ("parser" if language == "en" else "解析器")
     assert [each["level"] for each in check["findings"]] == ["parser", "accuracy"]
     assert {*check["node_counts"]} == {"supported", "accuracy", "parser"}
-    assert check["cann"] == 9
+    assert check["cann"] == "9.1"
     verdict_line = verdict(refuses(), at(deviates(), 9, "other"), language=language)
     assert check["headline"][at_language] == verdict_line
 

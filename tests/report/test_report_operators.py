@@ -224,7 +224,7 @@ def test_json_has_sentences_and_versions() -> None:
 def test_json_of_a_rule_has_its_name_and_conditions() -> None:
     data = json.loads(json.dumps(operator_json("gemm")))
     (rule,) = data["constraints"]
-    alpha, _, beta = data["deviations"]
+    _, alpha, _, beta = data["deviations"]
     assert set(alpha["effect"]) == {"en", "zh"}
     assert beta["unless"]["when"] == {"present": ["C"]}
     assert rule["rule"] == "dtype_excluded"

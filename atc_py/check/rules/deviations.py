@@ -33,11 +33,14 @@ from atc_py.spec.deviations import (
     AttrAbsent,
     AttrRepeats,
     AttrTruncatesToNonzero,
+    BiasPerColumn,
     IndicesWithinDepth,
     NoneBeforeSets,
     NormsNotZero,
     OneAxisFrom,
     OperandNotGiven,
+    OpsetOutside,
+    PartGiven,
     PartsEven,
     RowsWithinColumns,
     SetsAsBefore,
@@ -80,6 +83,42 @@ def _attr_repeats(rule: AttrRepeats, node: BoundNode) -> Answer:
 )
 def _operand_not_given(rule: OperandNotGiven, node: BoundNode) -> Answer:
     return fails(Text("given")) if node.tensors(rule.tensor) else HOLDS
+
+
+@predicate(
+    DEVIATES_ON_CANN,
+    demand="{tensor} of {op} must have the dims of {other}, or those of its columns",
+    help_=Text("add {tensor} after the node"),
+)
+def _bias_per_column(rule: BiasPerColumn, node: BoundNode) -> Answer:
+    bias, other = node.tensor(rule.tensor), node.tensor(rule.other)
+    if bias is None or other is None:
+        return HOLDS
+    one, two = known_dims(rule.tensor, bias), known_dims(rule.other, other)
+    if not one or not two or one in (two, two[-1:]):
+        return HOLDS
+    seen = described(rule.tensor, bias)
+    return unknown(seen) if None in (*one, *two) else fails(seen)
+
+
+@predicate(
+    DEVIATES_ON_CANN,
+    demand="{name} of {op} must be given",
+    help_=Text("write {name} out"),
+)
+def _part_given(rule: PartGiven, node: BoundNode) -> Answer:
+    return HOLDS if node.is_given(rule.name) else fails(Text("left out"))
+
+
+@predicate(
+    DEVIATES_ON_CANN,
+    demand="the opset of a model with {op} must be outside of {opsets}",
+    help_=Text("state the model at another opset"),
+)
+def _opset_outside(rule: OpsetOutside, node: BoundNode) -> Answer:
+    first, last = rule.opsets
+    written = node.written or node.opset
+    return fails(Text("opset {written}", written=written)) if first <= written <= last else HOLDS
 
 
 @predicate(

@@ -23,6 +23,7 @@ from atc_py.spec.deviations import (
     LargeWindowUnpadded,
     LargeWindowValid,
     SamePaddingNone,
+    SameWindowsReachEnd,
     SmallWindowsBeginInside,
     WindowsBeginInside,
 )
@@ -60,6 +61,11 @@ class _Axis(NamedTuple):
         """True if ceil_mode adds a window; none begins in the padding after the axis."""
         sizes = self.size, (self.begin, self.end), self.window, self.stride
         return window_count(*sizes, ceil=True) != window_count(*sizes)
+
+    @property
+    def ends_early(self) -> bool:
+        """True if as many windows as SAME has, one a stride, end before the axis."""
+        return (-(-self.size // self.stride) - 1) * self.stride + self.window < self.size
 
     @property
     def begins_after(self) -> bool:
@@ -153,6 +159,18 @@ def _begin_inside(pool: _Pool, node: BoundNode, name: str) -> Answer:
     if pool.is_volume or pool.auto_pad in _SAME or node.value("ceil_mode") != 1:
         return HOLDS
     return _no_axis(pool, node, name, lambda axis: axis.begins_after)
+
+
+@predicate(
+    DEVIATES_ON_CANN,
+    demand="windows {attribute} of {op} with padding SAME must reach the end of {tensor}",
+    help_=_EXPLICIT,
+)
+def _same_windows_reach_end(rule: SameWindowsReachEnd, node: BoundNode) -> Answer:
+    pool = _pool(node, rule.attribute)
+    if pool.auto_pad not in _SAME or pool.is_volume:
+        return HOLDS
+    return _no_axis(pool, node, rule.tensor, lambda axis: axis.ends_early)
 
 
 @predicate(

@@ -242,8 +242,8 @@ def _has_errors(check: ModelCheck, options: FixOptions) -> bool:
     return bool(check.faults or errors_left(check, options.rules))
 
 
-def _cann(options: FixOptions) -> int | None:
-    """The generation of CANN whose deviations are removed; None for no removal."""
+def _cann(options: FixOptions) -> str | None:
+    """The release of CANN whose deviations are removed; None for no removal."""
     return options.check.precision.cann if options.rules.for_cann else None
 
 

@@ -145,7 +145,7 @@ DEVIATES_ON_CANN = add_code(
     "deviates-on-cann",
     ExitCode.MODEL,
     "The operator list takes the node, and CANN computes something else from it than ONNX "
-    "defines. The parser of the generation that --cann names drops an attribute or reads an input "
+    "defines. The parser of the release that --cann names drops an attribute or reads an input "
     "otherwise. Nothing in CANN's own output says so.",
     "Follow the help line, which says what is computed; `--semantics cann` of convert, compare and "
     "run shows what it costs, and `atc-py fix --for cann` writes nodes that both read alike.",
@@ -156,7 +156,7 @@ REFUSED_BY_PARSER = add_code(
     "refused-by-parser",
     ExitCode.MODEL,
     "The operator list takes the node, and CANN's ONNX parser refuses it. The parser is that of "
-    "the generation that --cann names.",
+    "the release that --cann names.",
     "Follow the help line; `atc-py fix --for cann` writes nodes that the parser takes, where there "
     "are such.",
 )

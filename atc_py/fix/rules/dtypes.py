@@ -23,8 +23,8 @@ _BYTES = {2: (DType.UINT8, 0.0, 255.0), 3: (DType.INT8, -128.0, 127.0)}
 
 @rule(
     EQUAL,
-    case("Cast", Fed((3, 4), DType.FLOAT16), to=3, cann=5),
-    miss=case("Cast", Fed((3, 4), DType.FLOAT16), to=6, cann=5),
+    case("Cast", Fed((3, 4), DType.FLOAT16), to=3, cann="5"),
+    miss=case("Cast", Fed((3, 4), DType.FLOAT16), to=6, cann="5"),
     deviations="Cast/float16-wraps Cast/int8-magnitude",
 )
 def cast_to_bytes(ctx: RuleContext) -> str:
@@ -256,8 +256,10 @@ def _require_whole_numbers(ctx: RuleContext) -> None:
 
 @rule(
     EQUAL,
-    case("Mod", Fed((3, 4), DType.INT32), np.array([7, 2**25 + 1, 3, 9], np.int32), fmod=1, cann=5),
-    miss=case("Mod", Fed((3, 4), DType.INT64), np.array([7, 2, 3, 9]), fmod=1, cann=5),
+    case(
+        "Mod", Fed((3, 4), DType.INT32), np.array([7, 2**25 + 1, 3, 9], np.int32), fmod=1, cann="5"
+    ),
+    miss=case("Mod", Fed((3, 4), DType.INT64), np.array([7, 2, 3, 9]), fmod=1, cann="5"),
     deviations="Mod/dividend-in-float32 Mod/divisor-in-float32",
 )
 def mod_in_int64(ctx: RuleContext) -> str:

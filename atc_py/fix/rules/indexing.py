@@ -51,9 +51,9 @@ def arg_max_of_reversed(ctx: RuleContext) -> str:
 
 @rule(
     EQUAL,
-    case("ArgMax", [2, 3, 4], axis=2, cann=5),
+    case("ArgMax", [2, 3, 4], axis=2, cann="5"),
     operators="ArgMax ArgMin",
-    miss=case("ArgMax", [2, 3, 4], axis=1, cann=5),
+    miss=case("ArgMax", [2, 3, 4], axis=1, cann="5"),
     deviations="ArgMax/kept-axis-at-1 ArgMin/kept-axis-at-1",
 )
 def arg_max_unsqueezed(ctx: RuleContext) -> str:

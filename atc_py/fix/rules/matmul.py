@@ -16,7 +16,7 @@ from atc_py.fix.unfit import require
 
 @rule(
     REORDERED,
-    case("Gemm", [2, 3], data(3, 4), [4], alpha=0.5, beta=2.0, cann=5),
+    case("Gemm", [2, 3], data(3, 4), [4], alpha=0.5, beta=2.0, cann="5"),
     miss=case("Gemm", [2, 3], data(3, 4), [4], alpha=0.5),
     deviations="Gemm/alpha-ignored Gemm/alpha-ignored-without-c Gemm/beta-ignored",
 )

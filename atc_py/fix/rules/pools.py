@@ -112,6 +112,8 @@ def global_lp_pool_as_norm(ctx: RuleContext) -> str:
     REORDERED,
     case("LpPool", [2, 3, 4, 5], kernel_shape=[2, 2], p=3, pads=[0, 1, 0, 1], opset=11),
     miss=case("LpPool", [2, 3, 7, 5, 4, 4], kernel_shape=[2, 2, 2, 2], opset=18),
+    deviations="LpPool/odd-p-keeps-signs",
+    lists=True,
     float16="powers above 65504 overflow",
 )
 def lp_pool_as_average(ctx: RuleContext) -> str:
@@ -143,7 +145,9 @@ _PADS_AS_INPUT = 11
 
 @rule(
     REORDERED,
-    case("AveragePool", [1, 2, 20, 21], kernel_shape=[16, 17], pads=[1, 2, 3, 0], opset=11, cann=5),
+    case(
+        "AveragePool", [1, 2, 20, 21], kernel_shape=[16, 17], pads=[1, 2, 3, 0], opset=11, cann="5"
+    ),
     operators="AveragePool MaxPool",
     miss=case(
         "AveragePool",
@@ -152,10 +156,12 @@ _PADS_AS_INPUT = 11
         pads=[1, 2, 3, 0],
         count_include_pad=1,
         opset=11,
-        cann=5,
+        cann="5",
     ),
     boundary=(
-        case("MaxPool", [1, 2, 20, 21], kernel_shape=[16, 16], pads=[1, 2, 3, 0], opset=11, cann=5),
+        case(
+            "MaxPool", [1, 2, 20, 21], kernel_shape=[16, 16], pads=[1, 2, 3, 0], opset=11, cann="5"
+        ),
         case(
             "AveragePool",
             [1, 2, 3, 70],
@@ -163,7 +169,7 @@ _PADS_AS_INPUT = 11
             strides=[1, 64],
             pads=[0, 1, 0, 1],
             opset=11,
-            cann=5,
+            cann="5",
         ),
     ),
     deviations="AveragePool/large-window-counts-padding MaxPool/large-window-pads-65504",
@@ -303,6 +309,7 @@ def _of_axes(ctx: RuleContext, axes: Sequence[int]) -> dict[str, Any]:
     deviations=(
         "AveragePool/any-window-in-padding-kept",
         "AveragePool/large-window-valid",
+        "AveragePool/same-beyond-end",
         "AveragePool/same-lower-as-upper",
         "AveragePool/volume-same-dropped",
         "AveragePool/window-in-padding-kept",

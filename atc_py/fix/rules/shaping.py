@@ -239,7 +239,7 @@ def expand_as_tile(ctx: RuleContext) -> str:
     miss=case(
         "Split", [4, 4], axis=0, num_outputs=2, opset=18, outputs=2, operator_list="cann-9.0"
     ),
-    deviations="Split/uneven-parts",
+    deviations="Split/axis-from-end Split/uneven-parts",
 )
 def split_by_sizes(ctx: RuleContext) -> Sequence[str]:
     """Split with num_outputs, into parts of unequal length -> Split with the size of each part, if

@@ -128,7 +128,7 @@ class Model:
 
     @property
     def semantics(self) -> CannSemantics | None:
-        """The nodes that compute what a generation of CANN makes of them, None without any."""
+        """The nodes that compute what a release of CANN makes of them, None without any."""
         return read_semantics(self._package.report, str(self._package.path))
 
     @guarded_run()

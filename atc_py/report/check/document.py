@@ -272,7 +272,7 @@ class CheckDocument(_Part, frozen=True, kw_only=True):
         baseline: how the findings compare with a baseline; null where none was given.
         models: in the order of the call.
         operator_list: name of the list that the models were compared with, or any.
-        cann: generation of CANN whose deviations from ONNX are reported.
+        cann: release of CANN whose deviations from ONNX are reported.
     """
 
     version: _Version
@@ -287,4 +287,4 @@ class CheckDocument(_Part, frozen=True, kw_only=True):
     models: tuple[CheckedModel, ...]
     soc_note: str = ""
     operator_list: str = DEFAULT_LIST
-    cann: int = NEWEST_CANN
+    cann: str = NEWEST_CANN

@@ -97,7 +97,7 @@ _TAILS = {
 }
 
 
-def verdict_text(model: CheckedModel, language: str, cann: int = NEWEST_CANN) -> str:
+def verdict_text(model: CheckedModel, language: str, cann: str = NEWEST_CANN) -> str:
     """`not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`."""
     verdict = Standing(model.verdict)
     counts = {Standing(name): count for name, count in model.node_counts.items()}
@@ -117,8 +117,8 @@ def verdict_text(model: CheckedModel, language: str, cann: int = NEWEST_CANN) ->
     return SEMICOLON.join(text for text in texts if text).in_language(language)
 
 
-def _on_cann(model: CheckedModel, cann: int) -> Text:
-    """`2 nodes compute something else on CANN 9 and 1 is refused by its parser`.
+def _on_cann(model: CheckedModel, cann: str) -> Text:
+    """`2 nodes compute something else on CANN 9.1 and 1 is refused by its parser`.
 
     What is inferred of all of them is called so, and of some of them how many.
     """
@@ -144,8 +144,8 @@ def _on_cann(model: CheckedModel, cann: int) -> Text:
     return Text(" and ", context="verdict").join(facts)
 
 
-def _refused(count: int, cann: int, *, only: bool, also: bool) -> Text:
-    """`1 node is refused by the parser of CANN 9`; `also` after other nodes."""
+def _refused(count: int, cann: str, *, only: bool, also: bool) -> Text:
+    """`1 node is refused by the parser of CANN 9.1`; `also` after other nodes."""
     if only:
         return Text("it is refused by the parser of CANN {cann}", cann=cann)
     if also:

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from atc_py.check.condition_words import sentence, when_words, with_condition
-from atc_py.check.deviations import certainty_on
+from atc_py.check.deviations import certainty_on, registered_on
 from atc_py.onnx_graph.source import SchemaHistory
 from atc_py.report.operators.diff import history_json, history_rows
 from atc_py.report.operators.rules import attribute_words, operand_words, rule_words, spec_json
 from atc_py.report.wrapping import columns, wrap
 from atc_py.spec import OpSpec
-from atc_py.spec.deviations import Certainty, Deviation
+from atc_py.spec.deviations import Certainty, Deviation, Registered
 from atc_py.spec.implied import rules_of
-from atc_py.spec.lists import editions, generations
+from atc_py.spec.lists import releases
 from atc_py.spec.model import compressed
 from atc_py.text import SEMICOLON, Text, Words, verbatim
 
@@ -43,33 +43,30 @@ def same_when(spec: OpSpec, row: Deviation) -> Text:
 
 
 def generation_words(row: Deviation) -> Text:
-    """The generations that have a deviation: `CANN 5, 6 (proven), 7 (inferred)`."""
+    """The releases that have a deviation: `CANN 5, 6 (proven), 7 (inferred)`."""
     texts = []
     for certainty, words in CERTAINTIES.items():
-        majors = [
-            generation.major
-            for generation in generations()
-            if certainty_on(row, generation) is certainty
-        ]
-        if majors:
-            listed = ", ".join(map(str, majors))
+        names = [each.name for each in releases() if certainty_on(row, each) is certainty]
+        if names:
+            listed = ", ".join(names)
             texts.append(Text("{value} ({note})", value=listed, note=words))
     return Text("CANN ") + Text(", ").join(texts)
 
 
 def registered_words(spec: OpSpec) -> list[tuple[str, Text]]:
-    """The opsets at which each edition's parser has the operator, if they are not those of most."""
-    rows = []
-    for edition in editions():
-        own = next((row for row in spec.registered if row.edition == edition.year), None)
-        if own is None:
-            continue
-        numbers = tuple(opset for first, last in own.opsets for opset in range(first, last + 1))
-        text = verbatim(compressed(numbers)) if numbers else Text("none")
-        if own.name is not None:
-            text += Text(", as {own}", own=own.name)
-        rows.append((str(edition.year), text))
-    return rows
+    """The opsets at which releases' parsers have the operator, where they are not those of most."""
+    named: dict[Registered, list[str]] = {}
+    for release in releases():
+        own = registered_on(spec, release)
+        if own is not None:
+            named.setdefault(own, []).append(release.name)
+    return [(", ".join(names), _opset_words(own)) for own, names in named.items()]
+
+
+def _opset_words(row: Registered) -> Text:
+    numbers = tuple(opset for first, last in row.opsets for opset in range(first, last + 1))
+    text = verbatim(compressed(numbers)) if numbers else Text("none")
+    return text + Text(", as {own}", own=row.name) if row.name is not None else text
 
 
 _INDENT = "  "

@@ -14,6 +14,9 @@ ROWS = np.array([-1.25, -1.0, -0.5, 0.0, 0.5], np.float32)
 GRID = np.stack(np.broadcast_arrays(np.float32(0.2), ROWS[None, :, None]), axis=-1)
 
 
+ZEROS = {"padding_mode": "zeros"}
+
+
 def farther_pixel(x: Array, grid: Array) -> Array:
     """Return the pixels at rounded places, halves away from 0, and zeros outside."""
     height, width = x.shape[2:]
@@ -32,8 +35,8 @@ deviation(
     DeviationCase(
         "GridSample/ties-go-far",
         9,
-        DeviatingNode("GridSample", 16, (IMAGE, GRID), {"mode": "nearest"}),
-        DeviatingNode("GridSample", 16, (IMAGE, GRID), {"mode": "bilinear"}),
+        DeviatingNode("GridSample", 16, (IMAGE, GRID), {**ZEROS, "mode": "nearest"}),
+        DeviatingNode("GridSample", 16, (IMAGE, GRID), {**ZEROS, "mode": "bilinear"}),
         farther_pixel,
         "cann-9.0",
     )

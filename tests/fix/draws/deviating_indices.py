@@ -19,17 +19,17 @@ def one_hot_as_equal(rng: np.random.Generator) -> RuleCase:
     values = one_of(rng, np.array([0.5, 2], np.float32), np.array([0, 3], np.int32))
     given = {"axis": int(rng.integers(-len(dims) - 1, len(dims) + 1))}
     inputs = (indices, ConstInput(np.array(depth)), ConstInput(values))
-    return RuleCase("OneHot", inputs, given, cann=one_of(rng, 5, 9))
+    return RuleCase("OneHot", inputs, given, cann=one_of(rng, "5", "9.1"))
 
 
 @draws("clip-both-bounds")
 def clip_both_bounds(rng: np.random.Generator) -> RuleCase:
     dims = shape(rng)
     if rng.integers(2):
-        return RuleCase("Clip", (Fed(dims),), cann=one_of(rng, 5, 9))
+        return RuleCase("Clip", (Fed(dims),), cann=one_of(rng, "5", "9.1"))
     bound = ConstInput(np.array(rng.integers(-9, 9), np.int32))
     bounds = one_of(rng, (bound,), (None, bound))
-    return RuleCase("Clip", (Fed(dims, DType.INT32), *bounds), cann=5)
+    return RuleCase("Clip", (Fed(dims, DType.INT32), *bounds), cann="5")
 
 
 @draws("gather-from-start")
@@ -38,10 +38,10 @@ def gather_from_start(rng: np.random.Generator) -> RuleCase:
     if rng.integers(2):
         axis = axis_of(rng, dims)
         indices = rng.integers(-dims[axis], 0, shape(rng)[:2])
-        return RuleCase("Gather", (Fed(dims), ConstInput(indices)), {"axis": axis}, cann=5)
+        return RuleCase("Gather", (Fed(dims), ConstInput(indices)), {"axis": axis}, cann="5")
     indices = np.stack([rng.integers(-dim, dim, 3) for dim in dims[:2]], -1)
     indices[0] = -1
-    return RuleCase("GatherND", (Fed(dims), ConstInput(indices)), cann=one_of(rng, 5, 9))
+    return RuleCase("GatherND", (Fed(dims), ConstInput(indices)), cann=one_of(rng, "5", "9.1"))
 
 
 @draws("mod-in-int64")
@@ -49,13 +49,13 @@ def mod_in_int64(rng: np.random.Generator) -> RuleCase:
     dims = shape(rng)
     by = rng.integers(1, 2**30, dims[-1]).astype(np.int32)
     inputs = (Fed(dims, DType.INT32), ConstInput(by))
-    return RuleCase("Mod", inputs, {"fmod": int(rng.integers(2))}, cann=5)
+    return RuleCase("Mod", inputs, {"fmod": int(rng.integers(2))}, cann="5")
 
 
 @draws("selu-as-elu")
 def selu_as_elu(rng: np.random.Generator) -> RuleCase:
     given = {"alpha": float(rng.uniform(0.2, 1)), "gamma": float(rng.uniform(0.2, 1))}
-    return RuleCase("Selu", (Fed(shape(rng)),), given, cann=one_of(rng, 5, 9))
+    return RuleCase("Selu", (Fed(shape(rng)),), given, cann=one_of(rng, "5", "9.1"))
 
 
 @draws("split-by-sizes")
@@ -70,7 +70,7 @@ def split_by_sizes(rng: np.random.Generator) -> RuleCase:
 @draws("thresholded-relu-as-where")
 def thresholded_relu_as_where(rng: np.random.Generator) -> RuleCase:
     given = {"alpha": float(rng.uniform(-1, 1))}
-    return RuleCase("ThresholdedRelu", (Fed(shape(rng)),), given, cann=one_of(rng, 5, 9))
+    return RuleCase("ThresholdedRelu", (Fed(shape(rng)),), given, cann=one_of(rng, "5", "9.1"))
 
 
 @draws("lp-normalization-as-quotient")
@@ -92,14 +92,14 @@ def random_seed_whole(rng: np.random.Generator) -> RuleCase:
 @draws("random-as-float32")
 def random_as_float32(rng: np.random.Generator) -> RuleCase:
     given = {"dtype": 11, "shape": list(shape(rng)), "seed": 3.0}
-    return RuleCase("RandomUniform", (), given, cann=one_of(rng, 5, 9))
+    return RuleCase("RandomUniform", (), given, cann=one_of(rng, "5", "9.1"))
 
 
 @draws("pool-after-pad")
 def pool_after_pad(rng: np.random.Generator) -> RuleCase:
     taps = [int(each) for each in rng.integers(16, 19, 2)]
     pads = [int(each) for each in rng.integers(1, 4, 4)]
-    op, opset, cann = one_of(rng, ("AveragePool", 11, 5), ("MaxPool", 12, 9))
+    op, opset, cann = one_of(rng, ("AveragePool", 11, "5"), ("MaxPool", 12, "9.1"))
     given = {"kernel_shape": taps, "pads": pads, "strides": [int(rng.integers(1, 3))] * 2}
     dims = tuple(int(each) for each in rng.integers(20, 25, 2))
     return RuleCase(op, (Fed((1, 2, *dims)),), given, opset, cann=cann)
@@ -108,7 +108,7 @@ def pool_after_pad(rng: np.random.Generator) -> RuleCase:
 @draws("cast-to-bytes")
 def cast_to_bytes(rng: np.random.Generator) -> RuleCase:
     dtype, to = one_of(rng, (DType.FLOAT16, 2), (DType.FLOAT16, 3), (DType.INT8, 2))
-    return RuleCase("Cast", (Fed(shape(rng), dtype),), {"to": to}, cann=5)
+    return RuleCase("Cast", (Fed(shape(rng), dtype),), {"to": to}, cann="5")
 
 
 @draws("conv-attributes")

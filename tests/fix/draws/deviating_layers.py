@@ -33,7 +33,7 @@ def layer(
     if rng.integers(2):
         more["activations"] = [one_of(rng, *FUNCTIONS) for _ in range(ways * functions)]
     given = {"hidden_size": size, "direction": direction, **attributes, **more}
-    opset, cann = one_of(rng, 11, 13), one_of(rng, 5, 9)
+    opset, cann = one_of(rng, 11, 13), one_of(rng, "5", "9.1")
     return RuleCase(op, inputs, given, opset, outputs=functions, cann=cann)
 
 
