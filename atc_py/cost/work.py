@@ -150,16 +150,20 @@ def _passes(operation: Operation, count: float) -> Passes:
     largest = max(operation.tensors, key=lambda tensor: tensor.elements)
     itemsize = max(tensor.dtype.itemsize for tensor in operation.tensors)
     rows = elements = largest.stored_elements
-    if operation.row.family in {"rows", "softmax", "reduce"}:
+    if operation.row.family in {"rows", "softmax", "reduce"} and largest.stored is None:
         rows = largest.elements // max(1, _row_length(operation, largest))
     return Passes(elements, itemsize, count, max(1, rows))
 
 
 def _row_length(operation: Operation, tensor: Tensor) -> int:
-    """Elements that are reduced or normalized together."""
-    axes = operation.numbers("axes") or (-1,)
+    """Elements side by side that are reduced or normalized together, so that no repeat has two rows.
+
+    Those are the last axes. Where others are reduced what is left stands side by side, and repeats
+    are full, as they are in blocks.
+    """
     rank = len(tensor.shape)
-    return prod(tensor.shape[axis] for axis in axes if -rank <= axis < rank)
+    axes = {axis % rank for axis in operation.numbers("axes") or (-1,) if -rank <= axis < rank}
+    return prod(tensor.shape[axis] for axis in axes) if rank - 1 in axes else 1
 
 
 def _overlap(operation: Operation) -> float:
@@ -192,9 +196,14 @@ def _matmul(operation: Operation) -> MatrixProduct:
     k = rows[0] if turned else rows[1]
     columns = out.shape[-1] if out.shape else 1
     total = out.elements // max(1, columns)
-    stacks = element_count(right.shape[:-_STACK])
-    m = total // max(1, stacks)
-    return MatrixProduct(max(1, stacks), m, k, columns, left.dtype, k * left.dtype.itemsize)
+    stacks = max(1, element_count(right.shape[:-_STACK]))
+    m = total // stacks
+    plain = MatrixProduct(stacks, m, k, columns, left.dtype, k * left.dtype.itemsize)
+    height = max(1, rows[1] if turned else rows[0])
+    if stacks > 1 or left.stored is None or height % _BLOCK == 0:
+        return plain
+    # Each matrix of a stack in blocks has its own padding.
+    return replace(plain, m=total // height * -(-height // _BLOCK) * _BLOCK, asked=plain.macs)
 
 
 def _conv(operation: Operation) -> MatrixProduct:

@@ -321,6 +321,13 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("BatchMatMulFusionPass",),
     ),
     PassRow(
+        "keep-stacks",
+        "fusion.keep_stacks.KeepStacksPass",
+        "Multiplies a stack of matrices by one as a stack where the cube reads fractals alone.",
+        anchors=("Reshape",),
+        cann_only=True,
+    ),
+    PassRow(
         "merge-reshapes",
         "fusion.merge_reshapes.MergeReshapesPass",
         "Turns views of views into one, and removes those that change nothing.",
