@@ -23,6 +23,10 @@ _BY_FAMILY = {"reduce": 2.0, "rows": 4.0, "region": 4.0}
 """Families whose operators take more than one instruction; rows say where one of them differs."""
 
 
+ROWS_FAMILIES = frozenset({"rows", "softmax"})
+"""Families that work along rows: their kernels compute in float32 whatever the dtype."""
+
+
 def passes_of(row: TargetOp, overlap: float) -> float:
     """Vector instructions for each element of the largest operand; 0 for mere movement.
 
@@ -103,7 +107,7 @@ class Passes(msgspec.Struct, frozen=True):
     itemsize: int
     count: float
     rows: int
-    least: int = 1
+    least: float = 1
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -150,9 +154,17 @@ def _passes(operation: Operation, count: float) -> Passes:
     largest = max(operation.tensors, key=lambda tensor: tensor.elements)
     itemsize = max(tensor.dtype.itemsize for tensor in operation.tensors)
     rows = elements = largest.stored_elements
-    if operation.row.family in {"rows", "softmax", "reduce"} and largest.stored is None:
-        rows = largest.elements // max(1, _row_length(operation, largest))
-    return Passes(elements, itemsize, count, max(1, rows))
+    in_rows = operation.row.family in ROWS_FAMILIES
+    if (in_rows or operation.row.family == "reduce") and largest.stored is None:
+        length = _row_length(operation, largest)
+        rows = largest.elements // max(1, length)
+        # Other axes than the last one are turned before and after.
+        count *= 2 if in_rows and length == 1 and largest.shape[-1:] != (1,) else 1
+    least = 1
+    if in_rows:
+        itemsize, narrow = max(itemsize, DType.FLOAT32.itemsize), itemsize
+        least = narrow / itemsize
+    return Passes(elements, itemsize, count, max(1, rows), least)
 
 
 def _row_length(operation: Operation, tensor: Tensor) -> int:

@@ -4,7 +4,6 @@ from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import (
-    DIVISION,
     EXP,
     FLOAT_KERNELS,
     FLOATS,
