@@ -46,7 +46,8 @@ def measured(factors: Factors, noise: float = 0.0) -> list[Measurement]:
 def test_hidden_factors_are_found(noise: float, near: float) -> None:
     done = calibrate(measured(HIDDEN, noise), SOC)
     found, hidden = done.fit.factors.as_json(), HIDDEN.as_json()
-    assert found == pytest.approx(hidden, rel=near)
+    for name in ("cube", "vector", "bandwidth", "launch"):  # the others bound none of the kernels
+        assert found[name] == pytest.approx(hidden[name], rel=near)
     assert done.before > 0.3
     assert done.fit.spread < noise + 0.01
     assert {each.op for each in done.operators} == {"Conv2D", "GeluV2", "MatMulV2", "Relu"}
@@ -79,10 +80,10 @@ def test_kept_factors_are_read_as_they_were(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"format": "other"}, "must have the format"),
-        ({"version": 9}, "version 1 of the format is read, found 9"),
+        ({"version": 9}, "version 2 of the format is read, found 9"),
         ({"soc": 3}, "must name the SoC"),
         ({"spread": -1}, "spread must be a number of at least 0, found -1"),
-        ({"factors": {"cube": 1}}, "factors must be cube, vector"),
+        ({"factors": {"cube": 1}}, "factors must be cube, depthwise, vector"),
         ({"factors": {**HIDDEN.as_json(), "cube": 1.5}}, "cube must be a number above 0 up to 1"),
         (
             {"factors": {**HIDDEN.as_json(), "launch": 0}},

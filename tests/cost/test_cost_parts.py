@@ -68,7 +68,7 @@ def test_axes_before_the_last_one_are_summed_in_full_repeats() -> None:
         launch = kernel([operation("ReduceSumD", [x], Tensor(kept, F16), axes=(axis,))])
         return pipes_of(launch, P3, EXPECTED, memory_of(launch, P3, EXPECTED)).vector
 
-    assert vector((8, 2, 256, 3136), 1) == vector((1, 1, 1, 8 * 2 * 256 * 3136), 3)
+    assert vector((8, 2, 256, 3136), 1) == vector((8 * 2 * 256, 3136), 0)
     assert vector((8 * 256 * 3136, 2), 1) > 50 * vector((8, 2, 256, 3136), 1)
 
 
