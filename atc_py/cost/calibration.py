@@ -107,7 +107,8 @@ class _Model:
         longest = pipes.max(axis=0)
         busy = longest + self._serial * (pipes.sum(axis=0) - longest)
         seconds = np.minimum.reduceat(busy, self._first) + self._waits + value["launch"]
-        return np.log(seconds) - self._measured
+        errors: NDArray[np.float64] = np.log(seconds) - self._measured
+        return errors
 
 
 def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:

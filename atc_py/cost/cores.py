@@ -171,8 +171,7 @@ def pipes_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes
     """Busy times of the pipes in one case, with the split over cores that takes least."""
     shares = shares_of(launch, soc)
     found = (
-        pipes_at(busy, memory, case.factors, shares)
-        for busy in ways_of(launch, soc, case, memory)
+        pipes_at(busy, memory, case.factors, shares) for busy in ways_of(launch, soc, case, memory)
     )
     return min(found, key=lambda pipes: elapsed(pipes, case))
 
@@ -289,7 +288,7 @@ class _Kernel(msgspec.Struct, frozen=True):
         hertz = self.soc.mhz * 1e6
         batch, rows, columns = blocks
         depth = self._depth(product)
-        cycles = product.steps * batch * rows * columns * depth
+        cycles = float(product.steps * batch * rows * columns * depth)
         if product.dtype.bits == _WORD:
             cycles *= self.case.float32_passes / (2 if self._is_hf32 else 1)
         cube = cycles / hertz

@@ -160,11 +160,10 @@ def _passes(operation: Operation, count: float) -> Passes:
         rows = largest.elements // max(1, length)
         # Other axes than the last one are turned before and after.
         count *= 2 if in_rows and length == 1 and largest.shape[-1:] != (1,) else 1
-    least = 1
-    if in_rows:
-        itemsize, narrow = max(itemsize, DType.FLOAT32.itemsize), itemsize
-        least = narrow / itemsize
-    return Passes(elements, itemsize, count, max(1, rows), least)
+    if not in_rows:
+        return Passes(elements, itemsize, count, max(1, rows))
+    wide = max(itemsize, DType.FLOAT32.itemsize)
+    return Passes(elements, wide, count, max(1, rows), itemsize / wide)
 
 
 def _row_length(operation: Operation, tensor: Tensor) -> int:

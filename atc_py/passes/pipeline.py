@@ -321,11 +321,13 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("BatchMatMulFusionPass",),
     ),
     PassRow(
-        "keep-stacks",
-        "fusion.keep_stacks.KeepStacksPass",
-        "Multiplies a stack of matrices by one as a stack where the cube reads fractals alone.",
+        "flatten-stacks",
+        "fusion.flatten_stacks.FlattenStacksPass",
+        "Lets sums, norms and functions after products of stacks work on the rows of one matrix, "
+        "where the cube reads fractals alone.",
         anchors=("Reshape",),
         cann_only=True,
+        in_atc=False,
     ),
     PassRow(
         "merge-reshapes",

@@ -414,8 +414,7 @@ def _heads_choices(node: StoredNode, _soc: Soc) -> _Choices:
     """Store row by row, or in FRACTAL_NZ where whole blocks of columns become heads or come of them.
 
     Four axes are turned whose last one stays. Before or after they are seen as a matrix of the
-    first two by the last two, as a stack of the second by the last two, or as three axes of which
-    the middle one is the second and third.
+    first two by the last two, or as three axes of which the middle one is the second and third.
     """
     before, after = node.present_inputs[0].type, node.outputs[0].type
     perm, shape = (numbers_of(node.attributes[name]) for name in ("perm", "shape"))
@@ -430,11 +429,7 @@ def _heads_choices(node: StoredNode, _soc: Soc) -> _Choices:
         for kind in (before, after)
     )
     first, second, third, last = heads
-    seen = (
-        (first * second, third * last),
-        (first, second, third * last),
-        (first, second * third, last),
-    )
+    seen = ((first * second, third * last), (first, second * third, last))
     if not whole or matrices not in seen:
         return (ROWS,)
     return (ROWS, StorageChoice(MATRICES, (MATRICES,), (MATRICES,)))
