@@ -8,6 +8,7 @@ built-in factors of the SoC's family decides what measurements leave open.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from atc_py.cost.cores import memory_of, shares_of, ways_of
 from atc_py.cost.estimate import Fit, waiting
 from atc_py.cost.factors import EXPECTED, SHARES, Factors, expected_case
 from atc_py.cost.measurements import Measurement
+from atc_py.cost.operation import LaunchGroup
 from atc_py.diag import BAD_FACTORS, Place
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
@@ -70,25 +72,42 @@ class Calibration:
     soc: str
 
 
-class _Model:
-    """The estimate of each measured kernel as a function of the free factors."""
+class FactorModel:
+    """The estimate of each sample, kernels that were measured together, by the free factors.
 
-    def __init__(self, measurements: Sequence[Measurement], soc: Soc) -> None:
+    Args:
+        samples: kernels of each sample: one alone, or those of a whole network.
+        seconds: measured time of each.
+        soc: the SoC.
+        run: whether a sample is a run, with its overhead.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Sequence[LaunchGroup]],
+        seconds: Sequence[float],
+        soc: Soc,
+        *,
+        run: bool = False,
+    ) -> None:
         case = expected_case(soc)
-        self._serial = case.serial
+        self._serial, self._run = case.serial, case.factors.run if run else 0.0
         ways: list[list[float]] = []
-        first, shares, waits = [], [], []
-        for each in measurements:
-            memory, share = memory_of(each.launch, soc, case), shares_of(each.launch, soc)
-            names = [_FREE.index(share.cube), _FREE.index(share.l2)]
-            first.append(len(ways))
-            for busy in ways_of(each.launch, soc, case, memory):
-                shares.append(names)
-                ways.append([*structs.astuple(busy), memory.gm_read, memory.gm_write])
-            waits.append(waiting(each.launch, soc, case.factors))
+        first, shares, waits, counts, begin = [], [], [], [], []
+        for launches in samples:
+            begin.append(len(first))
+            for launch, count in Counter(launches).items():
+                memory, share = memory_of(launch, soc, case), shares_of(launch, soc)
+                first.append(len(ways))
+                for busy in dict.fromkeys(ways_of(launch, soc, case, memory)):
+                    shares.append([_FREE.index(share.cube), _FREE.index(share.l2)])
+                    ways.append([*structs.astuple(busy), memory.gm_read, memory.gm_write])
+                waits.append(waiting(launch, soc, case.factors))
+                counts.append(count)
         self._ways, self._shares = np.array(ways), np.array(shares)
-        self._first, self._waits = np.array(first), np.array(waits)
-        self._measured = np.log([each.seconds for each in measurements])
+        self._first, self._begin = np.array(first), np.array(begin)
+        self._waits, self._counts = np.array(waits), np.array(counts)
+        self._measured = np.log(seconds)
 
     def errors(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
         """The logarithms of estimated over measured time; `logs` are those of the free factors."""
@@ -106,20 +125,43 @@ class _Model:
         ])  # fmt: skip
         longest = pipes.max(axis=0)
         busy = longest + self._serial * (pipes.sum(axis=0) - longest)
-        seconds = np.minimum.reduceat(busy, self._first) + self._waits + value["launch"]
+        each = np.minimum.reduceat(busy, self._first) + self._waits + value["launch"]
+        seconds = np.add.reduceat(each * self._counts, self._begin) + self._run
         errors: NDArray[np.float64] = np.log(seconds) - self._measured
         return errors
 
 
-def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:
-    """Refit the free factors to measurements of kernels on a SoC."""
-    model = _Model(measurements, soc)
+def fitted_factors(model: FactorModel, soc: Soc, starts: Sequence[float] = (1.0,)) -> Factors:
+    """The factors that fit samples best, from multiples of the built-in ones."""
     factors = expected_case(soc).factors
-    builtin = np.log([getattr(factors, name) for name in _FREE])
-    found = min(
-        (_search(model, builtin, builtin + math.log(start)) for start in _STARTS),
+    found = _fitted_logs(model, factors, starts)
+    return replace(factors, **dict(zip(_FREE, map(float, np.exp(found)), strict=True)))
+
+
+def _fitted_logs(
+    model: FactorModel, factors: Factors, starts: Sequence[float]
+) -> NDArray[np.float64]:
+    builtin = factor_logs(factors)
+    return min(
+        (_search(model, builtin, builtin + math.log(start)) for start in starts),
         key=lambda logs: _loss(model, builtin, logs),
     )
+
+
+def factor_logs(factors: Factors) -> NDArray[np.float64]:
+    """The logarithms of the free factors, as a model takes them."""
+    logs: NDArray[np.float64] = np.log([getattr(factors, name) for name in _FREE])
+    return logs
+
+
+def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:
+    """Refit the free factors to measurements of kernels on a SoC."""
+    model = FactorModel(
+        [[each.launch] for each in measurements], [each.seconds for each in measurements], soc
+    )
+    builtin = factor_logs(expected_case(soc).factors)
+    factors = fitted_factors(model, soc, _STARTS)
+    found = factor_logs(factors)
     before, after = model.errors(builtin), model.errors(found)
     names = [each.op for each in measurements]
     operators = []
@@ -127,8 +169,7 @@ def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:
         chosen = np.array([name == op for name in names])
         count = int(chosen.sum())
         operators.append(OperatorError(op, count, _rms(before[chosen]), _rms(after[chosen])))
-    values = dict(zip(_FREE, (float(value) for value in np.exp(found)), strict=True))
-    fit = Fit(replace(factors, **values), _rms(after))
+    fit = Fit(factors, _rms(after))
     return Calibration(fit, _rms(before), tuple(operators), len(measurements), soc.name)
 
 
@@ -137,18 +178,18 @@ def _rms(errors: NDArray[np.float64]) -> float:
 
 
 def _residuals(
-    model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]
+    model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The residuals to square: errors, and the pull toward the built-in factors."""
     return np.concatenate([model.errors(logs), _PULL * (logs - builtin)])
 
 
-def _loss(model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
+def _loss(model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
     return float(np.sum(_residuals(model, builtin, logs) ** 2))
 
 
 def _search(
-    model: _Model, builtin: NDArray[np.float64], start: NDArray[np.float64]
+    model: FactorModel, builtin: NDArray[np.float64], start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Minimize from `start` by the method of Levenberg and Marquardt, within the bounds."""
     logs = np.clip(start, _LEAST, _MOST)
