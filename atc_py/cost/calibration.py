@@ -9,7 +9,7 @@ built-in factors of the SoC's family decides what measurements leave open.
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,7 @@ class Calibration:
         operators: errors by operator.
         count: measurements.
         soc: the SoC that they are of.
+        left_out: kernels that no target operator launches, and how many lines each has.
     """
 
     fit: Fit
@@ -70,6 +71,7 @@ class Calibration:
     operators: tuple[OperatorError, ...]
     count: int
     soc: str
+    left_out: tuple[tuple[str, int], ...] = ()
 
 
 class FactorModel:
@@ -154,7 +156,9 @@ def factor_logs(factors: Factors) -> NDArray[np.float64]:
     return logs
 
 
-def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:
+def calibrate(
+    measurements: Sequence[Measurement], soc: Soc, left_out: Mapping[str, int] | None = None
+) -> Calibration:
     """Refit the free factors to measurements of kernels on a SoC."""
     model = FactorModel(
         [[each.launch] for each in measurements], [each.seconds for each in measurements], soc
@@ -170,7 +174,8 @@ def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:
         count = int(chosen.sum())
         operators.append(OperatorError(op, count, _rms(before[chosen]), _rms(after[chosen])))
     fit = Fit(factors, _rms(after))
-    return Calibration(fit, _rms(before), tuple(operators), len(measurements), soc.name)
+    names_out = tuple((left_out or {}).items())
+    return Calibration(fit, _rms(before), tuple(operators), len(measurements), soc.name, names_out)
 
 
 def _rms(errors: NDArray[np.float64]) -> float:

@@ -29,9 +29,9 @@ _NONE = Evidence("", 0, 0.4, 2.5, 2.5)
 """Twice as wide as where there are figures."""
 
 _BY_FAMILY = {
-    SocFamily.ASCEND310: Evidence("Ascend310", 21, 0.65, 1.5, 1.5),
+    SocFamily.ASCEND310: Evidence("Ascend310", 22, 0.65, 1.5, 1.5),
     SocFamily.ASCEND310B: Evidence("Ascend310B1", 7, 0.7, 1.4, 1.35),
-    SocFamily.ASCEND310P: Evidence("Ascend310P3", 57, 0.6, 1.8, 1.6),
+    SocFamily.ASCEND310P: Evidence("Ascend310P3", 53, 0.6, 1.8, 1.6),
     SocFamily.ASCEND910B: Evidence("Ascend910B2", 58, 0.55, 1.75, 1.8, kernels=True),
 }
 

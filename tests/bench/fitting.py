@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -109,11 +110,12 @@ def main(folder: Path, *, write: bool) -> None:
                 groups.setdefault(figure.network, []).append((figure, kernels))
         model = _model(soc, [each for pairs in groups.values() for each in pairs])
         builtin = expected_case(find_soc(soc)).factors
-        print(soc, "built in:", summary(model.errors(factor_logs(builtin))))
+        click.echo(f"{soc} built in: {summary(model.errors(factor_logs(builtin)))}")
         factors = fitted_factors(model, find_soc(soc))
-        print("  refitted:", summary(model.errors(factor_logs(factors))))
-        print("  fitted to other networks:", summary(list(_on_others(soc, groups))))
-        print("  ", {name: float(f"{value:.3g}") for name, value in factors.as_json().items()})
+        click.echo(f"  refitted: {summary(model.errors(factor_logs(factors)))}")
+        click.echo(f"  fitted to other networks: {summary(list(_on_others(soc, groups)))}")
+        values = (f"{name} {value:.3g}" for name, value in factors.as_json().items())
+        click.echo(f"  {', '.join(values)}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from atc_py.cost.estimate import Estimate
+from atc_py.cost.factors import SHARES
 from atc_py.cost.network import KernelCost, NetworkCost, TimeRange
 from atc_py.options.gears import format_gear
 from atc_py.report.model.gears import gear_shapes_text
@@ -124,6 +125,12 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
         ("pipes busy", busy or spoken("none")),
         ("memory", _memory_text(cost)),
     ]
+    if cost.fits is False and cost.soc.memory is not None:
+        text = Text("the {memory} of {soc} are too small for it")
+        rows.append((
+            "does not fit",
+            text.with_values(memory=format_bytes(cost.soc.memory), soc=cost.soc.name),
+        ))  # fmt: skip
     lines = cost.assumptions()
     rows += [("assumes" if not at else "", line) for at, line in enumerate(lines)]
     return rows
@@ -206,11 +213,9 @@ def calibration_tables(done: Calibration) -> list[Table]:
     """The refitted factors, and how well they fit."""
     factors = done.fit.factors
     rows = (
-        ("cube", Text("{cube} of its peak rate", cube=f"{factors.cube:.1%}")),
-        ("vector unit", Text("{cube} of its peak rate", cube=f"{factors.vector:.1%}")),
-        (
-            "bandwidth",
-            Text("{bandwidth} of the rates of memory and L2", bandwidth=f"{factors.bandwidth:.1%}"),
+        *(
+            (name, Text("{share} of its peak rate", share=f"{getattr(factors, name):.1%}"))
+            for name in SHARES
         ),
         ("launch", format_time(factors.launch)),
         (
@@ -222,8 +227,17 @@ def calibration_tables(done: Calibration) -> list[Table]:
             ),
         ),
     )
+    if done.left_out:
+        names = COMMA.join(f"{name} ({count})" for name, count in done.left_out)
+        rows += (("left out", Text("no target operator launches {names}", names=names)),)
     errors = tuple(
-        (operator.op, str(operator.count), f"{operator.before:.1%}", f"{operator.after:.1%}")
+        (
+            operator.op,
+            str(operator.count),
+            f"{operator.before:.1%}",
+            f"{operator.after:.1%}",
+            Text("better" if operator.after <= operator.before else "worse", context="error"),
+        )
         for operator in done.operators
     )
     return [
@@ -234,5 +248,5 @@ def calibration_tables(done: Calibration) -> list[Table]:
             ("", ""),
             rows,
         ),
-        Table("Error by operator", ("operator", "count>", "before>", "after>"), errors),
+        Table("Error by operator", ("operator", "count>", "before>", "after>", ""), errors),
     ]
