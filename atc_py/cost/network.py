@@ -116,6 +116,17 @@ class NetworkCost(Result, frozen=True):
         return _time([kernel.cost for kernel in self.kernels], self.soc, self.fit)
 
     @property
+    def run(self) -> float:
+        """Seconds that a run is expected to take beside its kernels."""
+        fitted = None if self.fit is None else self.fit.factors
+        return expected_case(self.soc, fitted).factors.run
+
+    @property
+    def in_kernels(self) -> float:
+        """Seconds that the kernels are expected to take, one after another."""
+        return sum(kernel.cost.expected for kernel in self.kernels)
+
+    @property
     def bound(self) -> float:
         """Seconds that no run can be quicker than: the kernels at the peak rates of the SoC."""
         return sum(kernel.cost.limit for kernel in self.kernels)
@@ -128,7 +139,7 @@ class NetworkCost(Result, frozen=True):
     @property
     def busy(self) -> dict[str, float]:
         """By pipe, the share of the expected time in which it works on the busiest core."""
-        whole = self.time.expected
+        whole = self.in_kernels
         sums = {
             name: sum(getattr(kernel.cost.pipes, name) for kernel in self.kernels) for name in PIPES
         }

@@ -55,7 +55,7 @@ def _compiled(folder: Path, figure: Figure) -> list[LaunchGroup]:
                 folder / f"{figure.network}.onnx", operator_list=name, **options
             ) as model:
                 return [placed.launch for placed in launches_of(model.description)]
-        except AtcError as error:
+        except AtcError as error:  # noqa: PERF203  (two lists at most)
             refused = error
     raise refused
 

@@ -121,7 +121,7 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
             "kernels",
             Text("{count} for {nodes} operators", count=len(cost.kernels), nodes=cost.nodes),
         ),
-        ("bound by", _bottleneck_shares(cost.kernels, cost.time.expected)),
+        ("bound by", _bottleneck_shares(cost.kernels, cost.in_kernels)),
         ("pipes busy", busy or spoken("none")),
         ("memory", _memory_text(cost)),
     ]
@@ -167,7 +167,7 @@ def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
 
 def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
     """A row for each kind of kernel, those that take longest first."""
-    whole = cost.time.expected
+    whole = cost.in_kernels
     rows: list[tuple[str, ...]] = []
     for op, kernels in cost.by_operator().items():
         seconds = sum(kernel.cost.expected for kernel in kernels)
@@ -181,7 +181,7 @@ def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
 
 
 def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
-    whole = cost.time.expected
+    whole = cost.in_kernels
     ranked = sorted(range(len(cost.kernels)), key=lambda at: (-cost.kernels[at].cost.expected, at))
     rows = []
     for at in ranked[: None if every else SHOWN]:
