@@ -95,7 +95,11 @@ class FactorModel:
         case = expected_case(soc)
         self._serial, self._run = case.serial, case.factors.run if run else 0.0
         ways: list[list[float]] = []
-        first, shares, waits, counts, begin = [], [], [], [], []
+        shares: list[list[int]] = []
+        waits: list[float] = []
+        first: list[int] = []
+        counts: list[int] = []
+        begin: list[int] = []
         for launches in samples:
             begin.append(len(first))
             for launch, count in Counter(launches).items():

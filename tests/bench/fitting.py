@@ -48,11 +48,13 @@ def _compiled(folder: Path, figure: Figure) -> list[LaunchGroup]:
         f"x{at}": tuple(int(dim.replace("b", str(figure.batch))) for dim in dims.split(","))
         for at, dims in enumerate(figure.dims.split(";"))
     }
-    options = {"soc": figure.soc, "input_shape": shapes}
     for name in LISTS:
         try:
             with opened_model(
-                folder / f"{figure.network}.onnx", operator_list=name, **options
+                folder / f"{figure.network}.onnx",
+                soc=figure.soc,
+                input_shape=shapes,
+                operator_list=name,
             ) as model:
                 return [placed.launch for placed in launches_of(model.description)]
         except AtcError as error:  # noqa: PERF203  (two lists at most)
