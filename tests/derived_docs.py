@@ -28,6 +28,7 @@ from tests.derived_deviations import deviations_page
 from tests.derived_emulations import emulations_page
 from tests.derived_from_atc import from_atc_page
 from tests.derived_keywords import KEYWORDS, keywords_module
+from tests.derived_measured import PLOT, measured_page, measured_plot
 from tests.derived_modules import module_index
 from tests.derived_operators import operators_page, spec_notes_page
 from tests.derived_rewrites import rewrites_page
@@ -357,6 +358,7 @@ PAGES = {
     "inference-session.md": session_page,
     "from-atc.md": from_atc_page,
     "ais-bench.md": ais_bench_page,
+    "measured.md": measured_page,
 }
 
 
@@ -371,6 +373,7 @@ def main() -> None:
     texts = {DOCS / name: render(name) for name in PAGES}
     texts[INDEX] = module_index()
     texts[AIPP_PAGE] = aipp_page()
+    texts[DOCS / PLOT] = "\n".join(measured_plot()) + "\n"
     texts[KEYWORDS] = keywords_module()
     stale = [path for path, text in texts.items() if _old(path) != text]
     if "--write" in sys.argv[1:]:

@@ -1,25 +1,28 @@
 """Refitting the free factors to measured kernels, and the file that keeps them.
 
 Least squares on the logarithm of estimated over measured time, so that a kernel of a microsecond
-counts as much as one of a millisecond. Four factors are free: the shares of the peak rates of
-cube, vector unit and bandwidth, each at most 1, and the launch. A weak pull toward the built-in
-factors decides what measurements leave open.
+counts as much as one of a millisecond. The shares of the peak rates are free, each at most 1, and
+the launch: those of cube, vector unit and transfers are by kind of kernel. A weak pull toward the
+built-in factors of the SoC's family decides what measurements leave open.
 """
 
 import json
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
-from atc_py.cost.cores import memory_of, ways_of
-from atc_py.cost.estimate import Fit
-from atc_py.cost.factors import EXPECTED, PIPES, Factors
+from atc_py.cost.cores import memory_of, shares_of, ways_of
+from atc_py.cost.estimate import Fit, waiting
+from atc_py.cost.factors import EXPECTED, SHARES, Factors, expected_case
 from atc_py.cost.measurements import Measurement
+from atc_py.cost.operation import LaunchGroup
 from atc_py.diag import BAD_FACTORS, Place
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text
@@ -27,20 +30,17 @@ from atc_py.system.structs import replace
 from atc_py.target import Soc
 from atc_py.text import Text
 
-_FORMAT, _VERSION = "atc-py cost factors", 1
+_FORMAT, _VERSION = "atc-py cost factors", 2
 _MOST_BYTES = 1 << 20
-_FREE = ("cube", "vector", "bandwidth", "launch")
-_LEAST = np.log([0.01, 0.01, 0.01, 1e-8])
-_MOST = np.log([1.0, 1.0, 1.0, 1e-2])
+_FREE = (*SHARES, "launch")
+_LEAST = np.log([*(0.01 for _ in SHARES), 1e-8])
+_MOST = np.log([*(1.0 for _ in SHARES), 1e-2])
 _PULL = 0.03
 """Weight of a built-in factor beside a measurement."""
 
 _ROUNDS, _STEP, _ENOUGH = 60, 1e-4, 1e-9
 _STARTS = (1.0, 0.4, 2.5)
 """Multiples of the built-in factors at which searches begin."""
-
-_QUARTER = 4
-_KIB = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class Calibration:
         operators: errors by operator.
         count: measurements.
         soc: the SoC that they are of.
+        left_out: kernels that no target operator launches, and how many lines each has.
     """
 
     fit: Fit
@@ -70,47 +71,105 @@ class Calibration:
     operators: tuple[OperatorError, ...]
     count: int
     soc: str
+    left_out: tuple[tuple[str, int], ...] = ()
 
 
-class _Model:
-    """The estimate of each measured kernel as a function of the free factors."""
+class FactorModel:
+    """The estimate of each sample, kernels that were measured together, by the free factors.
 
-    def __init__(self, measurements: Sequence[Measurement], soc: Soc) -> None:
-        unit = replace(EXPECTED, factors=Factors(1.0, 1.0, 1.0, 0.0, 1.0, 0.0))
-        self._ways: list[NDArray[np.float64]] = []
-        self._filling = 0.0
-        for each in measurements:
-            memory = memory_of(each.launch, soc, unit)
-            ways = ways_of(each.launch, soc, unit, memory)
-            table = [[getattr(pipes, name) for name in PIPES] for pipes in ways]
-            self._ways.append(np.array(table))
-            piece = soc.ub_kib * _KIB / _QUARTER
-            self._filling = piece / memory.port_in + piece / memory.port_out
-        self._measured = np.log([each.seconds for each in measurements])
+    Args:
+        samples: kernels of each sample: one alone, or those of a whole network.
+        seconds: measured time of each.
+        soc: the SoC.
+        run: whether a sample is a run, with its overhead.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Sequence[LaunchGroup]],
+        seconds: Sequence[float],
+        soc: Soc,
+        *,
+        run: bool = False,
+    ) -> None:
+        case = expected_case(soc)
+        self._serial, self._run = case.serial, case.factors.run if run else 0.0
+        ways: list[list[float]] = []
+        shares: list[list[int]] = []
+        waits: list[float] = []
+        first: list[int] = []
+        counts: list[int] = []
+        begin: list[int] = []
+        for launches in samples:
+            begin.append(len(first))
+            for launch, count in Counter(launches).items():
+                memory, share = memory_of(launch, soc, case), shares_of(launch, soc)
+                first.append(len(ways))
+                for busy in dict.fromkeys(ways_of(launch, soc, case, memory)):
+                    shares.append([_FREE.index(share.cube), _FREE.index(share.l2)])
+                    ways.append([*structs.astuple(busy), memory.gm_read, memory.gm_write])
+                waits.append(waiting(launch, soc, case.factors))
+                counts.append(count)
+        self._ways, self._shares = np.array(ways), np.array(shares)
+        self._first, self._begin = np.array(first), np.array(begin)
+        self._waits, self._counts = np.array(waits), np.array(counts)
+        self._measured = np.log(seconds)
 
     def errors(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
         """The logarithms of estimated over measured time; `logs` are those of the free factors."""
-        cube, vector, bandwidth, launch = np.exp(logs)
-        slower = np.array([
-            {"cube": cube, "vector": vector, "mte2": bandwidth, "mte3": bandwidth}.get(name, 1.0)
-            for name in PIPES
+        free = np.exp(logs)
+        value = dict(zip(_FREE, free, strict=True))
+        cube, vector, rows, mte1, read, written, fixp, gm_read, gm_write = self._ways.T
+        of_cube, of_l2 = free[self._shares].T
+        pipes = np.stack([
+            cube / of_cube,
+            vector / value["vector"] + rows / value["rows"],
+            mte1,
+            np.maximum(read / of_l2, gm_read / value["bandwidth"])
+            + np.maximum(written / of_l2, gm_write / value["bandwidth"]),
+            fixp,
         ])  # fmt: skip
-        seconds = np.empty(len(self._ways))
-        for position, ways in enumerate(self._ways):
-            busy = ways / slower
-            together = busy.max(axis=1) + self._filling / bandwidth
-            seconds[position] = launch + np.minimum(busy.sum(axis=1), together).min()
-        return np.log(seconds) - self._measured
+        longest = pipes.max(axis=0)
+        busy = longest + self._serial * (pipes.sum(axis=0) - longest)
+        each = np.minimum.reduceat(busy, self._first) + self._waits + value["launch"]
+        seconds = np.add.reduceat(each * self._counts, self._begin) + self._run
+        errors: NDArray[np.float64] = np.log(seconds) - self._measured
+        return errors
 
 
-def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:
-    """Refit the free factors to measurements of kernels on a SoC."""
-    model = _Model(measurements, soc)
-    builtin = np.log([getattr(EXPECTED.factors, name) for name in _FREE])
-    found = min(
-        (_search(model, builtin, builtin + math.log(start)) for start in _STARTS),
+def fitted_factors(model: FactorModel, soc: Soc, starts: Sequence[float] = (1.0,)) -> Factors:
+    """The factors that fit samples best, from multiples of the built-in ones."""
+    factors = expected_case(soc).factors
+    found = _fitted_logs(model, factors, starts)
+    return replace(factors, **dict(zip(_FREE, map(float, np.exp(found)), strict=True)))
+
+
+def _fitted_logs(
+    model: FactorModel, factors: Factors, starts: Sequence[float]
+) -> NDArray[np.float64]:
+    builtin = factor_logs(factors)
+    return min(
+        (_search(model, builtin, builtin + math.log(start)) for start in starts),
         key=lambda logs: _loss(model, builtin, logs),
     )
+
+
+def factor_logs(factors: Factors) -> NDArray[np.float64]:
+    """The logarithms of the free factors, as a model takes them."""
+    logs: NDArray[np.float64] = np.log([getattr(factors, name) for name in _FREE])
+    return logs
+
+
+def calibrate(
+    measurements: Sequence[Measurement], soc: Soc, left_out: Mapping[str, int] | None = None
+) -> Calibration:
+    """Refit the free factors to measurements of kernels on a SoC."""
+    model = FactorModel(
+        [[each.launch] for each in measurements], [each.seconds for each in measurements], soc
+    )
+    builtin = factor_logs(expected_case(soc).factors)
+    factors = fitted_factors(model, soc, _STARTS)
+    found = factor_logs(factors)
     before, after = model.errors(builtin), model.errors(found)
     names = [each.op for each in measurements]
     operators = []
@@ -118,10 +177,9 @@ def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:
         chosen = np.array([name == op for name in names])
         count = int(chosen.sum())
         operators.append(OperatorError(op, count, _rms(before[chosen]), _rms(after[chosen])))
-    values = dict(zip(_FREE, (float(value) for value in np.exp(found)), strict=True))
-    factors = replace(EXPECTED.factors, **values)
     fit = Fit(factors, _rms(after))
-    return Calibration(fit, _rms(before), tuple(operators), len(measurements), soc.name)
+    names_out = tuple((left_out or {}).items())
+    return Calibration(fit, _rms(before), tuple(operators), len(measurements), soc.name, names_out)
 
 
 def _rms(errors: NDArray[np.float64]) -> float:
@@ -129,18 +187,18 @@ def _rms(errors: NDArray[np.float64]) -> float:
 
 
 def _residuals(
-    model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]
+    model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The residuals to square: errors, and the pull toward the built-in factors."""
     return np.concatenate([model.errors(logs), _PULL * (logs - builtin)])
 
 
-def _loss(model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
+def _loss(model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
     return float(np.sum(_residuals(model, builtin, logs) ** 2))
 
 
 def _search(
-    model: _Model, builtin: NDArray[np.float64], start: NDArray[np.float64]
+    model: FactorModel, builtin: NDArray[np.float64], start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Minimize from `start` by the method of Levenberg and Marquardt, within the bounds."""
     logs = np.clip(start, _LEAST, _MOST)
@@ -234,7 +292,7 @@ def _impossible(factors: Any, spread: Any) -> Text:
             "the spread must be a number of at least 0, found {spread}", spread=repr(spread)
         )
     for name, value in factors.items():
-        most = 1.0 if name in {"cube", "vector", "bandwidth"} else math.inf
+        most = 1.0 if name in SHARES else math.inf
         if not _is_figure(value, most) or value == 0:
             limit = Text(" up to 1") if most == 1.0 else ""
             return Text(

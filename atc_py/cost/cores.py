@@ -9,10 +9,11 @@ from math import ceil, isqrt
 
 import msgspec
 
-from atc_py.cost.factors import Cache, Case, Pipes
+from atc_py.cost.factors import Cache, Case, Factors, Pipes
 from atc_py.cost.operation import LaunchGroup, Operation, Source, Transfer
-from atc_py.cost.work import MatrixProduct, Passes, head_product, work_on
-from atc_py.target import Soc
+from atc_py.cost.work import ROWS_FAMILIES, MatrixProduct, Passes, head_product, work_on
+from atc_py.target import Soc, Unit
+from atc_py.target.row import rounds_to_hf32
 from atc_py.target.soc import fix_pipe_length, rates_of
 from atc_py.tensor.dtypes import DType
 
@@ -38,7 +39,7 @@ _WORD = 32
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """Bytes that a kernel moves, and the time device memory needs for them.
+    """Bytes that a kernel moves, and the time for them at the peak rates.
 
     Attributes:
         read: bytes that the kernel reads once, at least.
@@ -59,7 +60,7 @@ class Memory(msgspec.Struct, frozen=True):
 
 def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
     """The transfers of a kernel in one case."""
-    rates, hertz = rates_of(soc), soc.mhz * 1e6 * case.factors.bandwidth
+    rates, hertz = rates_of(soc), soc.mhz * 1e6
     own = rates.vector_out if head_product(launch, soc) is None else 0
     out = own or rates.ub_out
     everything = sum(each.nbytes for each in (*launch.reads, *launch.writes))
@@ -68,11 +69,21 @@ def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
     return Memory(
         read=sum(each.nbytes for each in launch.reads),
         written=sum(each.nbytes for each in launch.writes),
-        gm_read=read / (soc.gm_read * soc.aicores * hertz),
-        gm_write=written / (soc.gm_write * soc.aicores * hertz),
+        gm_read=read / _memory_rate(soc, soc.gm_read, case),
+        gm_write=written / _memory_rate(soc, soc.gm_write, case),
         port_in=(rates.l2_read or soc.gm_read) * hertz,
         port_out=(max(rates.l2_write, out) if case.ideal else out) * hertz,
     )
+
+
+def _memory_rate(soc: Soc, configured: int, case: Case) -> float:
+    """Bytes a second of device memory: those of its modules where they are known.
+
+    The bound takes the larger of that and what the configuration says of the cores.
+    """
+    cores = configured * soc.aicores * soc.mhz * 1e6
+    known = soc.memory_rate or cores
+    return max(known, cores) if case.ideal else known
 
 
 def _from_memory(transfers: Iterable[Transfer], soc: Soc, cache: Cache, everything: int) -> int:
@@ -84,9 +95,68 @@ def _from_memory(transfers: Iterable[Transfer], soc: Soc, cache: Cache, everythi
         if cache is Cache.ALL:
             held = is_result or everything <= size
         else:
-            held = cache is Cache.RESULTS and is_result and 2 * each.nbytes <= size
+            held = is_result and 2 * each.nbytes <= size
         total += 0 if held else each.nbytes
     return total
+
+
+class Busy(msgspec.Struct, frozen=True):
+    """Seconds of the busiest core's pipes at the peak rates, for one way of cutting the work.
+
+    Attributes:
+        cube: products.
+        vector: functions of each element, pools and reductions.
+        rows: softmax and norms.
+        mte1: from L1 to the cube's buffers.
+        read: into the core, from L2.
+        written: out of the core, to L2.
+        fixp: results of the cube on their way to memory.
+    """
+
+    cube: float = 0.0
+    vector: float = 0.0
+    rows: float = 0.0
+    mte1: float = 0.0
+    read: float = 0.0
+    written: float = 0.0
+    fixp: float = 0.0
+
+
+class Shares(msgspec.Struct, frozen=True):
+    """Names of the factors that a kernel's cube and its transfers have."""
+
+    cube: str
+    l2: str
+
+
+def shares_of(launch: LaunchGroup, soc: Soc) -> Shares:
+    """The factors of a kernel, by what it is built around."""
+    for operation in launch.operations:
+        if work_on(operation, soc).product is not None:
+            return Shares("depthwise" if _is_depthwise(operation) else "cube", "l2_cube")
+    moves = all(operation.row.unit is Unit.MOVE for operation in launch.operations)
+    return Shares("cube", "l2_moves" if moves else "l2_vector")
+
+
+def _is_depthwise(operation: Operation) -> bool:
+    data = operation.input(0)
+    if operation.row.family != "conv" or data is None:
+        return False
+    groups = operation.number("groups", 1)
+    return operation.row.name == "DepthwiseConv2D" or 1 < groups == data.shape[1]
+
+
+def pipes_at(busy: Busy, memory: Memory, factors: Factors, shares: Shares) -> Pipes:
+    """Busy times of the pipes with the factors."""
+    l2 = getattr(factors, shares.l2)
+    return Pipes(
+        cube=busy.cube / getattr(factors, shares.cube),
+        vector=busy.vector / factors.vector + busy.rows / factors.rows,
+        mte1=busy.mte1,
+        mte2=max(memory.gm_read / factors.bandwidth, busy.read / l2),
+        mte3=max(memory.gm_write / factors.bandwidth, busy.written / l2),
+        fixp=busy.fixp,
+    )
 
 
 def cube_depth(dtype: DType) -> int:
@@ -101,40 +171,34 @@ def vector_cores(soc: Soc) -> int:
 
 def pipes_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     """Busy times of the pipes in one case, with the split over cores that takes least."""
-    return min(
-        ways_of(launch, soc, case, memory), key=lambda pipes: elapsed(pipes, soc, case, memory)
+    shares = shares_of(launch, soc)
+    found = (
+        pipes_at(busy, memory, case.factors, shares) for busy in ways_of(launch, soc, case, memory)
     )
+    return min(found, key=lambda pipes: elapsed(pipes, case))
 
 
-def ways_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Iterator[Pipes]:
-    """Yield busy times of the pipes for each way of cutting the work."""
+def ways_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Iterator[Busy]:
+    """Yield what the pipes have to do for each way of cutting the work."""
     product = head_product(launch, soc)
     if case.ideal:
-        yield _least(launch, soc, case, memory)
+        yield _least(launch, soc, memory)
     elif product is None:
-        yield _vector_pipes(launch, soc, case, memory)
+        yield _vector_kernel(launch, soc, memory)
     else:
         kernel = _Kernel(launch, soc, case, memory)
         for share in _shares(product, soc.aicores):
-            yield from kernel.pipes(product, share)
+            yield from kernel.ways(product, share)
 
 
-def elapsed(pipes: Pipes, soc: Soc, case: Case, memory: Memory) -> float:
-    """Seconds until all pipes are done.
-
-    One after another that is the sum. At the same time it is the longest, and the time in which
-    the first piece, a quarter of the unified buffer, comes and the last one goes; never more than
-    the sum.
-    """
-    if not case.overlap:
-        return pipes.total
+def elapsed(pipes: Pipes, case: Case) -> float:
+    """Seconds until all pipes are done: the longest, and a share of the others."""
     if case.ideal:
-        return pipes.longest
-    piece = soc.ub_kib * _KIB / 4
-    return min(pipes.total, pipes.longest + piece / memory.port_in + piece / memory.port_out)
+        return pipes.least
+    return pipes.longest + case.serial * (pipes.total - pipes.longest)
 
 
-def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
+def _least(launch: LaunchGroup, soc: Soc, memory: Memory) -> Busy:
     """The least work at the peak rates, spread evenly."""
     hertz = soc.mhz * 1e6
     cube = vector = 0.0
@@ -143,16 +207,15 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
         work = work_on(operation, soc)
         if work.product is not None:
             depth = cube_depth(work.product.dtype)
-            peak = _SIDE * _SIDE * depth * soc.aicores * hertz * case.factors.cube
-            cube += work.product.macs / peak
+            cube += work.product.macs / (_SIDE * _SIDE * depth * soc.aicores * hertz)
         if work.passes is not None and work.product is None and operation not in fixed:
             nbytes = work.passes.elements * work.passes.itemsize * work.passes.least
-            vector += nbytes / (_REPEAT * cores * hertz * case.factors.vector)
-    return Pipes(
+            vector += nbytes / (_REPEAT * cores * hertz)
+    return Busy(
         cube=cube,
         vector=vector,
-        mte2=max(memory.gm_read, memory.read / (memory.port_in * soc.aicores)),
-        mte3=max(memory.gm_write, memory.written / (memory.port_out * soc.aicores)),
+        read=memory.read / (memory.port_in * soc.aicores),
+        written=memory.written / (memory.port_out * soc.aicores),
     )
 
 
@@ -179,24 +242,26 @@ def _beside_vector(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
     return before + functions[: fix_pipe_length(named, soc)]
 
 
-def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
+def _vector_kernel(launch: LaunchGroup, soc: Soc, memory: Memory) -> Busy:
     """A kernel without a product: its tensors in even parts, rows of a reduction whole."""
-    hertz, cores = soc.mhz * 1e6, vector_cores(soc)
-    cycles = 0.0
+    cycles = {False: 0.0, True: 0.0}
+    cores = vector_cores(soc)
     for operation in launch.operations:
         passes = work_on(operation, soc).passes
-        cycles += 0.0 if passes is None else _repeats(passes, cores) * passes.count
+        if passes is not None:
+            cycles[_in_rows(operation)] += _repeats(passes, cores) * passes.count
     into, out = (_part(count, soc.aicores) for count in (memory.read, memory.written))
-    alone = hertz * case.factors.bandwidth
-    return Pipes(
-        vector=cycles / (hertz * case.factors.vector),
-        mte2=max(
-            memory.gm_read, into / memory.port_in, into / (soc.gm_read * alone) * case.alone
-        ),
-        mte3=max(
-            memory.gm_write, out / memory.port_out, out / (soc.gm_write * alone) * case.alone
-        ),
-    )  # fmt: skip
+    hertz = soc.mhz * 1e6
+    return Busy(
+        vector=cycles[False] / hertz,
+        rows=cycles[True] / hertz,
+        read=into / memory.port_in,
+        written=out / memory.port_out,
+    )
+
+
+def _in_rows(operation: Operation) -> bool:
+    return operation.row.family in ROWS_FAMILIES
 
 
 def _part(nbytes: int, cores: int) -> float:
@@ -220,25 +285,29 @@ class _Kernel(msgspec.Struct, frozen=True):
     case: Case
     memory: Memory
 
-    def pipes(self, product: MatrixProduct, blocks: tuple[int, int, int]) -> Iterator[Pipes]:
+    def ways(self, product: MatrixProduct, blocks: tuple[int, int, int]) -> Iterator[Busy]:
         """Yield the pipes of a core with `blocks` (batch, rows, columns), for some tiles."""
-        hertz, factors = self.soc.mhz * 1e6, self.case.factors
+        hertz = self.soc.mhz * 1e6
         batch, rows, columns = blocks
         depth = self._depth(product)
-        cycles = product.steps * batch * rows * columns * depth
+        cycles = float(product.steps * batch * rows * columns * depth)
         if product.dtype.bits == _WORD:
-            cycles *= self.case.float32_passes
-        cube = cycles / (hertz * factors.cube)
+            cycles *= self.case.float32_passes / (2 if self._is_hf32 else 1)
+        cube = cycles / hertz
         share = (batch, min(product.m, rows * _SIDE), min(product.n, columns * _SIDE))
         elements = product.steps * share[0] * share[1] * share[2]
-        vector, fixp, out = self._after(product, elements)
-        mte3 = max(self.memory.gm_write, out / self.memory.port_out)
+        vector, rows_after, fixp, out = self._after(product, elements)
+        written = out / self.memory.port_out
         loads = product.steps * batch * depth
         for tile in _tiles(self.soc):
             into = self._into(product, share, (ceil(rows / tile[0]), ceil(columns / tile[1])))
-            mte2 = max(self.memory.gm_read, into / self.memory.port_in)
+            read = into / self.memory.port_in
             mte1 = loads * self._to_l0(product, (rows, columns), tile) / hertz
-            yield Pipes(cube, vector, mte1, mte2, mte3, fixp)
+            yield Busy(cube, vector, rows_after, mte1, read, written, fixp)
+
+    @property
+    def _is_hf32(self) -> bool:
+        return any(rounds_to_hf32(dict(each.attributes)) for each in self.launch.operations)
 
     def _depth(self, product: MatrixProduct) -> int:
         """Blocks along the axis summed over; channels of a convolution are padded."""
@@ -282,21 +351,23 @@ class _Kernel(msgspec.Struct, frozen=True):
             again = left * product.steps + right * (product.steps if right > room else 1)
         return max(batch * again, self.memory.read / self.soc.aicores)
 
-    def _after(self, product: MatrixProduct, elements: int) -> tuple[float, float, float]:
-        """Seconds of vector unit and of FIXP after the cube, and bytes out of the core."""
+    def _after(self, product: MatrixProduct, elements: int) -> tuple[float, float, float, float]:
+        """Seconds of functions, of rows and of FIXP after the cube, and bytes out of the core."""
         rates, hertz = rates_of(self.soc), self.soc.mhz * 1e6
-        cycles = 0.0
+        cycles = {False: 0.0, True: 0.0}
         fixed = _beside_vector(self.launch, self.soc)
         for operation in self.launch.operations:
             passes = work_on(operation, self.soc).passes
             if passes is not None and operation not in fixed:
                 part = _passes_part(passes, elements, product)
-                cycles += ceil(part * passes.itemsize / _REPEAT) * passes.count
+                repeats = ceil(part * passes.itemsize / _REPEAT) * passes.count
+                cycles[_in_rows(operation)] += repeats
         moved = elements * _SUM / rates.l0c_ub
-        vector = (cycles if rates.split else cycles + moved) / (hertz * self.case.factors.vector)
-        fixp = moved / hertz if rates.split else 0.0
+        vector = cycles[False] if rates.split else cycles[False] + moved
+        fixp = moved if rates.split else 0.0
         result = self.launch.operations[-1].outputs[0].dtype.bits / 8
-        return vector, fixp, max(elements * result, self.memory.written / self.soc.aicores)
+        out = max(elements * result, self.memory.written / self.soc.aicores)
+        return vector / hertz, cycles[True] / hertz, fixp / hertz, out
 
 
 def _passes_part(passes: Passes, elements: int, product: MatrixProduct) -> float:

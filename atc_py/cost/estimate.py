@@ -6,10 +6,14 @@ from math import exp
 import msgspec
 
 from atc_py.cost.cores import elapsed, memory_of, pipes_of, vector_cores
-from atc_py.cost.factors import Case, Factors, Pipes, ranged
+from atc_py.cost.evidence import evidence_of
+from atc_py.cost.factors import BOUND, Case, Factors, Pipes, expected_case
 from atc_py.cost.operation import KernelEngine, LaunchGroup
-from atc_py.cost.work import work_of, work_on
+from atc_py.cost.work import head_product, work_of, work_on
 from atc_py.target import Soc
+
+_GUESSED = 0.2
+"""How much quicker or slower the AI CPU may be than is guessed."""
 
 _BOUNDS = {
     "cube": "cube", "vector": "vector", "mte1": "on-chip", "mte2": "memory", "mte3": "memory",
@@ -34,9 +38,9 @@ class Estimate(msgspec.Struct, frozen=True):
     """Cost of a kernel; times are seconds.
 
     Attributes:
-        low: no faster than the physical limits and the quickest launch.
+        low: of figures of boards 5 % are quicker; never below `limit`.
         expected: with the free factors.
-        high: without double buffering and with poor use of the core.
+        high: 5 % are slower.
         pipes: busy times of the busiest core, as expected.
         overhead: the part of what is expected in which no pipe works: the launch.
         bound: cube, vector, memory, on-chip, launch or aicpu: what takes longest.
@@ -84,24 +88,33 @@ def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
 
 @lru_cache(maxsize=8192)
 def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
-    low, expected, high = ranged(None if fit is None else fit.factors)
-    fastest, slowest = case_seconds(launch, soc, low), case_seconds(launch, soc, high)
+    expected = expected_case(soc, None if fit is None else fit.factors)
     likely, pipes = _timed_pipes(launch, soc, expected)
-    if fit is not None:
-        wide = exp(2 * fit.spread)
-        fastest, slowest = max(fastest, likely / wide), min(slowest, likely * wide)
+    limit = physical_limit(launch, soc)
+    low, high = range_of(soc, fit)
+    if launch.engine is KernelEngine.AICPU:
+        low, high = _GUESSED, 1 / _GUESSED
+    likely = max(likely, limit)
     memory = memory_of(launch, soc, expected)
     factors = expected.factors
     overhead, bound, cores = factors.aicpu_launch, "aicpu", 0
     if launch.engine is KernelEngine.AICORE:
-        overhead, cores = factors.launch, _cores(launch, soc)
+        overhead, cores = factors.launch + waiting(launch, soc, factors), _cores(launch, soc)
         bound = "launch" if pipes.longest <= overhead else _busiest(pipes)
     return Estimate(
-        low=fastest, expected=likely, high=slowest, pipes=pipes, overhead=overhead, bound=bound,
+        low=max(likely * low, limit), expected=likely, high=likely * high, pipes=pipes, overhead=overhead, bound=bound,
         cores=cores, macs=_macs(launch),
         vector_elements=_vector_elements(launch, soc), read=memory.read, written=memory.written,
-        limit=physical_limit(launch, soc),
+        limit=limit,
     )  # fmt: skip
+
+
+def range_of(soc: Soc, fit: Fit | None = None) -> tuple[float, float]:
+    """The ends of the range of an estimate, as multiples of it."""
+    if fit is not None:
+        return exp(-2 * fit.spread), exp(2 * fit.spread)
+    evidence = evidence_of(soc)
+    return evidence.low, evidence.high
 
 
 def case_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
@@ -114,7 +127,14 @@ def _timed_pipes(launch: LaunchGroup, soc: Soc, case: Case) -> tuple[float, Pipe
         return _aicpu_seconds(launch, soc, case), Pipes()
     memory = memory_of(launch, soc, case)
     pipes = pipes_of(launch, soc, case, memory)
-    return case.factors.launch + elapsed(pipes, soc, case, memory), pipes
+    overhead = case.factors.launch + waiting(launch, soc, case.factors)
+    return overhead + elapsed(pipes, case), pipes
+
+
+def waiting(launch: LaunchGroup, soc: Soc, factors: Factors) -> float:
+    """Seconds in which the steps of a recurrent layer wait for each other."""
+    product = head_product(launch, soc)
+    return 0.0 if product is None else (product.steps - 1) * factors.step
 
 
 def physical_limit(launch: LaunchGroup, soc: Soc) -> float:
@@ -122,11 +142,10 @@ def physical_limit(launch: LaunchGroup, soc: Soc) -> float:
 
     Kernels of the AI CPU have that of memory alone: the rate of its arithmetic is not published.
     """
-    low = ranged(None)[0]
-    memory = memory_of(launch, soc, low)
+    memory = memory_of(launch, soc, BOUND)
     if launch.engine is KernelEngine.AICPU:
         return max(memory.gm_read, memory.gm_write)
-    return pipes_of(launch, soc, low, memory).longest
+    return pipes_of(launch, soc, BOUND, memory).least
 
 
 def _aicpu_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
@@ -139,7 +158,8 @@ def _aicpu_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
     cores = max(1, soc.aicpus) if case.ideal else 1
     memory = memory_of(launch, soc, case)
     busy = count / (case.factors.aicpu * cores)
-    return case.factors.aicpu_launch + max(busy, memory.gm_read, memory.gm_write)
+    moved = memory.gm_read + memory.gm_write
+    return case.factors.aicpu_launch + max(busy, moved / case.factors.bandwidth)
 
 
 def _busiest(pipes: Pipes) -> str:

@@ -9,6 +9,12 @@ from enum import Enum
 import msgspec
 
 from atc_py.system.structs import Result, replace
+from atc_py.target.soc import Soc, SocFamily
+
+SHARES = (
+    "cube", "depthwise", "vector", "rows", "bandwidth", "l2_cube", "l2_vector", "l2_moves",
+)  # fmt: skip
+"""Factors that are shares of a rate of the SoC's row, at most 1."""
 
 
 class Cache(Enum):
@@ -17,102 +23,116 @@ class Cache(Enum):
     ALL: everything where a kernel's data fit, and else what kernels of the same run computed:
         cut into slices that go through several kernels, they need not leave the cache.
     RESULTS: what a kernel of the same run computed, where it fits into half of the cache.
-    NOTHING: nothing.
     """
 
     ALL = "all"
     RESULTS = "results"
-    NOTHING = "nothing"
 
 
 class Factors(Result, frozen=True):
-    """The free factors.
+    """The free factors: shares of peak rates, and times.
 
     Attributes:
-        cube: share of the cube's peak rate that a kernel reaches while the cube is busy.
-        vector: share of the vector unit's peak rate.
-        bandwidth: share of the rates to and from device memory and L2.
+        cube: of the cube's rate that a kernel reaches while the cube is busy.
+        depthwise: the same of convolutions with a filter for each channel.
+        vector: of the vector unit's rate, functions of each element, pools and reductions.
+        rows: the same of softmax and norms, which are computed in float32.
+        bandwidth: of the rate of device memory, which reads and writes share.
+        l2_cube: of the rates to and from L2, kernels of the cube.
+        l2_vector: the same of kernels of the vector unit.
+        l2_moves: the same of kernels that turn axes or change the storage.
         launch: seconds from one kernel's end to the next one's start.
+        step: seconds between two steps of a recurrent layer, which wait for each other.
+        run: seconds that a run takes beside its kernels.
         aicpu: elements that an AI CPU core works off in a second.
         aicpu_launch: seconds that handing work to an AI CPU takes.
     """
 
     cube: float
+    depthwise: float
     vector: float
+    rows: float
     bandwidth: float
+    l2_cube: float
+    l2_vector: float
+    l2_moves: float
     launch: float
+    step: float
+    run: float
     aicpu: float
     aicpu_launch: float
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One end of the range, or what is expected between them.
+    """The bound of physics, or what is expected.
 
     Attributes:
-        name: low, expected or high.
+        name: bound or expected.
         factors: the free factors.
         cache: what L2 holds.
-        overlap: whether all pipes of a core work at the same time, rather than in turn.
+        serial: share of their time in which the other pipes of a core do not work beside the one
+            that works longest.
         ideal: whether kernels do the least work that the operator allows, spread evenly.
-        alone: whether a core of a kernel without a product reads no faster than its share of the
-            memory's rate.
         l0_share: share of the published rate from L1 to L0 in cores that are split; measurements
             on Atlas A2 give half.
-        float32_passes: passes of the cube over a product of float32.
+        float32_passes: passes of the cube over a product of float32, half as many of HF32.
     """
 
     name: str
     factors: Factors
     cache: Cache
-    overlap: bool
+    serial: float = 0.0
     ideal: bool = False
-    alone: bool = False
     l0_share: float = 0.5
-    float32_passes: int = 2
+    float32_passes: int = 4
 
 
-LOW = Case(
-    "low", Factors(1.0, 1.0, 1.0, 0.5e-6, 4e9, 5e-6), Cache.ALL,
-    overlap=True, ideal=True, float32_passes=1,
+BOUND = Case(
+    "bound", Factors(**dict.fromkeys(SHARES, 1.0), launch=0.0, step=0.0, run=0.0, aicpu=4e9, aicpu_launch=0.0),
+    Cache.ALL, ideal=True, float32_passes=1,
 )  # fmt: skip
 """The physical limits: every figure of the row is reached and all data are in L2 if they fit."""
 
-EXPECTED = Case("expected", Factors(0.75, 0.6, 0.7, 3e-6, 2e8, 60e-6), Cache.RESULTS, overlap=True)
-
-HIGH = Case(
-    "high", Factors(0.4, 0.3, 0.4, 10e-6, 5e7, 300e-6), Cache.NOTHING,
-    overlap=False, alone=True, float32_passes=4,
+_ON_310P = Factors(
+    cube=0.8, depthwise=0.35, vector=0.25, rows=0.66, bandwidth=0.95,
+    l2_cube=0.78, l2_vector=0.78, l2_moves=0.35, launch=3e-6, step=5e-6, run=40e-6,
+    aicpu=2e8, aicpu_launch=60e-6,
 )  # fmt: skip
-"""Kernels without double buffering, and nothing in L2."""
 
-CASES = (LOW, EXPECTED, HIGH)
+_ON_310 = replace(
+    _ON_310P, cube=0.66, depthwise=0.4, vector=0.5, rows=0.3,
+    l2_cube=0.6, l2_vector=0.25, l2_moves=0.45, launch=7e-6,
+)  # fmt: skip
+
+_ON_310B = replace(_ON_310P, cube=0.75, depthwise=0.42, vector=0.52, launch=2.5e-6)
+
+_ON_A2 = replace(
+    _ON_310P, cube=0.7, vector=0.43, rows=0.19, bandwidth=0.88,
+    l2_cube=0.89, l2_vector=0.46, l2_moves=0.25,
+)  # fmt: skip
+
+_BY_FAMILY = {
+    SocFamily.ASCEND310: _ON_310,
+    SocFamily.ASCEND910: replace(_ON_310, launch=3e-6),
+    SocFamily.ASCEND310B: _ON_310B,
+    SocFamily.ASCEND910B: _ON_A2,
+    SocFamily.ASCEND910_93: _ON_A2,
+    SocFamily.ASCEND910_95: _ON_A2,
+}
+"""Factors by family; a family without figures has those of the nearest one with the same cores."""
+
+EXPECTED = Case("expected", _ON_310P, Cache.RESULTS, serial=0.09)
+"""What is expected, with the factors of Ascend310P, which most figures are of."""
 
 
-_SECONDS = frozenset({"launch", "aicpu_launch"})
-"""Factors that are times; the others are rates."""
-
-
-def ranged(fitted: Factors | None) -> tuple[Case, Case, Case]:
-    """The cases with refitted factors in the expected one; the ends move to include it.
+def expected_case(soc: Soc, fitted: Factors | None = None) -> Case:
+    """What is expected on a SoC.
 
     Args:
-        fitted: what measurements gave, or None for the built-in factors.
+        soc: the SoC.
+        fitted: what measurements gave, or None for the built-in factors of its family.
     """
-    if fitted is None:
-        return CASES
-    low = replace(LOW, factors=_beyond(LOW.factors, fitted, fast=True))
-    high = replace(HIGH, factors=_beyond(HIGH.factors, fitted, fast=False))
-    return low, replace(EXPECTED, factors=fitted), high
-
-
-def _beyond(end: Factors, fitted: Factors, *, fast: bool) -> Factors:
-    """The factors of an end, moved where the fitted ones are beyond it."""
-    chosen = {}
-    for name in Factors.__struct_fields__:
-        pair = getattr(end, name), getattr(fitted, name)
-        larger_is_faster = name not in _SECONDS
-        chosen[name] = max(pair) if fast is larger_is_faster else min(pair)
-    return Factors(**chosen)
+    return replace(EXPECTED, factors=fitted or _BY_FAMILY.get(soc.family, _ON_310P))
 
 
 class Pipes(Result, frozen=True):
@@ -135,8 +155,18 @@ class Pipes(Result, frozen=True):
     fixp: float = 0.0
 
     @property
+    def memory(self) -> float:
+        """The time of reads and writes, which share the rates of L2 and of device memory."""
+        return self.mte2 + self.mte3
+
+    @property
     def longest(self) -> float:
-        """The time of the pipe that works longest: what is left when all work at once."""
+        """The time of what works longest: what is left when all work at once."""
+        return max(self.cube, self.vector, self.mte1, self.memory, self.fixp)
+
+    @property
+    def least(self) -> float:
+        """As `longest`, where reads and writes do not share a rate."""
         return max(self.cube, self.vector, self.mte1, self.mte2, self.mte3, self.fixp)
 
     @property

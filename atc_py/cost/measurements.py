@@ -2,6 +2,8 @@
 
 import csv
 import math
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,7 @@ from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, 
 from atc_py.cost.work import bytes_read, work_of
 from atc_py.diag import BAD_MEASUREMENTS, AtcError, Place
 from atc_py.system.input_files import read_text
-from atc_py.target import TargetOp, find_operator
+from atc_py.target import TargetOp, find_operator, operators
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.tensor.shapes import Shape, broadcast_shapes, element_count, format_shape
 from atc_py.text import Text, error_text
@@ -40,6 +42,9 @@ _MOST_BYTES = 64 << 20
 _MATRIX = 2
 _SHOWN = 8
 
+_VERSION = re.compile(r"(V\d+|D)$")
+"""What CANN's names have at the end where there are several kernels."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -66,17 +71,21 @@ class _LineError(ValueError):
     """A line has no meaning; the text says why."""
 
 
-def read_measurements(path: Path) -> list[Measurement]:
+def read_measurements(path: Path, left_out: Counter[str] | None = None) -> list[Measurement]:
     """The measurements in a CSV file.
+
+    Args:
+        path: the file.
+        left_out: takes the kernels that no target operator launches, by name, with their lines.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
             no meaning, up to a handful.
     """
-    return _parsed(path, read_text(path, _MOST_BYTES))
+    return _parsed(path, read_text(path, _MOST_BYTES), Counter() if left_out is None else left_out)
 
 
-def _parsed(path: Path, text: str) -> list[Measurement]:
+def _parsed(path: Path, text: str, left_out: Counter[str]) -> list[Measurement]:
     """The lines of a file, or everything that is wrong with them."""
     reader = csv.reader(text.splitlines())
     try:
@@ -89,10 +98,14 @@ def _parsed(path: Path, text: str) -> list[Measurement]:
     columns = _columns(path, rows[0][0], head)
     found: list[Measurement] = []
     wrong = []
-    for line, row in rows[1:]:
-        cells = {name: row[at].strip() if at < len(row) else "" for name, at in columns.items()}
+    for line, texts in rows[1:]:
+        cells = {name: texts[at].strip() if at < len(texts) else "" for name, at in columns.items()}
+        row = _operator(cells["op"])
+        if row is None:
+            left_out[cells["op"]] += 1
+            continue
         try:
-            found.append(_measurement(cells, _UNITS.get(head[columns["time"]], _MICRO), line))
+            found.append(_measurement(row, cells, _UNITS.get(head[columns["time"]], _MICRO), line))
         except _LineError as error:
             wrong.append(BAD_MEASUREMENTS.diagnostic(
                 error_text(error), place=Place(str(path), line=line),
@@ -101,15 +114,15 @@ def _parsed(path: Path, text: str) -> list[Measurement]:
     if wrong:
         raise AtcError(*wrong[:_SHOWN])
     if len(found) < LEAST:
-        _refuse(
-            path,
-            rows[-1][0],
-            Text(
-                "a fit needs {least} measurements or more, found {count}",
-                least=LEAST,
-                count=len(found),
-            ),
+        text = Text(
+            "a fit needs {least} measurements or more, found {count}",
+            least=LEAST,
+            count=len(found),
         )
+        if left_out:
+            names = ", ".join(repr(name) for name in left_out)
+            text += Text("; no target operator launches {names}", names=names)
+        _refuse(path, rows[-1][0], text)
     return found
 
 
@@ -145,20 +158,22 @@ def _columns(path: Path, line: int, head: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _measurement(cells: Mapping[str, str], unit: float, line: int) -> Measurement:
+def _operator(name: str) -> TargetOp | None:
+    """The target operator of a kernel, whose name may have another version: Gelu is GeluV2."""
+    row = find_operator(name)
+    if row is None:
+        stem = _VERSION.sub("", name)
+        alike = [row for row in operators() if stem and _VERSION.sub("", row.name) == stem]
+        row = alike[0] if len(alike) == 1 else None
+    return row if row is not None and row.launches_kernel else None
+
+
+def _measurement(row: TargetOp, cells: Mapping[str, str], unit: float, line: int) -> Measurement:
     """One line as a kernel.
 
     Raises:
         _LineError: it has no meaning.
     """
-    row = find_operator(cells["op"])
-    if row is None or not row.launches_kernel:
-        raise _LineError(
-            Text(
-                "no target operator that launches a kernel is called {cells}",
-                cells=repr(cells["op"]),
-            )
-        )
     dtype = _dtype(cells["dtype"])
     inputs = [Tensor(shape, dtype) for shape in _shapes(cells["shape"])]
     if not inputs:

@@ -3,8 +3,10 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from atc_py.cost.estimate import Estimate, Fit, estimate
-from atc_py.cost.factors import PIPES
+from atc_py.cost.estimate import Estimate, Fit, estimate, range_of
+from atc_py.cost.evidence import evidence_of
+from atc_py.cost.factors import PIPES, expected_case
+from atc_py.cost.operation import LaunchGroup
 from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
 from atc_py.ir import size_in_arena
 from atc_py.package.describe import weights_nbytes
@@ -110,13 +112,34 @@ class NetworkCost(Result, frozen=True):
 
     @property
     def time(self) -> TimeRange:
-        """Time of a run: the sums of the kernels' ends, as though all erred to one side."""
-        return _time([kernel.cost for kernel in self.kernels])
+        """Time of a run: the sums of the kernels' ends, and what a run takes beside them."""
+        return _time([kernel.cost for kernel in self.kernels], self.soc, self.fit)
+
+    @property
+    def run(self) -> float:
+        """Seconds that a run is expected to take beside its kernels."""
+        fitted = None if self.fit is None else self.fit.factors
+        return expected_case(self.soc, fitted).factors.run
+
+    @property
+    def in_kernels(self) -> float:
+        """Seconds that the kernels are expected to take, one after another."""
+        return sum(kernel.cost.expected for kernel in self.kernels)
+
+    @property
+    def bound(self) -> float:
+        """Seconds that no run can be quicker than: the kernels at the peak rates of the SoC."""
+        return sum(kernel.cost.limit for kernel in self.kernels)
+
+    @property
+    def evidence(self) -> Text:
+        """What stands behind the time, in words."""
+        return evidence_text(self.soc, self.fit)
 
     @property
     def busy(self) -> dict[str, float]:
         """By pipe, the share of the expected time in which it works on the busiest core."""
-        whole = self.time.expected
+        whole = self.in_kernels
         sums = {
             name: sum(getattr(kernel.cost.pipes, name) for kernel in self.kernels) for name in PIPES
         }
@@ -146,23 +169,15 @@ class NetworkCost(Result, frozen=True):
 
     def assumptions(self) -> list[str]:
         """The assumptions of the estimate, in sentences."""
-        lines = ["kernels run one after another; ends of ranges add up as though all erred alike"]
-        if self.fit is None:
-            lines += [
-                (
-                    "low: peak rates of the SoC's row, data in L2 where they fit; high: no double "
-                    "buffering, nothing in L2"
-                ),
-                "expected: built-in factors, not measured; --calibrate refits them",
-            ]
-        else:
-            lines.append(
-                Text(
-                    "factors refitted to measurements; the range is their error, {error} (root mean "
-                    "square), twice to either side",
-                    error=f"{self.fit.spread:.0%}",
-                )
-            )
+        lines = [
+            "kernels run one after another; ends of ranges add up as though all erred alike",
+            Text("time: {evidence}", evidence=self.evidence),
+            Text(
+                "no run can be quicker than {bound}: peak rates of the SoC's row, data in L2 where "
+                "they fit",
+                bound=f"{self.bound * 1e3:.3g} ms",
+            ),
+        ]
         if self.has_open:
             lines.append("dims that only the run knows count as 1: the true time is longer")
         if any(kernel.engine == "aicpu" for kernel in self.kernels):
@@ -191,9 +206,34 @@ def network_cost(
     return NetworkCost(model.name, soc, tuple(kernels), _footprint(model, placed), fit, count)
 
 
+def evidence_text(soc: Soc, fit: Fit | None = None) -> Text:
+    """What stands behind times of a SoC: figures of boards, or the user's own measurements."""
+    if fit is not None:
+        return Text(
+            "factors refitted to measurements; the range is their error, {error} (root mean "
+            "square), twice to either side",
+            error=f"{fit.spread:.0%}",
+        )
+    found = evidence_of(soc)
+    if not found.soc:
+        return Text("nothing was measured on a SoC of this family: the range is a guess")
+    if found.kernels:
+        text = Text("{count} kernels measured on {soc}: 9 of 10 within {near}x")
+    else:
+        text = Text("{count} networks measured on {soc}: 9 of 10 within {near}x")
+    return text.with_values(count=found.networks, soc=found.soc, near=f"{found.near:g}")
+
+
 def network_time(model: OmModel) -> TimeRange:
     """Estimate the time of a run on the model's own SoC, and nothing else of it."""
-    return _time(_estimates(launches_of(model), find_soc(model.soc), None))
+    launches = [placed.launch for placed in launches_of(model)]
+    return launches_time(launches, find_soc(model.soc))
+
+
+def launches_time(launches: Sequence[LaunchGroup], soc: Soc) -> TimeRange:
+    """Estimate the time of a run of launches one after another."""
+    costs = {id(launch): estimate(launch, soc) for launch in launches}
+    return _time([costs[id(launch)] for launch in launches], soc, None)
 
 
 def _on_cores(
@@ -220,11 +260,13 @@ def _estimates(placed: Sequence[PlacedLaunch], soc: Soc, fit: Fit | None) -> lis
     return [costs[id(launch.launch)] for launch in placed]
 
 
-def _time(costs: Sequence[Estimate]) -> TimeRange:
+def _time(costs: Sequence[Estimate], soc: Soc, fit: Fit | None) -> TimeRange:
+    run = expected_case(soc, None if fit is None else fit.factors).factors.run
+    low, high = range_of(soc, fit)
     return TimeRange(
-        sum(cost.low for cost in costs),
-        sum(cost.expected for cost in costs),
-        sum(cost.high for cost in costs),
+        sum(cost.low for cost in costs) + run * low,
+        sum(cost.expected for cost in costs) + run,
+        sum(cost.high for cost in costs) + run * high,
     )
 
 

@@ -23,6 +23,10 @@ _BY_FAMILY = {"reduce": 2.0, "rows": 4.0, "region": 4.0}
 """Families whose operators take more than one instruction; rows say where one of them differs."""
 
 
+ROWS_FAMILIES = frozenset({"rows", "softmax"})
+"""Families that work along rows: their kernels compute in float32 whatever the dtype."""
+
+
 def passes_of(row: TargetOp, overlap: float) -> float:
     """Vector instructions for each element of the largest operand; 0 for mere movement.
 
@@ -103,7 +107,7 @@ class Passes(msgspec.Struct, frozen=True):
     itemsize: int
     count: float
     rows: int
-    least: int = 1
+    least: float = 1
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -150,16 +154,27 @@ def _passes(operation: Operation, count: float) -> Passes:
     largest = max(operation.tensors, key=lambda tensor: tensor.elements)
     itemsize = max(tensor.dtype.itemsize for tensor in operation.tensors)
     rows = elements = largest.stored_elements
-    if operation.row.family in {"rows", "softmax", "reduce"}:
-        rows = largest.elements // max(1, _row_length(operation, largest))
-    return Passes(elements, itemsize, count, max(1, rows))
+    in_rows = operation.row.family in ROWS_FAMILIES
+    if (in_rows or operation.row.family == "reduce") and largest.stored is None:
+        length = _row_length(operation, largest)
+        rows = largest.elements // max(1, length)
+        # Other axes than the last one are turned before and after.
+        count *= 2 if in_rows and length == 1 and largest.shape[-1:] != (1,) else 1
+    if not in_rows:
+        return Passes(elements, itemsize, count, max(1, rows))
+    wide = max(itemsize, DType.FLOAT32.itemsize)
+    return Passes(elements, wide, count, max(1, rows), itemsize / wide)
 
 
 def _row_length(operation: Operation, tensor: Tensor) -> int:
-    """Elements that are reduced or normalized together."""
-    axes = operation.numbers("axes") or (-1,)
+    """Elements side by side that are reduced or normalized together, so that no repeat has two rows.
+
+    Those are the last axes. Where others are reduced what is left stands side by side, and repeats
+    are full, as they are in blocks.
+    """
     rank = len(tensor.shape)
-    return prod(tensor.shape[axis] for axis in axes if -rank <= axis < rank)
+    axes = {axis % rank for axis in operation.numbers("axes") or (-1,) if -rank <= axis < rank}
+    return prod(tensor.shape[axis] for axis in axes) if rank - 1 in axes else 1
 
 
 def _overlap(operation: Operation) -> float:
@@ -192,9 +207,14 @@ def _matmul(operation: Operation) -> MatrixProduct:
     k = rows[0] if turned else rows[1]
     columns = out.shape[-1] if out.shape else 1
     total = out.elements // max(1, columns)
-    stacks = element_count(right.shape[:-_STACK])
-    m = total // max(1, stacks)
-    return MatrixProduct(max(1, stacks), m, k, columns, left.dtype, k * left.dtype.itemsize)
+    stacks = max(1, element_count(right.shape[:-_STACK]))
+    m = total // stacks
+    plain = MatrixProduct(stacks, m, k, columns, left.dtype, k * left.dtype.itemsize)
+    height = max(1, rows[1] if turned else rows[0])
+    if stacks > 1 or left.stored is None or height % _BLOCK == 0:
+        return plain
+    # Each matrix of a stack in blocks has its own padding.
+    return replace(plain, m=total // height * -(-height // _BLOCK) * _BLOCK, asked=plain.macs)
 
 
 def _conv(operation: Operation) -> MatrixProduct:

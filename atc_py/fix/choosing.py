@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from atc_py.cost.factors import EXPECTED
+from atc_py.cost.factors import expected_case
 from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import FixRule
 from atc_py.fix.unfit import UnfitError
@@ -114,7 +114,7 @@ def _graph_of(ctx: RuleContext, origin: OnnxNode, graph: OnnxGraph) -> OnnxGraph
 
 
 def _node_seconds(form: OnnxGraph, node: OnnxNode, soc: Soc) -> float:
-    factors = EXPECTED.factors
+    factors = expected_case(soc).factors
     hertz = soc.mhz * 1e6
     moved = sum(_nbytes(form, name) for name in (*node.reads, *node.writes))
     memory = moved / (soc.gm_read * soc.aicores * hertz * factors.bandwidth)

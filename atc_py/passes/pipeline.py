@@ -329,6 +329,15 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("BatchMatMulFusionPass",),
     ),
     PassRow(
+        "flatten-stacks",
+        "fusion.flatten_stacks.FlattenStacksPass",
+        "Lets sums, norms and functions after products of stacks work on the rows of one matrix, "
+        "where the cube reads fractals alone.",
+        anchors=("Reshape",),
+        cann_only=True,
+        in_atc=False,
+    ),
+    PassRow(
         "merge-reshapes",
         "fusion.merge_reshapes.MergeReshapesPass",
         "Turns views of views into one, and removes those that change nothing.",

@@ -1,6 +1,7 @@
 """Profiles: what a model, compiled for one SoC or several, costs there."""
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,9 @@ def _calibration(path: Path, socs: Sequence[str]) -> Calibration:
             Text("measurements are of one SoC, found {socs}", socs=", ".join(socs)),
             help=Text("name the SoC that was measured with --soc, once"),
         )
-    return calibrate(read_measurements(path), find_soc(socs[0] if socs else _DEFAULT))
+    left_out: Counter[str] = Counter()
+    measured = read_measurements(path, left_out)
+    return calibrate(measured, find_soc(socs[0] if socs else _DEFAULT), left_out)
 
 
 def _fit(path: Path, socs: Sequence[str]) -> Fit:

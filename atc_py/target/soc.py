@@ -155,6 +155,8 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
         gm_read: bytes read from device memory per cycle and core.
         gm_write: bytes written to device memory per cycle and core.
         memory: device memory in bytes; None where the figure is not published.
+        memory_rate: bytes a second of the modules of device memory, reads and writes together; 0
+            where no figure is known beside the configuration's `gm_read` and `gm_write`.
         cube_float32: True if the cube multiplies float32.
         cube_hf32: True if the cube multiplies float32 operands rounded to HF32.
         bfloat16: True if cube and vector take bfloat16.
@@ -212,6 +214,7 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
     gm_read: int
     gm_write: int
     memory: int | None = None
+    memory_rate: int = 0
     cube_float32: bool = False
     cube_hf32: bool = False
     bfloat16: bool = False

@@ -31,6 +31,7 @@ from atc_py.tensor.storage import FLOAT32_C0
 from atc_py.text import Text
 
 _GIB = 1024**3
+_SMALL_GIB = 32
 
 _STORAGE = SocStorage(
     depthwise_blocks=False, grouped_conv=True, int8_blocks=True, pads_to_four=False
@@ -61,6 +62,22 @@ _ASCEND950_STORAGE = replace(
 )
 """Conv2DV2, pools and quantizations of Ascend950 list rows alone; x2 of MatMulV3 and of
 QuantBatchMatmulV3 is in rows or FRACTAL_NZ."""
+
+_RATE_310P = 204_000_000_000
+"""Half of the 408 GB/s that the Atlas 300I Duo is sold with, which has two Ascend310P."""
+
+_RATE_310 = 51_200_000_000
+"""A quarter of the 204.8 GB/s of the Atlas 300I, which has four Ascend310."""
+
+_RATE_310B1 = 68_256_000_000
+"""128 bits of LPDDR4X at 4266 Mbit/s, an assumption: networks with many weights are as quick on
+boards as 55 to 60 GB/s, where the configuration has 20.8."""
+
+_RATE_310B4 = 25_600_000_000
+"""64 bits of LPDDR4X at 3200 Mbit/s: the page of the Atlas 200I DK A2."""
+
+_RATE_A2 = 1_600_000_000_000
+"""The Ascend C documentation of Atlas A2, with 64 GB; boards with 32 GB have the configuration's."""
 
 _PADDING = 32
 """Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
@@ -134,6 +151,7 @@ def _a2(
         gm_read=32,
         gm_write=32,
         memory=None if memory_gib is None else memory_gib * _GIB,
+        memory_rate=_RATE_A2 if memory_gib != _SMALL_GIB else 0,
         fix_pipe_functions=_RELUS,
         ub_fusion=False,
         requant=True,
@@ -161,6 +179,7 @@ def _m200(name: str, *, aicores: int, vector_cores: int, aicpus: int, mhz: int) 
         gm_read=17,
         gm_write=17,
         memory=24_000_000_000 if is_310p else None,
+        memory_rate=_RATE_310P if is_310p else 0,
         requant=True,
         requant_s16=True,
         quant_int4=is_310p,
@@ -171,7 +190,9 @@ def _m200(name: str, *, aicores: int, vector_cores: int, aicpus: int, mhz: int) 
     )
 
 
-def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> Soc:
+def _m300(
+    name: str, *, mhz: int, rate: int, memory_gib: int | None = None, memory_rate: int = 0
+) -> Soc:
     return _later(
         name=name,
         family=SocFamily.ASCEND310B,
@@ -188,6 +209,7 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         gm_read=rate,
         gm_write=rate,
         memory=None if memory_gib is None else memory_gib * _GIB,
+        memory_rate=memory_rate,
         fix_pipe_functions=_CLIPPED_RELUS,
         fix_pipe_sums=True,
         channel_fusion=True,
@@ -298,6 +320,7 @@ _M100 = _published(
     ub_kib=248,
     gm_read=67,
     gm_write=64,
+    memory_rate=_RATE_310,
     deq_words=False,
     storage=_C04_STORAGE,
     quant_rules=replace(_V100, obeys_round_mode=frozenset()),
@@ -330,10 +353,10 @@ _S200 = _published(
 _ROWS = (
     _SIM,
     _M100,
-    _m300("Ascend310B1", mhz=1224, rate=17, memory_gib=32),
+    _m300("Ascend310B1", mhz=1224, rate=17, memory_gib=32, memory_rate=_RATE_310B1),
     _m300("Ascend310B2", mhz=1224, rate=17),
     _m300("Ascend310B3", mhz=1224, rate=17),
-    _m300("Ascend310B4", mhz=500, rate=8),
+    _m300("Ascend310B4", mhz=500, rate=8, memory_rate=_RATE_310B4),
     _m200("Ascend310P1", aicores=10, vector_cores=8, aicpus=8, mhz=1060),
     _m200("Ascend310P3", aicores=8, vector_cores=7, aicpus=7, mhz=1060),
     _m200("Ascend310P5", aicores=8, vector_cores=7, aicpus=8, mhz=800),

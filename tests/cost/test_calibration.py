@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from tests.cost.launches import convolution, elementwise, matmul
 
 SOC = find_soc("Ascend310P3")
 HIDDEN = structs.replace(
-    EXPECTED.factors, cube=0.5, vector=0.33, bandwidth=0.85, launch=6e-6
+    EXPECTED.factors, cube=0.5, vector=0.33, bandwidth=0.75, launch=6e-6
 )  # fmt: skip
 HEAD = "op,shape,dtype,time_us,output_shape"
 
@@ -46,7 +47,8 @@ def measured(factors: Factors, noise: float = 0.0) -> list[Measurement]:
 def test_hidden_factors_are_found(noise: float, near: float) -> None:
     done = calibrate(measured(HIDDEN, noise), SOC)
     found, hidden = done.fit.factors.as_json(), HIDDEN.as_json()
-    assert found == pytest.approx(hidden, rel=near)
+    for name in ("cube", "vector", "bandwidth", "launch"):  # the others bound none of the kernels
+        assert found[name] == pytest.approx(hidden[name], rel=near)
     assert done.before > 0.3
     assert done.fit.spread < noise + 0.01
     assert {each.op for each in done.operators} == {"Conv2D", "GeluV2", "MatMulV2", "Relu"}
@@ -79,10 +81,10 @@ def test_kept_factors_are_read_as_they_were(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"format": "other"}, "must have the format"),
-        ({"version": 9}, "version 1 of the format is read, found 9"),
+        ({"version": 9}, "version 2 of the format is read, found 9"),
         ({"soc": 3}, "must name the SoC"),
         ({"spread": -1}, "spread must be a number of at least 0, found -1"),
-        ({"factors": {"cube": 1}}, "factors must be cube, vector"),
+        ({"factors": {"cube": 1}}, "factors must be cube, depthwise, vector"),
         ({"factors": {**HIDDEN.as_json(), "cube": 1.5}}, "cube must be a number above 0 up to 1"),
         (
             {"factors": {**HIDDEN.as_json(), "launch": 0}},
@@ -151,12 +153,25 @@ def test_table_of_msprof_is_read(tmp_path: Path) -> None:
     assert found[0].launch.operations[0].outputs[0].shape == (8, 8)
 
 
+def test_kernels_that_no_operator_launches_are_left_out_and_named(tmp_path: Path) -> None:
+    """CANN's names may have another version at the end; what is no operator refuses nothing."""
+    lines = [
+        f'{op},"64,64",float16,1,"64,64"' for op in ("Gelu", "Mish", "Mish", "Reshape", "Relu")
+    ]
+    left_out: Counter[str] = Counter()
+    path = table(tmp_path, *lines, *lines, *lines)
+    found = read_measurements(path, left_out)
+    assert {each.op for each in found} == {"GeluV2", "Relu"}
+    assert left_out == {"Mish": 6, "Reshape": 3}
+    assert calibrate(found, SOC, left_out).left_out == (("Mish", 6), ("Reshape", 3))
+    with pytest.raises(AtcError, match="found 0; no target operator launches 'Mish'"):
+        read_measurements(table(tmp_path, *[lines[1]] * 4))
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ('MatMulV2,"3,4;5,6",float16,1,', "3x4 and 5x6 do not multiply"),
-        ("Foo,3,float16,1,", "no target operator that launches a kernel is called 'Foo'"),
-        ("Reshape,3,float16,1,", "called 'Reshape'"),
         ('Relu,"3,x",float16,1,', "a shape must be numbers joined by commas, found '3,x'"),
         ('Relu,"3,0",float16,1,', "dims must be 1 or more"),
         ("Relu,,float16,1,", "shape must have the dims of an input, found nothing"),

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from atc_py.cost.factors import CASES
+from atc_py.cost.evidence import evidence_of
+from atc_py.cost.factors import EXPECTED, expected_case
 from atc_py.target import find_soc
 from tests.cost.launches import bert_base, matmul, resnet50
 from tests.cost.test_published_figures import LARGE, rates
@@ -19,13 +20,22 @@ def rows(begin: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-@pytest.mark.parametrize("name", CASES[0].factors.as_json())
-def test_page_states_the_factor_of_each_case(name: str) -> None:
-    cells = len(CASES) + 1
+@pytest.mark.parametrize("name", EXPECTED.factors.as_json())
+def test_page_states_the_factor_of_each_family(name: str) -> None:
+    socs = ("Ascend310P3", "Ascend310", "Ascend310B1", "Ascend910B2")
     (row,) = (
-        found for found in rows(name) if re.match(rf"{name}[:,]", found[0]) and len(found) == cells
+        found
+        for found in rows(name)
+        if re.match(rf"{name}[:,]", found[0]) and len(found) == len(socs) + 1
     )
-    assert [float(cell) for cell in row[1:]] == [case.factors.as_json()[name] for case in CASES]
+    factors = [expected_case(find_soc(soc)).factors.as_json()[name] for soc in socs]
+    assert [float(cell) for cell in row[1:]] == factors
+
+
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend310", "Ascend310B1", "Ascend910B2", "sim"])
+def test_page_states_the_range_of_each_family(soc: str) -> None:
+    found = evidence_of(find_soc(soc))
+    assert f"{found.low} to {found.high}" in PAGE.replace("\n", " ")
 
 
 @pytest.mark.parametrize(

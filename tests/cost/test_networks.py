@@ -7,6 +7,7 @@ import onnx
 import pytest
 
 import atc_py
+from atc_py.cost.factors import EXPECTED
 from atc_py.cost.network import Footprint, network_cost
 from atc_py.cost.operation import Source
 from atc_py.cost.reading import launches_of
@@ -92,7 +93,9 @@ def test_range_of_a_network_is_the_sum_of_its_kernels(tmp_path: Path) -> None:
     cost = network_cost(compiled(tmp_path, chain()))
     span = cost.time
     assert 0 < span.low < span.expected < span.high
-    assert span.expected == pytest.approx(sum(kernel.cost.expected for kernel in cost.kernels))
+    kernels = sum(kernel.cost.expected for kernel in cost.kernels)
+    assert span.expected == pytest.approx(kernels + EXPECTED.factors.run)
+    assert 0 < cost.bound < span.low
     ends = [kernel.start + kernel.cost.expected for kernel in cost.kernels]
     assert [kernel.start for kernel in cost.kernels[1:]] == pytest.approx(ends[:-1])
     assert all(0 <= share <= 1 for share in cost.busy.values())

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from atc_py.cost.cores import memory_of, pipes_of
-from atc_py.cost.factors import ranged
+from atc_py.cost.factors import expected_case
 from atc_py.ir.parser import parse_graph
 from atc_py.kernels.kernels import LEFT, emit_kernels
 from atc_py.options.compile_options import PrecisionMode
@@ -181,7 +181,7 @@ def test_stubs_of_split_cores_apply_what_the_launch_has(name: str) -> None:
 @pytest.mark.parametrize(("name", "free"), [("Ascend910B3", True), ("Ascend310P3", False)])
 def test_function_of_the_fix_pipe_costs_no_vector_time(name: str, free: bool) -> None:
     soc = find_soc(name)
-    _, case, _ = ranged(None)
+    case = expected_case(soc)
     bare, behind = (
         pipes_of(launch, soc, case, memory_of(launch, soc, case)).vector
         for launch in (

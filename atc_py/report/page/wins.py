@@ -142,7 +142,7 @@ def biggest_wins(cost: NetworkCost, report: Mapping[str, Any]) -> list[Win]:
 
 
 def _share(cost: NetworkCost, kernels: list[KernelCost]) -> float:
-    whole = cost.time.expected
+    whole = cost.in_kernels
     return sum(kernel.cost.expected for kernel in kernels) / whole if whole else 0.0
 
 

@@ -85,6 +85,9 @@ def _soc(profile: SocProfile) -> dict[str, object]:
         "compiles": True,
         "verdict": profile.verdict,
         "fits": cost.fits,
+        "bound": cost.bound,
+        "run": cost.run,
+        "evidence": cost.evidence,
         "time": cost.time.as_json(),
         "assumptions": cost.assumptions(),
         "nodes": cost.nodes,
@@ -110,7 +113,7 @@ def _operator(cost: NetworkCost, op: str, kernels: list[KernelCost]) -> dict[str
         "op": op,
         "kernels": len(kernels),
         "time": seconds,
-        "share": seconds / cost.time.expected,
+        "share": seconds / cost.in_kernels,
         "utilization": sum(kernel.cost.limit for kernel in kernels) / seconds,
         "bytes": sum(kernel.cost.read + kernel.cost.written for kernel in kernels),
     }
@@ -129,7 +132,7 @@ def _kernel(cost: NetworkCost, kernel: KernelCost) -> dict[str, object]:
         "positions": list(kernel.positions),
         "start": kernel.start,
         "time": {"low": span.low, "expected": span.expected, "high": span.high},
-        "share": span.expected / cost.time.expected,
+        "share": span.expected / cost.in_kernels,
         "bound": span.bound,
         "limiter": span.limiter,
         "compute_bound": span.is_compute_bound,
@@ -150,7 +153,7 @@ def profile_csv(done: Profile) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_HEAD)
     for cost in done.costs:
-        whole = cost.time.expected
+        whole = cost.in_kernels
         for at, kernel in enumerate(cost.kernels):
             span = kernel.cost
             times = (kernel.start, span.expected, span.low, span.high)

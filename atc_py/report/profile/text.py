@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from atc_py.cost.estimate import Estimate
+from atc_py.cost.factors import SHARES
 from atc_py.cost.network import KernelCost, NetworkCost, TimeRange
 from atc_py.options.gears import format_gear
 from atc_py.report.model.gears import gear_shapes_text
@@ -120,10 +121,16 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
             "kernels",
             Text("{count} for {nodes} operators", count=len(cost.kernels), nodes=cost.nodes),
         ),
-        ("bound by", _bottleneck_shares(cost.kernels, cost.time.expected)),
+        ("bound by", _bottleneck_shares(cost.kernels, cost.in_kernels)),
         ("pipes busy", busy or spoken("none")),
         ("memory", _memory_text(cost)),
     ]
+    if cost.fits is False and cost.soc.memory is not None:
+        text = Text("the {memory} of {soc} are too small for it")
+        rows.append((
+            "does not fit",
+            text.with_values(memory=format_bytes(cost.soc.memory), soc=cost.soc.name),
+        ))  # fmt: skip
     lines = cost.assumptions()
     rows += [("assumes" if not at else "", line) for at, line in enumerate(lines)]
     return rows
@@ -162,7 +169,7 @@ def _bottleneck_shares(kernels: Sequence[KernelCost], whole: float) -> str:
 
 def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
     """A row for each kind of kernel, those that take longest first."""
-    whole = cost.time.expected
+    whole = cost.in_kernels
     rows: list[tuple[str, ...]] = []
     for op, kernels in cost.by_operator().items():
         seconds = sum(kernel.cost.expected for kernel in kernels)
@@ -176,7 +183,7 @@ def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
 
 
 def _kernel_table(cost: NetworkCost, *, every: bool) -> Table:
-    whole = cost.time.expected
+    whole = cost.in_kernels
     ranked = sorted(range(len(cost.kernels)), key=lambda at: (-cost.kernels[at].cost.expected, at))
     rows = []
     for at in ranked[: None if every else SHOWN]:
@@ -208,11 +215,9 @@ def calibration_tables(done: Calibration) -> list[Table]:
     """The refitted factors, and how well they fit."""
     factors = done.fit.factors
     rows = (
-        ("cube", Text("{cube} of its peak rate", cube=f"{factors.cube:.1%}")),
-        ("vector unit", Text("{cube} of its peak rate", cube=f"{factors.vector:.1%}")),
-        (
-            "bandwidth",
-            Text("{bandwidth} of the rates of memory and L2", bandwidth=f"{factors.bandwidth:.1%}"),
+        *(
+            (name, Text("{share} of its peak rate", share=f"{getattr(factors, name):.1%}"))
+            for name in SHARES
         ),
         ("launch", format_time(factors.launch)),
         (
@@ -224,8 +229,17 @@ def calibration_tables(done: Calibration) -> list[Table]:
             ),
         ),
     )
+    if done.left_out:
+        names = COMMA.join(f"{name} ({count})" for name, count in done.left_out)
+        rows += (("left out", Text("no target operator launches {names}", names=names)),)
     errors = tuple(
-        (operator.op, str(operator.count), f"{operator.before:.1%}", f"{operator.after:.1%}")
+        (
+            operator.op,
+            str(operator.count),
+            f"{operator.before:.1%}",
+            f"{operator.after:.1%}",
+            Text("better" if operator.after <= operator.before else "worse", context="error"),
+        )
         for operator in done.operators
     )
     return [
@@ -236,5 +250,5 @@ def calibration_tables(done: Calibration) -> list[Table]:
             ("", ""),
             rows,
         ),
-        Table("Error by operator", ("operator", "count>", "before>", "after>"), errors),
+        Table("Error by operator", ("operator", "count>", "before>", "after>", ""), errors),
     ]

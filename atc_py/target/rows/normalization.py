@@ -4,7 +4,6 @@ from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, TargetOp
 from atc_py.target.rows.parts import (
-    DIVISION,
     EXP,
     FLOAT_KERNELS,
     FLOATS,
@@ -150,7 +149,7 @@ ROWS = (
         ),
         family="rows",
         takes=Layout.LAST_AXIS,
-        passes=9.0,
+        passes=6.0,
     ),
     TargetOp(
         "LogSoftmaxV2",
@@ -220,7 +219,7 @@ ROWS = (
             "y = softmax along the last axis of v, v = mask ? the lowest finite float32 : "
             "x * scale, with mask broadcast to x"
         ),
-        passes=10 + EXP + DIVISION,
+        passes=7 + EXP,
     ),
     TargetOp(
         "SoftmaxV2",
@@ -235,7 +234,7 @@ ROWS = (
         kernels=LATER_KERNELS,
         aicpu=columns("f64"),
         family="softmax",
-        passes=6 + EXP + DIVISION,
+        passes=3 + EXP,  # a row has one division
         saturates=True,
     ),
 )

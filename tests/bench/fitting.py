@@ -1,0 +1,124 @@
+"""Fits the factors of the cost model to figures of boards, and says how good they are on others.
+
+    python -m tests.bench.fitting FOLDER            refit, with the cross-validation
+    python -m tests.bench.fitting FOLDER --write    estimate again and write tests/cost/measured.tsv
+
+FOLDER has the networks that the table names, NAME.onnx with inputs x0, x1 ... and an open batch.
+Networks without a file keep their estimate and are left out of the fit. Launches are kept beside
+the models, so that the next fit takes seconds; remove FOLDER/launches after passes have changed.
+"""
+
+import pickle
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.cost.calibration import FactorModel, factor_logs, fitted_factors
+from atc_py.cost.factors import expected_case
+from atc_py.cost.network import launches_time
+from atc_py.cost.operation import LaunchGroup
+from atc_py.cost.reading import launches_of
+from atc_py.diag import AtcError
+from atc_py.pipeline.opened import opened_model
+from atc_py.target import find_soc
+from tests.cost.figures import NETWORKS, Figure, figures, write_figures
+
+FOLDS = 8
+LISTS = ("base", "cann-9.0")
+"""Lists of operators, the first that takes a network counts."""
+
+
+def launches(folder: Path, figure: Figure) -> list[LaunchGroup]:
+    """Return the launches of a network, which are kept in a file."""
+    path = folder / "launches" / f"{figure.network}@{figure.soc}@{figure.batch}"
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(pickle.dumps(_compiled(folder, figure)))
+    found: list[LaunchGroup] = pickle.loads(path.read_bytes())  # noqa: S301  (written here)
+    return found
+
+
+def _compiled(folder: Path, figure: Figure) -> list[LaunchGroup]:
+    shapes = {
+        f"x{at}": tuple(int(dim.replace("b", str(figure.batch))) for dim in dims.split(","))
+        for at, dims in enumerate(figure.dims.split(";"))
+    }
+    for name in LISTS:
+        try:
+            with opened_model(
+                folder / f"{figure.network}.onnx",
+                soc=figure.soc,
+                input_shape=shapes,
+                operator_list=name,
+            ) as model:
+                return [placed.launch for placed in launches_of(model.description)]
+        except AtcError as error:  # noqa: PERF203  (two lists at most)
+            refused = error
+    raise refused
+
+
+def summary(errors: Sequence[float] | NDArray[np.float64]) -> str:
+    """Return mean and spread of estimated over measured time, in words."""
+    logs = np.asarray(errors)
+    near = [f"{np.mean(np.abs(logs) < np.log(limit)):.0%} within {limit}x" for limit in (1.3, 1.5)]
+    ends = np.exp(-np.quantile(logs, [0.95, 0.05]))
+    return (
+        f"{len(logs)} figures: mean {np.exp(logs.mean()):.2f}, spread x{np.exp(logs.std()):.2f}, "
+        f"{', '.join(near)}, 5 % below {ends[0]:.2f} and above {ends[1]:.2f} of the estimate"
+    )
+
+
+def _on_others(
+    soc: str, groups: Mapping[str, list[tuple[Figure, list[LaunchGroup]]]]
+) -> Iterator[float]:
+    """Yield the errors of each network with factors that were fitted to other ones."""
+    names = sorted(groups)
+    random.Random(1).shuffle(names)  # noqa: S311  (a split of networks)
+    for fold in range(FOLDS):
+        out = set(names[fold::FOLDS])
+        model = _model(soc, [each for name in names if name not in out for each in groups[name]])
+        logs = factor_logs(fitted_factors(model, find_soc(soc)))
+        for name in sorted(out):
+            yield from _model(soc, groups[name]).errors(logs)
+
+
+def _model(soc: str, samples: Sequence[tuple[Figure, list[LaunchGroup]]]) -> FactorModel:
+    seconds = [figure.measured for figure, _ in samples]
+    return FactorModel([kernels for _, kernels in samples], seconds, find_soc(soc), run=True)
+
+
+def main(folder: Path, *, write: bool) -> None:
+    """Fit each SoC's figures, or write the table with new estimates."""
+    table = list(figures())
+    here = {each.network for each in table if (folder / f"{each.network}.onnx").exists()}
+    found = {each: launches(folder, each) for each in table if each.network in here}
+    if write:
+        write_figures(
+            each.estimated(launches_time(found[each], find_soc(each.soc)).expected)
+            if each in found
+            else each
+            for each in table
+        )
+        return
+    for soc in NETWORKS:
+        groups: dict[str, list[tuple[Figure, list[LaunchGroup]]]] = {}
+        for figure, kernels in found.items():
+            if figure.soc == soc:
+                groups.setdefault(figure.network, []).append((figure, kernels))
+        model = _model(soc, [each for pairs in groups.values() for each in pairs])
+        builtin = expected_case(find_soc(soc)).factors
+        click.echo(f"{soc} built in: {summary(model.errors(factor_logs(builtin)))}")
+        factors = fitted_factors(model, find_soc(soc))
+        click.echo(f"  refitted: {summary(model.errors(factor_logs(factors)))}")
+        click.echo(f"  fitted to other networks: {summary(list(_on_others(soc, groups)))}")
+        values = (f"{name} {value:.3g}" for name, value in factors.as_json().items())
+        click.echo(f"  {', '.join(values)}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), write="--write" in sys.argv)

@@ -1,0 +1,79 @@
+"""Figures of boards as published, and the estimates beside them: a table in a file.
+
+Times of networks: pages of Ascend/ModelZoo-PyTorch, folder ACL_PyTorch, pure inference of one model
+on one chip. Times of single kernels: hicann/cann-bench, on Ascend910B2. Facts alone: numbers, and
+where they stand. Networks were built anew from their papers or public packages with random weights.
+"""
+
+import csv
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+TABLE = Path(__file__).with_name("measured.tsv")
+KERNELS = Path(__file__).with_name("measured_kernels.csv")
+NETWORKS = ("Ascend310P3", "Ascend310", "Ascend310B1")
+"""SoCs that networks were measured on."""
+
+_HEAD = ("network", "soc", "batch", "dims", "measured_ms", "expected_ms", "page")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A time of a network.
+
+    Attributes:
+        network: its name.
+        soc: the SoC.
+        batch: samples in a run.
+        dims: of each input, `b` for the batch.
+        measured: seconds of a run.
+        expected: the estimate, in seconds.
+        page: where it is published.
+    """
+
+    network: str
+    soc: str
+    batch: int
+    dims: str
+    measured: float
+    expected: float
+    page: str
+
+    @property
+    def ratio(self) -> float:
+        """The estimate over the measured time."""
+        return self.expected / self.measured
+
+    def estimated(self, seconds: float) -> "Figure":
+        """Return the figure beside another estimate."""
+        return replace(self, expected=seconds)
+
+
+def figures() -> Iterator[Figure]:
+    """Yield the figures of the table."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            yield Figure(
+                row["network"], row["soc"], int(row["batch"]), row["dims"],
+                float(row["measured_ms"]) / 1e3, float(row["expected_ms"]) / 1e3, row["page"],
+            )  # fmt: skip
+
+
+def write_figures(table: Iterable[Figure]) -> None:
+    """Write the table anew."""
+    lines = ["\t".join(_HEAD)]
+    lines += [
+        f"{each.network}\t{each.soc}\t{each.batch}\t{each.dims}\t{each.measured * 1e3:.4g}\t"
+        f"{each.expected * 1e3:.4g}\t{each.page}"
+        for each in table
+    ]
+    TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def mean_and_spread(ratios: Iterable[float]) -> tuple[float, float]:
+    """Return the geometric mean, and one standard deviation of the logarithm as a factor."""
+    logs = [math.log(ratio) for ratio in ratios]
+    mean = sum(logs) / len(logs)
+    return math.exp(mean), math.exp(math.sqrt(sum((log - mean) ** 2 for log in logs) / len(logs)))
