@@ -117,7 +117,7 @@ _BY_FAMILY = {
     SocFamily.ASCEND310B: _ON_310B,
     SocFamily.ASCEND910B: _ON_A2,
     SocFamily.ASCEND910_93: _ON_A2,
-    SocFamily.ASCEND910_95: _ON_A2,
+    SocFamily.ASCEND950: _ON_A2,
 }
 """Factors by family; a family without figures has those of the nearest one with the same cores."""
 
