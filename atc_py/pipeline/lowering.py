@@ -12,6 +12,7 @@ import msgspec
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.check.findings_builder import RulesBrokenError
+from atc_py.check.parser_rules import refusals
 from atc_py.diag import BAD_MODEL, BAD_NODE, AtcError, Diagnostic
 from atc_py.ir import Graph
 from atc_py.lowering.lower import lower_model, not_lowered
@@ -23,7 +24,7 @@ from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.options.input_shapes import ShapeAdvice
 from atc_py.options.ranges import open_dims
 from atc_py.passes.precision.controls import Controls, ModelNames
-from atc_py.pipeline.judging import Judge
+from atc_py.pipeline.judging import Judge, with_model_rules
 from atc_py.pipeline.shared_inputs import SharedInputs, StageClock
 from atc_py.results.cann_nodes import CannDeviation, CannNode, CannSemantics
 from atc_py.results.fixing import FixedNode
@@ -79,17 +80,23 @@ def lowered_file(
     file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> Lowered:
     """Check a file and lower it; its source graph is not kept, which frees as much as passes take."""
+    as_written = file
     file, options, fixed = _fixed(file, options, shared.judge, clock)
     file, semantics = _with_semantics(file, options, shared.judge, clock)
     with _misfits_explained(file, options.input_shapes, shared.judge):
         checked, source, controls = _checked_source(file, options, shared, clock)
+    check = checked.check
+    if options.fix is None:
+        check = with_model_rules(check, as_written, source, options.precision.cann)
+        _refuse_as_atc(check, options)
+    del as_written
     with clock.stage("lower"):
         graph = lower_model(source, shared.judge.specs, checked.placements)
         doubts = _with_pictures(graph, shared, controls)
     operators = counts_by_name(node.op_type for node in source.nodes)
     return Lowered(
         graph,
-        checked.check,
+        check,
         controls,
         doubts,
         fixed,
@@ -190,6 +197,17 @@ def _misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge
         if misfit is None:
             raise
         raise AtcError(misfit.diagnostic) from error
+
+
+def _refuse_as_atc(check: ModelCheck, options: CompileOptions) -> None:
+    """Refuse a model that ends atc's parser, where the options say so.
+
+    Raises:
+        AtcError: RulesBrokenError, with CANN's codes.
+    """
+    found = refusals(check.findings) if options.refuse_as_parser else []
+    if found:
+        raise RulesBrokenError(check, [each.diagnostic() for each in found])
 
 
 def sound_check(view: SourceModel, judge: Judge) -> Checked:

@@ -3,6 +3,7 @@
 A generation is read by an edition of published sources.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -47,9 +48,36 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     certainty: Certainty
 
 
+class ParserRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule of CANN's ONNX parser about a whole model; operators have rows of their own.
+
+    Attributes:
+        name: the last part of a finding's rule, `parser/several-imports`.
+        code: CANN's own code for a model that breaks it; "" where it says nothing.
+        effect: what CANN does with such a model.
+        source: the functions that it was read from.
+        proven: generations whose published parser has it.
+        inferred: generations for which it follows from others.
+    """
+
+    name: str
+    code: str
+    effect: Bilingual
+    source: str
+    proven: tuple[int, ...]
+    inferred: tuple[int, ...] = ()
+
+    def certainty(self, major: int) -> Certainty | None:
+        """The certainty that a generation has it; None if it has not."""
+        if major in self.proven:
+            return Certainty.PROVEN
+        return Certainty.INFERRED if major in self.inferred else None
+
+
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     editions: tuple[Edition, ...]
     generations: tuple[Generation, ...]
+    parser: tuple[ParserRule, ...]
 
 
 ready_for_threads(_File)
@@ -67,6 +95,12 @@ def editions() -> tuple[Edition, ...]:
 
 def generations() -> tuple[Generation, ...]:
     return _file().generations
+
+
+@cache
+def parser_rules() -> Mapping[str, ParserRule]:
+    """The rules of CANN's parser about whole models, by name."""
+    return {rule.name: rule for rule in _file().parser}
 
 
 @cache

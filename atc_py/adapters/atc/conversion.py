@@ -73,6 +73,7 @@ def convert_keywords(flags: Flags) -> dict[str, Any]:
     keywords |= {"soc": soc_name(flags), "input_shape": input_shape_text(flags)}
     keywords["implementations"] = _implementations(flags)
     keywords["replace_shapes"] = True
+    keywords["refuse_as_parser"] = True
     disabled = _switched_off(flags)
     if disabled:
         keywords["disable_pass"] = disabled

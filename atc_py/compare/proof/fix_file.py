@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.check.findings import ModelCheck, Standing
+from atc_py.check.parser_rules import is_of_model
 from atc_py.compare.original import runnable_file
 from atc_py.compare.proof.fix_diff import graph_changes
 from atc_py.compare.proof.fix_record import (
@@ -194,13 +195,17 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     groups = rewrite_groups(fixed.applied)
     restated = options.rules.for_cann and opsets[0] != opsets[1]
     untouched = not groups and not restated
-    hopeless = untouched and opsets[0] == opsets[1] and _has_errors(before.check, options)
+    broken = {each.rule for each in before.check.findings if is_of_model(each)}
+    same = untouched and opsets[0] == opsets[1] and not broken
+    hopeless = same and _has_errors(before.check, options)
     beside = None if options.dry_run or hopeless else Path(os.path.realpath(path)).parent
     with work_folder(beside) as folder:
         trial = folder / path.name
         form = _write(fixed, trial, path, _Writer(library, opsets, options))
-        in_vain = hopeless or (untouched and _has_errors(form.check, options))
-        changed = bool(groups or opsets[0] != opsets[1]) and not in_vain
+        left = {each.rule for each in form.check.findings if is_of_model(each)}
+        reformed = tuple(sorted(broken - left))
+        in_vain = hopeless or (untouched and not reformed and _has_errors(form.check, options))
+        changed = bool(groups or reformed or opsets[0] != opsets[1]) and not in_vain
         idle = options.dry_run or in_vain
         after = before.check if in_vain else form.check
         proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
@@ -219,6 +224,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         changes=graph_changes(fixed, form.written.graph),
         data=options.data,
         target=None if target is None else target.proof,
+        reformed=() if in_vain else reformed,
         **_verdicts(fixed, (before.check, after), options),
         **_proved(proof),
     )

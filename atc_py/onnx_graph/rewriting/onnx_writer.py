@@ -24,6 +24,7 @@ from atc_py.onnx_graph.rewriting.model_message import (
     node_part,
     stored_tensor,
 )
+from atc_py.onnx_graph.rewriting.parser_form import in_parser_form, used_opsets
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
@@ -144,9 +145,14 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
     """
     content = _unfold(file, graph, gone, replaced)
     own = set(file.nodes)
-    written = replace(graph, nodes=list(_named_apart(content.nodes, own)))
+    nodes = in_parser_form(
+        list(_named_apart(content.nodes, own)),
+        [name for name in graph.inputs if name not in bound],
+        lambda: file.types_in_branches(graph),
+    )
+    written = replace(graph, nodes=nodes, opsets=used_opsets(nodes, graph.opsets))
     message = ModelMessage.of(
-        _frame(file.proto, graph, marks or {}),
+        _frame(file.proto, written, marks or {}),
         _graph_frame(file.proto.graph, content, own, frozenset(bound)),
         [node_part(node.proto, file.tensors, node.place) for node in written.nodes],
         list(_initializers(file, graph, content)),
