@@ -39,10 +39,10 @@ def cann_nodes(written: Iterable[WrittenOut]) -> tuple[CannNode, ...]:
     """Each deviating node of the file once, with its deviations, in the order of the nodes."""
     found: dict[tuple[int, str], CannNode] = {}
     for each in written:
-        node, row = each.node, each.met.row
+        node = each.node
         key = node.index, node.name
         known = found.get(key)
-        said = CannDeviation(f"{each.operator}/{row.name}", each.met.certainty.value, row.effect.en)
+        said = CannDeviation(f"{each.operator}/{each.name}", each.certainty.value, each.effect.en)
         deviations = (*(known.deviations if known else ()), said)
         operator = known.operator if known else node.replaces or node.op_type
         # A rule may have made several nodes of one: each meets the deviation.

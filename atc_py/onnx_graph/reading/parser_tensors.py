@@ -34,13 +34,7 @@ class Broken(NamedTuple):
 
 
 _T = TensorProto
-_IN_FILE = frozenset(
-    map(
-        _T.DataType.Value,
-        "FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 STRING BOOL FLOAT16 DOUBLE UINT32 UINT64 "
-        "COMPLEX64 COMPLEX128 BFLOAT16".split(),
-    )
-)
+_IN_FILE = frozenset(range(_T.FLOAT, _T.BFLOAT16 + 1))
 """Element types of constants with data in the model's file."""
 
 _KNOWN = _IN_FILE | {_T.FLOAT8E4M3FN, _T.FLOAT8E5M2}

@@ -16,6 +16,7 @@ from collections.abc import (
     Sequence,
 )
 from itertools import count
+from types import MappingProxyType
 
 import numpy as np
 import onnx
@@ -179,6 +180,20 @@ def _of_proto(node: OnnxNode, proto: NodeProto) -> OnnxNode:
         output_names=tuple(proto.output),
         captured=captured_names(proto, node.place),
     )
+
+
+def with_names(
+    node: OnnxNode,
+    inputs: Mapping[int, str] = MappingProxyType({}),
+    outputs: Mapping[int, str] = MappingProxyType({}),
+) -> OnnxNode:
+    """A node with other names of inputs and outputs, by their positions."""
+    proto = _copied(node.proto)
+    for at, name in inputs.items():
+        proto.input[at] = name
+    for at, name in outputs.items():
+        proto.output[at] = name
+    return _of_proto(node, proto)
 
 
 def _is_if(node: NodeProto) -> bool:

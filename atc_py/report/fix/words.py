@@ -5,7 +5,7 @@ from atc_py.options.fix_rules import bind_options
 from atc_py.report.check.words import LEVELS
 from atc_py.report.tables import format_time
 from atc_py.results.fixing import Difference, Fixing, Rewrite, TargetError
-from atc_py.text import SEMICOLON, all_of, Text, plural, verbatim
+from atc_py.text import SEMICOLON, Text, all_of, plural, verbatim
 
 HEADINGS = {
     "title": Text("Fixed model"),
