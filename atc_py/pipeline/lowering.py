@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py.check.evaluate import Checked, check_view
-from atc_py.check.findings import ModelCheck, Standing
-from atc_py.check.findings_builder import RulesBrokenError
-from atc_py.check.parser_rules import refusals
+from atc_py.check.findings import Finding, ModelCheck, Standing
+from atc_py.check.findings_builder import RulesBrokenError, amended
+from atc_py.check.parser_rules import model_findings, refusals
 from atc_py.diag import BAD_MODEL, BAD_NODE, AtcError, Diagnostic
 from atc_py.ir import Graph
 from atc_py.lowering.lower import lower_model, not_lowered
@@ -24,7 +24,7 @@ from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.options.input_shapes import ShapeAdvice
 from atc_py.options.ranges import open_dims
 from atc_py.passes.precision.controls import Controls, ModelNames
-from atc_py.pipeline.judging import Judge, with_model_rules
+from atc_py.pipeline.judging import Judge
 from atc_py.pipeline.shared_inputs import SharedInputs, StageClock
 from atc_py.results.cann_nodes import CannDeviation, CannNode, CannSemantics
 from atc_py.results.fixing import FixedNode
@@ -80,16 +80,17 @@ def lowered_file(
     file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> Lowered:
     """Check a file and lower it; its source graph is not kept, which frees as much as passes take."""
-    as_written = file
+    broken = () if options.fix else model_findings(file, options.precision.cann)
     file, options, fixed = _fixed(file, options, shared.judge, clock)
     file, semantics = _with_semantics(file, options, shared.judge, clock)
-    with _misfits_explained(file, options.input_shapes, shared.judge):
+    with (
+        _misfits_explained(file, options.input_shapes, shared.judge),
+        _ending_as_atc(broken, options),
+    ):
         checked, source, controls = _checked_source(file, options, shared, clock)
-    check = checked.check
-    if options.fix is None:
-        check = with_model_rules(check, as_written, source, options.precision.cann)
-        _refuse_as_atc(check, options)
-    del as_written
+        check = amended(checked.check, source, broken)
+        if options.refuse_as_parser and refusals(broken):
+            raise RulesBrokenError(check)
     with clock.stage("lower"):
         graph = lower_model(source, shared.judge.specs, checked.placements)
         doubts = _with_pictures(graph, shared, controls)
@@ -199,15 +200,18 @@ def _misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge
         raise AtcError(misfit.diagnostic) from error
 
 
-def _refuse_as_atc(check: ModelCheck, options: CompileOptions) -> None:
-    """Refuse a model that ends atc's parser, where the options say so.
+@contextmanager
+def _ending_as_atc(broken: Iterable[Finding], options: CompileOptions) -> Iterator[None]:
+    """Put rules that end CANN's parser, where they count, before others that the block finds broken.
 
     Raises:
-        AtcError: RulesBrokenError, with CANN's codes.
+        AtcError: what the block raises.
     """
-    found = refusals(check.findings) if options.refuse_as_parser else []
-    if found:
-        raise RulesBrokenError(check, [each.diagnostic() for each in found])
+    try:
+        yield
+    except RulesBrokenError as error:
+        first = [each.diagnostic() for each in refusals(broken) if options.refuse_as_parser]
+        raise RulesBrokenError(error.check, error.missing, first) from error
 
 
 def sound_check(view: SourceModel, judge: Judge) -> Checked:

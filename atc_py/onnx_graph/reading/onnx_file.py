@@ -54,7 +54,8 @@ class OnnxFile(msgspec.Struct, frozen=True):
         faults: what breaks ONNX's structural rules.
         unsound: the nodes among `nodes` that break their operator's definition.
         held: of results that are values of the user's file in another form, the names of those.
-        imports: the domains that the file imports, as it spells them, each once.
+        imports: the domains that the file imports, as it spells them, each once; the first alone
+            where every node of its graph states a domain and calls of functions are among them.
         functions: the functions of the file that its graph calls, `domain::name`.
     """
 

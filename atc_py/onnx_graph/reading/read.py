@@ -89,6 +89,8 @@ def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) 
         )
 
         functions = called_functions(model)
+        if all(node.domain or node.op_type == "Constant" for node in model.graph.node):
+            imports = imports[:1]
         model = inline_functions(model, path)
     tensors = TensorReader(file, slimmed, ExternalFiles(path))
     file_graph = replace(

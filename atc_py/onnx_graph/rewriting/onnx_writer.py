@@ -24,7 +24,7 @@ from atc_py.onnx_graph.rewriting.model_message import (
     node_part,
     stored_tensor,
 )
-from atc_py.onnx_graph.rewriting.parser_form import in_parser_form, used_opsets
+from atc_py.onnx_graph.rewriting.parser_form import in_parser_form, set_raw, used_opsets
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
@@ -203,10 +203,19 @@ def _initializers(file: OnnxFile, graph: OnnxGraph, content: _Unfolding) -> Iter
         if name in file.contents.foreign or graph.consts.get(name, weights[name]) is weights[name]:
             done.add(name)
             place = Place(str(file.path), field=Text("initializer {name}", name=repr(name)))
-            yield stored_tensor(tensor, file.tensors, place)
+            yield stored_tensor(_in_raw_form(tensor), file.tensors, place)
     for name, const in graph.consts.items():
         if name in content.constants and name not in done:
             yield new_tensor(name, const)
+
+
+def _in_raw_form(tensor: onnx.TensorProto) -> onnx.TensorProto:
+    if not tensor.int32_data:
+        return tensor
+    raw = onnx.TensorProto()
+    raw.CopyFrom(tensor)
+    set_raw(raw)
+    return raw
 
 
 def _frame(proto: ModelProto, graph: OnnxGraph, marks: Mapping[str, str | None]) -> ModelProto:

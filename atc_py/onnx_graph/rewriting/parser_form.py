@@ -96,7 +96,7 @@ class _Form:
             else:
                 _set_form(node)
         for tensor in graph.initializer:
-            _set_raw(tensor)
+            set_raw(tensor)
         _name_outputs(_Level(list(graph.node), (), own=True), self._fresh)
         for node in graph.node:
             self._give_inputs(graph, node)
@@ -215,7 +215,7 @@ def _set_form(node: NodeProto) -> None:
         return
     for attribute in node.attribute:
         if attribute.name == "value":
-            _set_raw(attribute.t)
+            set_raw(attribute.t)
         else:
             tensor = _value_of(attribute)
             attribute.Clear()
@@ -234,8 +234,8 @@ def _value_of(attribute: onnx.AttributeProto) -> TensorProto:
     return numpy_helper.from_array(np.asarray(value, dtype))
 
 
-def _set_raw(tensor: TensorProto) -> None:
-    """Give a tensor of a type narrower than int32 its data in raw_data."""
+def set_raw(tensor: TensorProto) -> None:
+    """Give a tensor of a type narrower than int32 its data in raw_data, which older parsers demand."""
     if tensor.int32_data and tensor.data_type != TensorProto.INT32:
         dims, data_type = list(tensor.dims), tensor.data_type
         raw = numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name)

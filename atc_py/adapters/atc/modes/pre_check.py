@@ -32,7 +32,7 @@ def pre_check(model: Path, report: Path, options: CheckOptions) -> None:
     _save(found, report)
     refused = [each.diagnostic() for each in refusals(check.findings)]
     if refused or check.standing is Standing.ERROR:
-        raise RulesBrokenError(check, refused)
+        raise RulesBrokenError(check, first=refused)
 
 
 def save_failed_check(check: ModelCheck, report: Path, options: CompileOptions) -> None:
