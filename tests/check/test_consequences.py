@@ -18,7 +18,7 @@ from atc_py.options.compile_options import CheckOptions
 from atc_py.pipeline.judging import judge_of
 from atc_py.system.structs import replace
 from atc_py.target import find_soc
-from tests.check.checks import checked, only
+from tests.check.checks import checked
 from tests.onnx_graph import onnx_files
 
 Weights = dict[str, npt.NDArray[np.generic]]

@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import onnx
@@ -145,7 +146,10 @@ def test_atc_ends_with_the_code(
 
 def test_omitted_output_is_joined_as_the_parser_joins_it(tmp_path: Path) -> None:
     onnx.save(models.joined_to_state(), tmp_path / "m.onnx")
-    options = {"semantics": "cann", "precision_mode": "must_keep_origin_dtype"}
+    options: dict[str, Any] = {
+        "semantics": "cann",
+        "precision_mode": "must_keep_origin_dtype",
+    }
     done = atc_py.convert(tmp_path / "m.onnx", tmp_path / "m.om", **options)
     assert done.facts.semantics is not None
     (node,) = done.facts.semantics.nodes

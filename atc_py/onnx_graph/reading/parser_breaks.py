@@ -240,7 +240,7 @@ def _wired(wire: Wire, scope: str) -> Broken:
         "input {at}, which gets output {position} of {source}",
         at=wire.input,
         position=wire.output,
-        source=repr(source.name) if source.name else f"node {source.index}",
+        source=repr(source.name) if source.name else Text("node {n}", n=source.index),
     )
     if wire.is_cyclic:
         observed += Text(" and so its own result")

@@ -29,7 +29,7 @@ class Broken(NamedTuple):
     observed: Text = Text("")
     scope: str = ""
     arguments: tuple[str, ...] = ()
-    field: Text | None = None
+    field: str | None = None
     deviates: bool = False
 
 
@@ -69,13 +69,11 @@ def tensor_faults(
         if node.op_type == "Constant" and not node.domain:
             for attribute in node.proto.attribute:
                 if attribute.name == "value":
-                    yield from _faults(
-                        file.tensors, attribute.t, node, Text("attribute value"), scope
-                    )
+                    yield from _faults(file.tensors, attribute.t, node, "attribute value", scope)
 
 
 def _faults(
-    tensors: TensorReader, tensor: TensorProto, node: OnnxNode | None, field: Text, scope: str
+    tensors: TensorReader, tensor: TensorProto, node: OnnxNode | None, field: str, scope: str
 ) -> Iterator[Broken]:
     external = tensors.is_external(tensor)
     if tensor.data_type not in (_KNOWN if external else _IN_FILE) and 0 not in tensor.dims:
@@ -95,7 +93,7 @@ def _faults(
             yield Broken("external-data-key", node, observed, scope, (value, key, "stol"), field)
 
 
-def _of_type(kind: Text, node: OnnxNode | None, field: Text, scope: str) -> Broken:
+def _of_type(kind: Text, node: OnnxNode | None, field: str, scope: str) -> Broken:
     return Broken("element-type", node, kind, scope, (str(kind),), field)
 
 

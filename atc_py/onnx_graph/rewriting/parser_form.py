@@ -210,7 +210,8 @@ def _is_odd(node: NodeProto) -> bool:
 
 
 def _set_form(node: NodeProto) -> None:
-    node.domain = normal_domain(node.domain)
+    if node.domain and not normal_domain(node.domain):
+        node.ClearField("domain")
     if not _is_constant(node):
         return
     for attribute in node.attribute:
