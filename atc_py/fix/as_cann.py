@@ -39,6 +39,9 @@ from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text, Words
 
+_OF_WHOLE_GRAPHS = frozenset({"parser/no-inputs", "parser/output-without-input"})
+"""Rules that do not keep from following what nodes compute: more of a network has inputs."""
+
 _MOST_ROUNDS = 8
 """Deviations that one node meets one after another; a GRU has six."""
 
@@ -63,7 +66,12 @@ class WrittenOut(NamedTuple):
 
 
 def file_as_cann(
-    file: OnnxFile, conditions: Conditions, library: Library, shapes: Mapping[str, Shape]
+    file: OnnxFile,
+    conditions: Conditions,
+    library: Library,
+    shapes: Mapping[str, Shape],
+    *,
+    as_written: bool = True,
 ) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
     """`file` with every deviation of a generation of CANN written out, and these.
 
@@ -74,17 +82,22 @@ def file_as_cann(
         conditions: the generation, besides precision mode and SoC.
         library: the operator list, whose specifications have the deviations.
         shapes: dims of inputs that the model leaves open, by name.
+        as_written: whether the nodes are those of the file; rules may have written others, which
+            have the parser's form once they are in a file.
 
     Raises:
-        AtcError: REFUSED_BY_PARSER for each node that the parser refuses, NO_CANN_ARITHMETIC for
+        AtcError: REFUSED_BY_PARSER for each node that the parser refuses, or for the model, NO_CANN_ARITHMETIC for
             each whose result on CANN is not defined; BAD_INPUT_SHAPE for shapes that fit no input.
     """
-    return _Rewriter(file, conditions, library).run(shapes)
+    return _Rewriter(file, conditions, library, as_written=as_written).run(shapes)
 
 
 class _Rewriter:
-    def __init__(self, file: OnnxFile, conditions: Conditions, library: Library) -> None:
+    def __init__(
+        self, file: OnnxFile, conditions: Conditions, library: Library, *, as_written: bool
+    ) -> None:
         self._file = file
+        self._as_written = as_written
         self._conditions = conditions
         self._library = library
         self._written: list[WrittenOut] = []
@@ -95,7 +108,8 @@ class _Rewriter:
 
     def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
         file, cann = self._file, self._conditions.cann
-        refused = refusals(model_findings(file, cann)) if not file.faults else ()
+        found = model_findings(file, cann) if self._as_written and not file.faults else ()
+        refused = [each for each in refusals(found) if each.rule not in _OF_WHOLE_GRAPHS]
         if refused:
             raise AtcError(*(each.diagnostic() for each in refused))
         convention = file.bias_convention(None)
@@ -132,8 +146,10 @@ class _Rewriter:
         joined = (wires(nodes) or ()) if certainty else ()
         if not certainty:
             return
-        within = (each for each in broken_rules(self._file) if each.rule == rule.name)
-        problems = [_no_wire(each, rule) for each in within if each.scope and each.node]
+        within = broken_rules(self._file) if self._as_written else ()
+        problems = [
+            _no_wire(each, rule) for each in within if each.rule == rule.name and each.scope
+        ]
         if problems:
             raise AtcError(*problems)
         if not joined:

@@ -147,7 +147,13 @@ def _with_semantics(
     from atc_py.fix.as_cann import file_as_cann
 
     with clock.stage("semantics"):
-        found, written = file_as_cann(file, judge.conditions, judge.specs, options.input_shapes)
+        found, written = file_as_cann(
+            file,
+            judge.conditions,
+            judge.specs,
+            options.input_shapes,
+            as_written=options.fix is None,
+        )
     nodes = cann_nodes(written)
     return found, CannSemantics(options.precision.cann, nodes) if nodes else None
 

@@ -56,9 +56,11 @@ def fixed(rule: FixRule, case: RuleCase, path: Path, **options: Any) -> Fixing:
 def require_listed(rule: FixRule, done: Fixing) -> None:
     """Check that nothing of a case is refused any more."""
     __tracebackhide__ = True
-    if done.errors[1] or done.left:
-        left = f"{done.errors[1]} errors; left: {done.left}"
-        pytest.fail(f"{place_of(rule.apply)} writes a form that is refused: {left}", pytrace=False)
+    # Cases without inputs have none for CANN's parser either, which no rule of a node changes.
+    left = [each for each in done.left if each.node is not None or done.rewrites == ()]
+    if done.errors[1] or left:
+        said = f"{done.errors[1]} errors; left: {done.left}"
+        pytest.fail(f"{place_of(rule.apply)} writes a form that is refused: {said}", pytrace=False)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

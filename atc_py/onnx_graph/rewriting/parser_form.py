@@ -40,11 +40,10 @@ Types = Callable[[], Mapping[str, ValueType]]
 
 
 def used_opsets(nodes: Iterable[OnnxNode], opsets: Mapping[str, int]) -> dict[str, int]:
-    """The imports that nodes, and those within them, need; ONNX's own where none does."""
+    """The imports that nodes, and those within them, need, and ONNX's own."""
     protos = nodes_within(node.proto for node in nodes)
-    used = {normal_domain(proto.domain) for proto in protos}
-    left = {domain: version for domain, version in opsets.items() if domain in used}
-    return left or {"": opsets.get("", 1)}
+    used = {"", *(normal_domain(proto.domain) for proto in protos)}
+    return {domain: version for domain, version in opsets.items() if domain in used}
 
 
 def in_parser_form(
