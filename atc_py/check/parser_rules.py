@@ -5,9 +5,7 @@ from typing import NamedTuple
 
 from atc_py.check.findings import Finding, Standing
 from atc_py.diag import DEVIATES_ON_CANN, REFUSED_BY_PARSER, AtcFault, Place
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.reading.parser_breaks import broken_rules
-from atc_py.onnx_graph.reading.parser_tensors import Broken
+from atc_py.onnx_graph.source import Broken
 from atc_py.spec.deviations import Certainty
 from atc_py.spec.lists import ParserRule, parser_rules
 from atc_py.text import Text, Words, verbatim
@@ -15,8 +13,8 @@ from atc_py.text import Text, Words, verbatim
 _SOURCE = "op_specs/cann.yaml"
 
 
-class _Said(NamedTuple):
-    """What is said of a rule besides its effect.
+class _Words(NamedTuple):
+    """Words about a rule besides its effect.
 
     Attributes:
         demand: what the parser demands.
@@ -30,71 +28,72 @@ class _Said(NamedTuple):
 _WRITES = Text("`atc-py fix --for cann` writes the model in the form that the parser takes")
 
 _SAID = {
-    "several-imports": _Said(
+    "several-imports": _Words(
         Text("the parser takes models that import one domain"),
         Text("`atc-py fix --for cann` leaves out domains that no node uses"),
     ),
-    "domain-not-imported": _Said(
+    "domain-not-imported": _Words(
         Text("the domain of a node must be imported under the same spelling"), _WRITES
     ),
-    "repeated-name": _Said(Text("names of nodes must be unique in a graph"), _WRITES),
-    "omitted-input-in-branch": _Said(
+    "repeated-name": _Words(Text("names of nodes must be unique in a graph"), _WRITES),
+    "omitted-input-in-branch": _Words(
         Text("nodes in branches of an If must not omit inputs"),
         Text("`atc-py fix --for cann` writes the default as a constant"),
     ),
-    "omitted-output-as-input": _Said(
+    "omitted-output-as-input": _Words(
         Text("a graph must not have omitted inputs and omitted outputs"),
         Text("`atc-py fix --for cann` gives omitted outputs names"),
     ),
-    "constant-without-value": _Said(
+    "constant-without-value": _Words(
         Text("a Constant must have its data in the attribute value"), _WRITES
     ),
-    "no-inputs": _Said(
+    "no-inputs": _Words(
         Text("the graph must have inputs"),
         Text("export the model with an input, or compute its results once, on the host"),
     ),
-    "output-without-input": _Said(
+    "output-without-input": _Words(
         Text("every output must be joined to an input of the graph by nodes"),
         Text("feed what the output depends on as an input"),
     ),
-    "function": _Said(
+    "function": _Words(
         Text("the parser takes models whose functions are inlined"),
         Text("`atc-py fix --for cann` inlines them"),
     ),
-    "capture-of-nested-if": _Said(
+    "capture-of-nested-if": _Words(
         Text("what a branch of an inner If takes from around it must be read in the outer branch"),
         Text("`atc-py fix --for cann` hands the values on"),
     ),
-    "element-type": _Said(
+    "element-type": _Words(
         Text("the element type must be one that the parser has"),
         Text("cast to such a type before the model is exported"),
     ),
-    "numbers-one-by-one": _Said(
+    "numbers-one-by-one": _Words(
         Text("constants of narrow types must have their data in raw_data"), _WRITES
     ),
-    "external-data-in-branch": _Said(
+    "external-data-in-branch": _Words(
         Text("constants of branches must have their data in the model's file"), _WRITES
     ),
-    "external-data-key": _Said(
+    "external-data-key": _Words(
         Text("keys of external data other than location must have numbers"), _WRITES
     ),
-    "file-size": _Said(
+    "file-size": _Words(
         Text("the file must have at most 2147483647 bytes"),
         Text("save weights beside the model, as external data"),
     ),
 }
 
 
-def model_findings(file: OnnxFile, major: int) -> tuple[Finding, ...]:
-    """The rules of the parser that a model breaks, in the order in which the parser finds them.
+def model_findings(places: Iterable[Broken], path: str, major: int) -> tuple[Finding, ...]:
+    """The findings about places that break rules of the parser of a generation, in their order.
 
     Args:
-        file: the model as it was read; what is fixed in it since then does not count.
+        places: the places, of a file as it was read.
+        path: the file.
         major: the generation of CANN.
     """
-    rules, path = parser_rules(), str(file.path)
+    rules = parser_rules()
     found = []
-    for broken in broken_rules(file):
+    for broken in places:
         certainty = rules[broken.rule].certainty(major)
         if certainty is not None:
             found.append(_finding(broken, rules[broken.rule], certainty, path, major))

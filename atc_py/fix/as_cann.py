@@ -12,7 +12,7 @@ from atc_py.check.deviations import Met, deviation_findings, met_deviations
 from atc_py.check.evaluate import check_view
 from atc_py.check.parser_rules import model_findings, refusals
 from atc_py.check.reading import State
-from atc_py.diag import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER, AtcError, Diagnostic
+from atc_py.diag import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER, AtcError, Diagnostic, Place
 from atc_py.fix.cann import FORMS
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import bound_node, nodes_before
@@ -25,11 +25,10 @@ from atc_py.onnx_graph.reading.contents import sort_nodes
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.parser_breaks import broken_rules, wires
-from atc_py.onnx_graph.reading.parser_tensors import Broken
 from atc_py.onnx_graph.rewriting.parser_form import with_names
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.source import SourceModel, SourceNode
+from atc_py.onnx_graph.source import Broken, SourceModel, SourceNode
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.spec import Library
 from atc_py.spec.deviations import Certainty
@@ -108,7 +107,11 @@ class _Rewriter:
 
     def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
         file, cann = self._file, self._conditions.cann
-        found = model_findings(file, cann) if self._as_written and not file.faults else ()
+        found = (
+            model_findings(broken_rules(file), str(file.path), cann)
+            if self._as_written and not file.faults
+            else ()
+        )
         refused = [each for each in refusals(found) if each.rule not in _OF_WHOLE_GRAPHS]
         if refused:
             raise AtcError(*(each.diagnostic() for each in refused))
@@ -148,7 +151,9 @@ class _Rewriter:
             return
         within = broken_rules(self._file) if self._as_written else ()
         problems = [
-            _no_wire(each, rule) for each in within if each.rule == rule.name and each.scope
+            _no_wire(each, rule, str(self._file.path))
+            for each in within
+            if each.rule == rule.name and each.scope
         ]
         if problems:
             raise AtcError(*problems)
@@ -251,7 +256,7 @@ def _may_be_followed_as_is(met: Met) -> bool:
     return met.row.undefined and met.answer.state is State.UNKNOWN
 
 
-def _no_wire(broken: Broken, rule: ParserRule) -> Diagnostic:
+def _no_wire(broken: Broken, rule: ParserRule, path: str) -> Diagnostic:
     node = broken.node
     return NO_CANN_ARITHMETIC.diagnostic(
         Text(
@@ -260,7 +265,7 @@ def _no_wire(broken: Broken, rule: ParserRule) -> Diagnostic:
             effect=Words(rule.effect.en, rule.effect.zh),
             why=Text(" (") + broken.observed + Text(")"),
         ),
-        place=None if node is None else node.place,
+        place=Place(path) if node is None else Place(path, node.index, node.name, node.op_type),
         help=_WITHOUT,
     )
 
@@ -269,8 +274,6 @@ _WITHOUT = Text("leave --semantics out, or rewrite the node with `atc-py fix --f
 
 
 def _no_form(node: SourceNode, met: Met, path: str, needs: Text | None = None) -> Diagnostic:
-    from atc_py.diag import Place
-
     why = Text("; it could if {needs}", needs=needs) if needs else Text("")
     if met.row.undefined and met.answer.observed:
         why = Text(" ({reason})", reason=met.answer.observed)

@@ -12,6 +12,7 @@ from atc_py.check.parser_rules import model_findings
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, Survey, surveyed
+from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CheckOptions, CompileOptions, QuantBias
 from atc_py.spec import Library, specifications
@@ -99,7 +100,11 @@ def with_model_rules(check: ModelCheck, file: OnnxFile, view: SourceModel, cann:
 
     Models that break ONNX's rules are returned as they are.
     """
-    return check if check.faults else amended(check, view, model_findings(file, cann))
+    return (
+        check
+        if check.faults
+        else amended(check, view, model_findings(broken_rules(file), str(file.path), cann))
+    )
 
 
 def judge_of(options: CheckOptions | CompileOptions, soc: Soc) -> Judge:

@@ -19,6 +19,7 @@ from atc_py.lowering.lower import lower_model, not_lowered
 from atc_py.lowering.rewritten import restated
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.options.input_shapes import ShapeAdvice
@@ -80,7 +81,9 @@ def lowered_file(
     file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> Lowered:
     """Check a file and lower it; its source graph is not kept, which frees as much as passes take."""
-    broken = () if options.fix else model_findings(file, options.precision.cann)
+    broken: tuple[Finding, ...] = ()
+    if not options.fix:
+        broken = model_findings(broken_rules(file), str(file.path), options.precision.cann)
     file, options, fixed = _fixed(file, options, shared.judge, clock)
     file, semantics = _with_semantics(file, options, shared.judge, clock)
     with (

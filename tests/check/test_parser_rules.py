@@ -16,6 +16,7 @@ from atc_py.check.findings import Finding, Standing
 from atc_py.check.parser_rules import model_findings
 from atc_py.diag import DEVIATES_ON_CANN, REFUSED_BY_PARSER, AtcError
 from atc_py.onnx_graph.reading import parser_breaks
+from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.spec.lists import parser_rules
 from tests import parser_models as models
@@ -178,5 +179,5 @@ def test_nodes_are_looked_at_once_or_so(tmp_path: Path) -> None:
     onnx.save(model(nodes), tmp_path / "m.onnx")
     file = read_model(tmp_path / "m.onnx")
     start = perf_counter()
-    assert model_findings(file, 9) == ()
+    assert model_findings(broken_rules(file), "", 9) == ()
     assert perf_counter() - start < 1

@@ -8,6 +8,7 @@ import pytest
 
 from atc_py import api
 from atc_py.check.parser_rules import model_findings
+from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.reading.read import read_model
 from tests import parser_models as models
 from tests.end_to_end import run_with_onnxruntime
@@ -35,8 +36,8 @@ def test_fix_writes_what_the_parser_takes(name: str, for_cann: bool, tmp_path: P
     api.fix_model(tmp_path / "m.onnx", tmp_path / "o.onnx", for_cann=for_cann, cann=6, seeds=1)
     after = onnx.load(tmp_path / "o.onnx")
     file = read_model(tmp_path / "o.onnx")
-    assert model_findings(file, 9) == ()
-    assert model_findings(file, 6) == ()
+    assert model_findings(broken_rules(file), "", 9) == ()
+    assert model_findings(broken_rules(file), "", 6) == ()
     generator = np.random.default_rng(0)
     for chosen in (True, False):
         feeds = {
@@ -57,7 +58,7 @@ def test_data_of_branches_goes_into_the_file(tmp_path: Path) -> None:
     (tmp_path / "c.bin").write_bytes(np.ones(4, np.float32).tobytes())
     onnx.save(models.external("offset", "0", in_branch=True), tmp_path / "m.onnx")
     api.fix_model(tmp_path / "m.onnx", tmp_path / "o.onnx", for_cann=True)
-    assert model_findings(read_model(tmp_path / "o.onnx"), 9) == ()
+    assert model_findings(broken_rules(read_model(tmp_path / "o.onnx")), "", 9) == ()
 
 
 def test_record_names_the_rules(tmp_path: Path) -> None:

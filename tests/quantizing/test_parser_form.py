@@ -8,6 +8,7 @@ from onnx import helper
 
 import atc_py
 from atc_py.check.parser_rules import model_findings
+from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.reading.read import read_model
 from tests.parser_models import model, value
 
@@ -22,9 +23,9 @@ def test_both_forms_are_what_the_parser_takes(tmp_path: Path) -> None:
     imports = [("", 13), ("ai.onnx.ml", 2), ("com.microsoft", 1)]
     constants = [onnx.numpy_helper.from_array(weights, "w")]
     onnx.save(model(nodes, [value("x", (1, 3, 8, 8))], constants, imports), tmp_path / "m.onnx")
-    assert len(model_findings(read_model(tmp_path / "m.onnx"), 9)) == 4
+    assert len(model_findings(broken_rules(read_model(tmp_path / "m.onnx")), "", 9)) == 4
     np.save(tmp_path / "x.npy", np.random.default_rng(1).random((1, 3, 8, 8), np.float32))
     data = [f"x={tmp_path / 'x.npy'}"]
     atc_py.quantize(tmp_path / "m.onnx", tmp_path / "o.onnx", data=data, format="both", measure=0)
     for name in ("o.onnx", "o.qdq.onnx"):
-        assert model_findings(read_model(tmp_path / name), 9) == ()
+        assert model_findings(broken_rules(read_model(tmp_path / name)), "", 9) == ()

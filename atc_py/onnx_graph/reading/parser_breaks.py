@@ -13,13 +13,8 @@ from onnx import GraphProto
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.nodes import inner_nodes, normal_domain
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.onnx_graph.reading.parser_tensors import (
-    Broken,
-    attribute_faults,
-    input_faults,
-    tensor_faults,
-)
-from atc_py.onnx_graph.source import scope_name
+from atc_py.onnx_graph.reading.parser_tensors import attribute_faults, input_faults, tensor_faults
+from atc_py.onnx_graph.source import Broken, scope_name
 from atc_py.text import Text, verbatim
 
 MOST_BYTES = 2**31 - 1

@@ -1,37 +1,14 @@
 """Types and places of data that CANN's ONNX parser does not take."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from onnx import GraphProto, TensorProto
 
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.tensors import TensorReader, element_name
+from atc_py.onnx_graph.source import Broken
 from atc_py.text import Text, verbatim
-
-
-class Broken(NamedTuple):
-    """A place of a file that breaks a rule of the parser.
-
-    Attributes:
-        rule: its name.
-        node: the node; None for the model.
-        observed: the value seen.
-        scope: the subgraph that the node stands in; "" at the top.
-        arguments: of CANN's own message.
-        field: the part of the node or of the model.
-        deviates: whether parsing goes on, with another model than ONNX's.
-    """
-
-    rule: str
-    node: OnnxNode | None = None
-    observed: Text = Text("")
-    scope: str = ""
-    arguments: tuple[str, ...] = ()
-    field: str | None = None
-    deviates: bool = False
-
 
 _T = TensorProto
 _IN_FILE = frozenset(range(_T.FLOAT, _T.BFLOAT16 + 1))
