@@ -6,7 +6,7 @@ from atc_py.check.deviations import certainty_on
 from atc_py.report.operators.page import generation_words, registered_words, same_when
 from atc_py.spec import OpSpec, library
 from atc_py.spec.deviations import Certainty, Deviation
-from atc_py.spec.lists import Release, operator_lists, releases
+from atc_py.spec.lists import Release, operator_lists, parser_rules, releases
 from atc_py.spec.model import compressed
 
 _HEAD = """# Where CANN departs from ONNX
@@ -69,9 +69,39 @@ def deviations_page() -> Iterator[str]:
     yield ""
     specs = _specs()
     yield from _counts(specs)
+    yield from _whole_models()
     for spec in specs:
         if spec.deviations or spec.registered:
             yield from _operator(spec)
+
+
+_WHOLE = """
+## Rules about whole models
+
+CANN's parser has rules that are about no single operator. `check` reports what breaks them at level parser, with CANN's own code in
+the help line and as `cann_code` of `--json`; `atc-py atc` ends with that code in modes 0 and 3. Nodes of a branch have the place of
+their If. Names of nodes count in each graph: those of its inputs among them, and `TYPE_N` for a node without a name, N counting such
+nodes from 0 over all graphs, the outer ones first. Whatever atc-py writes as ONNX (`fix`, with or without `--for cann`, and
+`quantize`) keeps all of these rules but no-inputs, output-without-input and element-type, for which there is no other form: unused
+imports are dropped, functions inlined, names made unique, omitted outputs named beside omitted inputs, defaults written as constants
+in branches where their shapes are known, Constants written with `value`, values handed on to inner branches, and data of branches
+and of narrow types stored as raw bytes in the file. Opset imports that nodes need stay, and with them several-imports.
+
+The rules were read in ge at the tags v8.5.0, v9.0.0, v9.0.1, v9.1.0 and v9.2.0-beta.1, and in Ascend/parser of 2022 for generations
+5 and 6. Branches after v9.2.0-beta.1 take several imports and nodes without inputs; later still an input or output that the prototype
+of an operator does not name is refused with E19999. No release has these yet. Sparse initializers are not read (ATC3003 here).
+
+| rule | CANN's code | proven for | inferred for | what CANN does | source |
+| --- | --- | --- | --- | --- | --- |"""
+
+
+def _whole_models() -> Iterator[str]:
+    """Yield the rules of the parser about whole models."""
+    yield from _WHOLE.splitlines()
+    for name, rule in parser_rules().items():
+        proven, inferred = (", ".join(spans) or "-" for spans in (rule.proven, rule.inferred))
+        cells = (name, rule.code or "-", proven, inferred, rule.effect.en, rule.source)
+        yield f"| {' | '.join(cells)} |"
 
 
 def _specs() -> list[OpSpec]:

@@ -109,6 +109,12 @@ release of atc was run.
 - Where atc would fail in its own kernels or parsers, the findings of `atc-py check` stand in the block:
   E13010 for an operator or opset that is not listed, EZ3003 for a node that breaks a rule of the list,
   E89999 for shapes that contradict one another [I].
+- A model that ends atc's parser ends here with its code, in modes 0 and 3: E16005 for several opset
+  imports, E13009 for a name that two nodes have, or a node and an input, E16001 for a graph without
+  inputs, E19999, E13001, E10001, E13015 and E89999 [I] for the other rules about whole models in
+  [deviations.md](deviations.md#rules-about-whole-models). `atc-py fix --for cann` writes the model
+  without them. Mode 3 of atc ends before constants and omitted values are looked at; here it reports
+  all rules. `atc-py convert` only warns.
 - The offline model is atc-py's own format for the simulated NPU, not Huawei's. Its outputs are called
   as in the ONNX file; atc calls them `node:index:tensor`.
 - In `--out_nodes`, `name:0` is also the tensor of that name where no node is called `name`. Inputs of

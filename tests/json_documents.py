@@ -12,7 +12,7 @@ DOCUMENTS: dict[str, str] = {
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
     "estimated_time, gears",
     "convert --passes": "[name, optional, summary, atc_names, in_atc]",
-    "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, diagnostics",
+    "fix": "model, output, operator_list, opset, errors, verdicts, bound, ranges, rewrites, deciding, left, proof, target, changes, reformed, diagnostics",
     "diff": "first, second, score, equal, launches, conversions, constants",
     "explain": "[code, name, severity, exit, meaning, remedy, example]",
     "export": "model, output, data, soc, options, opset, operators, functions, nodes, bytes, "

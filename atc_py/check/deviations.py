@@ -12,7 +12,7 @@ from atc_py.diag import DEVIATES_ON_CANN, REFUSED_BY_PARSER, Place
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import ONNX_DOMAINS, OpSpec
 from atc_py.spec.deviations import Certainty, Deviation, Registered, covers
-from atc_py.spec.lists import Release, find_release
+from atc_py.spec.lists import ParserRule, Release, find_release
 from atc_py.spec.model import compressed
 from atc_py.text import Text, Words, verbatim
 
@@ -49,10 +49,12 @@ def met_deviations(node: BoundNode) -> Iterator[Met]:
             yield Met(row, certainty, answer)
 
 
-def certainty_on(row: Deviation, release: Release) -> Certainty | None:
-    """The certainty that a release has a deviation; None if it has none."""
-    certainty = row.certainty(release.read.name)
-    return None if certainty is None else _at_most(certainty, release)
+def certainty_on(row: Deviation | ParserRule, release: Release) -> Certainty | None:
+    """The certainty that a release has a deviation or a rule; None if it does not."""
+    name = release.read.name
+    if any(covers(span, name) for span in row.proven):
+        return _at_most(Certainty.PROVEN, release)
+    return Certainty.INFERRED if any(covers(span, name) for span in row.inferred) else None
 
 
 def _at_most(certainty: Certainty, release: Release) -> Certainty:

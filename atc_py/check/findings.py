@@ -9,7 +9,7 @@ from enum import Enum
 import msgspec
 
 from atc_py.check.condition_words import rewrite_text, with_condition
-from atc_py.diag import Code, Diagnostic, Place
+from atc_py.diag import AtcFault, Code, Diagnostic, Place
 from atc_py.onnx_graph.source import BiasConvention, OpenDim, QuantizedNode
 from atc_py.options.compile_options import DEFAULT_LIST, NEWEST_CANN
 from atc_py.spec import Level
@@ -81,6 +81,7 @@ class Finding(Result, frozen=True):
         certainty: of a deviation of CANN, `proven` or `inferred`; "" for every other finding.
         effect: of a rewrite, what becomes of the form that the rule forbids: `will be split`; empty
             for every other finding.
+        atc: of a rule of CANN's parser about a whole model, CANN's own code; None for every other.
     """
 
     code: Code
@@ -97,6 +98,7 @@ class Finding(Result, frozen=True):
     fixed_by: tuple[str, ...] = ()
     certainty: str = ""
     effect: Text = msgspec.field(default=Text(""))
+    atc: AtcFault | None = None
 
     @property
     def message(self) -> Text:
@@ -127,7 +129,9 @@ class Finding(Result, frozen=True):
 
     def diagnostic(self) -> Diagnostic:
         """The finding as a diagnostic."""
-        return Diagnostic(self.code, self.message, self.place, self.help, self.source or None)
+        return Diagnostic(
+            self.code, self.message, self.place, self.help, self.source or None, self.atc
+        )
 
 
 class OtherVerdict(Result, frozen=True):

@@ -292,10 +292,16 @@ class RulesBrokenError(AtcError):
         missing: operators that are on the list and do not compile yet.
     """
 
-    def __init__(self, check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> None:
+    def __init__(
+        self,
+        check: ModelCheck,
+        missing: Iterable[Diagnostic] = (),
+        first: Iterable[Diagnostic] = (),
+    ) -> None:
+        """Take the findings; `first` are those that end a conversion before any of the check's."""
         self.check = check
         self.missing = tuple(missing)
         errors = [finding for finding in check.findings if finding.standing is Standing.ERROR]
         super().__init__(
-            *check.faults, *(problem.diagnostic() for problem in errors), *self.missing
+            *first, *check.faults, *(problem.diagnostic() for problem in errors), *self.missing
         )

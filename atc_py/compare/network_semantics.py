@@ -76,9 +76,9 @@ def _warnings(written: Iterable[WrittenOut], release: str, network: Path) -> Ite
     """A warning about each deviation, at the first node that meets it."""
     met: dict[tuple[str, str], list[WrittenOut]] = {}
     for each in written:
-        met.setdefault((each.operator, each.met.row.name), []).append(each)
+        met.setdefault((each.operator, each.name), []).append(each)
     for (operator, name), nodes in met.items():
-        row, first = nodes[0].met.row, nodes[0].node
+        effect, first = nodes[0].effect, nodes[0].node
         said = plural(
             len(nodes),
             "CANN {major} computes this node otherwise than ONNX defines, {name}: ",
@@ -88,7 +88,7 @@ def _warnings(written: Iterable[WrittenOut], release: str, network: Path) -> Ite
             name=f"{operator}/{name}",
         )
         yield DEVIATES_ON_CANN.diagnostic(
-            said + Words(row.effect.en, row.effect.zh),
+            said + Words(effect.en, effect.zh),
             place=Place(str(network), first.index, first.name, first.op_type),
             help=_ADVICE,
         )

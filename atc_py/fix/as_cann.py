@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from atc_py.check.bound_node import BoundNode, Conditions
-from atc_py.check.deviations import Met, deviation_findings, met_deviations
+from atc_py.check.deviations import Met, certainty_on, deviation_findings, met_deviations
 from atc_py.check.evaluate import check_view
+from atc_py.check.parser_rules import model_findings, refusals
 from atc_py.check.reading import State
-from atc_py.diag import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER, AtcError, Diagnostic
+from atc_py.diag import NO_CANN_ARITHMETIC, REFUSED_BY_PARSER, AtcError, Diagnostic, Place
 from atc_py.fix.cann import FORMS
 from atc_py.fix.context import RuleContext, splice
 from atc_py.fix.deviating import bound_node, nodes_before
@@ -20,17 +21,25 @@ from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.folding.bind import observe_inputs
 from atc_py.onnx_graph.folding.folded import fold_with_branches
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
+from atc_py.onnx_graph.reading.contents import sort_nodes
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.parser_breaks import broken_rules, wires
+from atc_py.onnx_graph.rewriting.parser_form import with_names
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
-from atc_py.onnx_graph.source import SourceModel, SourceNode
+from atc_py.onnx_graph.source import Broken, SourceModel, SourceNode
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.spec import Library
 from atc_py.spec.deviations import Certainty
+from atc_py.spec.lists import ParserRule, find_release, parser_rules
+from atc_py.spec.rule import Bilingual
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text, Words
+
+_OF_WHOLE_GRAPHS = frozenset({"parser/no-inputs", "parser/output-without-input"})
+"""Rules that do not keep from following what nodes compute: more of a network has inputs."""
 
 _MOST_ROUNDS = 8
 """Deviations that one node meets one after another; a GRU has six."""
@@ -41,17 +50,27 @@ class WrittenOut(NamedTuple):
 
     Attributes:
         node: the node that met it.
-        operator: its operator, by the name of its specification.
-        met: the deviation.
+        operator: its operator, by the name of its specification; `parser` for a rule of the parser
+            about whole models.
+        name: the name of the deviation, or of the rule.
+        effect: what CANN does.
+        certainty: how certain the generation has it.
     """
 
     node: SourceNode
     operator: str
-    met: Met
+    name: str
+    effect: Bilingual
+    certainty: Certainty
 
 
 def file_as_cann(
-    file: OnnxFile, conditions: Conditions, library: Library, shapes: Mapping[str, Shape]
+    file: OnnxFile,
+    conditions: Conditions,
+    library: Library,
+    shapes: Mapping[str, Shape],
+    *,
+    as_written: bool = True,
 ) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
     """`file` with every deviation of a release of CANN written out, and these.
 
@@ -62,17 +81,22 @@ def file_as_cann(
         conditions: the release, besides precision mode and SoC.
         library: the operator list, whose specifications have the deviations.
         shapes: dims of inputs that the model leaves open, by name.
+        as_written: whether the nodes are those of the file; rules may have written others, which
+            have the parser's form once they are in a file.
 
     Raises:
-        AtcError: REFUSED_BY_PARSER for each node that the parser refuses, NO_CANN_ARITHMETIC for
+        AtcError: REFUSED_BY_PARSER for each node that the parser refuses, or for the model, NO_CANN_ARITHMETIC for
             each whose result on CANN is not defined; BAD_INPUT_SHAPE for shapes that fit no input.
     """
-    return _Rewriter(file, conditions, library).run(shapes)
+    return _Rewriter(file, conditions, library, as_written=as_written).run(shapes)
 
 
 class _Rewriter:
-    def __init__(self, file: OnnxFile, conditions: Conditions, library: Library) -> None:
+    def __init__(
+        self, file: OnnxFile, conditions: Conditions, library: Library, *, as_written: bool
+    ) -> None:
         self._file = file
+        self._as_written = as_written
         self._conditions = conditions
         self._library = library
         self._written: list[WrittenOut] = []
@@ -84,9 +108,18 @@ class _Rewriter:
         self._replaced: set[str] = set()
 
     def run(self, shapes: Mapping[str, Shape]) -> tuple[OnnxFile, tuple[WrittenOut, ...]]:
-        file = self._file
+        file, cann = self._file, self._conditions.cann
+        found = (
+            model_findings(broken_rules(file), str(file.path), cann)
+            if self._as_written and not file.faults
+            else ()
+        )
+        refused = [each for each in refusals(found) if each.rule not in _OF_WHOLE_GRAPHS]
+        if refused:
+            raise AtcError(*(each.diagnostic() for each in refused))
         convention = file.bias_convention(None)
         graph = file.graph(observe_inputs(file.path, file.inputs, shapes), convention)
+        self._join_omitted(graph)
         quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
         for _ in range(_MOST_ROUNDS):
             graph.runs = 0
@@ -105,6 +138,39 @@ class _Rewriter:
             declared=self._still_declared(),
         )
         return result, tuple(self._written)
+
+    def _join_omitted(self, graph: OnnxGraph) -> None:
+        """Join omitted inputs to the omitted output that the parser takes for their values.
+
+        Raises:
+            AtcError: NO_CANN_ARITHMETIC where that happens in a branch.
+        """
+        rule = parser_rules()["omitted-output-as-input"]
+        certainty = certainty_on(rule, find_release(self._conditions.cann))
+        nodes = sorted(graph.nodes, key=lambda node: node.index)
+        joined = (wires(nodes) or ()) if certainty else ()
+        if not certainty:
+            return
+        within = broken_rules(self._file) if self._as_written else ()
+        problems = [
+            _no_wire(each, rule, str(self._file.path))
+            for each in within
+            if each.rule == rule.name and each.scope
+        ]
+        if problems:
+            raise AtcError(*problems)
+        if not joined:
+            return
+        source, at = joined[0].source, joined[0].output
+        name = Writer(graph).fresh(f"{source.name or source.op_type}/output_{at}")
+        ends = {source: with_names(source, outputs={at: name})}
+        for wire in joined:
+            node = ends.get(wire.node, wire.node)
+            ends[wire.node] = with_names(node, inputs={wire.input: name})
+        graph.nodes = sort_nodes([ends.get(node, node) for node in graph.nodes])
+        for node in dict.fromkeys(wire.node for wire in joined):
+            self._written.append(WrittenOut(node, "parser", rule.name, rule.effect, certainty))
+            self._replaced.update(node.output_names)
 
     def _still_declared(self) -> dict[str, ValueType]:
         """The declared types of results but those of nodes that were replaced.
@@ -183,7 +249,8 @@ class _Rewriter:
                 self._written_out.update(made.output_names)
         spec = self._library.find(node.op_type, node.domain)
         operator = node.op_type if spec is None else spec.op
-        self._written.append(WrittenOut(node, operator, met))
+        row = met.row
+        self._written.append(WrittenOut(node, operator, row.name, row.effect, met.certainty))
         self._replaced.update(node.output_names)
 
 
@@ -195,9 +262,24 @@ def _may_be_followed_as_is(met: Met) -> bool:
     return met.row.undefined and met.answer.state is State.UNKNOWN
 
 
-def _no_form(node: SourceNode, met: Met, path: str, needs: Text | None = None) -> Diagnostic:
-    from atc_py.diag import Place
+def _no_wire(broken: Broken, rule: ParserRule, path: str) -> Diagnostic:
+    node = broken.node
+    return NO_CANN_ARITHMETIC.diagnostic(
+        Text(
+            "what CANN computes of {op} cannot be followed: {effect}{why}",
+            op="" if node is None else node.op_type,
+            effect=Words(rule.effect.en, rule.effect.zh),
+            why=Text(" (") + broken.observed + Text(")"),
+        ),
+        place=Place(path) if node is None else Place(path, node.index, node.name, node.op_type),
+        help=_WITHOUT,
+    )
 
+
+_WITHOUT = Text("leave --semantics out, or rewrite the node with `atc-py fix --for cann`")
+
+
+def _no_form(node: SourceNode, met: Met, path: str, needs: Text | None = None) -> Diagnostic:
     why = Text("; it could if {needs}", needs=needs) if needs else Text("")
     if met.row.undefined and met.answer.observed:
         why = Text(" ({reason})", reason=met.answer.observed)
@@ -211,5 +293,5 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: Text | None = None) -
             why=why,
         ),
         place=Place(path, node.index, node.name, node.op_type),
-        help=Text("leave --semantics out, or rewrite the node with `atc-py fix --for cann`"),
+        help=_WITHOUT,
     )

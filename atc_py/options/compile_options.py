@@ -474,6 +474,10 @@ class CompileOptions(Result, frozen=True):
         doc="the dims of `input_shape` count also where the model fixes others, as they do with "
         "ATC; by default they are refused.",
     )] = False  # fmt: skip
+    refuse_as_parser: Annotated[bool, Option(
+        doc="models that break a rule of CANN's parser about whole models are refused, as they are "
+        "with ATC; by default these rules are warnings of the check.",
+    )] = False  # fmt: skip
     atc_cmdline: Annotated[str, Option(
         doc="command line of `atc` that the offline model records, as mode 6 shows it.",
     )] = ""  # fmt: skip

@@ -127,6 +127,8 @@ class CompiledKeywords(PrecisionKeywords, total=False):
         disable_reuse_memory: give every value an address of its own.
         enable_small_channel: store filters of at most four channels with four for each tap.
         verify: check the graph after every pass.
+        refuse_as_parser: models that break a rule of CANN's parser about whole models are refused,
+            as they are with ATC; by default these rules are warnings of the check.
     """
 
     fix: RuleKeywords | None
@@ -138,6 +140,7 @@ class CompiledKeywords(PrecisionKeywords, total=False):
     disable_reuse_memory: bool
     enable_small_channel: bool
     verify: bool
+    refuse_as_parser: bool
 
 
 class ConvertKeywords(CompiledKeywords, total=False):

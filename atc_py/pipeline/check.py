@@ -23,7 +23,7 @@ from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.controls import ModelNames, check_soc
 from atc_py.pipeline.check_pool import FileCheck, checked_files
 from atc_py.pipeline.fixable import with_fixes
-from atc_py.pipeline.judging import Judge, Judgment, judge_of
+from atc_py.pipeline.judging import Judge, Judgment, judge_of, with_model_rules
 from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
 from atc_py.pipeline.proposal.misfit import find_misfit
 from atc_py.pipeline.trial import TrialCompilation
@@ -237,6 +237,7 @@ def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -
         only_atc_passes=precision.only_atc_passes,
     )
     check, known = _apply_rules(trial, file, shapes, judge, survey)
+    check = with_model_rules(check, file, survey.model, precision.cann)
     return LoneCheck(check, judge, survey, known, tuple(unknown), trial)
 
 

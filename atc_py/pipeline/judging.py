@@ -6,10 +6,13 @@ import msgspec
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import Checked, check_view
-from atc_py.check.findings import Finding, Standing
+from atc_py.check.findings import Finding, ModelCheck, Standing
+from atc_py.check.findings_builder import amended
+from atc_py.check.parser_rules import model_findings
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, Survey, surveyed
+from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CheckOptions, CompileOptions, QuantBias
 from atc_py.spec import Library, specifications
@@ -90,6 +93,18 @@ class Judge(msgspec.Struct, frozen=True):
         """Judge a file that has been surveyed."""
         checked = check_view(survey.model, self.conditions, self.specs, history())
         return Judgment(file, survey, checked)
+
+
+def with_model_rules(check: ModelCheck, file: OnnxFile, view: SourceModel, cann: str) -> ModelCheck:
+    """`check` of `view` with the rules of CANN's parser that its file breaks as a whole.
+
+    Models that break ONNX's rules are returned as they are.
+    """
+    return (
+        check
+        if check.faults
+        else amended(check, view, model_findings(broken_rules(file), str(file.path), cann))
+    )
 
 
 def judge_of(options: CheckOptions | CompileOptions, soc: Soc) -> Judge:

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py.check.evaluate import Checked, check_view
-from atc_py.check.findings import ModelCheck, Standing
-from atc_py.check.findings_builder import RulesBrokenError
+from atc_py.check.findings import Finding, ModelCheck, Standing
+from atc_py.check.findings_builder import RulesBrokenError, amended
+from atc_py.check.parser_rules import model_findings, refusals
 from atc_py.diag import BAD_MODEL, BAD_NODE, AtcError, Diagnostic
 from atc_py.ir import Graph
 from atc_py.lowering.lower import lower_model, not_lowered
 from atc_py.lowering.rewritten import restated
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CompileOptions, Semantics
 from atc_py.options.input_shapes import ShapeAdvice
@@ -38,10 +40,10 @@ def cann_nodes(written: Iterable[WrittenOut]) -> tuple[CannNode, ...]:
     """Each deviating node of the file once, with its deviations, in the order of the nodes."""
     found: dict[tuple[int, str], CannNode] = {}
     for each in written:
-        node, row = each.node, each.met.row
+        node = each.node
         key = node.index, node.name
         known = found.get(key)
-        said = CannDeviation(f"{each.operator}/{row.name}", each.met.certainty.value, row.effect.en)
+        said = CannDeviation(f"{each.operator}/{each.name}", each.certainty.value, each.effect.en)
         deviations = (*(known.deviations if known else ()), said)
         operator = known.operator if known else node.replaces or node.op_type
         # A rule may have made several nodes of one: each meets the deviation.
@@ -79,17 +81,26 @@ def lowered_file(
     file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
 ) -> Lowered:
     """Check a file and lower it; its source graph is not kept, which frees as much as passes take."""
+    broken: tuple[Finding, ...] = ()
+    if not options.fix:
+        broken = model_findings(broken_rules(file), str(file.path), options.precision.cann)
     file, options, fixed = _fixed(file, options, shared.judge, clock)
     file, semantics = _with_semantics(file, options, shared.judge, clock)
-    with _misfits_explained(file, options.input_shapes, shared.judge):
+    with (
+        _misfits_explained(file, options.input_shapes, shared.judge),
+        _ending_as_atc(broken, options),
+    ):
         checked, source, controls = _checked_source(file, options, shared, clock)
+        check = amended(checked.check, source, broken)
+        if options.refuse_as_parser and refusals(broken):
+            raise RulesBrokenError(check)
     with clock.stage("lower"):
         graph = lower_model(source, shared.judge.specs, checked.placements)
         doubts = _with_pictures(graph, shared, controls)
     operators = counts_by_name(node.op_type for node in source.nodes)
     return Lowered(
         graph,
-        checked.check,
+        check,
         controls,
         doubts,
         fixed,
@@ -139,7 +150,13 @@ def _with_semantics(
     from atc_py.fix.as_cann import file_as_cann
 
     with clock.stage("semantics"):
-        found, written = file_as_cann(file, judge.conditions, judge.specs, options.input_shapes)
+        found, written = file_as_cann(
+            file,
+            judge.conditions,
+            judge.specs,
+            options.input_shapes,
+            as_written=options.fix is None,
+        )
     nodes = cann_nodes(written)
     return found, CannSemantics(options.precision.cann, nodes) if nodes else None
 
@@ -190,6 +207,20 @@ def _misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge
         if misfit is None:
             raise
         raise AtcError(misfit.diagnostic) from error
+
+
+@contextmanager
+def _ending_as_atc(broken: Iterable[Finding], options: CompileOptions) -> Iterator[None]:
+    """Put rules that end CANN's parser, where they count, before others that the block finds broken.
+
+    Raises:
+        AtcError: what the block raises.
+    """
+    try:
+        yield
+    except RulesBrokenError as error:
+        first = [each.diagnostic() for each in refusals(broken) if options.refuse_as_parser]
+        raise RulesBrokenError(error.check, error.missing, first) from error
 
 
 def sound_check(view: SourceModel, judge: Judge) -> Checked:

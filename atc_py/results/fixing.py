@@ -273,6 +273,7 @@ class Fixing(Result, frozen=True, kw_only=True):
         changes: the differences between both graphs, in the order of the file's nodes.
         deciding: where errors are left, the inputs that choose the branch that runs, with the values
             that the model compares them with.
+        reformed: rules of CANN's parser about whole models that the file breaks and the new one keeps.
     """
 
     model: Path
@@ -289,6 +290,7 @@ class Fixing(Result, frozen=True, kw_only=True):
     outputs: Mapping[str, Difference] = msgspec.field(name="proof")
     target: TargetProof | None = None
     changes: tuple[NodeChange, ...] = ()
+    reformed: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     seeds: tuple[int, ...] = msgspec.field(name="_seeds")
     data: tuple[str, ...] = msgspec.field(name="_data", default=())

@@ -210,7 +210,7 @@ class Certainty(Enum):
     """It follows from sources of another release, or from a part of them."""
 
 
-_Span: TypeAlias = Annotated[
+Span: TypeAlias = Annotated[
     str, msgspec.Meta(pattern=r"^[1-9][0-9]*(\.[0-9]+)?(-[1-9][0-9]*(\.[0-9]+)?)?\Z")
 ]
 """A release of CANN, `9.1`, or the first and the last of several, `8.5-9.2`."""
@@ -235,7 +235,7 @@ class Registered(SpecStruct, frozen=True, kw_only=True):
         name: operator type by which the parser has it, where it is another one.
     """
 
-    releases: _Span
+    releases: Span
     opsets: tuple[tuple[int, int], ...]
     name: Text | None = None
 
@@ -264,8 +264,8 @@ class Deviation(SpecStruct, frozen=True, kw_only=True):
     refused: bool = False
     undefined: bool = False
     restated: bool = False
-    proven: tuple[_Span, ...] = ()
-    inferred: tuple[_Span, ...] = ()
+    proven: tuple[Span, ...] = ()
+    inferred: tuple[Span, ...] = ()
     source: Text
     line: int = msgspec.field(default=0, name="@line")
 
@@ -276,10 +276,3 @@ class Deviation(SpecStruct, frozen=True, kw_only=True):
         if isinstance(rule, OpsetOutside):
             return rule.opsets
         return None if rule.when is None else rule.when.written
-
-    def certainty(self, release: str) -> Certainty | None:
-        """The certainty that a release with published sources has it; None if it does not."""
-        if any(covers(span, release) for span in self.proven):
-            return Certainty.PROVEN
-        inferred = any(covers(span, release) for span in self.inferred)
-        return Certainty.INFERRED if inferred else None

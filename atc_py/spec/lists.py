@@ -1,5 +1,6 @@
 """Editions that atc-py brings along: operator lists, a folder each, and releases of CANN."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import msgspec
 
 from atc_py.diag import BAD_OPTION, nearest
 from atc_py.options.compile_options import ANY_LIST
-from atc_py.spec.deviations import Certainty
+from atc_py.spec.deviations import Certainty, Span
 from atc_py.spec.loader import kept_document
 from atc_py.spec.rule import Bilingual
 from atc_py.system.cache_folders import op_specs_dir
@@ -43,17 +44,48 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self if self.read_by is None else find_release(self.read_by)
 
 
+class ParserRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule of CANN's ONNX parser about a whole model; operators have rows of their own.
+
+    Attributes:
+        name: the last part of a finding's rule, `parser/several-imports`.
+        code: CANN's own code for a model that breaks it; "" where it says nothing.
+        effect: what CANN does with such a model.
+        source: the functions that it was read from.
+        proven: releases whose published parser has it.
+        inferred: releases for which it follows from others.
+    """
+
+    name: str
+    code: str
+    effect: Bilingual
+    source: str
+    proven: tuple[Span, ...] = ()
+    inferred: tuple[Span, ...] = ()
+
+
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     releases: tuple[Release, ...]
+    parser: tuple[ParserRule, ...]
 
 
 ready_for_threads(_File)
 
 
 @cache
+def _file() -> _File:
+    return msgspec.convert(kept_document(op_specs_dir() / "cann.yaml"), _File)
+
+
 def releases() -> tuple[Release, ...]:
     """The releases of CANN, oldest first."""
-    return msgspec.convert(kept_document(op_specs_dir() / "cann.yaml"), _File).releases
+    return _file().releases
+
+
+@cache
+def parser_rules() -> Mapping[str, ParserRule]:
+    """The rules of CANN's parser about whole models, by name."""
+    return {rule.name: rule for rule in _file().parser}
 
 
 @cache

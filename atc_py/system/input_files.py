@@ -78,7 +78,7 @@ def note_read(path: Path, status: os.stat_result) -> None:
         AtcError: BAD_OPTION where it is to be written.
     """
     run = _RUN.get()
-    if run is None or any(part.startswith(WORK) for part in path.parts):
+    if run is None or any(part.removeprefix(".").startswith(WORK) for part in path.parts):
         return
     key = status.st_dev, status.st_ino
     run.read.setdefault(key, path.absolute())

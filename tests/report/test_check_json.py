@@ -78,6 +78,7 @@ def test_finding_carries_everything() -> None:
         "fixed_by": [],
         "certainty": "",
         "effect": "",
+        "cann_code": "",
     }
 
 

@@ -61,7 +61,7 @@ def single_op_options(flags: Flags) -> CompileOptions:
     Dtypes are kept where no precision mode is given: the file states those of each operator
     itself [inferred].
     """
-    keywords = {**convert_keywords(flags), "input_shape": ""}
+    keywords = {**convert_keywords(flags), "input_shape": "", "refuse_as_parser": False}
     if not flags["precision_mode"] and not flags["precision_mode_v2"]:
         keywords["precision_mode"] = PrecisionMode.MUST_KEEP_ORIGIN_DTYPE.value
     return parse_options("atc", CompileOptions, keywords)
@@ -73,6 +73,7 @@ def convert_keywords(flags: Flags) -> dict[str, Any]:
     keywords |= {"soc": soc_name(flags), "input_shape": input_shape_text(flags)}
     keywords["implementations"] = _implementations(flags)
     keywords["replace_shapes"] = True
+    keywords["refuse_as_parser"] = True
     disabled = _switched_off(flags)
     if disabled:
         keywords["disable_pass"] = disabled

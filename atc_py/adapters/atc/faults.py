@@ -81,6 +81,7 @@ TEXTS: dict[str, Text] = {
     "E13018": Text("the file {a} is not a protobuf text"),
     "E16001": Text("the model has no {a}"),
     "E16004": Text("the model has no graph"),
+    "E16005": Text("the model imports {a} domains, and one is the most"),
     "EZ3003": Text("no kernel supports the operator {a} of type {b}"),
 }
 """What each code says, with the places of its arguments."""

@@ -227,8 +227,8 @@ def unknown_error_block() -> Iterator[str]:
 
 def _text(found: Diagnostic) -> str:
     """Text of a finding in the block; of a node, tools look for its name and type."""
-    if found.atc is not None:
-        return fault_text(found.atc)
+    if found.atc is not None and (text := fault_text(found.atc)):
+        return text
     code, place = code_of(found), found.place
     if code in _OF_NODES and place is not None and place.op_type:
         name = place.node_name or f"at {place.node}"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.check.findings import ModelCheck, Standing
+from atc_py.check.parser_rules import is_of_model
 from atc_py.compare.original import runnable_file
 from atc_py.compare.proof.fix_diff import graph_changes
 from atc_py.compare.proof.fix_record import (
@@ -192,25 +193,24 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     opset = file.opsets.get("", 0)
     opsets = opset, state_at_listed_opset(fixed, library, _cann(options))
     groups = rewrite_groups(fixed.applied)
-    restated = options.rules.for_cann and opsets[0] != opsets[1]
-    untouched = not groups and not restated
-    hopeless = untouched and opsets[0] == opsets[1] and _has_errors(before.check, options)
+    untouched = not groups and not (options.rules.for_cann and opsets[0] != opsets[1])
+    broken, rewritten = _parser_rules(before.check), bool(groups) or opsets[0] != opsets[1]
+    hopeless = not (rewritten or broken) and _has_errors(before.check, options)
     beside = None if options.dry_run or hopeless else Path(os.path.realpath(path)).parent
     with work_folder(beside) as folder:
         trial = folder / path.name
         form = _write(fixed, trial, path, _Writer(library, opsets, options))
-        in_vain = hopeless or (untouched and _has_errors(form.check, options))
-        changed = bool(groups or opsets[0] != opsets[1]) and not in_vain
-        idle = options.dry_run or in_vain
-        after = before.check if in_vain else form.check
+        reformed = tuple(sorted(broken - _parser_rules(form.check)))
+        in_vain = hopeless or (untouched and not reformed and _has_errors(form.check, options))
+        changed = bool(rewritten or reformed) and not in_vain
         proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
         refuse_differences(groups, proof, model)
         target = _on_target(fixed, proof, folder, path.name, options)
-        if not idle:
+        if not (options.dry_run or in_vain):
             _put_in_place(trial, form.written, path)
     return Fixing(
         model=model,
-        output=None if idle else path,
+        output=None if options.dry_run or in_vain else path,
         operator_list=options.check.precision.operator_list,
         opset=(opset, opset if in_vain else opsets[1]),
         rewrites=tuple(rewrites_of(fixed, groups, proof, options, form.written.graph, target)),
@@ -219,9 +219,14 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         changes=graph_changes(fixed, form.written.graph),
         data=options.data,
         target=None if target is None else target.proof,
-        **_verdicts(fixed, (before.check, after), options),
+        reformed=() if in_vain else reformed,
+        **_verdicts(fixed, (before.check, before.check if in_vain else form.check), options),
         **_proved(proof),
     )
+
+
+def _parser_rules(check: ModelCheck) -> set[str]:
+    return {each.rule for each in check.findings if is_of_model(each)}
 
 
 def _verdicts(

@@ -57,6 +57,14 @@ def inline_functions(model: ModelProto, path: Path) -> ModelProto:
     return inlined
 
 
+def called_functions(model: ModelProto) -> tuple[str, ...]:
+    """The functions of the model that its graph calls, as `domain::name`, in the order of calls."""
+    defined = {(normal_domain(f.domain), f.name) for f in model.functions}
+    calls = ((domain, name) for domain, name, _ in _calls(model.graph.node))
+    called = dict.fromkeys(call for call in calls if call in defined)
+    return tuple(f"{domain or 'ai.onnx'}::{name}" for domain, name in called)
+
+
 def _check_sizes(model: ModelProto, place: Place) -> None:
     bodies = {(normal_domain(f.domain), f.name, f.overload): f.node for f in model.functions}
     calls = {key: Counter(_calls(body)) for key, body in bodies.items()}

@@ -23,7 +23,7 @@ from atc_py.onnx_graph.folding.translation import translate
 from atc_py.onnx_graph.graph import FoldedGraph, OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.contents import Contents, DeclaredInput
 from atc_py.onnx_graph.reading.nodes import nodes_within
-from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
+from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element, known_type
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.source import BiasConvention, BiasSource, QuantizedNode, SourceModel, form_of
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
@@ -54,6 +54,9 @@ class OnnxFile(msgspec.Struct, frozen=True):
         faults: what breaks ONNX's structural rules.
         unsound: the nodes among `nodes` that break their operator's definition.
         held: of results that are values of the user's file in another form, the names of those.
+        imports: the domains that the file imports, as it spells them, each once; the first alone
+            where every node of its graph states a domain and calls of functions are among them.
+        functions: the functions of the file that its graph calls, `domain::name`.
     """
 
     path: Path
@@ -70,6 +73,8 @@ class OnnxFile(msgspec.Struct, frozen=True):
     faults: tuple[Diagnostic, ...] = ()
     unsound: frozenset[OnnxNode] = frozenset()
     held: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    imports: tuple[str, ...] = ("",)
+    functions: tuple[str, ...] = ()
 
     @property
     def node_outputs(self) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -124,6 +129,18 @@ class OnnxFile(msgspec.Struct, frozen=True):
         if folded.faults:
             raise AtcError(*dict.fromkeys(folded.faults))
         return self.translated(folded, quantized, convention)
+
+    def types_in_branches(self, graph: OnnxGraph) -> dict[str, ValueType]:
+        """The types of values, by name, of a graph made from the file and of all branches in it."""
+        found = {name: known for name in graph.consts if (known := known_type(graph, name))}
+        waiting = [fold_with_branches(graph.copied(), self.tensors, FOLD_LIMIT)]
+        while waiting:
+            folded = waiting.pop()
+            inner = folded.graph
+            names = {*inner.types, *inner.inputs, *inner.consts}
+            found |= {name: known for name in names if (known := known_type(inner, name))}
+            waiting += [branch.folded for own in folded.branches.values() for branch in own]
+        return found
 
     def translated(
         self,

@@ -80,12 +80,22 @@ def read_model(path: Path, *, lenient: bool = False, data: bytes | None = None) 
     if not slimmed.cuts:
         file.release(0, file.size)
     file_nodes = len(model.graph.node)
+    imports = tuple(dict.fromkeys(str(entry.domain) for entry in model.opset_import))
+    functions: tuple[str, ...] = ()
     if model.functions:
-        from atc_py.onnx_graph.reading.functions import inline_functions  # few models have any
+        from atc_py.onnx_graph.reading.functions import (  # few models have any
+            called_functions,
+            inline_functions,
+        )
 
+        functions = called_functions(model)
+        if all(node.domain or node.op_type == "Constant" for node in model.graph.node):
+            imports = imports[:1]
         model = inline_functions(model, path)
     tensors = TensorReader(file, slimmed, ExternalFiles(path))
-    file_graph = _located_model(model, tensors, path, file_nodes)
+    file_graph = replace(
+        _located_model(model, tensors, path, file_nodes), imports=imports, functions=functions
+    )
     if not lenient:
         file_graph.refuse_faults()
     return file_graph

@@ -199,6 +199,17 @@ class TensorReader:
         """The files beside the model that tensors were found in."""
         return self._external.paths
 
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the model's own file."""
+        return self._file.size
+
+    def is_external(self, tensor: TensorProto) -> bool:
+        """True if the file says that the data of a tensor is in another file."""
+        return tensor.data_location == TensorProto.EXTERNAL and not any(
+            self.is_marker(str(entry.value)) for entry in tensor.external_data
+        )
+
     def is_marker(self, location: str) -> bool:
         """True for a location of external data that stands for data of the file itself."""
         return location.startswith(self._slimmed.token)

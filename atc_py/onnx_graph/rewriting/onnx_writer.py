@@ -24,6 +24,7 @@ from atc_py.onnx_graph.rewriting.model_message import (
     node_part,
     stored_tensor,
 )
+from atc_py.onnx_graph.rewriting.parser_form import in_parser_form, set_raw, used_opsets
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
@@ -144,9 +145,14 @@ def write_onnx(  # noqa: PLR0913  (a file and its variations)
     """
     content = _unfold(file, graph, gone, replaced)
     own = set(file.nodes)
-    written = replace(graph, nodes=list(_named_apart(content.nodes, own)))
+    nodes = in_parser_form(
+        list(_named_apart(content.nodes, own)),
+        [name for name in graph.inputs if name not in bound],
+        lambda: file.types_in_branches(graph),
+    )
+    written = replace(graph, nodes=nodes, opsets=used_opsets(nodes, graph.opsets))
     message = ModelMessage.of(
-        _frame(file.proto, graph, marks or {}),
+        _frame(file.proto, written, marks or {}),
         _graph_frame(file.proto.graph, content, own, frozenset(bound)),
         [node_part(node.proto, file.tensors, node.place) for node in written.nodes],
         list(_initializers(file, graph, content)),
@@ -197,10 +203,19 @@ def _initializers(file: OnnxFile, graph: OnnxGraph, content: _Unfolding) -> Iter
         if name in file.contents.foreign or graph.consts.get(name, weights[name]) is weights[name]:
             done.add(name)
             place = Place(str(file.path), field=Text("initializer {name}", name=repr(name)))
-            yield stored_tensor(tensor, file.tensors, place)
+            yield stored_tensor(_in_raw_form(tensor), file.tensors, place)
     for name, const in graph.consts.items():
         if name in content.constants and name not in done:
             yield new_tensor(name, const)
+
+
+def _in_raw_form(tensor: onnx.TensorProto) -> onnx.TensorProto:
+    if not tensor.int32_data:
+        return tensor
+    raw = onnx.TensorProto()
+    raw.CopyFrom(tensor)
+    set_raw(raw)
+    return raw
 
 
 def _frame(proto: ModelProto, graph: OnnxGraph, marks: Mapping[str, str | None]) -> ModelProto:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -352,3 +352,25 @@ class OpenDim(Result, frozen=True):
     def is_batch(self) -> bool:
         """True if it seems to count samples: it leads inputs of several axes."""
         return self.rank > 1 and any(axis == 0 for _, axis in self.places)
+
+
+class Broken(NamedTuple):
+    """A place of a file that breaks a rule of CANN's parser about whole models.
+
+    Attributes:
+        rule: its name.
+        node: the node; None for the model.
+        observed: the value seen.
+        scope: the subgraph that the node stands in; "" at the top.
+        arguments: of CANN's own message.
+        field: the part of the node or of the model.
+        deviates: whether parsing goes on, with another model than ONNX's.
+    """
+
+    rule: str
+    node: SourceNode | None = None
+    observed: Text = Text("")
+    scope: str = ""
+    arguments: tuple[str, ...] = ()
+    field: str | None = None
+    deviates: bool = False

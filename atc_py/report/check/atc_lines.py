@@ -19,6 +19,8 @@ _TYPE_UNSUPPORTED, _PARAM_INVALID, _NAME_REPEATED = 1, 2, 9
 
 _TYPE_CODES = {UNKNOWN_OPERATOR.id, UNSUPPORTED_OPSET.id}
 
+_NAME_CODE = "E13009"
+
 _REPEATED = Text("another node has the same name")
 
 
@@ -31,12 +33,16 @@ def check_atc(document: CheckDocument) -> str:
 
 def _model(model: CheckedModel, language: str) -> Json:
     causes: dict[_Key, list[Json]] = defaultdict(list)
-    for finding in model.all_findings:
-        if finding.level != Standing.ERROR.value or finding.node is None:
+    ends = [each for each in model.all_findings if each.level == Standing.PARSER.value]
+    ends = [each for each in ends if each.cann_code]
+    errors = [each for each in model.all_findings if each.level == Standing.ERROR.value]
+    for finding in (*errors, *ends):
+        if finding.node is None or finding.cann_code == _NAME_CODE:
             continue
         number = _TYPE_UNSUPPORTED if finding.code in _TYPE_CODES else _PARAM_INVALID
         causes[_key(finding.node, finding)].append(_cause(number, finding.message))
     names = Counter((row.scope, row.name) for row in model.network if row.name)
+    names.update((each.scope, each.node_name) for each in ends if each.cann_code == _NAME_CODE)
     rows = []
     for row in model.network:
         found = causes.get((row.index, row.scope, row.name, row.type.rpartition("::")[2]), [])
@@ -44,7 +50,7 @@ def _model(model: CheckedModel, language: str) -> Json:
             found = [*found, _cause(_NAME_REPEATED, _REPEATED.in_language(language))]
         rows.append(_node(row, found))
     failed = sum(row["result"] == "failed" for row in rows)
-    sound = failed == 0 and model.verdict != Standing.ERROR.value
+    sound = failed == 0 and not ends and model.verdict != Standing.ERROR.value
     return {
         "name": model.name,
         "result": "success" if sound else "failed",

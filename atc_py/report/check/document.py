@@ -52,6 +52,7 @@ class Found(_Part, frozen=True, kw_only=True):
             rewrite the node so that the finding is gone, and before them the option that chooses
             another branch.
         certainty: of a deviation of CANN, proven or inferred; empty for every other finding.
+        cann_code: of a rule of CANN's parser about a whole model, CANN's code, as in `E16005`.
         effect: of a rewrite, what becomes of the form that the rule forbids; empty for every other
             finding.
     """
@@ -79,6 +80,7 @@ class Found(_Part, frozen=True, kw_only=True):
         str, msgspec.Meta(extra_json_schema={"enum": ["", "proven", "inferred"]})
     ] = ""
     effect: str = ""
+    cann_code: str = ""
 
 
 class OperatorCount(_Part, frozen=True, kw_only=True):

@@ -243,6 +243,7 @@ def _finding(finding: Finding, language: str) -> Found:
         fixed_by=finding.fixed_by,
         certainty=finding.certainty,
         effect=_text(finding.effect.in_language(language)),
+        cann_code="" if finding.atc is None else finding.atc.code,
     )
 
 

@@ -5,7 +5,7 @@ from atc_py.options.fix_rules import bind_options
 from atc_py.report.check.words import LEVELS
 from atc_py.report.tables import format_time
 from atc_py.results.fixing import Difference, Fixing, Rewrite, TargetError
-from atc_py.text import SEMICOLON, Text, plural, verbatim
+from atc_py.text import SEMICOLON, Text, all_of, plural, verbatim
 
 HEADINGS = {
     "title": Text("Fixed model"),
@@ -76,6 +76,11 @@ def headline(done: Fixing) -> Text:
             "{n} of {before} errors are removed",
             before=before,
         ) + plural(after, ", {n} is left", ", {n} are left")
+    if done.reformed:
+        nodes += SEMICOLON + Text(
+            "the file keeps {rules} of CANN's parser, which it broke",
+            rules=all_of(name.partition("/")[2] for name in done.reformed),
+        )
     return text + SEMICOLON + nodes
 
 

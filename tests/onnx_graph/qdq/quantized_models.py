@@ -136,7 +136,8 @@ class Sketch:
                 *self._foreign,
             ],
         )
-        imports = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
+        domains = dict.fromkeys(("", *(node.domain for node in self._nodes)))
+        imports = [helper.make_opsetid(each, 1 if each else self.opset) for each in domains]
         return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
     def _saved(self, folder: Path) -> Path:

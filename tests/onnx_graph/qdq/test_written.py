@@ -292,7 +292,7 @@ def imported(proto: onnx.ModelProto, folder: Path) -> onnx.ModelProto:
 
 def test_nodes_that_the_import_folded_stand_again(tmp_path: Path) -> None:
     following = [
-        node("Constant", [], ["one"], name="one", value_int=1),
+        node("Constant", [], ["one"], name="one", value=numpy_helper.from_array(np.array(1))),
         node("Shape", ["x"], ["shape"], name="shape"),
         node("Gather", ["shape", "one"], ["dim"], name="gather"),
         node("Mul", ["dim", "two"], ["double"], name="mul"),

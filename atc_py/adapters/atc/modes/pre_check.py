@@ -2,13 +2,14 @@
 
 ATC's own check knows types of nodes alone: whether each is registered for the model's opset, and
 whether names are unique [proven]. This one has every rule of `atc-py check`; a node that breaks one
-fails with ATC's number for wrong parameters.
+fails with ATC's number for wrong parameters. So does a model that ends ATC's parser later.
 """
 
 from pathlib import Path
 
 from atc_py.check.findings import CheckReport, ModelCheck, Standing
 from atc_py.check.findings_builder import RulesBrokenError
+from atc_py.check.parser_rules import refusals
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.pipeline.check import check_files
@@ -29,8 +30,9 @@ def pre_check(model: Path, report: Path, options: CheckOptions) -> None:
     if not check.opsets:
         raise AtcError(*check.faults)
     _save(found, report)
-    if check.standing is Standing.ERROR:
-        raise RulesBrokenError(check)
+    refused = [each.diagnostic() for each in refusals(check.findings)]
+    if refused or check.standing is Standing.ERROR:
+        raise RulesBrokenError(check, first=refused)
 
 
 def save_failed_check(check: ModelCheck, report: Path, options: CompileOptions) -> None:
