@@ -18,7 +18,7 @@ def measured_page() -> Iterator[str]:
     table = list(figures())
     yield "# Estimates beside boards"
     yield ""
-    yield "Every published figure that the [cost model](cost-model.md) was held against: times of boards as their authors"
+    yield "Every published figure that the [cost model](cost-model.md) is compared with: times of boards as their authors"
     yield "measured them, and what `atc-py profile` estimates for the same network, SoC and batch, in milliseconds a run. A"
     yield "number after a colon is the estimate over the measured time. Networks were built anew with random weights; pages"
     yield "often rewrite the ONNX file first and come from CANN 3.3 to 7.0, which is part of what is off."

@@ -352,14 +352,13 @@ def checked_pictures(
         config = config_of_settings(settings, file)
         try:
             check_values(config)
-            results.append(
-                replace(picture_settings(config, network, dynamic=True), aipp_mode="dynamic")
-            )
+            found = picture_settings(config, network, dynamic=True)
         except AtcError as error:
             (cause,) = error.diagnostics
             raise AtcError(
                 replace(cause, message=Text("picture {at}: ", at=at) + cause.message)
             ) from None
+        results.append(replace(found, aipp_mode="dynamic"))
     _check_size(source_bytes(results[0], batch), batch, most, file)
     return tuple(results)
 

@@ -18,11 +18,12 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from atc_py.cost.cores import memory_of, shares_of, ways_of
+from atc_py.cost.cores import shares_of, ways_of
 from atc_py.cost.estimate import Fit, waiting
 from atc_py.cost.factors import EXPECTED, SHARES, Factors, expected_case
 from atc_py.cost.measurements import Measurement
 from atc_py.cost.operation import LaunchGroup
+from atc_py.cost.work import memory_of
 from atc_py.diag import BAD_FACTORS, Place
 from atc_py.system.atomic_files import atomic_write
 from atc_py.system.input_files import read_text

@@ -9,9 +9,9 @@ from math import ceil, isqrt
 
 import msgspec
 
-from atc_py.cost.factors import Cache, Case, Factors, Pipes
-from atc_py.cost.operation import LaunchGroup, Operation, Source, Transfer
-from atc_py.cost.work import ROWS_FAMILIES, MatrixProduct, Passes, head_product, work_on
+from atc_py.cost.factors import Case, Factors, Pipes
+from atc_py.cost.operation import LaunchGroup, Operation
+from atc_py.cost.work import ROWS_FAMILIES, MatrixProduct, Memory, Passes, head_product, work_on
 from atc_py.target import Soc, Unit
 from atc_py.target.row import rounds_to_hf32
 from atc_py.target.soc import fix_pipe_length, rates_of
@@ -36,68 +36,6 @@ _KIB = 1024
 _FEW_CHANNELS = 4
 _DEPTHS = {4: 64, 8: 32}
 _WORD = 32
-
-
-class Memory(msgspec.Struct, frozen=True):
-    """Bytes that a kernel moves, and the time for them at the peak rates.
-
-    Attributes:
-        read: bytes that the kernel reads once, at least.
-        written: bytes that it writes.
-        gm_read: seconds of device memory for what L2 does not hold.
-        gm_write: seconds of device memory for what it writes.
-        port_in: bytes a second into one core.
-        port_out: bytes a second out of one core.
-    """
-
-    read: int
-    written: int
-    gm_read: float
-    gm_write: float
-    port_in: float
-    port_out: float
-
-
-def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
-    """The transfers of a kernel in one case."""
-    rates, hertz = rates_of(soc), soc.mhz * 1e6
-    own = rates.vector_out if head_product(launch, soc) is None else 0
-    out = own or rates.ub_out
-    everything = sum(each.nbytes for each in (*launch.reads, *launch.writes))
-    read = _from_memory(launch.reads, soc, case.cache, everything)
-    written = _from_memory(launch.writes, soc, case.cache, everything)
-    return Memory(
-        read=sum(each.nbytes for each in launch.reads),
-        written=sum(each.nbytes for each in launch.writes),
-        gm_read=read / _memory_rate(soc, soc.gm_read, case),
-        gm_write=written / _memory_rate(soc, soc.gm_write, case),
-        port_in=(rates.l2_read or soc.gm_read) * hertz,
-        port_out=(max(rates.l2_write, out) if case.ideal else out) * hertz,
-    )
-
-
-def _memory_rate(soc: Soc, configured: int, case: Case) -> float:
-    """Bytes a second of device memory: those of its modules where they are known.
-
-    The bound takes the larger of that and what the configuration says of the cores.
-    """
-    cores = configured * soc.aicores * soc.mhz * 1e6
-    known = soc.memory_rate or cores
-    return max(known, cores) if case.ideal else known
-
-
-def _from_memory(transfers: Iterable[Transfer], soc: Soc, cache: Cache, everything: int) -> int:
-    """Bytes of `transfers` that device memory must give or take."""
-    size = soc.l2_kib * _KIB
-    total = 0
-    for each in transfers:
-        is_result = each.source is Source.RESULT and size > 0
-        if cache is Cache.ALL:
-            held = is_result or everything <= size
-        else:
-            held = is_result and 2 * each.nbytes <= size
-        total += 0 if held else each.nbytes
-    return total
 
 
 class Busy(msgspec.Struct, frozen=True):

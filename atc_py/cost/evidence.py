@@ -1,4 +1,4 @@
-"""What stands behind an estimate: how figures of boards lay beside it, by family of SoCs."""
+"""Evidence of an estimate: how much figures of boards differ from it, by family of SoCs."""
 
 from atc_py.system.structs import Result
 from atc_py.target import Soc

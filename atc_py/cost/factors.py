@@ -126,11 +126,11 @@ EXPECTED = Case("expected", _ON_310P, Cache.RESULTS, serial=0.09)
 
 
 def expected_case(soc: Soc, fitted: Factors | None = None) -> Case:
-    """What is expected on a SoC.
+    """The case whose times are expected on a SoC.
 
     Args:
         soc: the SoC.
-        fitted: what measurements gave, or None for the built-in factors of its family.
+        fitted: factors from measurements, or None for the built-in factors of its family.
     """
     return replace(EXPECTED, factors=fitted or _BY_FAMILY.get(soc.family, _ON_310P))
 

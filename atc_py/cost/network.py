@@ -133,7 +133,7 @@ class NetworkCost(Result, frozen=True):
 
     @property
     def evidence(self) -> Text:
-        """What stands behind the time, in words."""
+        """The evidence of its times, in words."""
         return evidence_text(self.soc, self.fit)
 
     @property
@@ -175,7 +175,9 @@ class NetworkCost(Result, frozen=True):
             Text(
                 "no run can be quicker than {bound}: peak rates of the SoC's row, data in L2 where "
                 "they fit",
-                bound=f"{self.bound * 1e3:.3g} ms",
+                bound=f"{self.bound * 1e3:.3g} ms"
+                if self.bound >= 1e-3
+                else f"{self.bound * 1e6:.2g} µs",
             ),
         ]
         if self.has_open:
@@ -207,7 +209,7 @@ def network_cost(
 
 
 def evidence_text(soc: Soc, fit: Fit | None = None) -> Text:
-    """What stands behind times of a SoC: figures of boards, or the user's own measurements."""
+    """Evidence of times on a SoC, in words: figures of boards, or the user's own measurements."""
     if fit is not None:
         return Text(
             "factors refitted to measurements; the range is their error, {error} (root mean "

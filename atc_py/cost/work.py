@@ -5,15 +5,17 @@ off its formula: one for each arithmetic step, with a division, a root and an ex
 as a handful. CANN does not publish them; the least is one, whatever the operator.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import prod
 
 import msgspec
 
-from atc_py.cost.operation import LaunchGroup, Operation, Tensor
+from atc_py.cost.factors import Cache, Case
+from atc_py.cost.operation import LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.system.structs import replace
 from atc_py.target import Soc, TargetOp, Unit
+from atc_py.target.soc import rates_of
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import SMALL_CHANNELS, group_blocks
@@ -300,3 +302,65 @@ def head_product(launch: LaunchGroup, soc: Soc) -> MatrixProduct | None:
     """The product that a kernel is built around, or None where the cube has none."""
     products = (work_on(operation, soc).product for operation in launch.operations)
     return next((product for product in products if product is not None), None)
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Bytes that a kernel moves, and the time for them at the peak rates.
+
+    Attributes:
+        read: bytes that the kernel reads once, at least.
+        written: bytes that it writes.
+        gm_read: seconds of device memory for what L2 does not hold.
+        gm_write: seconds of device memory for what it writes.
+        port_in: bytes a second into one core.
+        port_out: bytes a second out of one core.
+    """
+
+    read: int
+    written: int
+    gm_read: float
+    gm_write: float
+    port_in: float
+    port_out: float
+
+
+def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
+    """The transfers of a kernel in one case."""
+    rates, hertz = rates_of(soc), soc.mhz * 1e6
+    own = rates.vector_out if head_product(launch, soc) is None else 0
+    out = own or rates.ub_out
+    everything = sum(each.nbytes for each in (*launch.reads, *launch.writes))
+    read = _from_memory(launch.reads, soc, case.cache, everything)
+    written = _from_memory(launch.writes, soc, case.cache, everything)
+    return Memory(
+        read=sum(each.nbytes for each in launch.reads),
+        written=sum(each.nbytes for each in launch.writes),
+        gm_read=read / _memory_rate(soc, soc.gm_read, case),
+        gm_write=written / _memory_rate(soc, soc.gm_write, case),
+        port_in=(rates.l2_read or soc.gm_read) * hertz,
+        port_out=(max(rates.l2_write, out) if case.ideal else out) * hertz,
+    )
+
+
+def _memory_rate(soc: Soc, configured: int, case: Case) -> float:
+    """Bytes a second of device memory: those of its modules where they are known.
+
+    The bound takes the larger of that and what the configuration says of the cores.
+    """
+    cores = configured * soc.aicores * soc.mhz * 1e6
+    known = soc.memory_rate or cores
+    return max(known, cores) if case.ideal else known
+
+
+def _from_memory(transfers: Iterable[Transfer], soc: Soc, cache: Cache, everything: int) -> int:
+    """Bytes of `transfers` that device memory must give or take."""
+    size = 1024 * soc.l2_kib
+    total = 0
+    for each in transfers:
+        is_result = each.source is Source.RESULT and size > 0
+        if cache is Cache.ALL:
+            held = is_result or everything <= size
+        else:
+            held = is_result and 2 * each.nbytes <= size
+        total += 0 if held else each.nbytes
+    return total

@@ -2,9 +2,10 @@
 
 import pytest
 
-from atc_py.cost.cores import memory_of, pipes_of
+from atc_py.cost.cores import pipes_of
 from atc_py.cost.estimate import estimate
 from atc_py.cost.factors import EXPECTED
+from atc_py.cost.work import memory_of
 from atc_py.target import find_soc
 from tests.cost.launches import convolution, elementwise
 

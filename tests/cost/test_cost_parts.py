@@ -4,10 +4,11 @@ from math import ceil
 
 import pytest
 
-from atc_py.cost.cores import _most_cores, _tiles, memory_of, pipes_of, vector_cores
+from atc_py.cost.cores import _most_cores, _tiles, pipes_of, vector_cores
 from atc_py.cost.estimate import case_seconds
 from atc_py.cost.factors import BOUND, EXPECTED, PIPES, Pipes, expected_case
 from atc_py.cost.operation import KernelEngine, Tensor
+from atc_py.cost.work import memory_of
 from atc_py.system.structs import replace
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType

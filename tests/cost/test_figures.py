@@ -8,7 +8,7 @@ from tests.cost.figures import NETWORKS, figures, mean_and_spread
 
 
 @pytest.mark.parametrize("soc", NETWORKS)
-def test_estimates_lie_around_the_figures_as_the_evidence_says(soc: str) -> None:
+def test_estimates_are_around_the_figures_as_the_evidence_says(soc: str) -> None:
     table = [each for each in figures() if each.soc == soc]
     mean, spread = mean_and_spread(each.ratio for each in table)
     assert 0.9 < mean < 1.1

@@ -10,8 +10,9 @@ from collections import Counter
 
 import pytest
 
-from atc_py.cost.cores import memory_of, pipes_of
+from atc_py.cost.cores import pipes_of
 from atc_py.cost.factors import expected_case
+from atc_py.cost.work import memory_of
 from atc_py.ir.parser import parse_graph
 from atc_py.kernels.kernels import LEFT, emit_kernels
 from atc_py.options.compile_options import PrecisionMode

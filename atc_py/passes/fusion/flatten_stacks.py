@@ -104,7 +104,7 @@ def _is_same_for_all_rows(kind: TensorType, columns: int) -> bool:
 
 
 def _flattened(graph: Graph, node: Node) -> Value:
-    """What `node` computes, on rows, seen as the stack that it was."""
+    """The result of `node`, computed on rows, in a view of the shape that it had."""
     result = node.outputs[0].type
     flat = _flat(result.shape) or result.shape
     inputs = [
