@@ -175,9 +175,7 @@ class NetworkCost(Result, frozen=True):
             Text(
                 "no run can be quicker than {bound}: peak rates of the SoC's row, data in L2 where "
                 "they fit",
-                bound=f"{self.bound * 1e3:.3g} ms"
-                if self.bound >= 1e-3
-                else f"{self.bound * 1e6:.2g} µs",
+                bound=f"{self.bound * 1e6:,.2f} µs",
             ),
         ]
         if self.has_open:
