@@ -67,7 +67,7 @@ _RATE_310P = 204_000_000_000
 """Half of the 408 GB/s that the Atlas 300I Duo is sold with, which has two Ascend310P."""
 
 _RATE_310 = 51_200_000_000
-"""A quarter of the 204.8 GB/s of the Atlas 300I, which has four Ascend310."""
+"""128 bits of LPDDR4X at 3200 Mbit/s, an assumption: no page that states it was found."""
 
 _RATE_310B1 = 68_256_000_000
 """128 bits of LPDDR4X at 4266 Mbit/s, an assumption: networks with many weights are as quick on
