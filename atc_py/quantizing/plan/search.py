@@ -283,8 +283,9 @@ class PlanSearch:
                 if not self._left:
                     return
                 self._runs.make_ahead(moves[at : at + self._left], best.seconds)
-                tried = self._try(assignment, best.seconds)
-                if tried is not None and tried.reached:
+                self._try(assignment, best.seconds)
+                # One that was tried before may have saved less than the model of times expects.
+                if self.best is not best:
                     gained = True
                     break
 

@@ -216,7 +216,7 @@ def test_options_without_meaning_are_refused(options: dict[str, object], tmp_pat
 
 def test_layers_on_int8_make_a_quicker_plan(tmp_path: Path) -> None:
     model = large_convolutions(tmp_path)
-    samples = samples_of(3, 1, 64, 48, 48)
+    samples = samples_of(3, 1, 64, 24, 24)
     mixed = tmp_path / "mixed.onnx"
     given = {"target": {"snr": 25.0}, "samples": samples, "soc": SOC, "trials": 24}
     plan = atc_py.plan_model(model, int8=mixed, **given)  # type: ignore[arg-type]
@@ -238,10 +238,10 @@ def test_layers_on_int8_make_a_quicker_plan(tmp_path: Path) -> None:
 def large_convolutions(folder: Path) -> Path:
     """Save two convolutions that are large enough to be quicker on int8."""
     net = FloatSketch()
-    x = net.input("x", [1, 64, 48, 48])
-    x = net.add("Conv", [x, net.weight("w1", 256, 64, 3, 3, scale=0.04)], "c1", pads=[1] * 4)
+    x = net.input("x", [1, 64, 24, 24])
+    x = net.add("Conv", [x, net.weight("w1", 512, 64, 3, 3, scale=0.04)], "c1", pads=[1] * 4)
     x = net.add("Relu", [x], "r1")
-    net.add("Conv", [x, net.weight("w2", 256, 256, 3, 3, scale=0.02)], "y", pads=[1] * 4)
+    net.add("Conv", [x, net.weight("w2", 512, 512, 3, 3, scale=0.014)], "y", pads=[1] * 4)
     return net.save(folder / "model.onnx", "y")
 
 
