@@ -71,6 +71,8 @@ def fix_one_of_each_kind(
     model, checked = known
     if _is_refused(model.source, checked, conditions, library) or _is_open(model.source):
         return None
+    if _is_read_elsewhere(checked, library):
+        return None
     kinds = _kinds(model, checked)
     if kinds is None:
         return None
@@ -99,6 +101,18 @@ def _is_refused(
         return True
     one_of_each = {(node.domain, node.op_type): node for node in model.nodes}.values()
     return any(is_unknown_to_parser(node, library, conditions) for node in one_of_each)
+
+
+def _is_read_elsewhere(checked: Checked, library: Library) -> bool:
+    """True if the opset of the model, which all nodes have a say in, may remove a deviation."""
+    rules = {found.rule for found in checked.check.findings if found.certainty}
+    names = (rule.split("/cann/") for rule in rules if "/cann/" in rule)
+    return any(
+        row.restated and row.name == name
+        for op_type, name in names
+        if (spec := library.find(op_type, "")) is not None
+        for row in spec.deviations
+    )
 
 
 def _is_open(model: SourceModel) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+import atc_py
 from atc_py.cli.main import _SUMMARIES, cli, main
 from atc_py.diag import all_codes
 from tests.cli.conftest import Result
@@ -166,4 +167,4 @@ def test_module_and_version() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "atc_py", "--version"], capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith("atc-py, version 0.1")
+    assert done.stdout.startswith(f"atc-py, version {atc_py.__version__}")

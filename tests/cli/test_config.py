@@ -129,7 +129,7 @@ def test_config_of_a_command_shows_all_of_its_options_with_their_sources(
     rows = {each["option"]: (each["value"], each["source"]) for each in found}
     assert rows["soc"] == ("Ascend310P3", str(Path.cwd().parent / "atc-py.toml"))
     assert rows["list"] == ("cann-9.0", "ATC_PY_LIST")
-    assert rows["cann"] == ("9", "default")
+    assert rows["cann"] == ("9.1", "default")
     assert rows["output"] == (None, "not set")
     assert "json" not in rows
     assert project("config", "ops", "list").status == 0

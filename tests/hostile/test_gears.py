@@ -121,8 +121,11 @@ def _set(place: Callable[[Any], Any], key: Any, value: Any) -> Callable[[Any], o
     ("change", "words"),
     [
         (lambda d: _gears(d).pop(), "none names it"),
-        (lambda d: d["gears"]["gears"].__delitem__(slice(1, None)), "2 to 100 gears"),
-        (lambda d: _gears(d).extend(_gears(d) * 40), "2 to 100 gears"),
+        (
+            lambda d: d["gears"]["gears"].__delitem__(slice(1, None)),
+            "2 to 256 gears, this one has 1",
+        ),
+        (lambda d: _gears(d).extend(_gears(d) * 130), "2 to 256 gears"),
         (_set(lambda d: _gears(d)[0], "values", [16, 24]), "must differ"),
         (_set(lambda d: _gears(d)[0], "values", [16]), "must have 2 numbers"),
         (_set(lambda d: _gears(d)[0], "values", [0, 16]), "must be in"),

@@ -196,4 +196,4 @@ def test_volumes_are_refused_where_the_list_has_none(tmp_path: Path) -> None:
     assert "must have rank 4" in refused(nodes, weights, tmp_path, **letter)
     kept = {"operator_list": "cann-9.0", "precision_mode": "must_keep_origin_dtype"}
     found = refused(nodes, weights, tmp_path, **kept)
-    assert "X of Conv must have dtype float16, when X has rank 5" in found
+    assert "X of Conv must have dtype float16 or int8, when X has rank 5" in found

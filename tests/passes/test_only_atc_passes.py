@@ -11,7 +11,7 @@ from atc_py.passes.manager import run_passes
 from atc_py.passes.pipeline import PIPELINE
 from atc_py.target import find_soc
 
-OURS = {"fuse-softmax", "fuse-rms-norm", "fuse-masked-softmax", "fuse-hard-swish"}
+OURS = {"fuse-softmax", "fuse-rms-norm", "fuse-masked-softmax", "fuse-hard-swish", "flatten-stacks"}
 """Rewrites that no pass in the configuration, the sources or the guide of CANN does."""
 
 NAMES = {

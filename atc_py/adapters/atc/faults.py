@@ -180,6 +180,10 @@ _REMEDIES: tuple[tuple[str, Text], ...] = (
         Text("make names of nodes unique; `atc-py fix MODEL --for cann` does"),
     ),
     (
+        "E16005",
+        Text("leave out imports of domains that no node uses; `atc-py fix MODEL --for cann` does"),
+    ),
+    (
         "E13010 EZ3003",
         Text(
             "`atc-py check MODEL` names every such node with the reason, `atc-py fix MODEL` "

@@ -78,7 +78,7 @@ def headline(done: Fixing) -> Text:
         ) + plural(after, ", {n} is left", ", {n} are left")
     if done.reformed:
         nodes += SEMICOLON + Text(
-            "the file keeps {rules} of CANN's parser, which it broke",
+            "it now obeys these rules of CANN's parser: {rules}",
             rules=all_of(name.partition("/")[2] for name in done.reformed),
         )
     return text + SEMICOLON + nodes
