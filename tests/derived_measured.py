@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from atc_py.cost.evidence import evidence_of
+from atc_py.cost.factors import evidence_of
 from atc_py.target import find_soc
 from tests.cost.figures import NETWORKS, Figure, figures, mean_and_spread
 

@@ -6,8 +6,7 @@ from math import exp
 import msgspec
 
 from atc_py.cost.cores import elapsed, pipes_of, vector_cores
-from atc_py.cost.evidence import evidence_of
-from atc_py.cost.factors import BOUND, Case, Factors, Pipes, expected_case
+from atc_py.cost.factors import BOUND, Case, Factors, Pipes, evidence_of, expected_case
 from atc_py.cost.operation import KernelEngine, LaunchGroup
 from atc_py.cost.work import head_product, memory_of, work_of, work_on
 from atc_py.target import Soc

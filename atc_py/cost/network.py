@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from atc_py.cost.estimate import Estimate, Fit, estimate, range_of
-from atc_py.cost.evidence import evidence_of
-from atc_py.cost.factors import PIPES, expected_case
+from atc_py.cost.factors import PIPES, evidence_of, expected_case
 from atc_py.cost.operation import LaunchGroup
 from atc_py.cost.reading import PlacedLaunch, launches_of, roots_of
 from atc_py.ir import size_in_arena

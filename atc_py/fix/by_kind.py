@@ -25,7 +25,7 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.conditions import depends_on_nodes_before
 from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import Finding, Standing
-from atc_py.fix.deviating import is_unknown_to_parser
+from atc_py.fix.deviating import are_read_elsewhere, is_unknown_to_parser
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import MOST_NEW_NODES, Fixed
 from atc_py.fix.start import Start
@@ -71,8 +71,9 @@ def fix_one_of_each_kind(
     model, checked = known
     if _is_refused(model.source, checked, conditions, library) or _is_open(model.source):
         return None
-    if _is_read_elsewhere(checked, library):
-        return None
+    findings = (found for found in checked.check.findings if found.certainty)
+    if are_read_elsewhere({found.rule.replace("/cann/", "/") for found in findings}, library):
+        return None  # the opset, which all nodes have a say in, may remove a deviation
     kinds = _kinds(model, checked)
     if kinds is None:
         return None
@@ -101,18 +102,6 @@ def _is_refused(
         return True
     one_of_each = {(node.domain, node.op_type): node for node in model.nodes}.values()
     return any(is_unknown_to_parser(node, library, conditions) for node in one_of_each)
-
-
-def _is_read_elsewhere(checked: Checked, library: Library) -> bool:
-    """True if the opset of the model, which all nodes have a say in, may remove a deviation."""
-    rules = {found.rule for found in checked.check.findings if found.certainty}
-    names = (rule.split("/cann/") for rule in rules if "/cann/" in rule)
-    return any(
-        row.restated and row.name == name
-        for op_type, name in names
-        if (spec := library.find(op_type, "")) is not None
-        for row in spec.deviations
-    )
 
 
 def _is_open(model: SourceModel) -> bool:

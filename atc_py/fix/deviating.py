@@ -1,6 +1,6 @@
 """Nodes that mean another thing on a release of CANN than in ONNX, or that its parser does not have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.conditions import NodesBefore
@@ -47,12 +47,12 @@ def deviating_nodes(
     return results
 
 
-def are_read_elsewhere(deviating: Mapping[SourceNode, frozenset[str]], library: Library) -> bool:
-    """True if one of some deviating nodes means the same on CANN at another opset of the model."""
+def are_read_elsewhere(met: Iterable[str], library: Library) -> bool:
+    """True if one of some deviations, as `GRU/clip-ignored`, is none at another opset of the model."""
     return any(
-        row.restated and f"{spec.op}/{row.name}" in met
-        for node, met in deviating.items()
-        if (spec := library.find(node.op_type, node.domain)) is not None
+        row.restated and row.name == name
+        for op_type, _, name in (deviation.partition("/") for deviation in met)
+        if (spec := library.find(op_type, "")) is not None
         for row in spec.deviations
     )
 

@@ -1,6 +1,7 @@
 """The engine: rules are applied to refused nodes, round by round, until none is left or none fits."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain
 from typing import TypeAlias
 
 from atc_py.check.bound_node import Conditions
@@ -234,9 +235,11 @@ class Fixer:
         """State a model at an opset at which CANN reads it; the model as it is without such an opset."""
         model, checked = seen
         opset = best_opset(model.source, self._library, self._conditions.cann)
-        deviating = self._deviating(model.source, checked)
         nodes, opsets = list(graph.nodes), graph.opsets
-        if opset == opsets.get("", opset) or not are_read_elsewhere(deviating, self._library):
+        if opset == opsets.get("", opset):
+            return seen
+        met = chain.from_iterable(self._deviating(model.source, checked).values())
+        if not are_read_elsewhere(met, self._library):
             return seen
         if restate_graph(graph, model, self._library, opset):
             return seen

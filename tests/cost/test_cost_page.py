@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from atc_py.cost.evidence import evidence_of
-from atc_py.cost.factors import EXPECTED, expected_case
+from atc_py.cost.factors import EXPECTED, evidence_of, expected_case
 from atc_py.target import find_soc
 from tests.cost.launches import bert_base, matmul, resnet50
 from tests.cost.test_published_figures import LARGE, rates

@@ -2,7 +2,7 @@
 
 import pytest
 
-from atc_py.cost.evidence import evidence_of
+from atc_py.cost.factors import evidence_of
 from atc_py.target import find_soc
 from tests.cost.figures import NETWORKS, figures, mean_and_spread
 
