@@ -460,6 +460,15 @@ PIPELINE: tuple[PassRow, ...] = (
         requires=Phase.LAID_OUT,
     ),
     PassRow(
+        "merge-branches",
+        "fusion.merge_branches.MergeBranchesPass",
+        "Launches elementwise operators together where a result has two readers, on SoCs of CANN.",
+        cann_only=True,
+        atc_names=("TbeMultiOutputFusionPass",),
+        ub_fusion=True,
+        requires=Phase.LAID_OUT,
+    ),
+    PassRow(
         "merge-elemwise",
         "fusion.merge_kernels.MergeElemwisePass",
         "Launches elementwise operators that follow one another together.",

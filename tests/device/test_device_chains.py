@@ -105,3 +105,13 @@ def test_repeated_operand_is_read_anew_in_every_run() -> None:
         results.append(device.run({"x": zeros, "w": zeros, "m": mask_of_run})["y"])
     device.close()
     assert [set(found.reshape(-1).tolist()) for found in results] == [{-1.0}, {-2.0}]
+
+
+def test_result_that_is_also_an_output_ends_a_step() -> None:
+    model = _model([1, 1, 1])
+    (output,), (inside,) = model.description.outputs, model.description.nodes[1].outputs
+    outputs = [output, msgspec.structs.replace(output, name="inside", tensor=inside)]
+    both = MemoryModel(msgspec.structs.replace(model.description, outputs=outputs), model.arrays)
+    found, launches, _ = _run(both)
+    assert launches == ["Mul+Tanh", "Add"]
+    assert found.tobytes() == _run(model)[0].tobytes()

@@ -48,6 +48,8 @@ def test_detector_with_relu_and_aipp_fires_what_atc_fires() -> None:
     }
     assert {name: found[name] for name in real} == real
     assert found["SameInputConv2dPass"].startswith("3/")
+    assert found["TbeMultiOutputFusionPass"] == "1/1"
+    assert "AutomaticUbFusion" not in found
 
 
 def test_detector_with_silu_fires_what_atc_fires() -> None:
@@ -58,6 +60,8 @@ def test_detector_with_silu_fires_what_atc_fires() -> None:
     assert joined["TbeAippCommonFusionPass"] == "1/1"
     assert apart["TbeConvSigmoidMulQuantFusionPass"] == "57/57"
     assert joined["RealDiv2MulsFusionPass"] == apart["RealDiv2MulsFusionPass"] == "1/1"
+    assert joined["TbeMultiOutputFusionPass"] == apart["TbeMultiOutputFusionPass"] == "1/1"
+    assert "AutomaticUbFusion" not in apart
 
 
 def test_depth_of_images_fires_what_atc_fires() -> None:

@@ -9,6 +9,7 @@ from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Fusions, PassContext
+from atc_py.passes.fusion.merge_branches import MergeBranchesPass
 from atc_py.passes.fusion.merge_kernels import (
     MergeConvElemwisePass,
     MergeElemwisePass,
@@ -64,6 +65,21 @@ graph @g phase lowered {
   output %y
 }
 """
+BOXES = """
+graph @g phase lowered {
+  input %p : float32[1,2,70] ND
+  input %l : float32[1,2,70] ND
+  input %r : float32[1,2,70] ND
+  const %half : float32[] ND = dense [0.5]
+  %a = Sub(%p, %l) : float32[1,2,70] ND
+  %b = Add(%p, %r) : float32[1,2,70] ND
+  %s = Add(%a, %b) : float32[1,2,70] ND
+  %c = Mul(%s, %half) : float32[1,2,70] ND
+  %w = Sub(%b, %a) : float32[1,2,70] ND
+  %y = ConcatD(%c, %w) {N=2, concat_dim=1} : float32[1,4,70] ND
+  output %y
+}
+"""
 CASES = {"convolution": (CONV, 1), "product": (PRODUCT, 1), "elementwise": (CHAIN, 1)}
 
 APART: dict[str, tuple[str, dict[str, str], str, str]] = {
@@ -81,6 +97,28 @@ APART: dict[str, tuple[str, dict[str, str], str, str]] = {
         CONV, {"%z : float32[2,5,40,33]": "%z : float32[2,5,1,33]"}, "merge-conv-elemwise",
         "the other operand must have 1 or 13200 elements"),
 }  # fmt: skip
+
+
+BRANCHED: dict[str, tuple[dict[str, str], list[set[str]]]] = {
+    "both readers are functions": ({}, [{"a", "s", "c", "w"}]),
+    "one reader is": ({"Sub(%b, %a)": "SoftmaxV2(%a) {axes=[1]}"}, [{"a", "s", "c"}]),
+    "it is read before the launch ends": (
+        {"  %b = Add": "  %w = SoftmaxV2(%a) {axes=[1]} : float32[1,2,70] ND\n  %b = Add",
+         "  %w = Sub(%b, %a) : float32[1,2,70] ND\n": ""}, [{"a", "s", "c"}]),
+    "three readers": (
+        {"Mul(%s, %half)": "Mul(%s, %a)", "Add(%p, %r)": "SoftmaxV2(%r) {axes=[1]}"},
+        [{"s", "c"}]),
+    "a reader is between two parts": (
+        {"%b = Add(%p, %r)": "%b = SoftmaxV2(%a) {axes=[1]}", "%w = Sub(%b, %a)": "%w = Abs(%b)"},
+        [{"s", "c"}]),
+    "a launch is between two parts of another": (
+        {"%b = Add(%p, %r)": "%b = SoftmaxV2(%a) {axes=[1]}",
+         "%s = Add(%a, %b)": "%q = Abs(%r) : float32[1,2,70] ND\n"
+                             "  %c = Add(%q, %b) : float32[1,2,70] ND\n  %s = Neg(%q)",
+         "  %c = Mul(%s, %half) : float32[1,2,70] ND\n": "", "Sub(%b, %a)": "Sub(%a, %s)"},
+        [{"a", "w"}]),
+}  # fmt: skip
+"""Nodes that share a launch where a result has two readers."""
 
 
 def _compiled(text: str, mode: str, *, merged: bool) -> tuple[Graph, Fusions]:
@@ -150,3 +188,26 @@ def test_launch_holds_a_bounded_number_of_functions() -> None:
     sizes = Counter(node.scope for node in graph.nodes)
     assert sizes == {1: 17, 2: 17, 3: 6}
     assert fusions.of("merge-elemwise").effective == 3
+
+
+@pytest.mark.parametrize("case", BRANCHED)
+def test_result_of_two_readers_is_inside_of_a_launch(case: str) -> None:
+    changes, wanted = BRANCHED[case]
+    graph, _ = _compiled(changed(BOXES, changes), "force_fp32", merged=False)
+    apart = results_of_typed(graph, _feeds(graph))["y"]
+    context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP32, "model.onnx")
+    for step in (MergeBranchesPass(), MergeElemwisePass()):
+        step.run(graph, context)
+    launches: dict[int, set[str]] = {}
+    for node in graph.nodes:
+        if node.scope:
+            launches.setdefault(node.scope, set()).add(node.output.name)
+    assert [*launches.values()] == wanted
+    # Launches run at their last node: before what reads any of their results.
+    place = {node: at for at, node in enumerate(graph.nodes)}
+    for node in graph.nodes:
+        readers = [reader for reader in node.output.consumers if reader in place]
+        outside = [reader for reader in readers if reader.scope != node.scope or not node.scope]
+        ends = [place[other] for other in graph.nodes if node.scope and other.scope == node.scope]
+        assert all(place[reader] > max(ends, default=place[node]) for reader in outside)
+    assert results_of_typed(graph, _feeds(graph))["y"].tobytes() == apart.tobytes()

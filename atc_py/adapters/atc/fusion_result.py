@@ -80,12 +80,14 @@ def _path() -> Path:
 def fusion_result(effects: Sequence[FusionEffect], model: OmModel, soc: Soc) -> dict[str, object]:
     """The one object of the file; empty where nothing matched."""
     graph, launches = _graph_rules(effects), _launches(model)
-    rules = Counter(filter(None, (rule_of_launch(ops, soc) for ops in launches)))
+    named = [rule_of_launch(ops, soc, branches=branches) for ops, branches in launches]
+    rules = Counter(filter(None, named))
     if soc.fix_pipe:
         cube = _CONVOLUTIONS | _PRODUCTS | {"Conv2DTransposeD"}
-        heads = [ops for ops in launches if cube.intersection(ops)]
-        fused = sum(bool(rule_of_launch(ops, soc)) for ops in heads)
-        graph["FIXPIPEFUSIONPASS"] = (len(heads), fused)
+        heads = [
+            rule for rule, (ops, _) in zip(named, launches, strict=True) if cube.intersection(ops)
+        ]
+        graph["FIXPIPEFUSIONPASS"] = (len(heads), sum(map(bool, heads)))
     found: dict[str, object] = {}
     if graph := {name: counts for name, counts in graph.items() if counts[0]}:
         found["graph_fusion"] = {name: _times(*counts) for name, counts in graph.items()}
@@ -97,21 +99,33 @@ def fusion_result(effects: Sequence[FusionEffect], model: OmModel, soc: Soc) -> 
     return {**found, "session_and_graph_id": "0_0"} if found else {}
 
 
-def rule_of_launch(ops: Sequence[str], soc: Soc) -> str:
-    """ATC's name for the rule that makes one launch of these operators; empty for none."""
+def rule_of_launch(ops: Sequence[str], soc: Soc, *, branches: bool = False) -> str:
+    """ATC's name for the rule that makes one launch of these operators; empty for none.
+
+    Args:
+        ops: the operators in order.
+        soc: the target.
+        branches: whether one of their results, other than the last, has two readers.
+    """
     if len(ops) < len(("head", "function")):
         return ""
     head = ops[0]
     if head == "Aipp":
         return "TbeAippConvZ" if soc.isa is Isa.V100 else "TbeAippCommonFusionPass"
-    if head in _CONVOLUTIONS:
-        return _rule_of_convolution(ops, soc)
+    if head in _CONVOLUTIONS | _PRODUCTS:
+        return (
+            _rule_of_convolution(ops, soc) if head in _CONVOLUTIONS else _rule_of_product(ops, soc)
+        )
     if head in _OTHER_HEADS:
         return _OTHER_HEADS[head][soc.fix_pipe]
-    if head in _PRODUCTS:
-        quantized = "AscendDequant" in ops and not soc.fix_pipe
-        return "TbeMatmulDequantFusionPass" if quantized else _OF_PRODUCTS[soc.fix_pipe]
-    return "TbeEltwiseQuantFusionPass" if ops[-1] == "AscendQuant" else "AutomaticUbFusion"
+    if ops[-1] == "AscendQuant":
+        return "TbeEltwiseQuantFusionPass"
+    return "TbeMultiOutputFusionPass" if branches else "AutomaticUbFusion"
+
+
+def _rule_of_product(ops: Sequence[str], soc: Soc) -> str:
+    quantized = "AscendDequant" in ops and not soc.fix_pipe
+    return "TbeMatmulDequantFusionPass" if quantized else _OF_PRODUCTS[soc.fix_pipe]
 
 
 def _rule_of_convolution(ops: Sequence[str], soc: Soc) -> str:
@@ -143,19 +157,24 @@ def _graph_rules(effects: Sequence[FusionEffect]) -> dict[str, tuple[int, int]]:
     return {name: (count, applied[name]) for name, count in found.items()}
 
 
-def _launches(model: OmModel) -> list[list[str]]:
-    """The operators of each launch in order, views aside."""
+def _launches(model: OmModel) -> list[tuple[list[str], bool]]:
+    """The operators of each launch in order, views aside, and whether it branches."""
+    readers = Counter(tensor for node in model.nodes for tensor in dict.fromkeys(node.inputs))
+    scope_of = {tensor: node.scope for node in model.nodes for tensor in node.outputs}
     scopes: dict[int, list[str]] = {}
+    branching: set[int] = set()
     alone = []
     for node in model.nodes:
         row = find_operator(node.op)
         if row is None or not row.launches_kernel:
             continue
-        if node.scope:
-            scopes.setdefault(node.scope, []).append(node.op)
-        else:
-            alone.append([node.op])
-    return [*scopes.values(), *alone]
+        if not node.scope:
+            alone.append(([node.op], False))
+            continue
+        scopes.setdefault(node.scope, []).append(node.op)
+        if any(readers[at] > 1 and scope_of.get(at) == node.scope for at in node.inputs):
+            branching.add(node.scope)
+    return [*((ops, scope in branching) for scope, ops in scopes.items()), *alone]
 
 
 def _times(matched: int, effective: int) -> Mapping[str, str]:

@@ -27,7 +27,7 @@ BY_CHANNEL = frozenset({SLOPED, "BNInferenceD"})
 _IMAGE_CONVS = frozenset({"Conv2D", "DepthwiseConv2D"})
 """Heads of what a pass of CANN for Ascend950 turns into ExtendConv2D."""
 
-_MOST = 16
+MOST = 16
 """Nodes after a head: the code of a kernel and what it reads from outside are bounded."""
 
 
@@ -99,15 +99,15 @@ class MergePass(Pass):
             reason, reader = only_reader(before)
             if reader is None:
                 return found[:count], reason, before
-            if len(found) == _MOST:
+            if len(found) == MOST:
                 return (
                     found[:count],
-                    Text("a launch holds at most {most} nodes after its head", most=_MOST),
+                    Text("a launch holds at most {most} nodes after its head", most=MOST),
                     reader,
                 )
             if reader.op not in VIEWS:
                 functions = [node for node in found if node.op not in VIEWS]
-                reason = self._unfit(start, before, reader) or _unreached(
+                reason = self._unfit(start, before, reader) or unreached(
                     head, start, [*functions, reader], soc
                 )
                 if reason:
@@ -230,7 +230,7 @@ def _unfit_numbers(head: Node, value: Value, node: Node) -> str:
     return ""
 
 
-def _unreached(head: Node, start: Node, functions: Sequence[Node], soc: Soc) -> str:
+def unreached(head: Node, start: Node, functions: Sequence[Node], soc: Soc) -> str:
     """The reason why the last of `functions` is not in the launch of `head`, all others being.
 
     What a fix pipe stores is in device memory: nothing joins by the unified buffer after one of its

@@ -9,7 +9,8 @@ operations in the same order as in launches of their own, so results are the sam
 Scopes are hints: what does not fit together here is launched node by node.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -50,24 +51,34 @@ _BOUNDS = frozenset({"ClipByValue", "Relu"})
 """Operators that hold a number to bounds of its dtype."""
 
 
-def chained(steps: Sequence[Step], scopes: Sequence[int]) -> list[Step]:
+def chained(steps: Sequence[Step], scopes: Sequence[int], kept: Iterable[int]) -> list[Step]:
     """`steps` with each scope as one step, at the place of its last node.
+
+    Where something else reads a result of a scope too, the scope is several steps.
 
     Args:
         steps: one for each node, in order.
         scopes: of each node; 0 for one that is launched alone.
+        kept: tensors that are read after the last step.
     """
-    members: dict[int, list[Step]] = {}
+    readers = Counter(tensor for step in steps for tensor in dict.fromkeys(step.inputs))
+    readers.update(kept)
+    open_runs: dict[tuple[int, int], list[Step]] = {}
+    runs = []
     for step, scope in zip(steps, scopes, strict=True):
+        before = [(scope, t) for t in step.inputs if readers[t] == 1 and (scope, t) in open_runs]
+        run = open_runs.pop(before[0]) if before else []
+        run.append(step)
+        runs.append(run)
         if scope:
-            members.setdefault(scope, []).append(step)
-    merged = {scope: _together(found) for scope, found in members.items()}
+            open_runs.update({(scope, tensor): run for tensor in step.outputs})
+    merged = {id(run): _together(run) for run in runs}
     found: list[Step] = []
-    for step, scope in zip(steps, scopes, strict=True):
-        whole = merged.get(scope)
+    for step, run in zip(steps, runs, strict=True):
+        whole = merged[id(run)]
         if whole is None:
             found.append(_alone(step))
-        elif step is members[scope][-1]:
+        elif step is run[-1]:
             found.append(whole)
     return found
 

@@ -119,7 +119,7 @@ class _Loader:
             outputs = {name: stands_for.get(t, t) for name, t in outputs.items()}
         nodes = self._description.nodes
         scopes = [nodes[step.index].scope if self._merged else 0 for step in known]
-        ready = freeing(chained(known, scopes), outputs.values())
+        ready = freeing(chained(known, scopes, outputs.values()), outputs.values())
         memory = plan_memory(ready, self._tensors, outputs.values())
         return Program(tuple(self._tensors), inputs, outputs, self._constants, ready, memory)
 
