@@ -469,6 +469,15 @@ PIPELINE: tuple[PassRow, ...] = (
         requires=Phase.LAID_OUT,
     ),
     PassRow(
+        "merge-groups",
+        "fusion.merge_groups.MergeGroupsPass",
+        "Launches elementwise operators together wherever they meet, on SoCs of CANN.",
+        cann_only=True,
+        atc_names=("AutomaticUbFusion",),
+        ub_fusion=True,
+        requires=Phase.LAID_OUT,
+    ),
+    PassRow(
         "merge-elemwise",
         "fusion.merge_kernels.MergeElemwisePass",
         "Launches elementwise operators that follow one another together.",

@@ -8,8 +8,9 @@ import pytest
 from atc_py.ir import Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.passes.base import Fusions, PassContext
+from atc_py.passes.base import Fusions, Pass, PassContext
 from atc_py.passes.fusion.merge_branches import MergeBranchesPass
+from atc_py.passes.fusion.merge_groups import MergeGroupsPass
 from atc_py.passes.fusion.merge_kernels import (
     MergeConvElemwisePass,
     MergeElemwisePass,
@@ -190,14 +191,43 @@ def test_launch_holds_a_bounded_number_of_functions() -> None:
     assert fusions.of("merge-elemwise").effective == 3
 
 
-@pytest.mark.parametrize("case", BRANCHED)
-def test_result_of_two_readers_is_inside_of_a_launch(case: str) -> None:
-    changes, wanted = BRANCHED[case]
+GROUPED: dict[str, tuple[dict[str, str], list[set[str]]]] = {
+    "every reader is a function": ({}, [{"a", "b", "s", "c", "w"}]),
+    "one reader is not": ({"Sub(%b, %a)": "SoftmaxV2(%a) {axes=[1]}"}, [{"b", "s", "c"}]),
+    "an operand is repeated": (
+        {"%l : float32[1,2,70]": "%l : float32[1,2,1]"}, [{"a", "b", "s", "c", "w"}]),
+    "a result is repeated": (
+        {"%a = Sub(%p, %l) : float32[1,2,70]": "%a = Sub(%l, %l) : float32[1,2,1]",
+         "%l : float32[1,2,70]": "%l : float32[1,2,1]"}, [{"a", "b", "s", "c", "w"}]),
+    "six operands read it": (
+        {"Add(%a, %b)": "Add(%a, %a)", "Mul(%s, %half)": "Mul(%s, %a)",
+         "%w = Sub(%b, %a)": "%d = Add(%a, %a) : float32[1,2,70] ND\n  %w = Sub(%a, %d)"},
+        [{"a", "s", "c", "d", "w"}]),
+    "seven operands read it": (
+        {"Add(%a, %b)": "Add(%a, %a)", "Mul(%s, %half)": "Mul(%s, %a)",
+         "%w = Sub(%b, %a)": "%d = Add(%a, %a) : float32[1,2,70] ND\n  %e = Mul(%a, %d)"
+         " : float32[1,2,70] ND\n  %w = Sub(%a, %e)"}, [{"s", "c"}, {"d", "e", "w"}]),
+    "what is between is no function": (
+        {"%b = Add(%p, %r)": "%e = Abs(%a) : float32[1,2,70] ND\n  %b = SoftmaxV2(%e) {axes=[1]}",
+         "%w = Sub(%b, %a)": "%w = Abs(%r)"}, [{"s", "c"}]),
+}  # fmt: skip
+"""Nodes that share a launch where all readers of a result are functions."""
+
+
+@pytest.mark.parametrize(
+    ("step", "changes", "wanted"),
+    [(MergeBranchesPass, *case) for case in BRANCHED.values()]
+    + [(MergeGroupsPass, *case) for case in GROUPED.values()],
+    ids=[*BRANCHED, *GROUPED],
+)
+def test_result_of_several_readers_is_inside_of_a_launch(
+    step: type[Pass], changes: dict[str, str], wanted: list[set[str]]
+) -> None:
     graph, _ = _compiled(changed(BOXES, changes), "force_fp32", merged=False)
     apart = results_of_typed(graph, _feeds(graph))["y"]
     context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP32, "model.onnx")
-    for step in (MergeBranchesPass(), MergeElemwisePass()):
-        step.run(graph, context)
+    for each in (step(), MergeElemwisePass()):
+        each.run(graph, context)
     launches: dict[int, set[str]] = {}
     for node in graph.nodes:
         if node.scope:
@@ -211,3 +241,23 @@ def test_result_of_two_readers_is_inside_of_a_launch(case: str) -> None:
         ends = [place[other] for other in graph.nodes if node.scope and other.scope == node.scope]
         assert all(place[reader] > max(ends, default=place[node]) for reader in outside)
     assert results_of_typed(graph, _feeds(graph))["y"].tobytes() == apart.tobytes()
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(29, [29]), (31, [29, 2])])
+def test_group_has_at_most_29_nodes(count: int, sizes: list[int]) -> None:
+    lines = "\n".join(f"  %v{at + 1} = Sigmoid(%v{at}) : float32[8] ND" for at in range(count))
+    text = (
+        f"graph @g phase lowered {{\n  input %v0 : float32[8] ND\n{lines}\n  output %v{count}\n}}"
+    )
+    graph, _ = _compiled(text, "force_fp32", merged=False)
+    context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP32, "model.onnx")
+    assert MergeGroupsPass().run(graph, context) == len(sizes)
+    made = Counter(node.scope for node in graph.nodes if node.scope)
+    assert sorted(made.values(), reverse=True) == sizes
+
+
+def test_soc_without_launches_of_several_functions_has_no_groups() -> None:
+    graph, _ = _compiled(BOXES, "force_fp32", merged=False)
+    context = PassContext(find_soc("Ascend950PR_9599"), PrecisionMode.FORCE_FP32, "model.onnx")
+    assert MergeGroupsPass().run(graph, context) == 0
+    assert not any(node.scope for node in graph.nodes)

@@ -6,10 +6,20 @@ the fix pipe alone works on what leaves the cube. Nothing is rounded otherwise t
 slopes of PRelu are not rounded to the dtype of the data in a fix pipe.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from atc_py.ir import CastConst, ConstData, Engine, Graph, Node, TensorType, Value
+from atc_py.ir import (
+    CastConst,
+    ConstData,
+    Engine,
+    Graph,
+    Node,
+    TensorType,
+    Value,
+    launch_positions,
+    producers_first,
+)
 from atc_py.passes.base import Miss, Pass, PassContext
 from atc_py.passes.fusion.matching import listed_readers, scalar
 from atc_py.target import VIEWS, Soc, Unit, find_operator
@@ -67,7 +77,7 @@ class MergePass(Pass):
                 record.applied()
             else:
                 origins = tuple(origin.name for origin in at.origins)
-                depth = 2 if at is not head and _is_function(at) else 1
+                depth = 2 if at is not head and is_function(at) else 1
                 record.missed(Miss(reason, at.name, origins, depth, head.name), matched=False)
         return scope - first
 
@@ -119,7 +129,7 @@ class MergePass(Pass):
     def _unfit(self, head: Node, before: Node, node: Node) -> str:
         """The reason why `node` is not an elementwise function that the head's launch can do."""
         value, result = before.output, node.output.type
-        if not _is_function(node):
+        if not is_function(node):
             return Text("a function of each element must follow, found {op}", op=node.op)
         if node.engine is not Engine.AICORE or node.scope:
             return Text("{op} must run on the AI Core in no other launch", op=node.op)
@@ -202,7 +212,7 @@ def _in_float32(data: ConstData) -> ConstData:
     return data if data.dtype is DType.FLOAT32 else CastConst(data, DType.FLOAT32)
 
 
-def _is_function(node: Node) -> bool:
+def is_function(node: Node) -> bool:
     row = find_operator(node.op)
     if row is None or row.unit is not Unit.VECTOR:
         return False
@@ -304,3 +314,46 @@ def only_reader(node: Node) -> tuple[str, Node | None]:
 
 def any_open(types: list[TensorType]) -> bool:
     return any(type_.is_open for type_ in types)
+
+
+def node_between(launch: Sequence[Node], place: Mapping[Node, int]) -> Node | None:
+    """A node outside of `launch` that must run after one of its nodes and before another.
+
+    What stands after the launch is not read by it, unless another launch holds nodes of both sides
+    together: of a node that is reached all nodes of its launch are.
+
+    Args:
+        launch: nodes in order.
+        place: of each node in the graph.
+    """
+    inside, last = set(launch), place[launch[-1]]
+    reached = {node for member in launch for node in member.output.consumers} - inside
+    waiting = [*reached]
+    while waiting:
+        node = waiting.pop()
+        readers = [reader for value in node.outputs for reader in value.consumers]
+        after = [reader for reader in readers if place.get(reader, last + 1) <= last]
+        if node.scope:
+            makers = [value.producer for value in node.present_inputs if value.producer is not None]
+            after += [other for other in makers + readers if other.scope == node.scope]
+        if not inside.isdisjoint(after):
+            return node
+        waiting += [other for other in dict.fromkeys(after) if other not in reached]
+        reached.update(after)
+    return None
+
+
+def put_launches_in_order(graph: Graph) -> None:
+    """Sort nodes so that launches, each at its last node, stand after what they read."""
+    launches = [
+        tuple(graph.nodes[at] for at in places) for places in launch_positions(graph.nodes).values()
+    ]
+    launch_of = {node: launch for launch in launches for node in launch}
+
+    def needs(launch: tuple[Node, ...]) -> list[tuple[Node, ...]]:
+        makers = [value.producer for node in launch for value in node.present_inputs]
+        needed = dict.fromkeys(launch_of[maker] for maker in makers if maker is not None)
+        needed.pop(launch, None)
+        return [*needed]
+
+    graph.nodes = [node for launch in producers_first(launches, needs) for node in launch]
