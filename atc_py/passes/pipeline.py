@@ -481,7 +481,7 @@ PIPELINE: tuple[PassRow, ...] = (
         "merge-elemwise",
         "fusion.merge_kernels.MergeElemwisePass",
         "Launches elementwise operators that follow one another together.",
-        atc_names=("AutomaticUbFusion", "TbeEltwiseFusionPass"),
+        atc_names=("TbeEltwiseFusionPass",),
         ub_fusion=True,
         requires=Phase.LAID_OUT,
     ),

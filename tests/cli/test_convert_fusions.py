@@ -39,7 +39,7 @@ def test_report_has_matches_effects_and_misses(atc: Atc, gates: Path) -> None:
     assert "an output of the model" in swish["nearest_miss"]["reason"]
     assert swish["nearest_miss"]["anchor"].startswith("Sigmoid")
     assert set(result["ub_fusion"]) == {
-        "merge-conv-elemwise", "merge-matmul-elemwise", "merge-elemwise",
+        "merge-conv-elemwise", "merge-matmul-elemwise", "merge-elemwise", "merge-branches", "merge-groups",
         "merge-dequant", "merge-requant", "merge-aipp-conv",
     }  # fmt: skip
 

@@ -93,6 +93,8 @@ _FUSING = (
     "fuse-",
     "merge-conv",
     "merge-matmul",
+    "merge-branches",
+    "merge-groups",
     "merge-elemwise",
     "merge-dequant",
     "merge-requant",
