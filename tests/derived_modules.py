@@ -7,9 +7,10 @@ from atc_py.device.ort.registry import EMULATIONS
 from atc_py.device.sim.kernel import KERNELS
 from atc_py.kernels.registry import FAMILIES
 from atc_py.lowering.builder import LOWERINGS
+from atc_py.onnx_graph.typing.type_rules import RULES
 from atc_py.target.operator_table import ROWS
 
-REGISTERS = (PREDICATES, KERNELS, FAMILIES, EMULATIONS, LOWERINGS, ROWS)
+REGISTERS = (PREDICATES, KERNELS, FAMILIES, EMULATIONS, LOWERINGS, ROWS, RULES)
 
 
 def module_index() -> str:

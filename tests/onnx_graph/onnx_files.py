@@ -1,6 +1,7 @@
 """Small ONNX files for tests, built in a line."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from atc_py.diag import AtcError, Code
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
+from atc_py.onnx_graph.typing.type_rules import RULES
 from atc_py.tensor.shapes import Shape
 
 FLOAT = TensorProto.FLOAT
@@ -63,3 +65,15 @@ def fails(call: Callable[[], object], *codes: Code) -> AtcError:
         call()
     assert [finding.code.name for finding in caught.value.diagnostics] == [c.name for c in codes]
     return caught.value
+
+
+@contextmanager
+def without_rules(operator: str) -> Iterator[None]:
+    """Take out the type rules that are added in the block for an operator that has none."""
+    assert not RULES.named(operator)
+    try:
+        yield
+    finally:
+        for key in RULES.named(operator):
+            del RULES._rows[key], RULES._places[key]
+        RULES._known.clear()

@@ -1,5 +1,6 @@
 """Graphs whose parts wait for one another: inference is bounded, and right past the bound."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,9 @@ from onnx import TensorProto, helper, shape_inference
 
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.onnx_graph.graph import ValueType
-from atc_py.onnx_graph.typing import type_rules
 from atc_py.onnx_graph.typing.type_rules import Override, Question, Refinement, type_rule
 from tests.onnx_graph import onnx_files
-from tests.onnx_graph.onnx_files import FLOAT, INT64, fails, model, source
+from tests.onnx_graph.onnx_files import FLOAT, INT64, fails, model, source, without_rules
 
 node = helper.make_node
 COUNT = 40
@@ -66,12 +66,16 @@ def test_chain_past_the_bound_is_inferred_node_by_node(
     assert len(runs) == 16
 
 
-@pytest.mark.parametrize("count", [1, COUNT])
-def test_types_that_never_settle_end_inference(
-    count: int, runs: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(type_rules._REGISTRY, "Sin", [])
+@pytest.fixture
+def no_rules_of_sine() -> Iterator[None]:
+    """Rules that a test adds for Sin are gone after it."""
+    with without_rules("Sin"):
+        yield
 
+
+@pytest.mark.usefixtures("no_rules_of_sine")
+@pytest.mark.parametrize("count", [1, COUNT])
+def test_types_that_never_settle_end_inference(count: int, runs: list[int], tmp_path: Path) -> None:
     @type_rule("Sin")
     def _doubles(asked: Question) -> Override:
         return Override(asked.outputs(ValueType(TensorProto.DOUBLE, (2, 3))))

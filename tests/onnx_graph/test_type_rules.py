@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import onnx
@@ -13,9 +13,9 @@ from onnx.defs import has
 from atc_py.diag.codes import BAD_MODEL, BAD_NODE
 from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.source import SourceTensor
-from atc_py.onnx_graph.typing import infer, rules, type_rules
+from atc_py.onnx_graph.typing import rules
 from atc_py.onnx_graph.typing.type_rules import (
-    _REGISTRY,
+    RULES,
     Contradiction,
     Negative,
     Override,
@@ -29,10 +29,10 @@ from atc_py.onnx_graph.typing.type_rules import (
 )
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
-from tests.onnx_graph.onnx_files import FLOAT, Ports, fails, model, source
+from tests.onnx_graph.onnx_files import FLOAT, Ports, fails, model, source, without_rules
 from tests.spec.every_list import each_spec
 
-RULED = sorted(type_rules._REGISTRY)
+RULED = sorted({operator for operator, _ in RULES.all()})
 X: Ports = {"x": (FLOAT, [2, 3])}
 
 
@@ -54,14 +54,14 @@ def named(rule: TypeRule) -> str:
     ],
 )
 def test_all_rules_of_an_operator_are_found_by_its_name(operator: str, found: list[str]) -> None:
-    assert [rule.judge.__name__ for rule in _REGISTRY.get(operator, ())] == found
+    assert [rule.judge.__name__ for rule in RULES.named(operator).values()] == found
 
 
 @pytest.mark.parametrize("operator", RULED)
 def test_rules_are_about_operators_that_exist(operator: str) -> None:
     if operator == "Attention" and onnx.defs.onnx_opset_version() < 23:
         pytest.skip("the installed onnx is too old")
-    custom = {rule.custom for rule in _REGISTRY.get(operator, ())}
+    custom = {rule.custom for rule in RULES.named(operator).values()}
     assert len(custom) == 1
     own = {spec.op for spec in each_spec()}
     own |= {row.name for spec in each_spec() for row in spec.registered if row.name}
@@ -71,7 +71,7 @@ def test_rules_are_about_operators_that_exist(operator: str) -> None:
 @pytest.mark.parametrize("operator", RULED)
 def test_rules_of_an_operator_are_in_one_module(operator: str) -> None:
     """Check it, but for layers on int8, whose rules are about the dtype and nothing else."""
-    modules = {named(rule).partition(".")[0] for rule in _REGISTRY.get(operator, ())}
+    modules = {named(rule).partition(".")[0] for rule in RULES.named(operator).values()}
     assert len(modules - {"quantized"}) <= 1
 
 
@@ -79,10 +79,10 @@ def test_rules_of_an_operator_are_in_one_module(operator: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_trace() -> Iterator[None]:
     """Take out again what a test registers for Sin, which has no rules of its own."""
-    assert not _REGISTRY.get("Sin")
-    monkeypatch.setitem(type_rules._REGISTRY, "Sin", [])
+    with without_rules("Sin"):
+        yield
 
 
 @pytest.fixture(params=["whole", "alone"])
@@ -205,6 +205,5 @@ def test_verdict_that_would_not_count_is_refused(
 
 
 def test_modules_of_rules_register_themselves() -> None:
-    assert infer.__name__
-    modules = {named(rule).partition(".")[0] for each in RULED for rule in _REGISTRY.get(each, ())}
+    modules = {named(rule).partition(".")[0] for rule in RULES.all().values()}
     assert modules == {"quantized", "shaping", "windows"}

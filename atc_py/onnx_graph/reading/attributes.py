@@ -87,6 +87,18 @@ def attribute_type_name(number: int) -> str:
         return f"number {number}"
 
 
+ASCEND_OPERATORS = frozenset(
+    {
+        "AscendQuant",
+        "AscendDequant",
+        "AscendRequant",
+        "AscendAntiQuant",
+        "AscendRequantS16",
+        "AscendDequantS16",
+    }
+)
+"""The six operators of Ascend's family."""
+
 INTEGER_LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 """ONNX's operators that quantized models have on int8 with weights, and int32 sums."""
 

@@ -21,13 +21,13 @@ from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.folding.folded import FoldedModel, fold_with_branches
 from atc_py.onnx_graph.folding.translation import translate
 from atc_py.onnx_graph.graph import FoldedGraph, OnnxGraph, OnnxNode, ValueType
+from atc_py.onnx_graph.reading.attributes import ASCEND_OPERATORS
 from atc_py.onnx_graph.reading.contents import Contents, DeclaredInput
 from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element, known_type
 from atc_py.onnx_graph.rewriting.qdq import import_quantized
 from atc_py.onnx_graph.source import BiasConvention, BiasSource, QuantizedNode, SourceModel, form_of
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
-from atc_py.onnx_graph.typing.rules.quantized import ASCEND_OPERATORS
 from atc_py.options.compile_options import QuantBias
 from atc_py.options.input_shapes import ShapeAdvice
 from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, is_addressable

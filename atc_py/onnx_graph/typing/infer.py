@@ -3,8 +3,6 @@
 It has more than 400 lines: runs over the whole graph and runs node by node, which share most.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from sys import intern
@@ -17,7 +15,6 @@ from atc_py.diag import BAD_MODEL, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.contents import type_of_proto
 from atc_py.onnx_graph.reading.tensors import known_type
-from atc_py.onnx_graph.typing import rules
 from atc_py.onnx_graph.typing.inference_model import (
     SMALL,
     dims_below_zero,
@@ -56,9 +53,6 @@ _FAILURES = (
     MemoryError,
 )
 """What onnx raises for models that it cannot make sense of."""
-
-for _module in pkgutil.iter_modules(rules.__path__):  # each registers its rules
-    importlib.import_module(f"{rules.__name__}.{_module.name}")
 
 
 def infer_types(

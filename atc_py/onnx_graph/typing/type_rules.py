@@ -9,6 +9,7 @@ from onnx import NodeProto
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.tensors import known_type
+from atc_py.system.register import Register, place_of
 from atc_py.text import Text
 
 # What a rule returns before onnx is asked --------------------------------------------------------
@@ -153,10 +154,10 @@ class TypeRule(msgspec.Struct, frozen=True):
         return self.when is None or self.when(asked)
 
 
-_REGISTRY: dict[str, list[TypeRule]] = {}
-
-_TIMES: dict[str, set[bool]] = {}
-"""By operator: whether rules are consulted before onnx is asked, after it, or both."""
+RULES: Register[tuple[str, str], TypeRule] = Register(
+    "type rule of", "atc_py.onnx_graph.typing.rules", sparse=True
+)
+"""By operator and place of the function."""
 
 
 def type_rule(
@@ -176,9 +177,8 @@ def type_rule(
 
     def register(judge: Judge) -> Judge:
         for operator in operators:
-            rule = TypeRule(judge, when, before, custom)
-            _REGISTRY.setdefault(operator, []).append(rule)
-            _TIMES.setdefault(operator, set()).add(before)
+            place = place_of(judge)
+            RULES.add((operator, place), TypeRule(judge, when, before, custom), place)
         return judge
 
     return register
@@ -186,7 +186,7 @@ def type_rule(
 
 def has_rules(node: OnnxNode, *, before: bool) -> bool:
     """True if there are rules about a node's operator, before or after onnx is asked."""
-    return before in _TIMES.get(node.op_type, ())
+    return any(rule.before is before for rule in RULES.named(node.op_type).values())
 
 
 def verdicts(asked: Question, *, before: bool) -> Iterator[Verdict]:
@@ -195,7 +195,7 @@ def verdicts(asked: Question, *, before: bool) -> Iterator[Verdict]:
     Raises:
         AssertionError: a rule returns what does not count at that time.
     """
-    for rule in _REGISTRY.get(asked.node.op_type, ()):
+    for rule in RULES.named(asked.node.op_type).values():
         if rule.before is before and rule.concerns(asked):
             verdict = rule.judge(asked)
             if verdict is None:

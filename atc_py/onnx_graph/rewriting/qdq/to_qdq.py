@@ -14,6 +14,7 @@ from onnx import TensorProto
 from atc_py.diag import BAD_NODE, NO_QDQ_FORM, AtcError, Place, Sink
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.reading.attributes import ASCEND_OPERATORS
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
 from atc_py.onnx_graph.rewriting.qdq.ascend import (
     CodeSteps,
@@ -37,7 +38,7 @@ from atc_py.onnx_graph.rewriting.qdq.real_layers import RealLayers, channel_scal
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
 from atc_py.onnx_graph.typing.infer import infer_types
-from atc_py.onnx_graph.typing.rules.quantized import ASCEND_OPERATORS, is_integer_layer
+from atc_py.onnx_graph.typing.rules.quantized import is_integer_layer
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.text import Text

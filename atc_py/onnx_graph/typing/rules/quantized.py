@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 from atc_py.onnx_graph.folding.fold_views import ints_of
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.attributes import (
+    ASCEND_OPERATORS,
     INTEGER_LAYERS,
     INTEGER_POOLS,
 )
@@ -43,13 +44,9 @@ _FIXED = {
     "AscendDequantS16": (TensorProto.INT16,),
 }
 _SCALING = frozenset({"AscendDequant", "AscendRequant", "AscendDequantS16"})
-_CHOSEN = frozenset({"AscendQuant", "AscendDequant", "AscendAntiQuant"})
 
 _OPERANDS = {**dict.fromkeys(INTEGER_LAYERS, 2), **dict.fromkeys(INTEGER_POOLS, 1)}
 """Inputs that are int8 in a layer on int8, by operator."""
-
-ASCEND_OPERATORS = _CHOSEN | _FIXED.keys()
-"""The six operators of Ascend's family."""
 
 
 def is_ascend(node: OnnxNode) -> bool:
