@@ -50,7 +50,15 @@ def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
     A tuple has a value for each parameter.
     """
     kept = [pytest.param(*_values(case)) for case in always]
+    if WHOLE not in os.environ:  # thousands that are never run take seconds to collect
+        return kept
     return kept + [pytest.param(*_values(case), marks=pytest.mark.sweep) for case in others]
+
+
+def below(items: Iterable[pytest.Item], folder: Path) -> list[pytest.Item]:
+    """The tests of files below a folder."""
+    start = f"{folder}{os.sep}"
+    return [item for item in items if str(item.path).startswith(start)]
 
 
 def with_parameters(items: Iterable[pytest.Item]) -> list[pytest.Item]:
@@ -64,9 +72,7 @@ def mark_others(items: Iterable[pytest.Item], folder: Path, share: int) -> None:
     A test without parameters counts with those of its file.
     """
     seen: Counter[tuple[Path, str]] = Counter()
-    for item in items:
-        if folder not in item.path.parents:
-            continue
+    for item in below(items, folder):
         name = getattr(item, "originalname", None) or item.name
         test = (item.path, name if name != item.name else "")
         if seen[test] % share:

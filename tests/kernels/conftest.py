@@ -10,7 +10,7 @@ from atc_py.ir import AttrValue, Engine, Graph, Node, Phase, TensorType
 from atc_py.target import TargetOp, find_operator
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
-from tests.sampling import mark_others, with_parameters
+from tests.sampling import below, mark_others, with_parameters
 
 F16 = DType.FLOAT16
 
@@ -25,7 +25,7 @@ OF_FILES = 4
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave most cases of a family's tests, and most tests without cases, to the sweep."""
     families = Path(__file__).parent / "families"
-    own = [item for item in items if families in item.path.parents]
+    own = below(items, families)
     varied = with_parameters(own)
     cases = {item.nodeid for item in varied}
     mark_others(varied, families, SHARE)
