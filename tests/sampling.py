@@ -80,6 +80,18 @@ def mark_others(items: Iterable[pytest.Item], folder: Path, share: int) -> None:
         seen[test] += 1
 
 
+def mark_other_tests(items: Iterable[pytest.Item], folder: Path, share: int) -> None:
+    """Leave one test in `share` of a file below a folder to every run, with its cases."""
+    tests: dict[Path, list[str]] = {}
+    for item in below(items, folder):
+        names = tests.setdefault(item.path, [])
+        name = getattr(item, "originalname", None) or item.name
+        if name not in names:
+            names.append(name)
+        if names.index(name) % share:
+            item.add_marker(pytest.mark.sweep)
+
+
 def alternating(cases: Sequence[Any], ways: Sequence[Any]) -> list[Any]:
     """Return each case in each way; the first in the first way, the second in the next."""
     pairs = list(product(cases, ways))
