@@ -39,9 +39,9 @@ def rounds(few: int, whole: int) -> range:
     return range(whole if WHOLE in os.environ else few)
 
 
-def some(cases: Iterable[Any], share: int) -> list[Any]:
-    """Every case in the whole sweep, one in `share` of them in a sample."""
-    return list(cases)[:: 1 if WHOLE in os.environ else share]
+def some(cases: Iterable[Any], share: int, first: int = 0) -> list[Any]:
+    """Every case in the whole sweep, from `first` on one in `share` of them in a sample."""
+    return list(cases) if WHOLE in os.environ else list(cases)[first::share]
 
 
 def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
@@ -92,10 +92,16 @@ def mark_other_tests(items: Iterable[pytest.Item], folder: Path, share: int) -> 
             item.add_marker(pytest.mark.sweep)
 
 
-def alternating(cases: Sequence[Any], ways: Sequence[Any]) -> list[Any]:
-    """Return each case in each way; the first in the first way, the second in the next."""
+def alternating(
+    cases: Sequence[Any], ways: Sequence[Any], share: int = 1, first: int = 0
+) -> list[Any]:
+    """Return each case in each way; the first in the first way, the second in the next.
+
+    A sample has, from `first` on, one case in `share`.
+    """
     pairs = list(product(cases, ways))
-    kept = [(case, ways[at % len(ways)]) for at, case in enumerate(cases)]
+    chosen = list(cases)[first::share]
+    kept = [(case, ways[at % len(ways)]) for at, case in enumerate(chosen)]
     return sampled(kept, (pair for pair in pairs if pair not in kept))
 
 
