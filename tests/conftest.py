@@ -41,12 +41,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Keep the garbage collector from going through what is collected, then and in all tests."""
+    """Keep the garbage collector from going through tests that are collected, again and again.
+
+    What is there counts as old afterwards, as `atc_py.system.process.gc_paused` leaves it.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.unfreeze()
         gc.enable()
 
 
