@@ -77,7 +77,7 @@ def test_sealed_copy_is_sound(sound: bytes, tmp_path: Path) -> None:
         assert [each.at_gear(2).gear for each in (model,)] == [2]
 
 
-@pytest.mark.parametrize("start", sampled([0, 20], range(40, 120, 20)))
+@pytest.mark.parametrize("start", sampled([0], range(20, 120, 20)))
 def test_mutated_documents_are_taken_or_refused(
     sound: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: int
 ) -> None:

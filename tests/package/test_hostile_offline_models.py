@@ -96,7 +96,7 @@ def described(sound: bytes, change: Callable[[Any], object], member: str = "mode
     return sealed(members)
 
 
-@pytest.mark.parametrize("start", sampled([0, 20], range(40, 120, 20)))
+@pytest.mark.parametrize("start", sampled([0], range(20, 120, 20)))
 def test_mutated_documents_are_taken_or_refused(
     sound: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: int
 ) -> None:
