@@ -1,9 +1,11 @@
 """What all tests share: how much is tried, and what is not done again for each test."""
 
+import gc
 import os
 import re
 import signal
 import sys
+from collections.abc import Generator
 from functools import cache, wraps
 from importlib import metadata
 from typing import Any
@@ -35,6 +37,21 @@ def pytest_configure(config: pytest.Config) -> None:
     _make_references_exact(patch)
     # No file of a test must survive a power failure, and some disks take milliseconds.
     patch.setattr(os, "fsync", lambda _descriptor: None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from going through tests that are collected, again and again.
+
+    What is there counts as old afterwards, as `atc_py.system.process.gc_paused` leaves it.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.unfreeze()
+        gc.enable()
 
 
 def _heed_interrupts() -> None:

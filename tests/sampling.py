@@ -39,9 +39,9 @@ def rounds(few: int, whole: int) -> range:
     return range(whole if WHOLE in os.environ else few)
 
 
-def some(cases: Iterable[Any], share: int) -> list[Any]:
-    """Every case in the whole sweep, one in `share` of them in a sample."""
-    return list(cases)[:: 1 if WHOLE in os.environ else share]
+def some(cases: Iterable[Any], share: int, first: int = 0) -> list[Any]:
+    """Every case in the whole sweep, from `first` on one in `share` of them in a sample."""
+    return list(cases) if WHOLE in os.environ else list(cases)[first::share]
 
 
 def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
@@ -50,7 +50,15 @@ def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
     A tuple has a value for each parameter.
     """
     kept = [pytest.param(*_values(case)) for case in always]
+    if WHOLE not in os.environ:  # thousands that are never run take seconds to collect
+        return kept
     return kept + [pytest.param(*_values(case), marks=pytest.mark.sweep) for case in others]
+
+
+def below(items: Iterable[pytest.Item], folder: Path) -> list[pytest.Item]:
+    """The tests of files below a folder."""
+    start = f"{folder}{os.sep}"
+    return [item for item in items if str(item.path).startswith(start)]
 
 
 def with_parameters(items: Iterable[pytest.Item]) -> list[pytest.Item]:
@@ -64,9 +72,7 @@ def mark_others(items: Iterable[pytest.Item], folder: Path, share: int) -> None:
     A test without parameters counts with those of its file.
     """
     seen: Counter[tuple[Path, str]] = Counter()
-    for item in items:
-        if folder not in item.path.parents:
-            continue
+    for item in below(items, folder):
         name = getattr(item, "originalname", None) or item.name
         test = (item.path, name if name != item.name else "")
         if seen[test] % share:
@@ -74,10 +80,28 @@ def mark_others(items: Iterable[pytest.Item], folder: Path, share: int) -> None:
         seen[test] += 1
 
 
-def alternating(cases: Sequence[Any], ways: Sequence[Any]) -> list[Any]:
-    """Return each case in each way; the first in the first way, the second in the next."""
+def mark_other_tests(items: Iterable[pytest.Item], folder: Path, share: int) -> None:
+    """Leave one test in `share` of a file below a folder to every run, with its cases."""
+    tests: dict[Path, list[str]] = {}
+    for item in below(items, folder):
+        names = tests.setdefault(item.path, [])
+        name = getattr(item, "originalname", None) or item.name
+        if name not in names:
+            names.append(name)
+        if names.index(name) % share:
+            item.add_marker(pytest.mark.sweep)
+
+
+def alternating(
+    cases: Sequence[Any], ways: Sequence[Any], share: int = 1, first: int = 0
+) -> list[Any]:
+    """Return each case in each way; the first in the first way, the second in the next.
+
+    A sample has, from `first` on, one case in `share`.
+    """
     pairs = list(product(cases, ways))
-    kept = [(case, ways[at % len(ways)]) for at, case in enumerate(cases)]
+    chosen = list(cases)[first::share]
+    kept = [(case, ways[at % len(ways)]) for at, case in enumerate(chosen)]
     return sampled(kept, (pair for pair in pairs if pair not in kept))
 
 

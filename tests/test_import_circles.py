@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_style import statements
+
 ROOT = Path(__file__).resolve().parents[1]
 FACADE = "atc_py"
 """The root imports what is public when it is first asked for, and modules of every package import
@@ -25,7 +27,7 @@ def modules_of(root: Path) -> dict[str, str]:
 def imports_of(name: str, text: str, modules: Mapping[str, str]) -> set[str]:
     """Return the modules that one imports anywhere in its text."""
     found = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(text):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_style import statements
+
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "atc_py").rglob("*.py"))
 
@@ -83,7 +85,7 @@ The others load their modules as they are needed: a face that imports all would 
 def entered_beside_faces(module: str, text: str) -> list[str]:
     """Modules of packages with faces that another package imports from."""
     own = module.partition(".")[0]
-    modules = (n.module or "" for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ImportFrom))
+    modules = (n.module or "" for n in statements(text) if isinstance(n, ast.ImportFrom))
     beside = []
     for name in modules:
         top, _, rest = name.partition(".")
@@ -108,7 +110,7 @@ def test_import_beside_a_face_is_caught() -> None:
 
 def imported_names(text: str) -> Iterator[str]:
     """Yield dotted names of all imports, also those inside functions and for type checking."""
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(text):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -22,11 +22,23 @@ def _split(cases: list[Any]) -> tuple[list[object], list[object]]:
     )
 
 
+@pytest.fixture
+def whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WHOLE, "1")
+
+
+@pytest.mark.usefixtures("whole")
 def test_tuples_are_values_of_several_parameters() -> None:
     assert _split(sampled(["a"], [1, (2,)])) == ([("a",)], [(1,), (2,)])
     assert _split(sampled([("a", 1), ((3, 4),)], [])) == ([("a", 1), ((3, 4),)], [])
 
 
+def test_sample_has_no_swept_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(WHOLE, raising=False)
+    assert _split(sampled(["a"], ["b"])) == ([("a",)], [])
+
+
+@pytest.mark.usefixtures("whole")
 def test_alternating_cases_are_each_tried_once_and_swept_in_the_other_ways() -> None:
     always, swept = _split(alternating(["a", "b", "c"], [1, 2]))
     assert always == [("a", 1), ("b", 2), ("c", 1)]

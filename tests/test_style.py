@@ -2,9 +2,11 @@
 
 import ast
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -20,16 +22,51 @@ TEXTS = sorted(
 
 LINES, MOST_LINES, FUNCTION_LINES = 400, 600, 50
 
+FUNCTIONS = {ast.FunctionDef, ast.AsyncFunctionDef}
+
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 
 # In two parts, so that this file does not contain what it looks for.
 MACHINE_PATHS = tuple("/" + start for start in ("work/", "tmp/v/", "home/", "Users/", "root/"))
 
 
+class Definition(NamedTuple):
+    """A function or class of a module, or the module itself, whose name is empty."""
+
+    kind: type[ast.AST]
+    name: str
+    lines: int
+    doc: str
+
+
+def statements(text: str) -> Iterator[ast.AST]:
+    """A module and all of its statements, outer ones first; expressions take most of a walk's time."""
+    todo: deque[ast.AST] = deque([ast.parse(text)])
+    while todo:
+        yield todo[0]
+        node = todo.popleft()
+        for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+            todo.extend(getattr(node, part, ()))
+
+
+@cache
+def definitions(text: str) -> tuple[Definition, ...]:
+    """The functions and classes of a module, after the module itself."""
+    return tuple(
+        Definition(
+            type(node),
+            getattr(node, "name", ""),
+            getattr(node, "end_lineno", 0) - getattr(node, "lineno", 0) + 1,
+            ast.get_docstring(node) or "",
+        )
+        for node in statements(text)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+
+
 def size_faults(text: str) -> list[str]:
     """Return the overlong parts of a module of that text, and those without docstring."""
-    tree = ast.parse(text)
-    doc = ast.get_docstring(tree) or ""
+    doc = definitions(text)[0].doc
     first = text.partition("\n")[0]
     count = len(text.splitlines())
     faults = []
@@ -37,12 +74,11 @@ def size_faults(text: str) -> list[str]:
         faults.append("the first line is no docstring")
     if count > MOST_LINES or (count > LINES and f"{LINES} lines" not in doc):
         faults.append(f"{count} lines; over {LINES} the docstring says why, naming `{LINES} lines`")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = (node.end_lineno or node.lineno) - node.lineno + 1
-            if length > FUNCTION_LINES:
-                faults.append(f"{node.name} has {length} lines, {FUNCTION_LINES} are allowed")
-    return faults
+    return faults + [
+        f"{each.name} has {each.lines} lines, {FUNCTION_LINES} are allowed"
+        for each in definitions(text)
+        if each.kind in FUNCTIONS and each.lines > FUNCTION_LINES
+    ]
 
 
 def machine_paths(text: str) -> list[str]:
@@ -113,9 +149,7 @@ def relative_docstrings(text: str) -> list[str]:
 
     Rules are left out: Where is an operator that one of them replaces.
     """
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
-    docs = ((node.name, ast.get_docstring(node) or ".") for node in nodes)
+    docs = ((each.name, each.doc or ".") for each in definitions(text)[1:])
     return [name for name, doc in docs if doc.split()[0] in RELATIVE and " -> " not in doc]
 
 
@@ -133,9 +167,9 @@ def classes_defined_twice(texts: dict[str, str]) -> dict[str, list[str]]:
     """Return the public classes that more than one of the modules defines, with those modules."""
     found: dict[str, list[str]] = {}
     for name, text in texts.items():
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found.setdefault(node.name, []).append(name)
+        for each in definitions(text):
+            if each.kind is ast.ClassDef and not each.name.startswith("_"):
+                found.setdefault(each.name, []).append(name)
     return {name: places for name, places in found.items() if len(places) > 1}
 
 
@@ -233,12 +267,10 @@ def comments_of_template(text: str) -> list[str]:
 
 def names_and_docstrings(text: str) -> Iterator[str]:
     """Yield the docstrings of a module, and the names of its tests as words."""
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, kinds):
-            yield ast.get_docstring(node) or ""
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            yield node.name.replace("_", " ")
+    for each in definitions(text):
+        yield each.doc
+        if each.kind is ast.FunctionDef and each.name.startswith("test_"):
+            yield each.name.replace("_", " ")
 
 
 def unplain_parts(parts: Iterable[str]) -> list[str]:

@@ -14,6 +14,7 @@ from atc_py.aipp.image_formats import IMAGE_FORMATS
 from atc_py.tensor.dtypes import DType
 from tests.aipp.formula import expected_tensor, half
 from tests.device.models import ModelBuilder, run_model, run_operator
+from tests.sampling import alternating
 
 FORMATS = [row.name for row in IMAGE_FORMATS]
 SWITCHES = [False, True]
@@ -60,11 +61,14 @@ def random_settings(name: str, random: np.random.Generator, **given: Any) -> Aip
 
 
 @pytest.mark.parametrize(
-    ("name", "csc"),
-    [(name, csc) for name, csc in product(FORMATS, SWITCHES) if not csc or name != "YUV400_U8"],
+    ("format_and_csc", "as_bytes"),
+    alternating(
+        [(name, csc) for name, csc in product(FORMATS, SWITCHES) if not csc or name != "YUV400_U8"],
+        SWITCHES,
+    ),
 )
-@pytest.mark.parametrize("as_bytes", SWITCHES)
-def test_device_follows_the_formula(name: str, csc: bool, as_bytes: bool) -> None:
+def test_device_follows_the_formula(format_and_csc: tuple[str, bool], as_bytes: bool) -> None:
+    name, csc = format_and_csc
     random = np.random.default_rng(len(name) + 100 * csc + 10 * as_bytes)
     channels = 1 if name == "YUV400_U8" else 3
     for swap, ax_swap, crop, padding in product(SWITCHES, repeat=4):

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import atc_py
+from tests.sampling import some
 
 MODELS = Path(__file__).resolve().parents[2].parent / "shared" / "models"
 NAMES = (
@@ -14,7 +15,7 @@ NAMES = (
 """Networks whose outputs float16 keeps."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 2))
 def test_exported_network_is_compared_and_its_outputs_are_close(name: str) -> None:
     path = MODELS / name / "model.onnx"
     if not path.is_file():

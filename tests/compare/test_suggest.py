@@ -95,6 +95,7 @@ def _gives_what_it_promises(found: Suggestion, broken: Broken, tmp_path: Path) -
     assert np.isfinite(kept).all()
 
 
+@pytest.mark.sweep
 def test_four_nodes_are_the_fewest_for_a_tiny_variance(tmp_path: Path) -> None:
     """Check that all 63 smaller sets fail: a value float16 takes for 0 goes through all four."""
     broken = BROKEN["tiny_variance"]()

@@ -54,10 +54,13 @@ WAYS = (*(each.name for each in operator_lists()), ANY_LIST)
 
 
 @cache
-def outcomes(mode: str, operator_list: str = FIRST_LIST) -> dict[str, Outcome]:
-    """Return the outcome of every stored case in one mode."""
+def outcomes(
+    mode: str, operator_list: str = FIRST_LIST, first: int = 0, share: int = 1
+) -> dict[str, Outcome]:
+    """The outcomes in one mode: of every stored case, or from `first` on of one in `share`."""
     return {
-        f"{case.parent.name}/{case.name}": outcome_of(case, mode, operator_list) for case in cases()
+        f"{case.parent.name}/{case.name}": outcome_of(case, mode, operator_list)
+        for case in cases()[first::share]
     }
 
 

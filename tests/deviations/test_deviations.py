@@ -16,6 +16,7 @@ from atc_py.spec.deviations import Deviation
 from atc_py.spec.lists import operator_lists
 from tests.deviations.case import DeviatingNode, DeviationCase, all_cases
 from tests.end_to_end import run_with_atc_py
+from tests.sampling import some
 
 CASES = all_cases()
 MODE = "allow_fp32_to_fp16"
@@ -30,9 +31,14 @@ OF_SEVERAL_NODES = frozenset(
 )
 """Rows that no model of one node meets; test_flags_of_the_process has them."""
 
-every_case = pytest.mark.parametrize(
-    "case", CASES, ids=lambda each: f"{each.row}-{each.generation}"
-)
+OF_CASES = 3
+
+
+def one_in_three(first: int) -> pytest.MarkDecorator:
+    """Cases of a test; the next test has others, and whole sweeps have all."""
+    return pytest.mark.parametrize(
+        "case", some(CASES, OF_CASES, first), ids=lambda each: f"{each.row}-{each.generation}"
+    )
 
 
 def row_of(case: DeviationCase) -> Deviation:
@@ -81,7 +87,7 @@ def test_every_row_that_is_computed_has_a_form() -> None:
     assert forms == computed_rows
 
 
-@every_case
+@one_in_three(0)
 def test_exactly_the_nodes_that_meet_it_are_reported(case: DeviationCase, tmp_path: Path) -> None:
     (finding,) = reported(case, case.hit, tmp_path)
     row = row_of(case)
@@ -93,7 +99,7 @@ def test_exactly_the_nodes_that_meet_it_are_reported(case: DeviationCase, tmp_pa
         assert not reported(case, case.near, tmp_path)
 
 
-@every_case
+@one_in_three(1)
 def test_default_semantics_are_those_of_onnx(case: DeviationCase, tmp_path: Path) -> None:
     expected = case.onnx_result
     assert agree(computed(case, case.hit, tmp_path), expected)
@@ -101,7 +107,7 @@ def test_default_semantics_are_those_of_onnx(case: DeviationCase, tmp_path: Path
         assert not agree(case.cann_result, expected), "the case does not show the deviation"
 
 
-@every_case
+@one_in_three(1)
 def test_semantics_of_cann_are_computed_or_refused(case: DeviationCase, tmp_path: Path) -> None:
     options = {"semantics": "cann", "cann": case.generation}
     row = row_of(case)
@@ -114,7 +120,7 @@ def test_semantics_of_cann_are_computed_or_refused(case: DeviationCase, tmp_path
     assert agree(computed(case, case.hit, tmp_path, **options), case.cann_result)
 
 
-@every_case
+@one_in_three(2)
 def test_a_node_that_does_not_meet_it_compiles_to_the_same_bytes(
     case: DeviationCase, tmp_path: Path
 ) -> None:

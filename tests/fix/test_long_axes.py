@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 import atc_py
 from atc_py.fix import tables
 from atc_py.fix.unfit import UnfitError
+from tests.sampling import alternating
 
 LONG = 2**30
 MOST = 64 * 2**20
@@ -96,8 +97,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("cann", [None, 9])
+@pytest.mark.parametrize(("name", "cann"), alternating([*MODELS], [None, 9]))
 def test_long_axis_takes_no_memory(name: str, cann: int | None, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(MODELS[name], path)

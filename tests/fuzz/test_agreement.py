@@ -16,14 +16,14 @@ from tests.fuzz.agree import Asked, Tally, agreement, guarded_agreement, random_
 from tests.fuzz.forms.registry import FORMS, NEWER_FORMS
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.verdict_pairs import Pair, Verdict, verdicts
-from tests.sampling import sampled
+from tests.sampling import sampled, some
 
 SEED = 100
 CHUNKS, CHUNK = 4, 60
 NEWEST = operator_lists()[-1].name
 
 
-@pytest.mark.parametrize("chunk", sampled(range(2), range(2, CHUNKS)))
+@pytest.mark.parametrize("chunk", sampled([0], range(1, CHUNKS)))
 def test_check_and_convert_do_not_contradict_each_other(chunk: int) -> None:
     tally = agreement(SEED, range(chunk * CHUNK, (chunk + 1) * CHUNK))
     assert tally.models == CHUNK
@@ -53,7 +53,7 @@ def test_every_operator_of_the_list_comes_up() -> None:
     assert {spec.op for spec in library(NEWEST).all()} <= newer
 
 
-@pytest.mark.parametrize("operator", sorted(FORMS))
+@pytest.mark.parametrize("operator", some(sorted(FORMS), 3))
 def test_every_form_often_makes_a_model_that_converts(
     operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +68,7 @@ def test_every_form_often_makes_a_model_that_converts(
     pytest.fail(f"no {operator} of 60 converts")
 
 
-@pytest.mark.parametrize("operator", sorted(NEWER_FORMS))
+@pytest.mark.parametrize("operator", some(sorted(NEWER_FORMS), 3))
 def test_every_newer_form_often_makes_a_model_that_converts(
     operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SEED, COUNT = 2, 40
 
 
-@pytest.mark.parametrize("number", sampled([0, 1], range(2, COUNT)))
+@pytest.mark.parametrize("number", sampled([0], range(1, COUNT)))
 def test_no_command_takes_more_than_its_limit(number: int) -> None:
     # A process of its own: forks of this one would have its memory.
     command = ["-m", "tests.fuzz.huge", f"--seed={SEED}", f"--first={number}", "--count=1"]

@@ -15,8 +15,8 @@ from tests.sampling import sampled
 
 CORPUS = Path(__file__).parent / "corpus"
 SEED = 20
-CHUNKS, CHUNK = 8, 250
-COMMANDS, COMMAND_CHUNK = 10, 10
+CHUNKS, CHUNK = 20, 100
+COMMANDS, COMMAND_CHUNK = 20, 5
 
 
 @pytest.mark.parametrize("chunk", sampled([0], range(1, CHUNKS)))

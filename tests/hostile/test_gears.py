@@ -15,6 +15,7 @@ from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_MEMBER, OM_VERSION
 from atc_py.package.reader import open_model
 from tests.gears.models import image_model
 from tests.hostile.sealed_models import members_of, mutated, sealed
+from tests.sampling import sampled
 
 COMMANDS = (
     ("info", "@"),
@@ -76,7 +77,7 @@ def test_sealed_copy_is_sound(sound: bytes, tmp_path: Path) -> None:
         assert [each.at_gear(2).gear for each in (model,)] == [2]
 
 
-@pytest.mark.parametrize("start", range(0, 120, 20))
+@pytest.mark.parametrize("start", sampled([0], range(20, 120, 20)))
 def test_mutated_documents_are_taken_or_refused(
     sound: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: int
 ) -> None:
@@ -92,7 +93,7 @@ def test_mutated_documents_are_taken_or_refused(
                 assert found.code.id[:4] in {"ATC1", "ATC2", "ATC5", "ATC7"}, (seed, each)
 
 
-@pytest.mark.parametrize("start", range(0, 200, 50))
+@pytest.mark.parametrize("start", sampled([0], range(50, 200, 50)))
 def test_flipped_bits_and_cuts_are_found(sound: bytes, tmp_path: Path, start: int) -> None:
     for seed in range(start, start + 50):
         generator = random.Random(seed)  # noqa: S311  (no secret)

@@ -10,26 +10,24 @@ from atc_py.ir import AttrValue, Engine, Graph, Node, Phase, TensorType
 from atc_py.target import TargetOp, find_operator
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.shapes import Shape
-from tests.sampling import mark_others, with_parameters
+from tests.sampling import mark_other_tests, mark_others
 
 F16 = DType.FLOAT16
 
-SHARE = 8
-"""Of the cases of a test that builds kernels, one in so many is tried always; `make kernels` tries the rest."""
+OF_TESTS = 3
+"""Of the tests in a file that build kernels, one in so many is tried always; `make kernels` tries the rest."""
 
-OF_FILES = 4
-"""Of the tests without cases in a file, one in so many."""
+OF_CASES = 16
+"""Of the cases of such a test, one in so many."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave most cases of a family's tests, and most tests without cases, to the sweep."""
+    """Leave to the sweep most tests of families that run a compiler, which takes seconds for each."""
     families = Path(__file__).parent / "families"
-    own = [item for item in items if families in item.path.parents]
-    varied = with_parameters(own)
-    cases = {item.nodeid for item in varied}
-    mark_others(varied, families, SHARE)
-    mark_others([item for item in own if item.nodeid not in cases], families, OF_FILES)
+    built = [item for item in items if "verified" in getattr(item, "fixturenames", ())]
+    mark_others(built, families, OF_CASES)
+    mark_other_tests(built, families, OF_TESTS)
 
 
 class AddNode(Protocol):

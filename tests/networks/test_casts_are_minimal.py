@@ -79,8 +79,9 @@ def compiled(path: Path, mode: str, om: Path) -> OmModel:
         return model.description
 
 
-@pytest.mark.parametrize("mode", [mode.value for mode in PrecisionMode])
-@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize(
+    ("mode", "name"), alternating([mode.value for mode in PrecisionMode], [*BUILDERS])
+)
 def test_network_has_no_cast_too_many(name: str, mode: str, tmp_path: Path) -> None:
     onnx.save(BUILDERS[name](), tmp_path / "net.onnx")
     model = compiled(tmp_path / "net.onnx", mode, tmp_path / "net.om")
@@ -89,7 +90,7 @@ def test_network_has_no_cast_too_many(name: str, mode: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("name", "mode"),
-    alternating(LIGHT_NETWORKS, ["force_fp16", "force_fp32", "allow_mix_precision_bf16"]),
+    alternating(LIGHT_NETWORKS, ["force_fp16", "force_fp32", "allow_mix_precision_bf16"], 2),
 )
 def test_light_network_has_no_cast_too_many(name: str, mode: str, tmp_path: Path) -> None:
     model = compiled(LIGHT / f"light_{name}.onnx", mode, tmp_path / "net.om")

@@ -9,7 +9,7 @@ import pytest
 import atc_py
 from atc_py.passes.pipeline import PIPELINE
 from atc_py.results.comparison import compare, explained_share
-from tests.sampling import alternating
+from tests.sampling import alternating, some
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT.parent / "shared" / "models"
@@ -43,7 +43,7 @@ def _page() -> str:
     return (ROOT / "docs" / "fusion.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("name", "soc"), alternating(NAMES, SOCS))
+@pytest.mark.parametrize(("name", "soc"), alternating(NAMES, SOCS, 2))
 def test_launches_by_soc_are_the_ones_stated(name: str, soc: str, tmp_path: Path) -> None:
     short, column = name.rsplit("_", 1)[0], SOCS.index(soc)
     table = _page().partition(BY_SOC)[2]
@@ -61,7 +61,7 @@ def test_every_network_is_stated() -> None:
     assert set(_stated()) == {name.rsplit("_", 1)[0] for name in NAMES}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 2, 1))
 def test_fusion_makes_the_launches_stated_and_keeps_the_numbers(name: str, tmp_path: Path) -> None:
     feeds = dict(np.load(MODELS / name / "inputs.npz"))
     found, launches = {}, []

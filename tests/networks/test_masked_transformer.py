@@ -8,6 +8,7 @@ import pytest
 from tests.end_to_end import run_with_onnxruntime
 from tests.networks.builders.agreement import FLOAT16_MODES, expect_agreement
 from tests.networks.builders.transformer import LENGTH, build_masked_transformer, sentences
+from tests.sampling import alternating
 
 RUNS = {"full": ((LENGTH, LENGTH), 43), "ragged": ((LENGTH, 3), 3), "short": ((1, 7), 26)}
 """Lengths and a seed, chosen so that no class wins narrowly."""
@@ -49,8 +50,7 @@ def test_transformer_heeds_its_mask() -> None:
         assert np.abs(first[name] - second[name]).max() > 0.2 * np.ptp(first[name]), name
 
 
-@pytest.mark.parametrize("mode", FLOAT16_MODES)
-@pytest.mark.parametrize("opset", [11, 12, 13])
+@pytest.mark.parametrize(("opset", "mode"), alternating([11, 12, 13], FLOAT16_MODES))
 def test_masked_transformer_agrees_with_onnxruntime(opset: int, mode: str, tmp_path: Path) -> None:
     runs = [sentences(*run) for run in RUNS.values()]
     expect_agreement(build_masked_transformer(opset), runs, mode, tmp_path)

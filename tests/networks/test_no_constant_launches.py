@@ -69,7 +69,7 @@ def compiled(source: Path, soc: str, mode: str = "force_fp16") -> OmModel:
         return model.description
 
 
-@pytest.mark.parametrize("seed", rounds(60, 600))
+@pytest.mark.parametrize("seed", rounds(20, 600))
 @pytest.mark.parametrize("draw", [random_graph, random_node, random_form])
 def test_random_models(draw: Draw, seed: int, tmp_path: Path) -> None:
     """Models that the list refuses, or whose dtypes a mode does not reach, prove nothing."""

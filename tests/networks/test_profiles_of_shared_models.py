@@ -9,13 +9,14 @@ from atc_py.cost.network import network_cost
 from atc_py.package.reader import open_model
 from atc_py.pipeline.profile import profile_model
 from atc_py.report.profile.formats import PROFILE_FORMATS, render_profile, trace_json
+from tests.sampling import some
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"
 NAMES = [path.parent.name for path in sorted(MODELS.glob("*/model.onnx"))]
 
 
 @pytest.mark.skipif(not NAMES, reason="the shared models are not here")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 2))
 def test_profile_of_a_real_network_is_sound(name: str, tmp_path: Path) -> None:
     done = atc_py.convert(MODELS / name / "model.onnx", tmp_path / "m.om", soc="Ascend310P3")
     with open_model(tmp_path / "m.om") as model:

@@ -61,7 +61,8 @@ def test_gru_network_errs_by_the_rounding_of_its_output(tmp_path: Path) -> None:
     assert last > 9 * np.abs(unrounded - expected).max()
 
 
-@pytest.mark.parametrize("mode", sampled(MODES[:1], MODES[1:]))
+@pytest.mark.sweep
+@pytest.mark.parametrize("mode", MODES)
 def test_vit_errs_as_roundings_in_onnxruntime_do(mode: str, tmp_path: Path) -> None:
     """Check two logits, nearly equal by chance, so shares of their range are large."""
     model, feeds, expected = stored("vit_mini_opset13")
@@ -72,7 +73,7 @@ def test_vit_errs_as_roundings_in_onnxruntime_do(mode: str, tmp_path: Path) -> N
     assert DEVIATIONS * deviation < 0.02 * np.abs(expected).max()  # what is 2 % off fails
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", sampled(MODES[:1], MODES[1:]))
 def test_every_product_of_vit_is_rounded_once(mode: str, tmp_path: Path) -> None:
     """Check each MatMul from its own inputs in float64: half a spacing, and sums in float32."""
     model, feeds, _ = stored("vit_mini_opset13")

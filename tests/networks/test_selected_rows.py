@@ -10,6 +10,7 @@ import pytest
 
 from tests.networks.builders.agreement import FLOAT16_MODES, expect_agreement
 from tests.networks.builders.graph import Net
+from tests.sampling import alternating
 
 Array = npt.NDArray[Any]
 
@@ -110,9 +111,8 @@ def feeds(count: int) -> dict[str, Array]:
     return {"x": (np.round(x * 64) / 64).astype(np.float32), "keep": keep}
 
 
-@pytest.mark.parametrize("mode", FLOAT16_MODES)
-@pytest.mark.parametrize("opset", [11, 13])
 @pytest.mark.parametrize("name", FLOAT_FORMS)
+@pytest.mark.parametrize(("opset", "mode"), alternating([11, 13], FLOAT16_MODES))
 def test_network_on_selected_rows_agrees_with_onnxruntime(
     name: str, opset: int, mode: str, tmp_path: Path
 ) -> None:

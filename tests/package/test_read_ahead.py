@@ -22,6 +22,7 @@ from atc_py.package.reader import open_model
 from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.tensor.dtypes import DType
+from tests.sampling import alternating
 
 NOTHING = PackageContents("test", "sim")
 LONG = 3 * CHUNK // 2 + 7
@@ -69,8 +70,7 @@ def graph_of(found: list[ConstData]) -> Graph:
     return graph
 
 
-@pytest.mark.parametrize("threads", [1, 2, 7])
-@pytest.mark.parametrize("ahead", [1, 1 << 30])
+@pytest.mark.parametrize(("threads", "ahead"), alternating([2, 7, 1], [1 << 30, 1]))
 def test_bytes_are_those_of_whole_constants(
     threads: int, ahead: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

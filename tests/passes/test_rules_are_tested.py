@@ -7,6 +7,7 @@ or in tables and functions of their module that they use.
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,13 @@ NUMBERS = re.compile(r"numbers?_stay|keeps?_(the|its)_numbers|same_bits|same_num
 REFUSES = re.compile(r"left_alone|stays?(_|$)|says?_why|apart|(is|are)_not|nothing_is")
 
 
-def written_tests(source: str) -> Iterator[tuple[str, set[str]]]:
-    """Yield a module's test functions, and all names that each mentions, directly or not."""
+@cache
+def written_tests(source: str) -> tuple[tuple[str, set[str]], ...]:
+    """A module's test functions, and all names that each mentions, directly or not."""
+    return tuple(_written_tests(source))
+
+
+def _written_tests(source: str) -> Iterator[tuple[str, set[str]]]:
     mentions: dict[str, set[str]] = {}
     for statement in ast.parse(source).body:
         names = {each.id for each in ast.walk(statement) if isinstance(each, ast.Name)}

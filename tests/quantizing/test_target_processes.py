@@ -18,6 +18,7 @@ from atc_py.quantizing.switched_trials import SwitchedTrial, run_trial
 from atc_py.quantizing.trial_model import TrialModel
 from atc_py.results.output_error import ErrorSums
 from tests.quantizing.float_networks import conv_network, samples_of
+from tests.sampling import sampled
 
 MARK = "ATC_PY_TEST_ENDED"
 SAMPLES = samples_of(5, 1, 3, 16, 16)
@@ -34,7 +35,7 @@ def quantized(model: Path, output: Path, **choice: Any) -> tuple[bytes, Any]:
     return output.read_bytes(), done.proof
 
 
-@pytest.mark.parametrize("executor", ["ort", "sim"])
+@pytest.mark.parametrize("executor", sampled(["ort"], ["sim"]))
 def test_processes_find_the_same(executor: str, tmp_path: Path) -> None:
     model = conv_network(tmp_path / "float.onnx")
     found = [

@@ -39,9 +39,8 @@ def read(model: Path, reader: Path, lines: Sequence[TextLine]) -> list[str]:
     return [read_text(next(iter(each.values()))[0], alphabet) for each in found]
 
 
-@pytest.mark.parametrize(
-    ("count", "given"), [(10, 8), pytest.param(200, len(GIVEN), marks=pytest.mark.sweep)]
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize(("count", "given"), [(10, 8), (200, len(GIVEN))])
 def test_lines_are_read_as_in_floats(count: int, given: int, tmp_path: Path) -> None:
     reader = extract(READER.wheel, READER.member, tmp_path)
     lines = text_lines(range(count))

@@ -14,6 +14,7 @@ from atc_py.options.keywords import ConvertKeywords
 from atc_py.results.comparison import compare, explained_share
 from tests.adapters.session.models import SHARED, layer, rows
 from tests.networks.test_shared_models import IN_FLOAT32
+from tests.sampling import some
 from tests.trained.models import TRAINED
 from tests.trained.natural import digits
 from tests.trained.wheels import extract, is_cached
@@ -34,7 +35,7 @@ def require_close(found: Any, model: str | bytes, feeds: dict[str, Any]) -> None
         assert compare(port.name, our, their, explained_share(description, port.name, their)).passed
 
 
-@pytest.mark.parametrize("path", NETWORKS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", some(NETWORKS, 3), ids=lambda path: path.parent.name)
 def test_network_computes_what_onnxruntime_computes(path: Path) -> None:
     with np.load(path.parent / "inputs.npz") as data:
         feeds = dict(data)

@@ -211,7 +211,7 @@ def test_row_that_exceeds_its_memory_says_so(atc: Atc, zoo: Path, tmp_path: Path
 def test_stopped_sweep_goes_on_where_it_was(
     atc: Atc, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
-    args = ["sweep", "zoo", "--soc", "sim,Ascend310P3,Ascend910B4", "--jobs", "1", "-o"]
+    args = ["sweep", "zoo", "--soc", "sim,Ascend310P3", "--jobs", "1", "-o"]
     atc(*args, "whole")
     process = subprocess.Popen(
         [sys.executable, "-m", "atc_py", *args, "killed"],
@@ -228,7 +228,7 @@ def test_stopped_sweep_goes_on_where_it_was(
     assert process.wait() == status
     assert not (tmp_path / "killed" / "index.html").exists()
     done = atc(*args, "killed", "--json")
-    assert 2 <= done.json["kept"] <= 12
+    assert 2 <= done.json["kept"] <= 8
     assert tables(tmp_path / "killed") == tables(tmp_path / "whole")
     left = [each.name for each in (tmp_path / "killed").rglob(".*")]
     assert left == []

@@ -1,10 +1,14 @@
 """Kernels of small graphs, built by the machine's compiler and compared with the simulator."""
 
 import os
+import shutil
 import subprocess
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
@@ -42,31 +46,109 @@ FLAGS = tuple("-Og" if flag == "-O1" else flag for flag in toolchain._FLAGS)
 """Those of the command, but that the compiler does not optimize for long."""
 
 
+MOST_KEPT = 400
+"""Programs that the folder of a checkout's tests keeps, the last ones used."""
+
+
+@dataclass(frozen=True)
+class Builds:
+    """Builds kernels with the headers compiled, and no program twice on a machine.
+
+    A program is known by all that it is made of: compiler, flags, buffers, sources and headers.
+
+    Attributes:
+        kept: the folder of programs that were built, by digest.
+        headers: gives the compiled headers.
+    """
+
+    kept: Path
+    headers: Callable[[], Path]
+
+    def build(
+        self,
+        compiler: Compiler,
+        folder: Path,
+        kernels: Sequence[Mapping[str, Any]],
+        sizes: Mapping[str, int],
+        name: str,
+    ) -> str | None:
+        """Do as `Compiler.build` does."""
+        known = self.kept / self._digest(compiler, folder, kernels, sizes)
+        if known.exists():
+            shutil.copy(known, folder / name)
+            known.touch()
+            return None
+        command = (*compiler.command, "-include", str(self.headers()))
+        said = BUILD(Compiler(command), folder, kernels, sizes, name)
+        if said is None:
+            own = known.with_name(f"{known.name}.{os.getpid()}")
+            shutil.copy(folder / name, own)
+            own.replace(known)
+            self._forget()
+        return said
+
+    @property
+    def method(self) -> Callable[..., str | None]:
+        """`build` as a method of a compiler."""
+
+        def build(compiler: Compiler, *parts: Any) -> str | None:
+            return self.build(compiler, *parts)
+
+        return build
+
+    def _digest(self, compiler: Compiler, folder: Path, *context: object) -> str:
+        digest = sha256(repr((_version(compiler.command), FLAGS, *context)).encode())
+        digest.update((templates_dir() / "kernels" / "host_kernels.cpp.j2").read_bytes())
+        for path in sorted(folder.glob("*/**/*")):
+            if path.suffix in {".cpp", ".h", ""} and path.is_file():
+                digest.update(f"{path.relative_to(folder)}\n".encode() + path.read_bytes())
+        return digest.hexdigest()
+
+    def _forget(self) -> None:
+        used = sorted(self.kept.iterdir(), key=lambda path: path.stat().st_mtime)
+        for path in used[:-MOST_KEPT]:
+            path.unlink(missing_ok=True)
+
+
+BUILD = Compiler.build
+
+
+@cache
+def _version(command: tuple[str, ...]) -> str:
+    return subprocess.run(
+        [*command, "-v", "-E", "-x", "c++", os.devnull], capture_output=True, text=True, check=True
+    ).stderr
+
+
 @pytest.fixture(scope="session")
-def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the headers of the host, compiled once."""
-    folder = tmp_path_factory.mktemp("headers")
-    path = folder / "all.h"
-    path.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
-    flags = [*FLAGS, "-I", str(templates_dir() / "host"), "-x", "c++-header"]
-    command = [*find_compiler().command, *flags, str(path), "-o", f"{path}.gch"]
-    subprocess.run(command, check=True)
-    return path
+def builds(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Builds:
+    @cache
+    def headers() -> Path:
+        path = tmp_path_factory.mktemp("headers") / "all.h"
+        path.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
+        flags = [*FLAGS, "-I", str(templates_dir() / "host"), "-x", "c++-header"]
+        command = [*find_compiler().command, *flags, str(path), "-o", f"{path}.gch"]
+        subprocess.run(command, check=True)
+        return path
+
+    store = pytestconfig.cache
+    kept = tmp_path_factory.mktemp("kernels") if store is None else store.mkdir("kernels")
+    return Builds(kept, headers)
 
 
 @pytest.fixture
-def verified(tmp_path: Path, headers: Path) -> Verified:
+def verified(tmp_path: Path, builds: Builds) -> Verified:
     """Return the outcome of each kernel on each set of shapes.
 
     Whole sweeps build as the command does, and so do the tests of `atc-py kernels --verify` and
     `test_every_kernel_compiles`; the others build in half the time.
     """
-    return partial(_verified, tmp_path, None if WHOLE in os.environ else headers)
+    return partial(_verified, tmp_path, None if WHOLE in os.environ else builds)
 
 
 def _verified(
     folder: Path,
-    headers: Path | None,
+    builds: Builds | None,
     graph: Graph,
     soc: str = "sim",
     *,
@@ -83,9 +165,9 @@ def _verified(
     write_model(graph, path, contents)
     compiler = find_compiler(sanitize=sanitize)
     with open_model(path) as model, pytest.MonkeyPatch.context() as patch:
-        if headers is not None and not sanitize:
+        if builds is not None and not sanitize:
             patch.setattr(toolchain, "_FLAGS", FLAGS)
-            compiler = Compiler((*compiler.command, "-include", str(headers)))
+            patch.setattr(Compiler, "build", builds.method)
         return verify_kernels(model, compiler)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from atc_py.quantizing.calibrate.value_range import (
     activation_scale,
 )
 from tests.quantizing.calibrate.distributions import f32, fake_quantized
+from tests.sampling import alternating, examples
 
 NAMES = list(CALIBRATORS)
 BOTH = pytest.mark.parametrize("symmetric", [False, True])
@@ -101,7 +102,7 @@ ELEMENTS = st.floats(width=32, allow_nan=False, allow_infinity=False) | st.float
     array=arrays(np.float32, array_shapes(max_dims=2, max_side=9), elements=ELEMENTS),
     symmetric=st.booleans(),
 )
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_any_values_have_a_scale_or_a_coded_error(
     name: str, array: NDArray[Any], *, symmetric: bool
 ) -> None:
@@ -120,8 +121,7 @@ def test_any_values_have_a_scale_or_a_coded_error(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("power", [-8, 5, 12])
-@BOTH
+@pytest.mark.parametrize(("power", "symmetric"), alternating([-8, 5, 12], [False, True]))
 def test_powers_of_two_scale_the_result(name: str, power: int, *, symmetric: bool) -> None:
     array = np.random.default_rng(5).laplace(size=5000).astype(np.float32)
     factor = np.float32(2.0**power)

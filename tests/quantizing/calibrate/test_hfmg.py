@@ -1,5 +1,7 @@
 """The calibrator `hfmg`: results of AMCT's published code."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from atc_py.quantizing.calibrate.calibrators import CALIBRATORS
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.value_range import RangeOptions, ValueRange, activation_scale
 from tests.quantizing.calibrate.distributions import NAMES, values
+from tests.sampling import some
 
 HFMG = CALIBRATORS["hfmg"]
 EVEN = np.arange(4096, dtype=np.float32) / 4096
@@ -76,8 +79,7 @@ def test_upper_pointer_stops_where_the_lower_one_is() -> None:
         assert activation_scale(found).scale == pytest.approx(1.91e-6, rel=0.01)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("bins", [1024, 8192])
+@pytest.mark.parametrize(("name", "bins"), some([*product(NAMES, [1024, 8192])], 5))
 def test_histogram_gives_the_range_of_the_array(name: str, bins: int) -> None:
     array = values(name, 50_000)
     settings = RangeOptions(hfmg_bins=bins)

@@ -1,6 +1,7 @@
 """Plans of the shared networks beside the suggestions of `compare`, which know nothing of the planner."""
 
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import atc_py
 from atc_py.cost.network import network_time
 from atc_py.package.reader import open_model
 from tests.networks.page import MODELS
-from tests.sampling import sampled
+from tests.sampling import alternating, sampled
 
 pytestmark = pytest.mark.skipif(not MODELS.exists(), reason="the shared networks are not there")
 
@@ -35,8 +36,13 @@ def seconds_of(model: Path, folder: Path, **files: str) -> tuple[float, dict[str
         return network_time(package.description).expected, options
 
 
-@pytest.mark.parametrize("decibels", [6, 12])
-@pytest.mark.parametrize("name", sampled(QUICK, (name for name in NAMES if name not in QUICK)))
+@pytest.mark.parametrize(
+    ("name", "decibels"),
+    [
+        *alternating(QUICK, [6, 12]),
+        *sampled([], product([name for name in NAMES if name not in QUICK], [6, 12])),
+    ],
+)
 def test_plan_is_never_slower_than_the_suggestion(name: str, decibels: int, tmp_path: Path) -> None:
     """Check the plan of a target so far above all float16, or of 40 dB where that loses values."""
     model = MODELS / name / "model.onnx"

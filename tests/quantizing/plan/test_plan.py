@@ -21,6 +21,7 @@ from atc_py.results.plan import DtypePlan
 from atc_py.text import in_language
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.quantizing.float_networks import FloatSketch, samples_of
+from tests.sampling import alternating, sampled
 
 Array = np.ndarray
 
@@ -66,8 +67,7 @@ def all_sets(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, floa
     return [measured(model, feeds, kept, folder) for kept in sets]
 
 
-@pytest.mark.parametrize("trials", [120, 24])
-@pytest.mark.parametrize("share", [0.1, 0.4, 0.7, 0.95])
+@pytest.mark.parametrize(("share", "trials"), alternating([0.1, 0.4, 0.7, 0.95], [120, 24]))
 def test_plan_is_optimal_where_all_sets_can_be_tried(
     share: float, trials: int, all_sets: list[tuple[float, float]], tmp_path: Path
 ) -> None:
@@ -82,7 +82,7 @@ def test_plan_is_optimal_where_all_sets_can_be_tried(
     assert plan.chosen.seconds == pytest.approx(wanted, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["sum_of_squares", "tiny_variance", "large_logits"])
+@pytest.mark.parametrize("name", sampled(["sum_of_squares"], ["tiny_variance", "large_logits"]))
 def test_plan_is_never_slower_than_the_fewest_nodes(name: str, tmp_path: Path) -> None:
     broken, path = BROKEN[name](), tmp_path / "model.onnx"
     onnx.save(broken.model, path)
@@ -174,9 +174,14 @@ def test_some_samples_judge_and_all_verify(tmp_path: Path) -> None:
     assert plan.reached == (plan.chosen.snr >= 50)
 
 
+@pytest.fixture(scope="module")
+def shown_plan(tmp_path_factory: pytest.TempPathFactory) -> DtypePlan:
+    return planned(tmp_path_factory.mktemp("shown"))[1]
+
+
 @pytest.mark.parametrize("form", FORMATS)
-def test_formats_show_plan_and_curve(form: str, tmp_path: Path) -> None:
-    _, plan = planned(tmp_path)
+def test_formats_show_plan_and_curve(form: str, shown_plan: DtypePlan) -> None:
+    plan = shown_plan
     text = render_plan(form, plan)
     assert "float16" in text
     if form == "json":
@@ -226,12 +231,19 @@ def test_layers_on_int8_make_a_quicker_plan(tmp_path: Path) -> None:
     done = atc_py.compare_model(mixed, reference=model, samples=samples, soc=SOC)
     judged = done.layers[done.outputs["y"]].judged
     assert judged.snr == pytest.approx(plan.chosen.outputs["y"].snr)
-    strict = atc_py.plan_model(
-        model,
+
+
+@pytest.mark.sweep
+def test_no_layer_is_on_int8_where_the_target_is_beyond_it(tmp_path: Path) -> None:
+    plan = atc_py.plan_model(
+        large_convolutions(tmp_path),
         int8=tmp_path / "none.onnx",
-        **given | {"target": {"snr": 60.0}},  # type: ignore[arg-type]
+        target={"snr": 60.0},
+        samples=samples_of(3, 1, 64, 24, 24),
+        soc=SOC,
+        trials=24,
     )
-    assert not strict.chosen.int8
+    assert not plan.chosen.int8
     assert not (tmp_path / "none.onnx").exists()
 
 
