@@ -38,7 +38,7 @@ def cases() -> list[Path]:
 
 
 def verdict_lines(
-    mode: str = "allow_fp32_to_fp16", paths: Sequence[Path] | None = None
+    mode: str = "allow_fp32_to_fp16", *, paths: Sequence[Path] | None = None
 ) -> Iterator[str]:
     """Yield the table: cases by verdict, then each rule that refuses some, with their number."""
     verdicts: Counter[Standing] = Counter()

@@ -340,7 +340,8 @@ def test_models_that_were_not_compared_are_counted(atc: Atc, zoo: Path, tmp_path
 
 def test_names_that_are_not_text_come_out_as_escapes(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     (zoo / "conv.onnx").rename(os.fsdecode(os.fsencode(zoo) + b"/\xff.onnx"))
-    assert atc("sweep", "zoo", "--jobs", 1, "--compare", 1, "-o", "out").err == ""
+    said = atc("sweep", "zoo", "--jobs", 1, "--compare", 1, "-o", "out").err.splitlines()
+    assert [line for line in said if "rows/s" not in line] == []  # a slow machine sees the progress
     lines = (tmp_path / "out" / "table.jsonl").read_text(encoding="utf-8").splitlines()
     (row,) = (found for line in lines if (found := json.loads(line))["model"] == "\\udcff")
     assert (row["verdict"], row["path"]) == ("compiles", "zoo/\\udcff.onnx")

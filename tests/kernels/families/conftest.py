@@ -131,7 +131,7 @@ def builds(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
         subprocess.run(command, check=True)
         return path
 
-    store = pytestconfig.cache
+    store = getattr(pytestconfig, "cache", None)  # not there with -p no:cacheprovider
     kept = tmp_path_factory.mktemp("kernels") if store is None else store.mkdir("kernels")
     return Builds(kept, headers)
 
