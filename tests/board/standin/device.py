@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ class Device:
                     "name": port.name,
                     "dtype": DType(row.dtype).ge,
                     "format": FORMAT_NUMBERS.get(row.format, 2),
-                    "size": int(np.prod(row.shape, dtype=int)) * DType(row.dtype).itemsize,
+                    "size": prod(dim or 0 for dim in row.shape) * DType(row.dtype).itemsize,
                     "dims": list(row.shape),
                 }
                 for port in ports
@@ -128,7 +129,7 @@ class Device:
         for port, path in zip(description.inputs, request["inputs"], strict=False):
             row = description.tensors[port.tensor]
             data = Path(path).read_bytes()
-            count = int(np.prod(row.shape, dtype=int))
+            count = prod(dim or 0 for dim in row.shape)
             feeds[port.name] = np.frombuffer(data, DType(row.dtype).numpy, count).reshape(row.shape)
         seen: dict[int, NDArray[Any]] = {}
         outputs = sim.run(feeds, lambda tensor, found: self._seen(ops, seen, tensor, found))
