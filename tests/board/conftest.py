@@ -1,6 +1,7 @@
 """A small model, and a kit of it that tests share."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from atc_py.adapters.board.pack import Packed, PackRequest, pack_board
 SOC = "Ascend310P3"
 
 
-def residual_model(batch: int | str = 1) -> onnx.ModelProto:
+def residual_model(batch: int | str = 1, size: Sequence[int | str] = (8, 8)) -> onnx.ModelProto:
     """Two convolutions with a shortcut; three nodes have no name, and two have one name."""
     random, info = np.random.default_rng(0), helper.make_tensor_value_info
 
@@ -35,7 +36,7 @@ def residual_model(batch: int | str = 1) -> onnx.ModelProto:
     graph = helper.make_graph(
         nodes,
         "residual",
-        [info("x", 1, [batch, 3, 8, 8])],
+        [info("x", 1, [batch, 3, *size])],
         [info("y", 1, [batch, 5])],
         [*initializers, weights("g", 16, 5)],
     )

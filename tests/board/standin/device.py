@@ -27,7 +27,6 @@ from atc_py.package.ge.schema import DATA_TYPES
 from atc_py.package.reader import OfflineModel, open_model
 from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import stored_dims
-from atc_py.pipeline.profile import profile_model
 from atc_py.tensor.dtypes import DType
 from tests.board.standin.dump_file import DumpedTensor, device_layout, dump_bytes
 
@@ -209,6 +208,8 @@ class Device:
     def times(self, ops: DeviceOps) -> dict[int, float]:
         """Estimated microseconds of the launches, by each tensor that they make."""
         if not self.estimates:
+            from atc_py.pipeline.profile import profile_model
+
             cost = profile_model(self.path).costs[0]
             known = {kernel.name: kernel.cost.expected * 1e6 for kernel in cost.kernels}
             nodes = ops.description.nodes
