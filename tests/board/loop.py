@@ -1,6 +1,6 @@
 """The whole loop on the stand-in for CANN, for networks: `python -m tests.board.loop [NAME...]`.
 
-A kit is packed, its script runs on the stand-in, and what comes back is held against the kit. It needs
+A kit is packed, its script runs on the stand-in, and what comes back is compared with the kit. It needs
 the shared networks; the text recognizer is quantized from the model in rapidocr's wheel, whose path is in
 ATC_PY_RECOGNIZER.
 """
@@ -58,7 +58,9 @@ def recognizer(folder: Path) -> list[str]:
         data=folder / "lines.npy",
         input_shape="x:1,3,48,320",
     )
-    return [str(folder / "rec.onnx"), "--input-shape", "x:1,3,48,320"]
+    np.save(folder / "line.npy", data[:1])
+    words = ["--input-shape", "x:1,3,48,320", "--reference", os.environ[RECOGNIZER]]
+    return [str(folder / "rec.onnx"), *words, "--samples", str(folder / "line.npy")]
 
 
 NETWORKS: dict[str, Callable[[Path], list[str]]] = {

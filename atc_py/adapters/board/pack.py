@@ -48,7 +48,7 @@ _LEAST_ROOM = 64 << 10
 
 
 class PackRequest(msgspec.Struct, frozen=True):
-    """What a kit is to have.
+    """Contents of a kit to be.
 
     Attributes:
         modes: precision modes, a variant each.
@@ -57,6 +57,7 @@ class PackRequest(msgspec.Struct, frozen=True):
         room: bytes that arrays of layers may take; None for a tenth of the model's.
         executes: executions under msprof.
         repeats: timed executions of a plain run.
+        reference: file that runs as the original in place of the model; None for the model.
     """
 
     modes: tuple[str, ...]
@@ -65,6 +66,7 @@ class PackRequest(msgspec.Struct, frozen=True):
     room: int | None
     executes: int
     repeats: int
+    reference: Path | None = None
 
 
 class Packed(Result, frozen=True):
@@ -120,6 +122,9 @@ def pack_board(
         variants, files = _variants(model, shared, options.soc, request)
         _write_all(kit, {**shared.files, **files})
         original = model if source.original == "model" else None
+        if request.reference is not None:
+            original, path = request.reference, str(request.reference)
+            source = replace(source, original="reference", reference=path)
         expected = _expect(kit, original, variants, request, on_stage)
         manifest = _finish(kit, source, options, variants, expected, request)
         with atomic_write(folder.with_name(f"{folder.name}.zip")) as file:

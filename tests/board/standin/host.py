@@ -95,7 +95,7 @@ def without(host: Host, name: str) -> None:
 
 
 def with_atc(host: Host, line: str) -> None:
-    """Put one line of shell in the place of atc."""
+    """Let one line of shell be atc."""
     _script(Path(host.variables["PATH"].partition(":")[0], "atc"), line)
 
 
