@@ -26,6 +26,7 @@ DOCUMENTS: dict[str, str] = {
     "info --layout": "values, trans_data",
     "kernels": "soc, buffers, kernels",
     "kernels --verify": "kernels, diagnostics",
+    "board pack": "folder, archive, archive_bytes, model_bytes, manifest, warnings",
     "ops diff": "op, opsets, between, versions, changes",
     "ops lists": "[name, release, operators, custom, opsets, source]",
     "ops diff --list": "lists, same, operators",

@@ -141,11 +141,6 @@ def _print(done: Packed) -> None:
     )
     say(
         Text("kit: {folder}", folder=done.folder),
-        Text(
-            "archive: {archive}, {bytes} bytes, of which the model has {model}",
-            archive=done.archive,
-            bytes=done.archive_bytes,
-            model=done.model_bytes,
-        ),
+        Text("archive: {archive}", archive=done.archive),
         Text("next: unpack it on the host and follow README.md; send back results.zip"),
     )

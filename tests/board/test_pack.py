@@ -16,6 +16,7 @@ from atc_py.adapters.board.layout import ExpectedLayers, Manifest
 from atc_py.adapters.board.pack import Packed, home_options
 from atc_py.adapters.board.variants import shared_compiling, variants_of
 from atc_py.diag import BAD_OPTION, KIT_IN_USE, AtcError
+from atc_py.pipeline.convert import compile_file
 from tests.aipp_graph.networks import DYNAMIC, RGB, config
 from tests.board.conftest import pack, request, residual_model
 
@@ -64,11 +65,7 @@ def test_expected_outputs_are_those_of_simulator_and_original(
     for variant in packed.manifest.variants:
         options = home_options(variant, packed.folder)
         assert options.precision_mode.value == "force_fp16"
-        keywords = {
-            name: packed.folder / value if name == "fusion_switch_file" else value
-            for name, value in variant.compiling.items()
-        }
-        done = atc_py.convert(packed.folder / "model.onnx", tmp_path / "m.om", **keywords)
+        done = compile_file(packed.folder / "model.onnx", tmp_path / "m.om", options)
         with atc_py.load(done.output) as model:
             wanted = model.run({"x": fed})["y"]
         own = np.load(packed.folder / f"expected/{variant.name}/s0/0.npy")
