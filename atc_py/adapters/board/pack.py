@@ -27,7 +27,7 @@ from atc_py.adapters.board.layout import (
 from atc_py.adapters.board.readme import readme_texts
 from atc_py.adapters.board.variants import Compiling, shared_compiling, variants_of
 from atc_py.compare.proof.fix_file import fix_file
-from atc_py.diag import KIT_IN_USE, Diagnostic, Place
+from atc_py.diag import BAD_OPTION, KIT_IN_USE, Diagnostic, Place
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.node_names import write_with_names
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
@@ -107,7 +107,7 @@ def pack_board(
         on_stage: called with the name of each stage as it begins.
 
     Raises:
-        AtcError: KIT_IN_USE; what fixing, compiling and running raise. Nothing is written then.
+        AtcError: as `refuse_used` does; what fixing, compiling and running raise. Nothing is written then.
     """
     options = parse_options("board pack", CompileOptions, keywords)
     refuse_ranges(options.ranges, Text("the runs of a kit have fixed shapes, or those of gears"))
@@ -140,8 +140,13 @@ def refuse_used(folder: Path) -> None:
     """Refuse a folder that is neither empty nor a kit without results.
 
     Raises:
-        AtcError: KIT_IN_USE.
+        AtcError: KIT_IN_USE; BAD_OPTION for a path without a name, such as `.`.
     """
+    if folder.name in {"", ".."}:
+        raise BAD_OPTION.error(
+            Text("--output {folder} names no folder of its own for the kit", folder=folder),
+            help=Text("give a new folder with --output"),
+        )
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     if (folder / RUN_FOLDER).exists():
@@ -162,7 +167,7 @@ def _write_model(
     model: Path, kit: Path, options: CompileOptions, on_stage: Callable[[str], None] | None
 ) -> KitSource:
     """Write the model as atc takes it: fixed for CANN where that is asked, a name for each node."""
-    digest, rules, taken = _sha256(model), [], model
+    file, rules, taken = read_model(model), [], model
     if options.fix is not None:
         if on_stage is not None:
             on_stage("fix")
@@ -179,14 +184,14 @@ def _write_model(
         done = fix_file(model, kit / "fixed" / MODEL, fixing)
         taken = model if done.output is None else done.output
         rules = sorted({rule for each in done.rewrites for rule in each.rules})
-    file = read_model(taken)
+        file = read_model(taken)
     named = write_with_names(file, kit / MODEL)
     shutil.rmtree(kit / "fixed", ignore_errors=True)
     deploys = is_deploy_form(node.op_type for node in file.nodes)
     changed = taken is not model and not deploys and not (options.fix and options.fix.bind)
     return KitSource(
         path=str(model),
-        sha256=digest,
+        sha256=_sha256(model),
         rules=tuple(rules),
         named=named,
         opset=file.opsets.get("", 0),
