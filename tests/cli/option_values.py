@@ -75,6 +75,7 @@ _USUAL: dict[str, tuple[str, ...]] = {
     "fix": (MODEL,),
     "info": (MODEL,),
     "kernels": (OFFLINE,),
+    "board": (),
     "ops": (),
     "plan": (MODEL, "--samples", SAMPLES, "--target", "cosine=0.9"),
     "profile": (MODEL,),

@@ -22,6 +22,16 @@ Atc = Callable[..., Result]
 Line = tuple[str, ...]
 
 GOOD: dict[str, Line] = {
+    "board pack": (
+        "board",
+        "pack",
+        "small.onnx",
+        "--soc",
+        "Ascend310P3",
+        "--no-unfused",
+        "-o",
+        "kit",
+    ),
     "check": ("check", "small.onnx"),
     "compare": ("compare", "small.onnx"),
     "config": ("config", "convert"),
@@ -100,6 +110,11 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
         (3, ("aipp.cfg", "zeros.npy")),
     ),
     "socs": ((2, ("sim",)),),
+    "board pack": (
+        (2, ("small.onnx",)),
+        (2, ("small.onnx", "--soc", "Ascend310P3", "-o", ".")),
+        (3, ("gone.onnx", "--soc", "Ascend310P3", "-o", "kit")),
+    ),
     "sweep": ((2, ("small.onnx",)), (3, (".", "-o", "small.onnx"))),
     "run": (
         (2, ("old.om",)),
