@@ -18,7 +18,7 @@ from atc_py.compare.offline.sides import (
 )
 from atc_py.device.opening import open_verified
 from atc_py.diag import BAD_HUAWEI_MODEL, Place
-from atc_py.package.ge.model import is_huawei, open_huawei
+from atc_py.package.ge.model import is_huawei, is_model_json, open_huawei
 from atc_py.results.model_diff import (
     ConstantDifference,
     ConversionDifference,
@@ -58,7 +58,7 @@ def diff_models(first: Path, second: Path) -> ModelDiff:
 @contextmanager
 def _opened(path: Path) -> Iterator[Side]:
     """A model while its constants can be read."""
-    if not is_huawei(path):
+    if not (is_huawei(path) or is_model_json(path)):
         with open_verified(path) as model:
             yield own_side(model)
         return

@@ -25,6 +25,7 @@ from atc_py.package.ge.container import (
     read_header,
     read_partitions,
 )
+from atc_py.package.ge.definition_json import begins_as_json, read_definition
 from atc_py.package.ge.graph import GeGraph, GeModelDef, GeOp
 from atc_py.package.ge.interface import GeInterface, read_interface
 from atc_py.package.ge.messages import GeAttributes, GeTensor
@@ -38,6 +39,7 @@ from atc_py.system.wire import BYTES
 from atc_py.text import Text
 
 ZIP_MAGIC = b"PK\x03\x04"
+_JSON_HEAD = 64
 _DEEPEST = 4
 """Files in files: a bundle of flow models has two levels."""
 
@@ -231,6 +233,7 @@ class HuaweiFile:
         models: those of the file itself.
         embedded: files inside of it, with what names them: parts of bundles and of flow models.
         om2: the archive; None of other files.
+        is_json: whether it is the JSON of mode 1, which has neither weights nor tasks.
     """
 
     def __init__(self, path: Path, source: GeSource, span: ByteSpan, depth: int = 0) -> None:
@@ -240,6 +243,7 @@ class HuaweiFile:
         self.models: list[HuaweiModel] = []
         self.embedded: list[tuple[str, HuaweiFile]] = []
         self.om2: Om2File | None = None
+        self.is_json = False
         if source.data[span.start : span.start + len(ZIP_MAGIC)] == ZIP_MAGIC:
             self.om2 = read_om2(source)
             if self.om2 is None:
@@ -253,9 +257,23 @@ class HuaweiFile:
         if not header.is_encrypted:
             self._read_embedded(depth)
 
+    @classmethod
+    def of_definition(cls, path: Path, definition: bytes) -> Self:
+        """The model that the message of a JSON file describes: no weights, no tasks."""
+        file = cls.__new__(cls)
+        source = GeSource(definition, str(path))
+        span = ByteSpan(0, len(definition))
+        header = GeHeader(0, 0, False, "", 0, 1, "", False, False)  # noqa: FBT003  (a blank header)
+        file.path, file.nbytes, file._source = path, path.stat().st_size, source
+        file.header, file.embedded, file.om2, file.is_json = header, [], None, True
+        file.models = [HuaweiModel(source, header, [GePartition(MODEL_DEF, span)])]
+        return file
+
     @property
     def kind(self) -> str:
         """The kind of file in words."""
+        if self.is_json:
+            return "JSON of a model"
         return "om2 archive" if self.header is None else self.header.kind
 
     def all_models(self) -> list[HuaweiModel]:
@@ -310,11 +328,14 @@ class HuaweiFile:
 
 
 def open_huawei(path: Path) -> HuaweiFile:
-    """Open a file of Huawei's atc.
+    """Open a file of Huawei's atc, or the JSON of one.
 
     Raises:
-        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE; BAD_HUAWEI_MODEL, also while it is read.
+        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE; BAD_HUAWEI_MODEL, also while it is read;
+            BAD_MODEL_JSON.
     """
+    if is_model_json(path):
+        return HuaweiFile.of_definition(path, read_definition(path))
     data = map_file(path)
     source = GeSource(data, str(path))
     try:
@@ -324,6 +345,17 @@ def open_huawei(path: Path) -> HuaweiFile:
             with suppress(BufferError):
                 data.close()
         raise
+
+
+def is_model_json(path: Path) -> bool:
+    """True if a regular file begins as JSON does, as that of mode 1; pipes are not opened."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return begins_as_json(file.read(_JSON_HEAD))
+    except (OSError, ValueError):
+        return False
 
 
 def is_huawei(path: Path) -> bool:
