@@ -32,7 +32,7 @@ from atc_py.text import Text
 
 
 def diff_models(first: Path, second: Path) -> ModelDiff:
-    """Compare two offline models, each of atc-py or of Huawei's atc.
+    """Compare two offline models, each of atc-py or of Huawei's atc, or the JSON of one.
 
     Raises:
         AtcError: a file cannot be read.
@@ -40,7 +40,8 @@ def diff_models(first: Path, second: Path) -> ModelDiff:
     with _opened(first) as one, _opened(second) as other:
         launches = tuple(matched_launches(one, other))
         conversions = tuple(matched_conversions(one, other))
-        constants = tuple(matched_constants(one.constants, other.constants))
+        both = one.has_constants and other.has_constants
+        constants = tuple(matched_constants(one.constants, other.constants)) if both else ()
     equal = sum(not group.differs for group in launches)
     equal += sum(min(row.first, row.second) for row in conversions)
     total = len(one.launches) + len(other.launches)

@@ -64,13 +64,14 @@ class SideLaunch(msgspec.Struct, frozen=True):
 
 
 class Side(msgspec.Struct, frozen=True):
-    """One of the models that are compared."""
+    """One of the models that are compared; JSON has no constants."""
 
     producer: str
     soc: str
     launches: list[SideLaunch]
     constants: list[SideConstant]
     memory: dict[str, int]
+    has_constants: bool = True
 
 
 def huawei_side(file: HuaweiFile) -> Side:
@@ -85,8 +86,9 @@ def huawei_side(file: HuaweiFile) -> Side:
         producer=sides[0].producer,
         soc=sides[0].soc,
         launches=[launch for side in sides for launch in side.launches],
-        constants=[constant for side in sides for constant in side.constants],
+        constants=[each for side in sides for each in side.constants if not file.is_json],
         memory={key: sum(side.memory[key] for side in sides) for key in sides[0].memory},
+        has_constants=not file.is_json,
     )
 
 

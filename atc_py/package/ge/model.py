@@ -187,7 +187,8 @@ class HuaweiModel:
         numbers = dict.fromkeys(task.op_index for task in self.tasks)
         launched = [ops[number] for number in numbers if number is not None and number in ops]
         apart = INPUT_OPS | CONSTANT_OPS | OUTPUT_OPS
-        return tuple(launched or (op for op in ops.values() if op.type not in apart))
+        computing = (op for op in ops.values() if op.type not in apart)
+        return tuple(launched or (op for op in computing if not op.attributes.flag("_no_task")))
 
     def constant(self, op: GeOp) -> tuple[GeTensor, ByteSpan] | None:
         """The tensor of a constant and its data in the file; None of an op that has none.
