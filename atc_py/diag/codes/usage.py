@@ -295,3 +295,11 @@ BAD_CONFIG = add_code(
     "Correct the entry that the message names; `atc-py config COMMAND` lists the options of a "
     "command with the values that hold.",
 )
+KIT_IN_USE = add_code(
+    1093,
+    "kit-in-use",
+    ExitCode.USAGE,
+    "The folder for a kit holds something else, or a kit that was run and has results. A kit replaces "
+    "an earlier one that was not run, and nothing else.",
+    "Give another folder with --output, or remove that one.",
+)

@@ -1,0 +1,318 @@
+"""`board pack`: the folder and the archive that a host with CANN takes."""
+
+import hashlib
+import re
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from atc_py import __version__
+from atc_py.adapters.board.expectations import Draws, Expectations, Expected
+from atc_py.adapters.board.layout import (
+    KIT_VERSION,
+    MANIFEST,
+    MODEL,
+    RUN_FOLDER,
+    SCRIPT,
+    STEPS,
+    KitFile,
+    KitSource,
+    KitVariant,
+    Manifest,
+)
+from atc_py.adapters.board.readme import readme_texts
+from atc_py.adapters.board.variants import Compiling, shared_compiling, variants_of
+from atc_py.compare.proof.fix_file import fix_file
+from atc_py.diag import KIT_IN_USE, Diagnostic, Place
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.rewriting.node_names import write_with_names
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
+from atc_py.options.command_options import FixOptions
+from atc_py.options.compile_options import CheckOptions, CompileOptions
+from atc_py.options.option import parse_options
+from atc_py.options.ranges import refuse_ranges
+from atc_py.system.atomic_files import atomic_write, make_folder
+from atc_py.system.cache_folders import templates_dir
+from atc_py.system.structs import Result, replace
+from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
+
+_ODD = re.compile(r"[^A-Za-z0-9_-]+")
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_LEAST_ROOM = 256 << 10
+"""Bytes that arrays of layers may take in any kit; in one of a large model they take a tenth of that."""
+
+
+class PackRequest(msgspec.Struct, frozen=True):
+    """What a kit is to have.
+
+    Attributes:
+        modes: precision modes, a variant each.
+        unfused: the first of them again, with the fusion switches off.
+        draws: data of the runs.
+        room: bytes that arrays of layers may take; None for a tenth of the model's.
+        executes: executions under msprof.
+        repeats: timed executions of a plain run.
+    """
+
+    modes: tuple[str, ...]
+    unfused: bool
+    draws: Draws
+    room: int | None
+    executes: int
+    repeats: int
+
+
+class Packed(Result, frozen=True):
+    """A kit that was written.
+
+    Attributes:
+        folder: the kit.
+        archive: the same as one file.
+        archive_bytes: its size.
+        model_bytes: size of the kit's model with its weights.
+        manifest: what it holds.
+        warnings: what is odd about the data of the runs.
+    """
+
+    folder: Path
+    archive: Path
+    archive_bytes: int
+    model_bytes: int
+    manifest: Manifest
+    warnings: tuple[Diagnostic, ...]
+
+
+def pack_board(
+    model: Path,
+    folder: Path,
+    keywords: Mapping[str, Any],
+    request: PackRequest,
+    on_stage: Callable[[str], None] | None = None,
+) -> Packed:
+    """Write a kit.
+
+    Args:
+        model: the ONNX file.
+        folder: the kit; one that is there and has no results is replaced. The archive is its
+            name with `.zip`.
+        keywords: of `convert`.
+        request: the rest.
+        on_stage: called with the name of each stage as it begins.
+
+    Raises:
+        AtcError: KIT_IN_USE; what fixing, compiling and running raise. Nothing is written then.
+    """
+    options = parse_options("board pack", CompileOptions, keywords)
+    refuse_ranges(options.ranges, Text("the runs of a kit have fixed shapes, or those of gears"))
+    refuse_used(folder)
+    parent = folder.absolute().parent
+    make_folder(parent)
+    with work_folder(parent) as work:
+        kit = work / "kit"
+        kit.mkdir()
+        shared = shared_compiling(keywords)
+        source = _write_model(model, kit, options, on_stage)
+        variants, files = _variants(model, shared, options.soc, request)
+        _write_all(kit, {**shared.files, **files})
+        original = model if source.original == "model" else None
+        expected = _expect(kit, original, variants, request, on_stage)
+        manifest = _finish(kit, source, options, variants, expected, request)
+        with atomic_write(folder.with_name(f"{folder.name}.zip")) as file:
+            write_zip(kit, folder.name, file)
+        _replace(kit, folder)
+    archive = folder.with_name(f"{folder.name}.zip")
+    weights = sum(each.bytes for each in manifest.files if each.path.startswith(MODEL))
+    size = archive.stat().st_size
+    return Packed(folder, archive, size, weights, manifest, expected.warnings)
+
+
+def refuse_used(folder: Path) -> None:
+    """Refuse a folder that is neither empty nor a kit without results.
+
+    Raises:
+        AtcError: KIT_IN_USE.
+    """
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    if (folder / RUN_FOLDER).exists():
+        raise KIT_IN_USE.error(
+            Text("{folder} is a kit that has results", folder=folder),
+            place=Place(str(folder)),
+            help=Text("give another folder with --output, or remove that one"),
+        )
+    if not (folder / MANIFEST).is_file():
+        raise KIT_IN_USE.error(
+            Text("{folder} holds files and is no kit", folder=folder),
+            place=Place(str(folder)),
+            help=Text("give a new folder with --output"),
+        )
+
+
+def _write_model(
+    model: Path, kit: Path, options: CompileOptions, on_stage: Callable[[str], None] | None
+) -> KitSource:
+    """Write the model as atc takes it: fixed for CANN where that is asked, a name for each node."""
+    digest, rules, taken = _sha256(model), [], model
+    if options.fix is not None:
+        if on_stage is not None:
+            on_stage("fix")
+        (kit / "fixed").mkdir()
+        check = CheckOptions(
+            soc=options.soc,
+            precision_mode=options.precision_mode,
+            precision=options.precision,
+            input_shapes=options.input_shapes,
+        )
+        fixing = FixOptions(
+            check=check, rules=replace(options.fix, for_cann=True), seeds=1, simulate=False
+        )
+        done = fix_file(model, kit / "fixed" / MODEL, fixing)
+        taken = model if done.output is None else done.output
+        rules = sorted({rule for each in done.rewrites for rule in each.rules})
+    file = read_model(taken)
+    named = write_with_names(file, kit / MODEL)
+    shutil.rmtree(kit / "fixed", ignore_errors=True)
+    deploys = is_deploy_form(node.op_type for node in file.nodes)
+    changed = taken is not model and not deploys and not (options.fix and options.fix.bind)
+    return KitSource(
+        path=str(model),
+        sha256=digest,
+        rules=tuple(rules),
+        named=named,
+        opset=file.opsets.get("", 0),
+        original="model" if changed else "kit",
+    )
+
+
+def _variants(
+    model: Path, shared: Compiling, soc: str, request: PackRequest
+) -> tuple[list[KitVariant], dict[str, bytes]]:
+    name = _ODD.sub("_", model.stem).strip("_") or "model"
+    found, files = variants_of(name, shared, soc, request.modes, unfused=request.unfused)
+    return [replace(each, executes=request.executes) for each in found], files
+
+
+def _expect(
+    kit: Path,
+    original: Path | None,
+    variants: Sequence[KitVariant],
+    request: PackRequest,
+    on_stage: Callable[[str], None] | None,
+) -> Expected:
+    room = request.room
+    if room is None:
+        size = sum(file.stat().st_size for file in kit.glob(f"{MODEL}*"))
+        room = max(_LEAST_ROOM, size // 10)
+    writer = Expectations(kit, kit.parent, original, room)
+    compiled = [(each, home_options(each, kit)) for each in variants]
+    return writer.write(kit / MODEL, compiled, request.draws, on_stage)
+
+
+def home_options(variant: KitVariant, kit: Path) -> CompileOptions:
+    """The options with which a variant of the kit in a folder is compiled here."""
+    keywords = {
+        name: str(kit / value) if _is_file(kit, value) else value
+        for name, value in variant.compiling.items()
+    }
+    return parse_options("board", CompileOptions, keywords)
+
+
+def _is_file(kit: Path, value: object) -> bool:
+    return isinstance(value, str) and value.startswith("config/") and (kit / value).is_file()
+
+
+def _finish(
+    kit: Path,
+    source: KitSource,
+    options: CompileOptions,
+    variants: Sequence[KitVariant],
+    expected: Expected,
+    request: PackRequest,
+) -> Manifest:
+    """Write script, instructions and the manifest."""
+    script = (templates_dir() / "board" / SCRIPT).read_bytes()
+    _write_all(kit, {SCRIPT: script})
+    (kit / SCRIPT).chmod(0o755)
+    names = tuple(sample.name for sample in expected.samples)
+    manifest = Manifest(
+        version=KIT_VERSION,
+        atc_py=__version__,
+        cann=options.precision.cann,
+        soc=options.soc,
+        model=MODEL,
+        source=source,
+        inputs=expected.inputs,
+        outputs=expected.outputs,
+        gears="" if options.gears is None else options.gears.kind.value,
+        samples=expected.samples,
+        variants=tuple(replace(each, dump=names) for each in variants),
+        files=(),
+        repeats=request.repeats,
+        back=_back(variants, names),
+    )
+    _write_all(kit, readme_texts(manifest))
+    files = tuple(
+        KitFile(name, path.stat().st_size, _sha256(path)) for name, path in _files_of(kit)
+    )
+    manifest = replace(manifest, files=files)
+    text = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    _write_all(kit, {MANIFEST: text + b"\n"})
+    return manifest
+
+
+def _back(variants: Sequence[KitVariant], samples: Sequence[str]) -> tuple[str, ...]:
+    paths = ["results.json", "host/facts.json"]
+    for variant in variants:
+        paths += [f"{variant.name}/atc/console.txt", f"{variant.name}/om-json/om.json"]
+        for sample in samples:
+            paths += [f"{variant.name}/{kind}/{sample}/run.json" for kind in STEPS[3:5]]
+            paths.append(f"{variant.name}/dump/{sample}/tree/*")
+        paths.append(f"{variant.name}/msprof/{samples[0]}/tables/op_summary*.csv")
+    return tuple(paths)
+
+
+def _write_all(kit: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        path = kit / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def _files_of(kit: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the files of a folder by their paths in it, sorted."""
+    found = {path.relative_to(kit).as_posix(): path for path in kit.rglob("*") if path.is_file()}
+    yield from sorted(found.items())
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def write_zip(kit: Path, name: str, file: Any) -> None:
+    """Write the files of a folder to an archive, below a folder `name`; the same give the same bytes."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for inner, path in _files_of(kit):
+            member = zipfile.ZipInfo(f"{name}/{inner}", _EPOCH)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.create_system = 3
+            member.external_attr = (0o100755 if inner == SCRIPT else 0o100644) << 16
+            member.file_size = path.stat().st_size
+            with archive.open(member, "w") as target, path.open("rb") as source:
+                shutil.copyfileobj(source, target, 1 << 20)
+
+
+def _replace(kit: Path, folder: Path) -> None:
+    """Give the finished kit its place."""
+    if folder.is_dir():
+        old = kit.with_name("old")
+        folder.replace(old)
+    kit.replace(folder)

@@ -1,0 +1,136 @@
+"""`atc-py board`: kits for a host with CANN and an NPU."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from atc_py.adapters.board.variants import NOT_PACKED
+from atc_py.cli import comparing_options, options
+from atc_py.cli.console import (
+    print_diagnostics,
+    print_json,
+    print_line,
+    progress,
+    say,
+    show_help_of_bare_group,
+)
+from atc_py.cli.help_text import SpokenGroup
+from atc_py.options.compile_options import CompileOptions, PrecisionMode
+from atc_py.system.process import import_numpy
+from atc_py.text import COMMA, Text, plural
+from atc_py.text.language import spoken
+
+
+@click.group(cls=SpokenGroup, invoke_without_command=True)
+@click.pass_context
+def board(context: click.Context) -> None:
+    """Pack a model for a host with CANN and an NPU."""
+    show_help_of_bare_group(context)
+
+
+@board.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="DIR",
+    help="Folder of the kit; DIR.zip is the same as one file. By default NAME.kit in the current folder.",
+)  # fmt: skip
+@click.option(
+    "--soc", "--soc-version", "--soc_version", "soc", required=True, metavar="NAME",
+    help="SoC of the host, as `npu-smi info` and atc call it.",
+)  # fmt: skip
+@click.option(
+    "--precision-mode", "--precision_mode", "modes", multiple=True,
+    default=[PrecisionMode.FORCE_FP16.value], show_default=True, metavar="MODE,...",
+    callback=options.comma_separated, help="Precision modes, a variant each; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--no-unfused", is_flag=True,
+    help="Leave out the variant of the first mode with all fusion switches off.",
+)  # fmt: skip
+@options.options_of(CompileOptions, "precision", ..., without={"soc", *NOT_PACKED})
+@click.option(
+    "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
+    help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
+    "data that fit their dtype and role.",
+)  # fmt: skip
+@comparing_options.SAMPLES
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+    help="Seed of the random data.",
+)  # fmt: skip
+@click.option(
+    "--executes", type=click.IntRange(0, 1000), default=10, show_default=True,
+    help="Executions under msprof; 0 for none.",
+)  # fmt: skip
+@click.option(
+    "--repeats", type=click.IntRange(1, 100_000), default=20, show_default=True,
+    help="Executions with a clock.",
+)  # fmt: skip
+@click.option(
+    "--layer-values", metavar="SIZE",
+    help="Memory that values of layers may take in the kit, such as 10M; digests of all are there. By "
+    "default a tenth of the model.",
+)  # fmt: skip
+@options.MAX_MEMORY
+@options.AS_JSON
+def pack(  # noqa: PLR0913  (one parameter an option)
+    *,
+    model: Path,
+    output: str | None,
+    modes: tuple[str, ...],
+    no_unfused: bool,
+    inputs: tuple[str, ...],
+    samples: Any,
+    seed: int,
+    executes: int,
+    repeats: int,
+    layer_values: str | None,
+    as_json: bool,
+    **compiling: Any,
+) -> None:
+    """Pack MODEL, an ONNX file, for a host with CANN and an NPU.
+
+    The kit has the model as atc takes it, atc's lines, inputs, what the original and the simulator
+    make of them, and a script that needs CANN and Python alone. What that script brings back is
+    compared with the simulator.
+
+    Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file cannot
+    be read or written, 4 a run failed.
+    """
+    import_numpy()
+    from atc_py.adapters.board.expectations import Draws
+    from atc_py.adapters.board.pack import PackRequest, pack_board
+    from atc_py.options.output_paths import output_folder
+    from atc_py.system.memory_limit import parse_size
+
+    folder = output_folder("--output", output) or Path(f"{model.stem}.kit")
+    request = PackRequest(
+        modes=modes or (PrecisionMode.FORCE_FP16.value,),
+        unfused=not no_unfused,
+        draws=Draws(inputs, samples, seed),
+        room=None if layer_values is None else parse_size(layer_values),
+        executes=executes,
+        repeats=repeats,
+    )
+    with progress(quiet=as_json) as on_stage:
+        done = pack_board(model, folder, compiling, request, on_stage)
+    if as_json:
+        print_json(done.as_json())
+        return
+    print_diagnostics(done.warnings, as_json=False)
+    names = COMMA.join(Text(each.name) for each in done.manifest.variants)
+    runs = plural(len(done.manifest.samples), "{n} run", "{n} runs")
+    print_line(
+        spoken(Text("{soc}: {names}; {runs}", soc=done.manifest.soc, names=names, runs=runs))
+    )
+    say(
+        Text("kit: {folder}", folder=done.folder),
+        Text(
+            "archive: {archive}, {bytes} bytes, of which the model has {model}",
+            archive=done.archive,
+            bytes=done.archive_bytes,
+            model=done.model_bytes,
+        ),
+        Text("next: unpack it on the host and follow README.md; send back results.zip"),
+    )
