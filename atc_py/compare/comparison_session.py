@@ -26,7 +26,7 @@ from atc_py.compare.own_errors import (
     own_errors_of,
     with_own_errors,
 )
-from atc_py.compare.paired_run import Feeds, Original, Pair
+from atc_py.compare.paired_run import Beside, Feeds, Original, Pair
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.sample_source import DrawnSamples, SampleInputs, given_source
 from atc_py.compare.suggest import search
@@ -135,9 +135,11 @@ class ComparisonSession:
         semantics: nodes that compute what CANN makes of them; None for those that the model records.
         targets: least values by figure.
         on_stage: called with the number of layers compared.
+        beside: a third side of the comparison.
     """
 
     on_stage: Callable[[str], None] | None = None
+    beside: Beside | None = None
     histograms = False
     device = DEVICES[0]
     targets: Mapping[str, float] = {}
@@ -311,7 +313,9 @@ class ComparisonSession:
             histograms=self.histograms,
             semantics=semantics,
         )
-        pair.on_layer = self._counted_layers()
+        pair.on_layer, pair.beside = self._counted_layers(), self.beside
+        if self.beside is not None:
+            self.beside.begin()
         if self._source.count > 1:
             pair.name_of = lambda at: self._names[at]
         return replace(pair.compared(self._runs()), warnings=self.warnings, newer=newer)

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -112,6 +112,26 @@ class Original(Protocol):
         ...
 
 
+class Beside(Protocol):
+    """A third side of a comparison.
+
+    Attributes:
+        names: values of the original that it asks for.
+    """
+
+    names: Collection[str]
+
+    def begin(self) -> None:
+        """Begin a run anew."""
+        ...
+
+    def add(
+        self, name: str, found: npt.NDArray[Any] | None, wanted: npt.NDArray[Any] | None
+    ) -> None:
+        """Take the device's result for a value, None without, and the original's."""
+        ...
+
+
 class Pair:
     """Pair of the original and the compiled model, run in step.
 
@@ -119,8 +139,10 @@ class Pair:
         on_layer: called after each layer that is measured, with how many there will be in a run.
         name_of: returns the name of the sample at a position; where it is given, the figures of
             each sample are recorded, too.
+        beside: a third side of the comparison.
     """
 
+    beside: Beside | None = None
     on_layer: Callable[[int], None] | None = None
     name_of: Callable[[int], str] | None = None
 
@@ -204,12 +226,14 @@ class Pair:
         """Run both once."""
         made = {at for node in self._description.nodes for at in node.outputs}
         values = {t: name for t, name in self._matching.values.items() if t in self._looked_at}
-        run.expect(Counter(name for tensor, name in values.items() if tensor in made))
+        third = set() if self.beside is None else set(self.beside.names)
+        run.expect(Counter([*(name for tensor, name in values.items() if tensor in made), *third]))
         shapes = [array.shape for array in feeds.values()]
         wanted = values.keys() & made
 
         def observe(tensor: int, found: npt.NDArray[Any]) -> None:
             self._measure_result(tensor, found, run.value(values[tensor]), shapes)
+            self._show_beside(values[tensor], found, run, third)
             run.release(values[tensor])
             if self.on_layer is not None:
                 self.on_layer(len(wanted))
@@ -225,9 +249,20 @@ class Pair:
             found = error.diagnostics[0]
             where = "" if found.place is None else f"{found.place.node_name or ''}: "
             self._stopped = f"{where}{found.message}"
+        for name in sorted(third):
+            self._show_beside(name, None, run, third)
         self._device_seconds += self._device.seconds
         self._reference_seconds += run.seconds
         self._peak, self._total = max(self._peak, run.peak), max(self._total, run.total)
+
+    def _show_beside(
+        self, name: str, found: npt.NDArray[Any] | None, run: Original, waiting: set[str]
+    ) -> None:
+        """Show a value to the third side, the first time that it is there."""
+        if self.beside is not None and name in waiting:
+            waiting.remove(name)
+            self.beside.add(name, found, run.value(name))
+            run.release(name)
 
     def _measure_result(
         self,
