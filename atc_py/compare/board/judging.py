@@ -101,6 +101,9 @@ class _Trace:
         self._reached: dict[str, _Reached] = {}
 
     def judged(self) -> list[BoardLayer]:
+        made = {name for node in self._nodes for name in node.writes}
+        for name in self._by_value.keys() - made:  # conversions of inputs
+            self._reached[name] = self._judge(self._by_value[name], _Reached())
         for node in self._nodes:
             before = _worst(self._reached.get(name, _Reached()) for name in node.reads)
             for name in node.writes:

@@ -6,7 +6,7 @@ of a node is this node.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +21,6 @@ from atc_py.package.ge.launches import launch_nodes
 from atc_py.package.ge.model import HuaweiModel
 from atc_py.text import Text
 
-_CONVERSIONS = frozenset({"Cast", "TransData", "TransposeD", "Transpose"})
 _MOST_DAMAGED = 20
 
 
@@ -60,15 +59,21 @@ class BoardValues:
     """
 
     def __init__(
-        self, dumps: DumpFolder, nodes: Sequence[OnnxNode], model: HuaweiModel | None
+        self,
+        dumps: DumpFolder,
+        nodes: Sequence[OnnxNode],
+        inputs: Collection[str],
+        model: HuaweiModel | None,
     ) -> None:
         """Match dumps.
 
         Args:
             dumps: of one execution.
             nodes: of the original.
+            inputs: names of its inputs.
             model: the model that ran; None without its JSON.
         """
+        self._inputs = frozenset(inputs)
         self._nodes = {node.name: node for node in reversed(nodes) if node.name}
         self._by_escaped = {escaped_name(name): name for name in reversed(list(self._nodes))}
         self.ops: dict[str, GeOp] = {}
@@ -178,6 +183,8 @@ class BoardValues:
 
     def _value(self, node: str, output: int) -> str:
         found = self._nodes.get(node)
+        if found is None and node in self._inputs:
+            return node
         if found is None or not 0 <= output < len(found.output_names):
             return ""
         return found.output_names[output]

@@ -92,7 +92,22 @@ def matched_launches(first: Side, second: Side) -> list[LaunchDifference]:
     A group is as small as it can be: launches of both sides that have no node in common with any
     other. Where no fusion differs it is one launch of each.
     """
-    sides = [_computing(first.launches), _computing(second.launches)]
+    sides = _computing(first.launches), _computing(second.launches)
+    names = [[launch.nodes or (launch.name,) for launch in launches] for launches in sides]
+    groups = [
+        ([sides[0][at] for at in one], [sides[1][at] for at in other])
+        for one, other in linked_groups(*names)
+    ]
+    return [
+        LaunchDifference(_differences(*group), tuple(group[0]), tuple(group[1]))
+        for group in groups
+    ]
+
+
+def linked_groups(
+    first: Sequence[Sequence[str]], second: Sequence[Sequence[str]]
+) -> list[tuple[list[int], list[int]]]:
+    """Positions of rows of names on both sides, in the smallest groups that share no name."""
     parent: dict[tuple[int, int], tuple[int, int]] = {}
 
     def root(key: tuple[int, int]) -> tuple[int, int]:
@@ -102,20 +117,17 @@ def matched_launches(first: Side, second: Side) -> list[LaunchDifference]:
         return key
 
     owner: dict[str, tuple[int, int]] = {}
-    for side, launches in enumerate(sides):
-        for at, launch in enumerate(launches):
-            for node in launch.nodes or (launch.name,):
-                known = owner.setdefault(node, (side, at))
+    for side, rows in enumerate((first, second)):
+        for at, names in enumerate(rows):
+            for name in names:
+                known = owner.setdefault(name, (side, at))
                 parent[root((side, at))] = root(known)
-    groups: defaultdict[tuple[int, int], tuple[list[DiffLaunch], list[DiffLaunch]]]
+    groups: defaultdict[tuple[int, int], tuple[list[int], list[int]]]
     groups = defaultdict(lambda: ([], []))
-    for side, launches in enumerate(sides):
-        for at, launch in enumerate(launches):
-            groups[root((side, at))][side].append(launch)
-    return [
-        LaunchDifference(_differences(*group), tuple(group[0]), tuple(group[1]))
-        for group in groups.values()
-    ]
+    for side, rows in enumerate((first, second)):
+        for at in range(len(rows)):
+            groups[root((side, at))][side].append(at)
+    return list(groups.values())
 
 
 def matched_conversions(first: Side, second: Side) -> list[ConversionDifference]:

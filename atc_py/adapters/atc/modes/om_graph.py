@@ -141,6 +141,7 @@ class _Writer:
         names = self._names()
         taken = {*names, *(port.name for port in self.description.inputs), _NET_OUTPUT}
         for position, port in enumerate(self.description.inputs):
+            self.origins[port.tensor] = port.name, 0
             self._add_data(port.name, port.tensor, position)
             self.graph.input.append(f"{port.name}:0")
         for number, row in enumerate(self.description.tensors):
