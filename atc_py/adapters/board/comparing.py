@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.adapters.board.checks import run_checks
+from atc_py.adapters.board.checks import CANN_CHECK, run_checks
 from atc_py.adapters.board.layout import (
     FACTS,
     KIT_VERSION,
@@ -37,6 +37,7 @@ from atc_py.diag import (
     BOARD_INCOMPLETE,
     BOARD_INCONSISTENT,
     BOARD_LEFT_OUT,
+    BOARD_RELEASE,
     AtcError,
     Diagnostic,
     Place,
@@ -352,7 +353,8 @@ def _check_findings(
 ) -> Iterator[Diagnostic]:
     for check in checks:
         if check.state is CheckState.FAILS:
-            yield BOARD_INCONSISTENT.diagnostic(
+            code = BOARD_RELEASE if check.name == CANN_CHECK else BOARD_INCONSISTENT
+            yield code.diagnostic(
                 Text("not so: {check}: {detail}", check=check.name, detail=check.detail),
                 place=Place(field=f"{variant}/{sample}"),
             )

@@ -172,7 +172,8 @@ class _Comparing:
                     place=Place(str(self._files.om_json), node_name=names[0]),
                 )
             )
-        return replace(found, first=replace(found.first, model="atc-py"))
+        sides = replace(found.first, model="atc-py"), replace(found.second, model="board")
+        return replace(found, first=sides[0], second=sides[1])
 
     def _times(self) -> tuple[BoardTimes | None, Calibration | None]:
         if not self._files.tables:

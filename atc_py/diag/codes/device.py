@@ -186,3 +186,12 @@ BOARD_INCOMPLETE = add_code(
     "done.",
     Severity.WARNING,
 )
+BOARD_RELEASE = add_code(
+    7085,
+    "board-has-another-release",
+    ExitCode.DEVICE,
+    "The host of a board has another release of CANN than the kit assumed. What nodes compute, and "
+    "what is fused, may differ for that alone.",
+    "Pack the kit again with --cann of the host's release.",
+    Severity.NOTE,
+)
