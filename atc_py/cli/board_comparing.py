@@ -1,6 +1,7 @@
 """`atc-py board compare`: what came back from a board beside the simulator and the original."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -66,7 +67,11 @@ def compare_board(  # noqa: PLR0913  (one parameter an option)
 
     form = options.report_format(form, as_json=as_json)
     path = None if output is None else output_file(output, [kit, results], "--output")
-    kept = None if save_factors is None else output_file(save_factors, [kit, results], "--save-factors")
+    kept = (
+        None
+        if save_factors is None
+        else output_file(save_factors, [kit, results], "--save-factors")
+    )
     with progress(quiet=form == "json") as on_stage:
         done = compare_kit(kit, results, BoardRequest(variants, samples), on_stage)
     if kept is not None and done.factors is not None:
@@ -76,6 +81,37 @@ def compare_board(  # noqa: PLR0913  (one parameter an option)
         text = Text("factors: {path}", path=kept)
         say(text if done.factors is not None else Text("no factors: too few kernels were measured"))
     context.exit(board_status(done.report))
+
+
+def compare_dump(
+    model: Path, board: tuple[Path, Path | None], settings: dict[str, Any], shown: dict[str, Any]
+) -> int:
+    """Compare dumps alone, show what was found, and return the exit status.
+
+    Args:
+        model: as a comparison takes it.
+        board: folder of dumps, and the JSON of the model that ran.
+        settings: of the comparison, by name.
+        shown: how the report is shown.
+    """
+    from atc_py.compare.board.run import BoardFiles, compare_run
+    from atc_py.compare.model import compilation_of
+
+    take = settings.pop
+    data = take("inputs"), take("aipp_settings")
+    draws = take("samples"), take("seed")
+    files = model, take("reference"), take("submodel")
+    named = take("soc"), take("input_shape"), take("op_specs")
+    device = take("device")
+    settings.pop("suggest_trials")
+    compilation = compilation_of(files, settings, named)
+    with progress(quiet=shown["form"] == "json") as on_stage:
+        came = BoardFiles(dumps=board[0], om_json=board[1])
+        done = compare_run(compilation, came, data, draws, on_stage, device)
+    soc = done.comparison.simulator.soc
+    report = BoardReport("", str(board[0]), soc, "", (done.comparison,))
+    show_board(report, **shown)
+    return board_status(report)
 
 
 def board_status(report: BoardReport) -> int:

@@ -40,6 +40,12 @@ _FORMATS = ("text", "json", "csv", "html")
     "--input-format", "--input_format", type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
     show_default=True, help="What the axes of inputs are, for AIPP.",
 )  # fmt: skip
+@click.option(
+    "--board-dump", type=click.Path(path_type=Path), metavar="DIR",
+    help="Hold dumps of a board that ran MODEL on the same data beside both: the folder that dump_path "
+    "named.",
+)  # fmt: skip
+@options.BOARD_JSON
 @compared_gears
 @options.options_of(CompileOptions, "op_specs")
 @options.SUBMODEL
@@ -61,6 +67,8 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     output: str | None,
     targets: tuple[str, ...],
     suggest: str | None,
+    board_dump: Path | None,
+    board_json: Path | None,
     as_json: bool,
     verbose: bool,
     **settings: Any,
@@ -85,6 +93,14 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     options.refuse_compiling(context, model, *keywords_of(CompileOptions))
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = comparing_options.report_and_suggestion(model, output, suggest)
+    if board_dump is not None:
+        from atc_py.cli.board_comparing import compare_dump
+
+        if gears is not None or keep is not None or form == "csv":
+            raise click.UsageError("--board-dump takes no gears, no --suggest and no csv")
+        settings |= {"input_shape": input_shape}
+        shown = {"form": form, "path": path, "as_json": as_json, "verbose": verbose}
+        context.exit(compare_dump(model, (board_dump, board_json), settings, shown))
     if gears is not None:
         context.exit(compare_each_gear(model, gears, (form, path), least, keep, settings))
     compiled: list[CompiledModel] | None = [] if form == "html" else None

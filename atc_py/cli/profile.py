@@ -39,6 +39,12 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.CALIBRATE
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
 @options.FACTORS
+@click.option(
+    "--measured", type=_FILE, multiple=True, metavar="FILE.csv",
+    help="Show times of a board beside the estimate: op_summary of msprof, or kernel_details; may be "
+    "repeated for the parts of a table.",
+)  # fmt: skip
+@options.BOARD_JSON
 @options.LIKE
 @options.SUBMODEL
 @named_gear
@@ -67,6 +73,8 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     trace: str | None,
     like: Path | None,
     gear: NamedGear | None,
+    measured: tuple[Path, ...],
+    board_json: Path | None,
     as_json: bool,
     verbose: bool,
     **compiling: Any,
@@ -99,10 +107,22 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
     found = profile_model(model, socs, fit, done, gear, compiled, warnings, like, **compiling)
+    if measured:
+        found = _with_measured(found, measured, board_json)
     _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
     if form == "text":
         print_diagnostics(warnings, as_json=False)
+
+
+def _with_measured(found: Profile, tables: tuple[Path, ...], board_json: Path | None) -> Profile:
+    """The profile with times of a board beside it."""
+    from atc_py.compare.board.times import measured_beside
+    from atc_py.system.structs import replace
+
+    if len(found.costs) != 1:
+        raise click.UsageError("--measured is of one SoC: give --soc once")
+    return replace(found, measured=measured_beside(found.costs[0], tables, board_json))
 
 
 def _write_trace(found: Profile, traced: Path | None) -> None:

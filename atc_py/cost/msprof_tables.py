@@ -295,9 +295,7 @@ def _rows(path: Path, needed: Iterable[str]) -> Iterator[Mapping[str, str]]:
             for count, row in enumerate(reader):
                 if count >= MOST_ROWS:
                     _refuse(path, count, Text("it has more than {most} rows", most=MOST_ROWS))
-                cells = {
-                    name: _cell(row[at]) for name, at in columns.items() if at < len(row)
-                }
+                cells = {name: _cell(row[at]) for name, at in columns.items() if at < len(row)}
                 if all(cells.get(name) for name in needed):
                     yield cells
         except csv.Error as error:
@@ -337,7 +335,9 @@ def _columns(path: Path, head: Sequence[str], needed: Iterable[str]) -> dict[str
     for name in needed:
         if name not in found:
             shown = ", ".join(each.strip() for each in head)[:200] or Text("none")
-            text = Text("it has no column {name}, found {shown}", name=COLUMNS[name][0], shown=shown)
+            text = Text(
+                "it has no column {name}, found {shown}", name=COLUMNS[name][0], shown=shown
+            )
             _refuse(path, 1, text)
     return found
 

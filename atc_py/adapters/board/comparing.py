@@ -30,6 +30,7 @@ from atc_py.adapters.board.layout import (
 from atc_py.adapters.board.pack import home_options
 from atc_py.adapters.board.results import opened_results, read_record, read_results, refused_results
 from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
+from atc_py.compare.board.times import opened_json
 from atc_py.compare.compilation import Compilation
 from atc_py.cost.calibration import Calibration
 from atc_py.diag import (
@@ -43,7 +44,6 @@ from atc_py.diag import (
     Place,
 )
 from atc_py.options.compile_options import CompileOptions
-from atc_py.package.ge.model import open_huawei
 from atc_py.pipeline.running.array_files import read_npy
 from atc_py.results.board import BoardCheck, BoardReport, CheckState
 from atc_py.system.input_files import read_bytes
@@ -298,11 +298,7 @@ class _Whole:
         runs: Mapping[str, tuple[BoardRun, Path]],
         files: BoardFiles,
     ) -> list[BoardCheck]:
-        if files.om_json is None:
-            return list(run_checks(self._manifest, sample, self._kit, runs, self._facts, None))
-        with open_huawei(files.om_json) as file:
-            models = [model for model in file.all_models() if model.graphs]
-            model = models[0] if models else None
+        with opened_json(files.om_json) as model:
             return list(run_checks(self._manifest, sample, self._kit, runs, self._facts, model))
 
 
@@ -316,7 +312,9 @@ def _at_gear(options: CompileOptions, sample: KitSample) -> CompileOptions:
     gears = options.gears
     if gears is None or sample.gear not in gears.gears:
         return replace(options, gears=None)
-    return replace(options, gears=None, input_shapes=gears.shapes_of(gears.gears.index(sample.gear)))
+    return replace(
+        options, gears=None, input_shapes=gears.shapes_of(gears.gears.index(sample.gear))
+    )
 
 
 def _check_names(manifest: Manifest, request: BoardRequest) -> None:

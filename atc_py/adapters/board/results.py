@@ -48,7 +48,13 @@ def opened_results(path: Path) -> Iterator[Path]:
         try:
             with zipfile.ZipFile(file) as archive:
                 _unpack(path, archive, folder)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+        ) as error:
             raise refused_results(
                 path, Text("it is no whole archive: {error}", error=error)
             ) from error
@@ -104,15 +110,17 @@ def read_record(file: Path, kind: type[_Record], path: Path) -> _Record:
 def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
-        raise refused_results(
-            path, Text("it has more than {most} members", most=MOST_MEMBERS)
-        )
+        raise refused_results(path, Text("it has more than {most} members", most=MOST_MEMBERS))
     total = sum(member.file_size for member in members)
     room = min(MOST_BYTES, max(shutil.disk_usage(folder).free - _MARGIN, 0))
     if total > room:
         raise refused_results(
             path,
-            Text("its members have {total} bytes, and there is room for {room}", total=total, room=room),
+            Text(
+                "its members have {total} bytes, and there is room for {room}",
+                total=total,
+                room=room,
+            ),
         )
     for member in members:
         target = _target(path, member, folder)
@@ -130,7 +138,11 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and not isinstance(error, FileExistsError):
                 raise read_refusal(path, error) from None
-            text = Text("member {name} cannot be unpacked: {error}", name=repr(member.filename), error=_why(error))
+            text = Text(
+                "member {name} cannot be unpacked: {error}",
+                name=repr(member.filename),
+                error=_why(error),
+            )
             raise refused_results(path, text, member.filename) from error
 
 

@@ -153,5 +153,3 @@ def _wide(array: Array) -> Array:
     """16-bit floats as float32, which is what measures are quick in."""
     is_narrow = array.dtype.itemsize <= 2 and DType.from_numpy(array.dtype).is_float  # noqa: PLR2004
     return np.ascontiguousarray(array.astype(np.float32) if is_narrow else array)
-
-

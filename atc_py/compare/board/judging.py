@@ -218,7 +218,7 @@ class Fates:
             return Text("there are statistics of it alone")
         return Text("it has no dump: not run, or left out of the list")
 
-    def _fated(
-        self, node: OnnxNode, fate: NodeFate, where: str, reason: str = ""
-    ) -> BoardNode:
-        return BoardNode(node.name or next(iter(node.writes), ""), node.op_type, fate, where, reason)
+    def _fated(self, node: OnnxNode, fate: NodeFate, where: str, reason: str = "") -> BoardNode:
+        return BoardNode(
+            node.name or next(iter(node.writes), ""), node.op_type, fate, where, reason
+        )

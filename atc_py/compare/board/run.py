@@ -1,7 +1,6 @@
 """One run of a board compared: its dumps, outputs and tables beside simulator and original."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +9,27 @@ from numpy.typing import NDArray
 
 from atc_py.compare.board.beside import BoardMeasures, Distances
 from atc_py.compare.board.judging import Fates, board_layers
-from atc_py.compare.board.times import board_times, refitted
+from atc_py.compare.board.times import board_times, opened_json, refitted
 from atc_py.compare.board.values import BoardValues
 from atc_py.compare.comparison_session import ComparisonSession, GivenSamples
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.model import open_compiled
+from atc_py.compare.observed import DEVICES
 from atc_py.compare.offline.diff import diff_models
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.msprof_tables import read_kernels
 from atc_py.cost.network import network_cost
 from atc_py.diag import BOARD_DIFFERS, BOARD_EXECUTIONS, BOARD_FUSION, Diagnostic, Place
 from atc_py.package.ge.dump_folder import DumpFolder, Execution, find_dumps
-from atc_py.package.ge.model import HuaweiModel, open_huawei
+from atc_py.package.ge.model import HuaweiModel
 from atc_py.package.reader import OfflineModel
 from atc_py.results.board import (
     BoardComparison,
     BoardLayer,
     BoardOutput,
-    BoardTimes,
     LayerVerdict,
 )
+from atc_py.results.board_times import BoardTimes
 from atc_py.results.model_diff import ModelDiff
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
@@ -72,6 +72,7 @@ def compare_run(
     data: Data,
     draws: tuple[GivenSamples, int] = (1, 0),
     on_stage: Callable[[str], None] | None = None,
+    device: str = DEVICES[0],
 ) -> BoardRunDone:
     """Compile the model, run it and its original, and hold the board beside both.
 
@@ -81,6 +82,7 @@ def compare_run(
         data: what the board was fed, as a comparison takes it, with settings of AIPP.
         draws: samples or their number, and the seed, of inputs that are not given.
         on_stage: called with the name of each stage as it begins.
+        device: what runs the compiled model here.
 
     Raises:
         AtcError: what a comparison raises; BAD_MODEL_JSON, BAD_BOARD_TABLE, NO_DUMPS and what a
@@ -88,22 +90,12 @@ def compare_run(
     """
     with (
         work_folder() as folder,
-        _opened_json(files.om_json) as model,
+        opened_json(files.om_json) as model,
         open_compiled(compilation, folder, on_stage) as package,
     ):
         session = ComparisonSession(compilation, package, folder, data, draws)
-        session.on_stage = on_stage
+        session.on_stage, session.device = on_stage, device
         return _Comparing(session, package, files, model).done()
-
-
-@contextmanager
-def _opened_json(path: Path | None) -> Iterator[HuaweiModel | None]:
-    if path is None:
-        yield None
-        return
-    with open_huawei(path) as file:
-        models = [model for model in file.all_models() if model.graphs]
-        yield models[0] if models else None
 
 
 class _Comparing:

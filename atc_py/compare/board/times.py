@@ -6,19 +6,21 @@ Conversions, which compute none, meet those of the same operator in order.
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from atc_py.compare.offline.diff import linked_groups
 from atc_py.compare.offline.sides import CONVERSIONS
 from atc_py.cost.calibration import Calibration, calibrate
 from atc_py.cost.measurements import LEAST, Measurement
-from atc_py.cost.msprof_tables import MeasuredKernel, MeasuredModel
+from atc_py.cost.msprof_tables import MeasuredKernel, MeasuredModel, read_kernels
 from atc_py.cost.network import KernelCost, NetworkCost, TimeRange
 from atc_py.cost.reading import launches_of
 from atc_py.package.ge.dump_folder import escaped_name
 from atc_py.package.ge.launches import launch_nodes
-from atc_py.package.ge.model import HuaweiModel
+from atc_py.package.ge.model import HuaweiModel, open_huawei
 from atc_py.package.schema import OmModel
-from atc_py.results.board import BoardTimes, TimedKernels
+from atc_py.results.board_times import BoardTimes, TimedKernels
 from atc_py.system.structs import replace
 
 
@@ -55,6 +57,33 @@ def board_times(
         estimated_kernels=cost.in_kernels,
         left_out=measured.left_out,
     )
+
+
+def measured_beside(cost: NetworkCost, tables: Sequence[Path], json: Path | None) -> BoardTimes:
+    """Times in tables of msprof beside an estimate.
+
+    Args:
+        cost: the estimate.
+        tables: op_summary or kernel_details.
+        json: of the model that ran; None where names of kernels must do.
+
+    Raises:
+        AtcError: BAD_BOARD_TABLE or BAD_MODEL_JSON, and what reading raises.
+    """
+    measured = read_kernels(tables)
+    with opened_json(json) as model:
+        return board_times(cost, measured, model)
+
+
+@contextmanager
+def opened_json(path: Path | None) -> Iterator[HuaweiModel | None]:
+    """The model that a JSON file describes, or that an .om is; None for no file."""
+    if path is None:
+        yield None
+        return
+    with open_huawei(path) as file:
+        models = [model for model in file.all_models() if model.graphs]
+        yield models[0] if models else None
 
 
 def refitted(
@@ -134,9 +163,7 @@ def _board_names(
 
 def _timed(ours: Sequence[KernelCost], theirs: Sequence[MeasuredKernel]) -> TimedKernels:
     costs = [kernel.cost for kernel in ours]
-    sums = [
-        sum(getattr(cost, end) for cost in costs) for end in ("low", "expected", "high")
-    ]
+    sums = [sum(getattr(cost, end) for cost in costs) for end in ("low", "expected", "high")]
     return TimedKernels(
         nodes=tuple(dict.fromkeys(name for kernel in ours for name in kernel.origins)),
         board=tuple(each.name for each in theirs),

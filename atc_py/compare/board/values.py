@@ -173,7 +173,10 @@ class BoardValues:
     ) -> tuple[str, int]:
         """The node that a result is of, and which of its results."""
         if tensor.origin_name:
-            return tensor.origin_name, tensor.origin_output if tensor.origin_output >= 0 else position
+            return (
+                tensor.origin_name,
+                tensor.origin_output if tensor.origin_output >= 0 else position,
+            )
         if op is not None and position < len(op.outputs):
             attributes = op.outputs[position].attributes
             name = attributes.text("_datadump_origin_name")

@@ -99,8 +99,7 @@ def matched_launches(first: Side, second: Side) -> list[LaunchDifference]:
         for one, other in linked_groups(*names)
     ]
     return [
-        LaunchDifference(_differences(*group), tuple(group[0]), tuple(group[1]))
-        for group in groups
+        LaunchDifference(_differences(*group), tuple(group[0]), tuple(group[1])) for group in groups
     ]
 
 

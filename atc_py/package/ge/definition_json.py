@@ -97,9 +97,7 @@ def _listed(row: GeFieldRow, given: object) -> list[Any]:
 
 def _unfit(row: GeFieldRow, given: object) -> _EncodeError:
     shown = type(given).__name__ if isinstance(given, dict | list) else repr(given)[:80]
-    return _EncodeError(
-        Text("field {name} cannot be {given}", name=repr(row.name), given=shown)
-    )
+    return _EncodeError(Text("field {name} cannot be {given}", name=repr(row.name), given=shown))
 
 
 def _entry(row: GeFieldRow, kind: str, item: object, depth: int) -> bytes:

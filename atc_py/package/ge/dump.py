@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from math import prod
 from mmap import mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -130,6 +130,7 @@ class DumpSource(GeSource):
     __slots__ = ()
 
     def fault(self, message: Text, part: str = "") -> AtcError:
+        """BAD_DUMP with a message, at a part of the file."""
         return BAD_DUMP.error(
             message,
             place=Place(file=self.file, field=part or None),
@@ -219,11 +220,11 @@ class _Message:
     Attributes of tensors have other numbers in inputs than in outputs.
     """
 
-    _OUTPUT = {
+    _OUTPUT: ClassVar = {
         "dtype": 1, "format": 2, "shape": 3, "origin": 4, "data": 5, "size": 6, "origin_shape": 7,
         "sub_format": 8,
     }  # fmt: skip
-    _INPUT = {
+    _INPUT: ClassVar = {
         "dtype": 1, "format": 2, "shape": 3, "data": 4, "size": 5, "origin_shape": 6, "sub_format": 7,
     }  # fmt: skip
     _OUTPUTS, _INPUTS, _NAME = 3, 4, 6

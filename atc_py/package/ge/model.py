@@ -46,6 +46,12 @@ _DEEPEST = 4
 _TAIL = 1024
 """Bytes at the end of a file that surely hold the end of an archive of atc-py."""
 
+_BLANK = GeHeader(
+    version=0, model_type=0, is_encrypted=False, name="", ir_version=0, model_count=1,
+    platform_version="", has_unknown_shapes=False, is_wide=False,
+)  # fmt: skip
+"""Header of the JSON of a model, which has none."""
+
 INPUT_OPS = frozenset({"Data", "AnnData", "AippData", "RefData"})
 CONSTANT_OPS = frozenset({"Const", "Constant"})
 OUTPUT_OPS = frozenset({"NetOutput"})
@@ -237,14 +243,28 @@ class HuaweiFile:
         is_json: whether it is the JSON of mode 1, which has neither weights nor tasks.
     """
 
-    def __init__(self, path: Path, source: GeSource, span: ByteSpan, depth: int = 0) -> None:
-        """Read the containers of the file, or of one inside of it, at `span`."""
+    def __init__(
+        self,
+        path: Path,
+        source: GeSource,
+        span: ByteSpan,
+        depth: int = 0,
+        *,
+        definition: GeHeader | None = None,
+    ) -> None:
+        """Read the containers of the file, or of one inside of it, at `span`.
+
+        With `definition`, the header of a file that has none, the span is the message of a model.
+        """
         self.path, self.nbytes, self._source = path, span.size, source
-        self.header: GeHeader | None = None
+        self.header: GeHeader | None = definition
         self.models: list[HuaweiModel] = []
         self.embedded: list[tuple[str, HuaweiFile]] = []
         self.om2: Om2File | None = None
-        self.is_json = False
+        self.is_json = definition is not None
+        if definition is not None:
+            self.models.append(HuaweiModel(source, definition, [GePartition(MODEL_DEF, span)]))
+            return
         if source.data[span.start : span.start + len(ZIP_MAGIC)] == ZIP_MAGIC:
             self.om2 = read_om2(source)
             if self.om2 is None:
@@ -257,18 +277,6 @@ class HuaweiFile:
             self.models.append(HuaweiModel(source, header, partitions, names))
         if not header.is_encrypted:
             self._read_embedded(depth)
-
-    @classmethod
-    def of_definition(cls, path: Path, definition: bytes) -> Self:
-        """The model that the message of a JSON file describes: no weights, no tasks."""
-        file = cls.__new__(cls)
-        source = GeSource(definition, str(path))
-        span = ByteSpan(0, len(definition))
-        header = GeHeader(0, 0, False, "", 0, 1, "", False, False)  # noqa: FBT003  (a blank header)
-        file.path, file.nbytes, file._source = path, path.stat().st_size, source
-        file.header, file.embedded, file.om2, file.is_json = header, [], None, True
-        file.models = [HuaweiModel(source, header, [GePartition(MODEL_DEF, span)])]
-        return file
 
     @property
     def kind(self) -> str:
@@ -336,7 +344,9 @@ def open_huawei(path: Path) -> HuaweiFile:
             BAD_MODEL_JSON.
     """
     if is_model_json(path):
-        return HuaweiFile.of_definition(path, read_definition(path))
+        definition = read_definition(path)
+        span = ByteSpan(0, len(definition))
+        return HuaweiFile(path, GeSource(definition, str(path)), span, definition=_BLANK)
     data = map_file(path)
     source = GeSource(data, str(path))
     try:
