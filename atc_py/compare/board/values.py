@@ -21,6 +21,9 @@ from atc_py.package.ge.launches import launch_nodes
 from atc_py.package.ge.model import HuaweiModel
 from atc_py.text import Text
 
+_CONVERSIONS = frozenset({"Cast", "TransData"})
+"""Operators that atc inserts."""
+
 _MOST_DAMAGED = 20
 
 
@@ -139,7 +142,7 @@ class BoardValues:
         op = self.ops.get(dump.op) or self._ops_by_escaped.get(file.name)
         name = dump.op or (op.name if op is not None else "")
         name = name or self._by_escaped.get(file.name, file.name)
-        nodes = self._nodes_of(op, name, dump)
+        nodes = self._nodes_of(op, file.op_type, name, dump)
         for position, tensor in enumerate(dump.outputs):
             node, output = self._origin(op, nodes, position, tensor)
             yield BoardResult(
@@ -153,20 +156,18 @@ class BoardValues:
                 tensor=tensor,
             )
 
-    def _nodes_of(self, op: GeOp | None, name: str, dump: Dump) -> tuple[str, ...]:
+    def _nodes_of(
+        self, op: GeOp | None, op_type: str, name: str, dump: Dump
+    ) -> tuple[str, ...]:
         """The nodes of the network that an op computes."""
         if op is not None:
             return tuple(each for each in launch_nodes(op) if each in self._nodes)
         origins = dict.fromkeys(each.origin_name for each in dump.outputs)
         if name in self._nodes:
             return (name,)
-        if self._is_conversion(name):
+        if op_type in _CONVERSIONS:
             return ()
         return tuple(each for each in origins if each in self._nodes)
-
-    def _is_conversion(self, name: str) -> bool:
-        """True for a name that atc gives to what it inserts."""
-        return name.startswith(("trans_", "Cast_", "TransData_"))
 
     def _origin(
         self, op: GeOp | None, nodes: tuple[str, ...], position: int, tensor: DumpTensor
