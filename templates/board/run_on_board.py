@@ -301,6 +301,8 @@ class Runner:
         else:
             shutil.rmtree(os.path.join(step.folder, "plog"), ignore_errors=True)
         record["seconds"] = round(time.time() - started, 3)
+        if record["state"] == "done":
+            say("[{}] done in {:.1f} s".format(step.name, record["seconds"]))
         self.records[step.name] = record
         self.save()
 
@@ -322,9 +324,7 @@ class Runner:
     def _started(self, step: Step, command: List[str]) -> int:
         """Run a command, its output in console.txt of the step; return its status."""
         variables = environment_of(step)
-        say("[{}] $ cd {}".format(step.name, shlex.quote(step.folder)))
-        words = ["{}={}".format(name, shlex.quote(value)) for name, value in variables.items()]
-        say("[{}] $ {} {}".format(step.name, " ".join(words), quoted(command)))
+        say("[{}] $ cd {} && {}".format(step.name, shlex.quote(step.folder), quoted(command)))
         console = os.path.join(step.folder, "console.txt")
         with open(console, "wb") as file:
             process = subprocess.Popen(
@@ -893,6 +893,8 @@ def run_all(runner: Runner, steps: Sequence[Step], with_model: bool) -> int:
     if re.search(r"[^\w/.-]", ROOT):
         say("warning: tools of CANN may not take the characters in " + ROOT)
     interrupted = False
+    names = ", ".join(sorted(environment_of(Step("host", "", ""))))
+    say("steps have {} set, so that CANN writes to {} alone".format(names, RESULTS))
     try:
         for step in steps:
             runner.run(step)

@@ -44,7 +44,7 @@ RUN = "run.json"
 `INDEX.npy` beside it, dumps the tree `tree` below it, tables of msprof the tree `tables` below it."""
 TREE, TABLES, PLOG = "tree", "tables", "plog"
 
-STEPS = ("host", "atc", "om-json", "plain", "dump", "msprof", "pack")
+STEPS = ("host", "atc", "om-json", "plain", "ais-bench", "dump", "msprof")
 """Kinds of steps, in their order; a step is called `host`, `VARIANT/atc`, `VARIANT/plain/SAMPLE` and so on."""
 STATES = ("done", "failed", "missing", "skipped")
 """`missing` needs what the host does not have; `skipped` needs a step that is not done."""

@@ -18,7 +18,6 @@ from atc_py.adapters.board.layout import (
     MODEL,
     RUN_FOLDER,
     SCRIPT,
-    STEPS,
     KitFile,
     KitSource,
     KitVariant,
@@ -270,7 +269,7 @@ def _back(variants: Sequence[KitVariant], samples: Sequence[str]) -> tuple[str, 
     for variant in variants:
         paths += [f"{variant.name}/atc/console.txt", f"{variant.name}/om-json/om.json"]
         for sample in samples:
-            paths += [f"{variant.name}/{kind}/{sample}/run.json" for kind in STEPS[3:5]]
+            paths += [f"{variant.name}/{kind}/{sample}/run.json" for kind in ("plain", "dump")]
             paths.append(f"{variant.name}/dump/{sample}/tree/*")
         paths.append(f"{variant.name}/msprof/{samples[0]}/tables/op_summary*.csv")
     return tuple(paths)

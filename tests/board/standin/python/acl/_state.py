@@ -1,0 +1,25 @@
+"""What the functions share: handles, memory, models, the last error."""
+
+from typing import Any
+
+BAD_PARAM = 100000
+
+
+class State:
+    def __init__(self) -> None:
+        self.initialized = False
+        self.dump = None
+        self.error = ""
+        self.handles = {}
+        self.memory = {}
+        self.models = {}
+        self.next = 1
+
+
+STATE = State()
+
+
+def new_handle(value: Any) -> Any:
+    STATE.next += 1
+    STATE.handles[STATE.next] = value
+    return STATE.next
