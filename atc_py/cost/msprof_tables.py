@@ -6,7 +6,6 @@ empty cells are missing. Numbers of docs/board.md say which were seen in files o
 
 import csv
 import math
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,9 @@ from atc_py.text import Text
 MOST_ROWS = 2_000_000
 MOST_KERNELS = 100_000
 _MOST_LINE = 1 << 20
+_MOST_EXECUTIONS = 1000
+"""Executions of a kernel that are kept; more say nothing new."""
+
 
 COLUMNS = {
     "name": ("op name", "name", "kernel_name"),
@@ -230,8 +232,8 @@ def plain_word(text: str) -> str:
 @dataclass(slots=True)
 class _Times:
     row: KernelRow
-    seconds: array  # type: ignore[type-arg]  (python 3.10 and 3.11)
-    waits: array  # type: ignore[type-arg]
+    seconds: list[float]
+    waits: list[float]
 
 
 class _Gathered:
@@ -248,9 +250,10 @@ class _Gathered:
         if times is None:
             if len(self._times) >= MOST_KERNELS:
                 _refuse(path, 0, Text("it has more than {most} kernels", most=MOST_KERNELS))
-            times = self._times[key] = _Times(row, array("d"), array("d"))
-        times.seconds.append(row.seconds)
-        times.waits.append(row.wait)
+            times = self._times[key] = _Times(row, [], [])
+        if len(times.seconds) < _MOST_EXECUTIONS:
+            times.seconds.append(row.seconds)
+            times.waits.append(row.wait)
 
     def measured(self, paths: Iterable[Path]) -> MeasuredModel:
         rows = list(self._times.values())

@@ -19,7 +19,14 @@ from atc_py.compare.offline.diff import diff_models
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.msprof_tables import read_kernels
 from atc_py.cost.network import network_cost
-from atc_py.diag import BOARD_DIFFERS, BOARD_EXECUTIONS, BOARD_FUSION, Diagnostic, Place
+from atc_py.diag import (
+    BOARD_DIFFERS,
+    BOARD_EXECUTIONS,
+    BOARD_FUSION,
+    BOARD_TIMES,
+    Diagnostic,
+    Place,
+)
 from atc_py.package.ge.dump_folder import DumpFolder, Execution, find_dumps
 from atc_py.package.ge.model import HuaweiModel
 from atc_py.package.reader import OfflineModel
@@ -150,18 +157,20 @@ class _Comparing:
         if self._files.om_json is None or self._model is None:
             return None
         found = diff_models(self._package.archive, self._files.om_json)
-        differing = [group for group in found.launches if "fusion" in group.differs]
+        differing = [group for group in found.launches if group.differs]
         if differing:
-            names = [(group.first or group.second)[0].name for group in differing]
+            first = (differing[0].first or differing[0].second)[0].name
+            parts = dict.fromkeys(part for group in differing for part in group.differs)
             self._findings.append(
                 BOARD_FUSION.diagnostic(
                     Text(
-                        "{count} groups of nodes are fused otherwise on the board, the first at "
-                        "{name}",
+                        "{count} groups of launches are others on the board, in {parts}; the first "
+                        "is {name}",
                         count=len(differing),
-                        name=names[0],
+                        parts=", ".join(parts),
+                        name=first,
                     ),
-                    place=Place(str(self._files.om_json), node_name=names[0]),
+                    place=Place(node_name=first),
                 )
             )
         sides = replace(found.first, model="atc-py"), replace(found.second, model="board")
@@ -174,6 +183,7 @@ class _Comparing:
         description = self._package.description
         cost = network_cost(description)
         times = board_times(cost, measured, self._model, self._files.wall_seconds)
+        self._findings += _time_findings(times)
         return refitted(times, cost, measured, description, self._model)
 
 
@@ -212,6 +222,27 @@ def _dump_findings(dumps: DumpFolder) -> Iterator[Diagnostic]:
             ),
             place=place,
         )
+
+
+def _time_findings(times: BoardTimes) -> Iterator[Diagnostic]:
+    """A finding where kernels as a whole are outside of the range of their estimate."""
+    expected, whole = times.estimated_kernels, times.estimate
+    if not (expected and whole.expected and times.kernel_seconds):
+        return
+    low, high = (expected * end / whole.expected for end in (whole.low, whole.high))
+    if not low <= times.kernel_seconds <= high:
+        yield BOARD_TIMES.diagnostic(
+            Text(
+                "kernels take {measured} on the board, and are estimated at {low}..{high}",
+                measured=_micro(times.kernel_seconds),
+                low=_micro(low),
+                high=_micro(high),
+            )
+        )
+
+
+def _micro(seconds: float) -> str:
+    return f"{seconds * 1e6:,.1f} µs"
 
 
 def _shown(execution: Execution) -> str:

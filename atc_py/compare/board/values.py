@@ -18,7 +18,7 @@ from atc_py.package.ge.dump import Dump, DumpTensor, UnreadTensorError, read_dum
 from atc_py.package.ge.dump_folder import DumpFile, DumpFolder, escaped_name
 from atc_py.package.ge.graph import GeOp
 from atc_py.package.ge.launches import launch_nodes
-from atc_py.package.ge.model import HuaweiModel
+from atc_py.package.ge.model import INPUT_OPS, HuaweiModel
 from atc_py.text import Text
 
 _CONVERSIONS = frozenset({"Cast", "TransData"})
@@ -156,9 +156,7 @@ class BoardValues:
                 tensor=tensor,
             )
 
-    def _nodes_of(
-        self, op: GeOp | None, op_type: str, name: str, dump: Dump
-    ) -> tuple[str, ...]:
+    def _nodes_of(self, op: GeOp | None, op_type: str, name: str, dump: Dump) -> tuple[str, ...]:
         """The nodes of the network that an op computes."""
         if op is not None:
             return tuple(each for each in launch_nodes(op) if each in self._nodes)
@@ -183,7 +181,24 @@ class BoardValues:
             name = attributes.text("_datadump_origin_name")
             if name:
                 return name, attributes.number("_datadump_origin_output_index", position)
-        return (nodes[-1], position) if nodes else ("", position)
+        if nodes:
+            return nodes[-1], position
+        return self._read_by(op) if op is not None else ("", position)
+
+    def _read_by(self, op: GeOp) -> tuple[str, int]:
+        """The node whose result an inserted op passes on, seen through others, or the input."""
+        seen: set[str] = set()
+        while op.name not in seen:
+            seen.add(op.name)
+            edge = next((edge for edge in op.edges if edge is not None and edge.output >= 0), None)
+            maker = None if edge is None else self.ops.get(edge.producer)
+            if edge is None or maker is None:
+                break
+            nodes = [each for each in launch_nodes(maker) if each in self._nodes]
+            if nodes or maker.type in INPUT_OPS:
+                return nodes[-1] if nodes else maker.name, edge.output
+            op = maker
+        return "", 0
 
     def _value(self, node: str, output: int) -> str:
         found = self._nodes.get(node)

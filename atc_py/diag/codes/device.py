@@ -161,11 +161,12 @@ BOARD_EXECUTIONS = add_code(
 )
 BOARD_FUSION = add_code(
     7082,
-    "board-fuses-otherwise",
+    "board-launches-otherwise",
     ExitCode.DEVICE,
-    "The board's model has other launches than ours: nodes are fused otherwise. Values between them "
-    "cannot be compared, and times differ.",
-    "Compare the variant of the kit without fusion, which has a result for each node.",
+    "The board's model has other launches than ours: nodes are fused otherwise, or dtypes or formats "
+    "differ. Values inside of fused launches cannot be compared, and times differ.",
+    "Look at the table of launches that differ; the variant of the kit without fusion has a result "
+    "for each node.",
     Severity.NOTE,
 )
 BOARD_INCONSISTENT = add_code(
@@ -185,6 +186,15 @@ BOARD_INCOMPLETE = add_code(
     "Do what the message of the step says, and run `run_on_board.py` again: it repeats what is not "
     "done.",
     Severity.WARNING,
+)
+BOARD_TIMES = add_code(
+    7086,
+    "board-times-beyond-estimate",
+    ExitCode.DEVICE,
+    "The kernels of a board take less or more time than the range of the estimate.",
+    "Save factors that fit with --save-factors and estimate with --factors; see whether clock, other "
+    "processes or another SoC explain it.",
+    Severity.NOTE,
 )
 BOARD_RELEASE = add_code(
     7085,

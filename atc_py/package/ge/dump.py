@@ -410,7 +410,7 @@ def _from_fractals(stored: NDArray[Any], dims: Shape) -> NDArray[Any]:
     try:
         blocks = stored.reshape(*outer, *stored.shape[-4:])
         found = unpack_stored(blocks, matrix, Format.ND, Storage(Format.FRACTAL_NZ))
-        return found.reshape(dims)
+        whole: NDArray[Any] = found.reshape(dims)
     except (ArithmeticError, IndexError, ValueError):
         raise UnreadTensorError(
             Text(
@@ -420,3 +420,4 @@ def _from_fractals(stored: NDArray[Any], dims: Shape) -> NDArray[Any]:
                 wanted=format_shape(dims),
             )
         ) from None
+    return whole

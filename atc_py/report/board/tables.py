@@ -208,12 +208,12 @@ def _fates(done: BoardComparison, *, whole: bool) -> Table:
     for node in done.nodes:
         groups[node.fate, node.reason].append(node.name)
         reasons[node.fate, node.reason] = node.reason
-    rows = tuple(
+    found: tuple[tuple[str, ...], ...] = tuple(
         (_FATES[key[0]], str(len(names)), first_names(names), reasons[key])
         for key, names in groups.items()
     )
     return Table(
-        "Nodes of the network", ("on the board", "nodes>", "names", "reason"), rows, said=(0, 3)
+        "Nodes of the network", ("on the board", "nodes>", "names", "reason"), found, said=(0, 3)
     )
 
 
