@@ -397,10 +397,11 @@ def _turned(stored: NDArray[Any], layout: str, dims: Shape) -> NDArray[Any]:
             )
         )
     if layout == "NHWC" and stored.shape != dims and stored.ndim == len(_CHW):
-        turned = stored.transpose(_CHW)
+        turned: NDArray[Any] = stored.transpose(_CHW)
         if turned.shape == dims:
             return turned
-    return stored.reshape(dims)
+    plain: NDArray[Any] = stored.reshape(dims)
+    return plain
 
 
 def _from_fractals(stored: NDArray[Any], dims: Shape) -> NDArray[Any]:
