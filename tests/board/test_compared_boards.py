@@ -259,9 +259,9 @@ def test_files_that_changed_on_the_way_are_named(kit: Path, returned: Returned) 
     assert "op_summary_1.csv" in document["findings"][0]["message"]
     whole = archive.read_bytes()
     archive.write_bytes(whole[: len(whole) // 2])
-    status, document = shown(kit, archive)
-    assert status == 3
-    assert "ATC5085" in json.dumps(document)
+    with pytest.raises(AtcError) as error, opened_results(archive):
+        pass
+    assert error.value.diagnostics[0].code.name == "bad-results"
 
 
 def hostile(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -293,8 +293,7 @@ def hostile(folder: Path) -> Iterator[tuple[str, Path]]:
     data = bytearray(bomb.read_bytes())
     at = data.index(b"PK\x01\x02") + 24
     data[at : at + 4] = (0xFFFFFFF0).to_bytes(4, "little")
-    for _ in range(2):
-        bomb.write_bytes(data)
+    bomb.write_bytes(data)
     yield "archive", bomb
 
 

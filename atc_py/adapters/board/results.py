@@ -135,6 +135,8 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
                     if left < 0:
                         raise zipfile.BadZipFile(f"{member.filename!r} is larger than it says")
                     file.write(block)
+                if left:
+                    raise zipfile.BadZipFile(f"{member.filename!r} is smaller than it says")
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and not isinstance(error, FileExistsError):
                 raise read_refusal(path, error) from None
