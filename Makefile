@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo site test test-all latest oldest test-browser pictures vendor mutants check bench bench-large kernels fmt docs conformance networks trained deviations exports netron twin \
+.PHONY: help demo site test test-all latest oldest test-browser pictures vendor mutants check bench bench-large kernels fmt docs conformance networks trained deviations exports netron board twin \
         fuzz huge agree clean exec-programs \
         kill-sweep text-lines size
 
@@ -114,6 +114,10 @@ bench-large: $(VENV)/.dev ## Measure models with 6 and 10 GB of weights; takes 1
 kernels: $(VENV)/.dev ## Build the kernels of all operators and networks; hold them against the simulator
 	$(PYTEST) -m sweep tests/kernels
 	$(BIN)/python -m tests.kernels_of_networks $(KERNELS)
+
+# ATC_PY_RECOGNIZER is the path of the text recognizer in rapidocr's wheel; NETWORKS names some alone.
+board: $(VENV)/.dev ## Pack networks, run their kits on a stand-in for CANN and check what comes back
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.board.loop $(NETWORKS)
 
 text-lines: $(VENV)/.dev ## Quantize an OCR line reader and plan its dtypes; read lines as in floats
 	$(BIN)/python -m tests.quantizing.text_lines

@@ -1,7 +1,9 @@
 """`atc-py board`: kits for a host with CANN and an NPU."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +23,9 @@ from atc_py.options.compile_options import CompileOptions, PrecisionMode
 from atc_py.system.process import import_numpy
 from atc_py.text import COMMA, Text, plural
 from atc_py.text.language import spoken
+
+if TYPE_CHECKING:
+    from atc_py.adapters.board.pack import Packed
 
 
 @click.group(cls=SpokenGroup, invoke_without_command=True)
@@ -64,6 +69,10 @@ board.add_command(compare_board)
     help="Seed of the random data.",
 )  # fmt: skip
 @click.option(
+    "--reference", type=click.Path(path_type=Path), metavar="FILE",
+    help="ONNX file that runs as the original in place of MODEL, such as the float model of one on int8.",
+)  # fmt: skip
+@click.option(
     "--executes", type=click.IntRange(0, 1000), default=10, show_default=True,
     help="Executions under msprof; 0 for none.",
 )  # fmt: skip
@@ -87,6 +96,7 @@ def pack(  # noqa: PLR0913  (one parameter an option)
     inputs: tuple[str, ...],
     samples: Any,
     seed: int,
+    reference: Path | None,
     executes: int,
     repeats: int,
     layer_values: str | None,
@@ -116,12 +126,17 @@ def pack(  # noqa: PLR0913  (one parameter an option)
         room=None if layer_values is None else parse_size(layer_values),
         executes=executes,
         repeats=repeats,
+        reference=reference,
     )
     with progress(quiet=as_json) as on_stage:
         done = pack_board(model, folder, compiling, request, on_stage)
     if as_json:
         print_json(done.as_json())
         return
+    _print(done)
+
+
+def _print(done: Packed) -> None:
     print_diagnostics(done.warnings, as_json=False)
     names = COMMA.join(Text(each.name) for each in done.manifest.variants)
     runs = plural(len(done.manifest.samples), "{n} run", "{n} runs")

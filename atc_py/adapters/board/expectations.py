@@ -58,7 +58,7 @@ class _Run(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What was written: the ports of the .om, the runs, and texts about odd data."""
+    """Record of what was written: the ports of the .om, the runs, and texts about odd data."""
 
     inputs: tuple[KitTensor, ...]
     outputs: tuple[KitTensor, ...]

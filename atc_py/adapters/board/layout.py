@@ -67,7 +67,7 @@ class KitTensor(Result, frozen=True):
 
 
 class KitSample(Result, frozen=True):
-    """What one run is fed.
+    """Data of one run.
 
     Attributes:
         name: its folder.
@@ -122,7 +122,8 @@ class KitSource(Result, frozen=True):
         named: number of nodes that got another name, since theirs was empty or used twice.
         opset: of the kit's file.
         original: file that the expectations of the original were computed with: `model` for the
-            given file, `kit` where that was the kit's own.
+            given file, `kit` where that was the kit's own, `reference` for another one.
+        reference: that other one, as it was given.
     """
 
     path: str
@@ -131,6 +132,7 @@ class KitSource(Result, frozen=True):
     named: int
     opset: int
     original: str
+    reference: str = ""
 
 
 class Manifest(Result, frozen=True):
@@ -209,7 +211,7 @@ class ExpectedLayers(Result, frozen=True):
 
 
 class HostFacts(Result, frozen=True):
-    """What the host says of itself; an empty text is unknown.
+    """Facts of the host; an empty text is unknown.
 
     Attributes:
         soc: of `acl.get_soc_name()`, else of npu-smi.
@@ -300,7 +302,7 @@ class StepRecord(Result, frozen=True):
 
 
 class BoardResults(Result, frozen=True):
-    """What came back.
+    """The results that came back.
 
     Attributes:
         version: RESULTS_VERSION.

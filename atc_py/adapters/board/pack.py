@@ -13,6 +13,7 @@ import msgspec
 from atc_py import __version__
 from atc_py.adapters.board.expectations import Draws, Expectations, Expected
 from atc_py.adapters.board.layout import (
+    CONFIG,
     KIT_VERSION,
     MANIFEST,
     MODEL,
@@ -42,12 +43,12 @@ from atc_py.text import Text
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_LEAST_ROOM = 256 << 10
+_LEAST_ROOM = 64 << 10
 """Bytes that arrays of layers may take in any kit; in one of a large model they take a tenth of that."""
 
 
 class PackRequest(msgspec.Struct, frozen=True):
-    """What a kit is to have.
+    """Contents of a kit to be.
 
     Attributes:
         modes: precision modes, a variant each.
@@ -56,6 +57,7 @@ class PackRequest(msgspec.Struct, frozen=True):
         room: bytes that arrays of layers may take; None for a tenth of the model's.
         executes: executions under msprof.
         repeats: timed executions of a plain run.
+        reference: file that runs as the original in place of the model; None for the model.
     """
 
     modes: tuple[str, ...]
@@ -64,6 +66,7 @@ class PackRequest(msgspec.Struct, frozen=True):
     room: int | None
     executes: int
     repeats: int
+    reference: Path | None = None
 
 
 class Packed(Result, frozen=True):
@@ -119,6 +122,9 @@ def pack_board(
         variants, files = _variants(model, shared, options.soc, request)
         _write_all(kit, {**shared.files, **files})
         original = model if source.original == "model" else None
+        if request.reference is not None:
+            original, path = request.reference, str(request.reference)
+            source = replace(source, original="reference", reference=path)
         expected = _expect(kit, original, variants, request, on_stage)
         manifest = _finish(kit, source, options, variants, expected, request)
         with atomic_write(folder.with_name(f"{folder.name}.zip")) as file:
@@ -214,15 +220,15 @@ def _expect(
 
 def home_options(variant: KitVariant, kit: Path) -> CompileOptions:
     """The options with which a variant of the kit in a folder is compiled here."""
-    keywords = {
-        name: str(kit / value) if _is_file(kit, value) else value
-        for name, value in variant.compiling.items()
-    }
+    keywords = {name: _located(kit, value) for name, value in variant.compiling.items()}
     return parse_options("board", CompileOptions, keywords)
 
 
-def _is_file(kit: Path, value: object) -> bool:
-    return isinstance(value, str) and value.startswith("config/") and (kit / value).is_file()
+def _located(kit: Path, value: str | int | bool) -> object:
+    """The value of a keyword, that of a file in the kit as its path."""
+    if isinstance(value, str) and value.startswith(f"{CONFIG}/") and (kit / value).is_file():
+        return str(kit / value)
+    return value
 
 
 def _finish(

@@ -30,7 +30,7 @@ _SUFFIXES = {"modify_mixlist": ".json", "aipp": ".cfg", _SWITCHES: ".cfg"}
 
 
 class Compiling(msgspec.Struct, frozen=True):
-    """What all variants share.
+    """The part of a compilation that all variants share.
 
     Attributes:
         keywords: of `convert` that are given, files as paths in the kit.

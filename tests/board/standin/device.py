@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ from atc_py.package.ge.schema import DATA_TYPES
 from atc_py.package.reader import OfflineModel, open_model
 from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import stored_dims
-from atc_py.pipeline.profile import profile_model
 from atc_py.tensor.dtypes import DType
 from tests.board.standin.dump_file import DumpedTensor, device_layout, dump_bytes
 
@@ -87,7 +87,7 @@ class Device:
                     "name": port.name,
                     "dtype": DType(row.dtype).ge,
                     "format": FORMAT_NUMBERS.get(row.format, 2),
-                    "size": int(np.prod(row.shape, dtype=int)) * DType(row.dtype).itemsize,
+                    "size": prod(dim or 0 for dim in row.shape) * DType(row.dtype).itemsize,
                     "dims": list(row.shape),
                 }
                 for port in ports
@@ -128,7 +128,7 @@ class Device:
         for port, path in zip(description.inputs, request["inputs"], strict=False):
             row = description.tensors[port.tensor]
             data = Path(path).read_bytes()
-            count = int(np.prod(row.shape, dtype=int))
+            count = prod(dim or 0 for dim in row.shape)
             feeds[port.name] = np.frombuffer(data, DType(row.dtype).numpy, count).reshape(row.shape)
         seen: dict[int, NDArray[Any]] = {}
         outputs = sim.run(feeds, lambda tensor, found: self._seen(ops, seen, tensor, found))
@@ -208,6 +208,8 @@ class Device:
     def times(self, ops: DeviceOps) -> dict[int, float]:
         """Estimated microseconds of the launches, by each tensor that they make."""
         if not self.estimates:
+            from atc_py.pipeline.profile import profile_model
+
             cost = profile_model(self.path).costs[0]
             known = {kernel.name: kernel.cost.expected * 1e6 for kernel in cost.kernels}
             nodes = ops.description.nodes

@@ -6,6 +6,7 @@ Written after the format's description alone, without any code that reads such f
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +79,7 @@ def _field(field: int, data: bytes) -> bytes:
     return _varint(field << 3 | 2) + _varint(len(data)) + data
 
 
-def device_layout(array: NDArray, form: str, stored: Sequence[int]) -> NDArray:
+def device_layout(array: NDArray[Any], form: str, stored: Sequence[int]) -> Any:
     """Values in the layout of the device, padded with zeros."""
     if form == "NC1HWC0":
         n, c1, h, w, c0 = stored
@@ -91,8 +92,8 @@ def device_layout(array: NDArray, form: str, stored: Sequence[int]) -> NDArray:
         padded[:, : array.shape[1]] = array
         return padded.reshape(n, c1, c0, d, h, w).transpose(0, 3, 1, 4, 5, 2)
     if form == "FRACTAL_NZ":
-        *batch, n1, m1, m0, n0 = stored
-        plain = array.reshape((1,) * (2 - array.ndim) + array.shape)
+        *batch, n1, m1, m0, n0 = (int(dim) for dim in stored)
+        plain: Any = array.reshape((1,) * (2 - array.ndim) + array.shape)
         padded = np.zeros((*batch, m1 * m0, n1 * n0), array.dtype)
         padded[..., : plain.shape[-2], : plain.shape[-1]] = plain
         blocks = padded.reshape(*batch, m1, m0, n1, n0)

@@ -92,3 +92,12 @@ def without(host: Host, name: str) -> None:
         host.variables.pop("PYTHONPATH")
     else:
         Path(host.variables["PATH"].partition(":")[0], name).unlink()
+
+
+def with_atc(host: Host, line: str) -> None:
+    """Let one line of shell be atc."""
+    _script(Path(host.variables["PATH"].partition(":")[0], "atc"), line)
+
+
+EMPTY_OM = 'for word; do case $word in --output=*) : > "${word#*=}.om";; esac; done'
+"""An atc that writes an empty file, for steps that never load it."""

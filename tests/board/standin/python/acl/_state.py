@@ -1,6 +1,6 @@
 """What the functions share: handles, memory, models, the last error."""
 
-from typing import Any
+from typing import Any, Dict
 
 BAD_PARAM = 100000
 
@@ -8,11 +8,11 @@ BAD_PARAM = 100000
 class State:
     def __init__(self) -> None:
         self.initialized = False
-        self.dump = None
+        self.dump: Any = None
         self.error = ""
-        self.handles = {}
-        self.memory = {}
-        self.models = {}
+        self.handles: Dict[int, Any] = {}
+        self.memory: Dict[int, Any] = {}
+        self.models: Dict[int, Any] = {}
         self.next = 1
 
 

@@ -21,7 +21,7 @@ class _Model:
         variables["PYTHONPATH"] = os.environ["STANDIN_ROOT"]
         self.folder = tempfile.mkdtemp(prefix="acl")
         self.gear = None
-        self.process = subprocess.Popen(
+        self.process: Any = subprocess.Popen(
             [
                 os.environ["STANDIN_PYTHON"],
                 "-m",
