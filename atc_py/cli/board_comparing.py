@@ -7,7 +7,6 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_tables, progress, say
-from atc_py.cost.calibration import save_fit
 from atc_py.diag import ExitCode
 from atc_py.results.board import BoardReport
 from atc_py.system.process import import_numpy
@@ -63,6 +62,7 @@ def compare_board(  # noqa: PLR0913  (one parameter an option)
     """
     import_numpy()
     from atc_py.adapters.board.comparing import BoardRequest, compare_kit
+    from atc_py.cost.calibration import save_fit
     from atc_py.options.output_paths import output_file
 
     form = options.report_format(form, as_json=as_json)

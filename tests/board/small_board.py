@@ -129,8 +129,10 @@ class SmallBoard:
     def table(self, path: Path, microseconds: float, executions: int = 3) -> Path:
         """Write an op_summary in which each kernel takes so long."""
         rows = [
-            ("Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,OP State,Task Type,"
-            "Task Start Time(us),Task Duration(us),Task Wait Time(us),Block Dim")
+            (
+                "Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,OP State,Task Type,"
+                "Task Start Time(us),Task Duration(us),Task Wait Time(us),Block Dim"
+            )
         ]
         for _ in range(executions):
             rows += [
