@@ -62,8 +62,9 @@ def test_board_that_agrees_has_every_node_explained(bench: Bench, tmp_path: Path
     layers = {each.op: each for each in done.layers}
     assert {each.verdict for each in done.layers} == {LayerVerdict.GOOD}
     assert layers[FUSED].nodes == ("/conv2", "/add", "/relu2")
-    assert layers[FUSED].between is not None
-    assert layers[FUSED].between.distance == 0
+    between = layers[FUSED].between
+    assert between is not None
+    assert between.distance == 0
     inserted = [each for each in done.layers if not each.nodes]
     assert {each.type for each in inserted} == {"Cast", "TransData"}
     assert all(each.value and each.reason for each in inserted)
@@ -81,7 +82,8 @@ def test_layer_that_is_wrong_on_the_board_alone_is_named(
     bench: Bench, tmp_path: Path, op: str
 ) -> None:
     def spoil(array: Array) -> Array:
-        return array * np.float16(0.5) + np.float16(0.25)
+        spoiled: Array = array * np.float16(0.5) + np.float16(0.25)
+        return spoiled
 
     done = bench.compared(dumps=bench.board.dump(tmp_path, {op: spoil}))
     (at,) = done.comparison.layers_off(LayerVerdict.BOARD)

@@ -1,6 +1,6 @@
 """Measures of a board's results while original and simulator run: each value is held once."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ class BoardMeasures:
         """
         self._values, self._outputs = values, outputs
         self._by_value = {} if values is None else values.by_value
-        self.names = frozenset({*self._by_value, *outputs})
+        self.names: Collection[str] = frozenset({*self._by_value, *outputs})
         self.layers: dict[int, Distances] = {}
         self.outputs: dict[str, Distances] = {}
 
