@@ -95,7 +95,7 @@ def compare_dump(
         shown: how the report is shown.
     """
     from atc_py.compare.board.run import BoardFiles, compare_run
-    from atc_py.compare.model import compilation_of
+    from atc_py.compare.model import compiling
 
     take = settings.pop
     data = take("inputs"), take("aipp_settings")
@@ -104,7 +104,7 @@ def compare_dump(
     named = take("soc"), take("input_shape"), take("op_specs")
     device = take("device")
     settings.pop("suggest_trials")
-    compilation = compilation_of(files, settings, named)
+    compilation = compiling(files, settings, named)
     with progress(quiet=shown["form"] == "json") as on_stage:
         came = BoardFiles(dumps=board[0], om_json=board[1])
         done = compare_run(compilation, came, data, draws, on_stage, device)

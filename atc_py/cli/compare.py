@@ -94,13 +94,10 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = comparing_options.report_and_suggestion(model, output, suggest)
     if board_dump is not None:
-        from atc_py.cli.board_comparing import compare_dump
-
-        if gears is not None or keep is not None or form == "csv":
-            raise click.UsageError("--board-dump takes no gears, no --suggest and no csv")
-        settings |= {"input_shape": input_shape}
+        refused = gears is not None or keep is not None
+        board = board_dump, board_json
         shown = {"form": form, "path": path, "as_json": as_json, "verbose": verbose}
-        context.exit(compare_dump(model, (board_dump, board_json), settings, shown))
+        context.exit(_board_status(model, board, settings, input_shape, shown, refused=refused))
     if gears is not None:
         context.exit(compare_each_gear(model, gears, (form, path), least, keep, settings))
     compiled: list[CompiledModel] | None = [] if form == "html" else None
@@ -116,6 +113,23 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         print_blocks([written] if written and (form == "text" or path is not None) else [])
         print_diagnostics((*done.warnings, *missed), as_json=False)
     context.exit(missed[0].code.exit if missed else ExitCode.DONE)
+
+
+def _board_status(
+    model: Path,
+    board: tuple[Path, Path | None],
+    settings: dict[str, Any],
+    input_shape: str,
+    shown: dict[str, Any],
+    *,
+    refused: bool,
+) -> int:
+    """Compare with dumps of a board, and return the exit status."""
+    from atc_py.cli.board_comparing import compare_dump
+
+    if refused or shown["form"] == "csv":
+        raise click.UsageError("--board-dump takes no gears, no --suggest and no csv")
+    return compare_dump(model, board, {**settings, "input_shape": input_shape}, shown)
 
 
 def _page(

@@ -107,8 +107,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
     found = profile_model(model, socs, fit, done, gear, compiled, warnings, like, **compiling)
-    if measured:
-        found = _with_measured(found, measured, board_json)
+    found = _with_measured(found, measured, board_json)
     _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
     if form == "text":
@@ -116,7 +115,9 @@ def profile(  # noqa: PLR0913  (one parameter an option)
 
 
 def _with_measured(found: Profile, tables: tuple[Path, ...], board_json: Path | None) -> Profile:
-    """The profile with times of a board beside it."""
+    """The profile with times of a board beside it, if there are some."""
+    if not tables:
+        return found
     from atc_py.compare.board.times import measured_beside
     from atc_py.system.structs import replace
 

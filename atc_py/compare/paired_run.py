@@ -2,13 +2,14 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from atc_py.compare.beside import Beside
 from atc_py.compare.error_origin import trace_origins
 from atc_py.compare.floors import floors_of
 from atc_py.compare.grids import UNSIGNED_SHIFT, grids_of
@@ -109,26 +110,6 @@ class Original(Protocol):
 
     def release(self, name: str) -> None:
         """Release `name` once; after the last release it is freed."""
-        ...
-
-
-class Beside(Protocol):
-    """A third side of a comparison.
-
-    Attributes:
-        names: values of the original that it asks for.
-    """
-
-    names: Collection[str]
-
-    def begin(self) -> None:
-        """Begin a run anew."""
-        ...
-
-    def add(
-        self, name: str, found: npt.NDArray[Any] | None, wanted: npt.NDArray[Any] | None
-    ) -> None:
-        """Take the device's result for a value, None without, and the original's."""
         ...
 
 

@@ -25,7 +25,7 @@ from atc_py.adapters.board.layout import (
 from atc_py.adapters.board.results import opened_results
 from atc_py.cli.main import cli
 from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
-from atc_py.compare.model import compilation_of
+from atc_py.compare.model import compiling
 from atc_py.cost.calibration import load_fit
 from atc_py.diag import AtcError
 from atc_py.results.board import LayerVerdict, NodeFate
@@ -44,7 +44,7 @@ class Bench:
 
     def compared(self, **files: Any) -> BoardRunDone:
         files.setdefault("om_json", self.board.json)
-        compilation = compilation_of((self.model, None, None), MODE, (SOC, "", None))
+        compilation = compiling((self.model, None, None), MODE, (SOC, "", None))
         return compare_run(compilation, BoardFiles(**files), (self.feeds, None))
 
 

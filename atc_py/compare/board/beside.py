@@ -12,7 +12,7 @@ from atc_py.compare.board.values import BoardResult, BoardValues, unread_reason
 from atc_py.compare.grids import UNSIGNED_SHIFT
 from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
-from atc_py.package.ge.dump import UnreadTensorError
+from atc_py.package.ge.dump_tensors import UnreadTensorError
 from atc_py.pipeline.running.array_files import read_npy
 from atc_py.results.layer import Figures
 from atc_py.tensor.dtypes import DType

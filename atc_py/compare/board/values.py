@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from atc_py.diag import BOARD_LEFT_OUT, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.package.ge.dump import Dump, DumpTensor, UnreadTensorError, read_dump
+from atc_py.package.ge.dump import Dump, read_dump
 from atc_py.package.ge.dump_folder import DumpFile, DumpFolder, escaped_name
+from atc_py.package.ge.dump_tensors import DumpTensor, UnreadTensorError
 from atc_py.package.ge.graph import GeOp
 from atc_py.package.ge.launches import launch_nodes
 from atc_py.package.ge.model import INPUT_OPS, HuaweiModel

@@ -252,10 +252,7 @@ class HuaweiFile:
         *,
         definition: GeHeader | None = None,
     ) -> None:
-        """Read the containers of the file, or of one inside of it, at `span`.
-
-        With `definition`, the header of a file that has none, the span is the message of a model.
-        """
+        """Read the containers at `span`; with `definition`, its header, the message of a model."""
         self.path, self.nbytes, self._source = path, span.size, source
         self.header: GeHeader | None = definition
         self.models: list[HuaweiModel] = []
@@ -360,13 +357,11 @@ def open_huawei(path: Path) -> HuaweiFile:
 
 def is_model_json(path: Path) -> bool:
     """True if a regular file begins as JSON does, as that of mode 1; pipes are not opened."""
-    try:
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            return begins_as_json(file.read(_JSON_HEAD))
-    except (OSError, ValueError):
-        return False
+    with suppress(OSError, ValueError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return begins_as_json(file.read(_JSON_HEAD))
+    return False
 
 
 def is_huawei(path: Path) -> bool:

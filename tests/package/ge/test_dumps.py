@@ -10,8 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from atc_py.diag import AtcError
-from atc_py.package.ge.dump import UnreadTensorError, dump_of
+from atc_py.package.ge.dump import dump_of
 from atc_py.package.ge.dump_folder import escaped_name, find_dumps, parsed_name
+from atc_py.package.ge.dump_tensors import UnreadTensorError
 from atc_py.system.wire import bytes_field, encode_varint, tag
 from tests.board.standin.dump_file import DumpedTensor, dump_bytes
 
