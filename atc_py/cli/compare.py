@@ -67,8 +67,6 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     output: str | None,
     targets: tuple[str, ...],
     suggest: str | None,
-    board_dump: Path | None,
-    board_json: Path | None,
     as_json: bool,
     verbose: bool,
     **settings: Any,
@@ -88,14 +86,14 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     --suggest found no nodes that reach the target.
     """
     from atc_py.cli.comparing_gears import compare_each_gear
-    from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
+    from atc_py.compare.targets import read_targets
 
     options.refuse_compiling(context, model, *keywords_of(CompileOptions))
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = comparing_options.report_and_suggestion(model, output, suggest)
-    if board_dump is not None:
+    board = settings.pop("board_dump"), settings.pop("board_json")
+    if board[0] is not None:
         refused = gears is not None or keep is not None
-        board = board_dump, board_json
         shown = {"form": form, "path": path, "as_json": as_json, "verbose": verbose}
         context.exit(_board_status(model, board, settings, input_shape, shown, refused=refused))
     if gears is not None:
@@ -106,13 +104,39 @@ def compare(  # noqa: PLR0913  (one parameter an option)
             model, input_shape=input_shape, targets=least, suggest=None if keep is None else least,
             histograms=form == "html", compiled=compiled, on_stage=on_stage, **settings,
         )  # fmt: skip
+    page = form, path
+    context.exit(_shown(done, page, (least, keep), compiled, as_json=as_json, verbose=verbose))
+
+
+def _shown(
+    done: LayerComparison,
+    page: tuple[str, Path | None],
+    wanted: tuple[dict[str, float], Path | None],
+    compiled: list[CompiledModel] | None,
+    *,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Write and print what was found; return the exit status.
+
+    Args:
+        done: the comparison.
+        page: form and file of the report.
+        wanted: targets of the outputs, and the file of the suggestion.
+        compiled: the compiled model, for a page.
+        as_json: print the report as JSON in any case.
+        verbose: list every layer.
+    """
+    from atc_py.compare.targets import missed_by_all, missed_targets
+
+    (form, path), (least, keep) = page, wanted
     written = comparing_options.suggestion_line(done, keep)
     missed = [*missed_targets(done, least), *missed_by_all(done)]
     _report(done, _page(form, done, missed, compiled), form, path, as_json=as_json, verbose=verbose)
     if not as_json:
         print_blocks([written] if written and (form == "text" or path is not None) else [])
         print_diagnostics((*done.warnings, *missed), as_json=False)
-    context.exit(missed[0].code.exit if missed else ExitCode.DONE)
+    return missed[0].code.exit if missed else ExitCode.DONE
 
 
 def _board_status(

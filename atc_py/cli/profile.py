@@ -73,8 +73,6 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     trace: str | None,
     like: Path | None,
     gear: NamedGear | None,
-    measured: tuple[Path, ...],
-    board_json: Path | None,
     as_json: bool,
     verbose: bool,
     **compiling: Any,
@@ -96,22 +94,31 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     if model is not None:
         options.refuse_compiling(context, model)
     report, kept, traced = _outputs(model, socs, output, save_factors, trace, calibrate)
-    if factors is not None and calibrate is not None:
-        raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
+    _refuse_both(factors, calibrate)
     fit, done = fitted_factors(factors, calibrate, socs)
-    if done is not None and kept is not None:
-        save_fit(kept, done)
+    _save(kept, done)
     if model is None:
         _show_calibration(done, form)
         return
+    board = compiling.pop("measured"), compiling.pop("board_json")
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
     found = profile_model(model, socs, fit, done, gear, compiled, warnings, like, **compiling)
-    found = _with_measured(found, measured, board_json)
+    found = _with_measured(found, *board)
     _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
     if form == "text":
         print_diagnostics(warnings, as_json=False)
+
+
+def _save(kept: Path | None, done: Calibration | None) -> None:
+    if done is not None and kept is not None:
+        save_fit(kept, done)
+
+
+def _refuse_both(factors: Path | None, calibrate: Path | None) -> None:
+    if factors is not None and calibrate is not None:
+        raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
 
 
 def _with_measured(found: Profile, tables: tuple[Path, ...], board_json: Path | None) -> Profile:

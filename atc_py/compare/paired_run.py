@@ -147,11 +147,9 @@ class Pair:
             histograms: take samples of every layer's values.
             semantics: the nodes that compute what CANN makes of them.
         """
-        self._semantics = semantics
-        self._reference = reference
+        self._semantics, self._reference = semantics, reference
         self._targets = dict(targets or {})
-        self._description = package.description
-        self._device_name = device
+        self._description, self._device_name = package.description, device
         self._device = observed_device(device, package)
         self._matching = match(self._description, reference.nodes, reference.inputs)
         self._looked_at = set(self._matching.values)
