@@ -9,6 +9,7 @@ import click
 
 from atc_py.adapters.board.variants import NOT_PACKED
 from atc_py.cli import comparing_options, options
+from atc_py.cli.board_comparing import compare_board
 from atc_py.cli.console import (
     print_diagnostics,
     print_json,
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
 @click.group(cls=SpokenGroup, invoke_without_command=True)
 @click.pass_context
 def board(context: click.Context) -> None:
-    """Pack a model for a host with CANN and an NPU."""
+    """Pack a model for a host with CANN and an NPU, and compare what comes back."""
     show_help_of_bare_group(context)
+
+
+board.add_command(compare_board)
 
 
 @board.command()

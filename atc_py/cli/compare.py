@@ -40,6 +40,12 @@ _FORMATS = ("text", "json", "csv", "html")
     "--input-format", "--input_format", type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
     show_default=True, help="What the axes of inputs are, for AIPP.",
 )  # fmt: skip
+@click.option(
+    "--board-dump", type=click.Path(path_type=Path), metavar="DIR",
+    help="Hold dumps of a board that ran MODEL on the same data beside both: the folder that dump_path "
+    "named.",
+)  # fmt: skip
+@options.BOARD_JSON
 @compared_gears
 @options.options_of(CompileOptions, "op_specs")
 @options.SUBMODEL
@@ -80,11 +86,16 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     --suggest found no nodes that reach the target.
     """
     from atc_py.cli.comparing_gears import compare_each_gear
-    from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
+    from atc_py.compare.targets import read_targets
 
     options.refuse_compiling(context, model, *keywords_of(CompileOptions))
     form, least = options.report_format(form, as_json=as_json), read_targets(targets)
     path, keep = comparing_options.report_and_suggestion(model, output, suggest)
+    board = settings.pop("board_dump"), settings.pop("board_json")
+    if board[0] is not None:
+        refused = gears is not None or keep is not None
+        shown = {"form": form, "path": path, "as_json": as_json, "verbose": verbose}
+        context.exit(_board_status(model, board, settings, input_shape, shown, refused=refused))
     if gears is not None:
         context.exit(compare_each_gear(model, gears, (form, path), least, keep, settings))
     compiled: list[CompiledModel] | None = [] if form == "html" else None
@@ -93,13 +104,56 @@ def compare(  # noqa: PLR0913  (one parameter an option)
             model, input_shape=input_shape, targets=least, suggest=None if keep is None else least,
             histograms=form == "html", compiled=compiled, on_stage=on_stage, **settings,
         )  # fmt: skip
+    page = form, path
+    context.exit(_shown(done, page, (least, keep), compiled, as_json=as_json, verbose=verbose))
+
+
+def _shown(
+    done: LayerComparison,
+    page: tuple[str, Path | None],
+    wanted: tuple[dict[str, float], Path | None],
+    compiled: list[CompiledModel] | None,
+    *,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Write and print what was found; return the exit status.
+
+    Args:
+        done: the comparison.
+        page: form and file of the report.
+        wanted: targets of the outputs, and the file of the suggestion.
+        compiled: the compiled model, for a page.
+        as_json: print the report as JSON in any case.
+        verbose: list every layer.
+    """
+    from atc_py.compare.targets import missed_by_all, missed_targets
+
+    (form, path), (least, keep) = page, wanted
     written = comparing_options.suggestion_line(done, keep)
     missed = [*missed_targets(done, least), *missed_by_all(done)]
     _report(done, _page(form, done, missed, compiled), form, path, as_json=as_json, verbose=verbose)
     if not as_json:
         print_blocks([written] if written and (form == "text" or path is not None) else [])
         print_diagnostics((*done.warnings, *missed), as_json=False)
-    context.exit(missed[0].code.exit if missed else ExitCode.DONE)
+    return missed[0].code.exit if missed else ExitCode.DONE
+
+
+def _board_status(
+    model: Path,
+    board: tuple[Path, Path | None],
+    settings: dict[str, Any],
+    input_shape: str,
+    shown: dict[str, Any],
+    *,
+    refused: bool,
+) -> int:
+    """Compare with dumps of a board, and return the exit status."""
+    from atc_py.cli.board_comparing import compare_dump
+
+    if refused or shown["form"] == "csv":
+        raise click.UsageError("--board-dump takes no gears, no --suggest and no csv")
+    return compare_dump(model, board, {**settings, "input_shape": input_shape}, shown)
 
 
 def _page(

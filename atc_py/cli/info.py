@@ -39,13 +39,14 @@ def info(
     one that is named, or else the largest. Of an ONNX file it shows inputs, outputs, opsets,
     operators, parameters, size and the files that hold its weights; nothing is compiled. Of an
     offline model of Huawei's own atc it shows all that the file says: versions, SoC, command line,
-    inputs, outputs, AIPP, memory, tasks, launches and what was fused.
+    inputs, outputs, AIPP, memory, tasks, launches and what was fused; of its JSON, which mode 1 of
+    atc writes, what that says.
     """
-    from atc_py.package.ge.model import is_huawei
+    from atc_py.package.ge.model import is_huawei, is_model_json
 
     if precision and layout:
         raise click.UsageError("--precision and --layout exclude each other: give one of them")
-    if is_huawei(model):
+    if is_huawei(model) or is_model_json(model):
         if precision or layout or gear is not None:
             raise click.UsageError(
                 Text(

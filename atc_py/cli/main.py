@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SUMMARIES = {
     "aipp": "Show what CONFIG, an AIPP configuration, does to PICTURE.",
     "atc": "Take atc's own command line, as atc reads it, with atc's console lines.",
-    "board": "Pack a model for a host with CANN and an NPU.",
+    "board": "Pack a model for a host with CANN and an NPU, and compare what comes back.",
     "check": "Check whether MODELs, ONNX files, can be compiled, and if not, report why.",
     "compare": "Compile MODEL, an ONNX file, and compare each layer with the original.",
     "config": "Show which options the configuration file sets, or what holds for COMMAND.",

@@ -198,6 +198,12 @@ CALIBRATE = click.option(
     "time_us, and output_shape where needed.",
 )  # fmt: skip
 
+BOARD_JSON = click.option(
+    "--board-json", type=click.Path(path_type=Path), metavar="FILE",
+    help="JSON of the model that the board ran, which `atc --mode=1` writes: it says which nodes of the "
+    "network its kernels compute.",
+)  # fmt: skip
+
 FACTORS = click.option(
     "--factors",
     type=click.Path(path_type=Path),

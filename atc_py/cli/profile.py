@@ -39,6 +39,12 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.CALIBRATE
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
 @options.FACTORS
+@click.option(
+    "--measured", type=_FILE, multiple=True, metavar="FILE.csv",
+    help="Show times of a board beside the estimate: op_summary of msprof, or kernel_details; may be "
+    "repeated for the parts of a table.",
+)  # fmt: skip
+@options.BOARD_JSON
 @options.LIKE
 @options.SUBMODEL
 @named_gear
@@ -88,21 +94,43 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     if model is not None:
         options.refuse_compiling(context, model)
     report, kept, traced = _outputs(model, socs, output, save_factors, trace, calibrate)
-    if factors is not None and calibrate is not None:
-        raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
+    _refuse_both(factors, calibrate)
     fit, done = fitted_factors(factors, calibrate, socs)
-    if done is not None and kept is not None:
-        save_fit(kept, done)
+    _save(kept, done)
     if model is None:
         _show_calibration(done, form)
         return
+    board = compiling.pop("measured"), compiling.pop("board_json")
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
     found = profile_model(model, socs, fit, done, gear, compiled, warnings, like, **compiling)
+    found = _with_measured(found, *board)
     _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
     if form == "text":
         print_diagnostics(warnings, as_json=False)
+
+
+def _save(kept: Path | None, done: Calibration | None) -> None:
+    if done is not None and kept is not None:
+        save_fit(kept, done)
+
+
+def _refuse_both(factors: Path | None, calibrate: Path | None) -> None:
+    if factors is not None and calibrate is not None:
+        raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
+
+
+def _with_measured(found: Profile, tables: tuple[Path, ...], board_json: Path | None) -> Profile:
+    """The profile with times of a board beside it, if there are some."""
+    if not tables:
+        return found
+    from atc_py.compare.board.times import measured_beside
+    from atc_py.system.structs import replace
+
+    if len(found.costs) != 1:
+        raise click.UsageError("--measured is of one SoC: give --soc once")
+    return replace(found, measured=measured_beside(found.costs[0], tables, board_json))
 
 
 def _write_trace(found: Profile, traced: Path | None) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from atc_py.compare.beside import Beside
 from atc_py.compare.compilation import Compilation
 from atc_py.compare.fitting_samples import FittingSamples
 from atc_py.compare.input_roles import input_roles
@@ -135,9 +136,11 @@ class ComparisonSession:
         semantics: nodes that compute what CANN makes of them; None for those that the model records.
         targets: least values by figure.
         on_stage: called with the number of layers compared.
+        beside: a third side of the comparison.
     """
 
     on_stage: Callable[[str], None] | None = None
+    beside: Beside | None = None
     histograms = False
     device = DEVICES[0]
     targets: Mapping[str, float] = {}
@@ -311,7 +314,9 @@ class ComparisonSession:
             histograms=self.histograms,
             semantics=semantics,
         )
-        pair.on_layer = self._counted_layers()
+        pair.on_layer, pair.beside = self._counted_layers(), self.beside
+        if self.beside is not None:
+            self.beside.begin()
         if self._source.count > 1:
             pair.name_of = lambda at: self._names[at]
         return replace(pair.compared(self._runs()), warnings=self.warnings, newer=newer)

@@ -88,13 +88,13 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    compilation = _compilation((model, reference, submodel), keywords, (soc, input_shape, op_specs))
+    compilation = compiling((model, reference, submodel), keywords, (soc, input_shape, op_specs))
     shown = histograms, device, targets, compiled
     search = suggest, suggest_trials, parse_options("compare_model", SearchOptions, keywords)
     return _compared(compilation, (inputs, aipp_settings), (samples, seed), shown, search, on_stage)
 
 
-def _compilation(
+def compiling(
     files: tuple[PathText, PathText | None, str | None],
     keywords: Mapping[str, object],
     named: tuple[object, object, object],

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from atc_py.compare.beside import Beside
 from atc_py.compare.error_origin import trace_origins
 from atc_py.compare.floors import floors_of
 from atc_py.compare.grids import UNSIGNED_SHIFT, grids_of
@@ -119,8 +120,10 @@ class Pair:
         on_layer: called after each layer that is measured, with how many there will be in a run.
         name_of: returns the name of the sample at a position; where it is given, the figures of
             each sample are recorded, too.
+        beside: a third side of the comparison.
     """
 
+    beside: Beside | None = None
     on_layer: Callable[[int], None] | None = None
     name_of: Callable[[int], str] | None = None
 
@@ -144,11 +147,9 @@ class Pair:
             histograms: take samples of every layer's values.
             semantics: the nodes that compute what CANN makes of them.
         """
-        self._semantics = semantics
-        self._reference = reference
+        self._semantics, self._reference = semantics, reference
         self._targets = dict(targets or {})
-        self._description = package.description
-        self._device_name = device
+        self._description, self._device_name = package.description, device
         self._device = observed_device(device, package)
         self._matching = match(self._description, reference.nodes, reference.inputs)
         self._looked_at = set(self._matching.values)
@@ -204,12 +205,14 @@ class Pair:
         """Run both once."""
         made = {at for node in self._description.nodes for at in node.outputs}
         values = {t: name for t, name in self._matching.values.items() if t in self._looked_at}
-        run.expect(Counter(name for tensor, name in values.items() if tensor in made))
+        third = set() if self.beside is None else set(self.beside.names)
+        run.expect(Counter([*(name for tensor, name in values.items() if tensor in made), *third]))
         shapes = [array.shape for array in feeds.values()]
         wanted = values.keys() & made
 
         def observe(tensor: int, found: npt.NDArray[Any]) -> None:
             self._measure_result(tensor, found, run.value(values[tensor]), shapes)
+            self._show_beside(values[tensor], found, run, third)
             run.release(values[tensor])
             if self.on_layer is not None:
                 self.on_layer(len(wanted))
@@ -225,9 +228,20 @@ class Pair:
             found = error.diagnostics[0]
             where = "" if found.place is None else f"{found.place.node_name or ''}: "
             self._stopped = f"{where}{found.message}"
+        for name in sorted(third):
+            self._show_beside(name, None, run, third)
         self._device_seconds += self._device.seconds
         self._reference_seconds += run.seconds
         self._peak, self._total = max(self._peak, run.peak), max(self._total, run.total)
+
+    def _show_beside(
+        self, name: str, found: npt.NDArray[Any] | None, run: Original, waiting: set[str]
+    ) -> None:
+        """Show a value to the third side, the first time that it is there."""
+        if self.beside is not None and name in waiting:
+            waiting.remove(name)
+            self.beside.add(name, found, run.value(name))
+            run.release(name)
 
     def _measure_result(
         self,

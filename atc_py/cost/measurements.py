@@ -22,16 +22,22 @@ LEAST = 4
 """Lines that a fit needs: as many as there are factors."""
 
 _COLUMNS = {
-    "op": ("op", "op type"),
+    "op": ("op", "op type", "type"),
     "shape": ("shape", "input shapes"),
     "dtype": ("dtype", "input data types"),
-    "time": ("time_us", "task duration(us)"),
+    "time": ("time_us", "task duration(us)", "duration(us)"),
     "output": ("output_shape", "output shapes"),
 }
-"""Names of each column: ours, and that of msprof's op_summary."""
+"""Names of each column: ours, that of msprof's op_summary, and that of kernel_details."""
 
 _OPTIONAL = "output"
-_UNITS = {"time_us": 1e-6, "time_ms": 1e-3, "time_s": 1.0, "task duration(us)": 1e-6}
+_UNITS = {
+    "time_us": 1e-6,
+    "time_ms": 1e-3,
+    "time_s": 1.0,
+    "task duration(us)": 1e-6,
+    "duration(us)": 1e-6,
+}
 _MICRO = 1e-6
 _SAME = frozenset({"unary", "rows", "softmax", "channel", "cast", "quant"})
 _BROADCAST = frozenset({"binary", "accumulate"})

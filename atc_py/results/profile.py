@@ -7,6 +7,7 @@ from pathlib import Path
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.network import NetworkCost
 from atc_py.diag import Diagnostic
+from atc_py.results.board_times import BoardTimes
 from atc_py.results.cann_nodes import CannSemantics, NewerNodes
 from atc_py.system.notebook import notebook_html
 from atc_py.system.structs import Result
@@ -64,11 +65,13 @@ class Profile(Result, frozen=True):
         model: the file.
         socs: in the order in which they were asked for.
         calibration: result of refitting the factors, if requested.
+        measured: times of a board on the first of the SoCs, if there are some.
     """
 
     model: Path
     socs: tuple[SocProfile, ...]
     calibration: Calibration | None = None
+    measured: BoardTimes | None = None
 
     def _repr_html_(self) -> str:
         return notebook_html(self)

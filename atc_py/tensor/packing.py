@@ -71,12 +71,19 @@ def unpack(
     dtype = DType.from_numpy(packed.dtype)
     stored = closed_shape(stored_shape(shape, origin, storage, dtype))
     packed = packed.reshape(stored)
-    if storage is None:
-        return np.array(packed)
+    return np.array(packed) if storage is None else unpack_stored(packed, shape, origin, storage)
+
+
+def unpack_stored(stored: Array, shape: Shape, origin: Format, storage: Storage) -> Array:
+    """As `unpack`, of an array in its stored dims, whose blocks are taken as they are.
+
+    Raises:
+        ValueError: the dims do not go together; IndexError likewise.
+    """
     is_nhwc = _is_nhwc_map(origin, storage)
     logical = tuple(shape[axis] for axis in _TO_NCHW) if is_nhwc else shape
     _, unpacker = _ORDERS[_order_row(storage, len(shape))]
-    array = unpacker(packed, logical, storage)
+    array = unpacker(stored, logical, storage)
     return np.array(array.transpose(_TO_NHWC) if is_nhwc else array, order="C")
 
 

@@ -18,7 +18,7 @@ from atc_py.compare.offline.sides import (
 )
 from atc_py.device.opening import open_verified
 from atc_py.diag import BAD_HUAWEI_MODEL, Place
-from atc_py.package.ge.model import is_huawei, open_huawei
+from atc_py.package.ge.model import is_huawei, is_model_json, open_huawei
 from atc_py.results.model_diff import (
     ConstantDifference,
     ConversionDifference,
@@ -32,7 +32,7 @@ from atc_py.text import Text
 
 
 def diff_models(first: Path, second: Path) -> ModelDiff:
-    """Compare two offline models, each of atc-py or of Huawei's atc.
+    """Compare two offline models, each of atc-py or of Huawei's atc, or the JSON of one.
 
     Raises:
         AtcError: a file cannot be read.
@@ -40,7 +40,8 @@ def diff_models(first: Path, second: Path) -> ModelDiff:
     with _opened(first) as one, _opened(second) as other:
         launches = tuple(matched_launches(one, other))
         conversions = tuple(matched_conversions(one, other))
-        constants = tuple(matched_constants(one.constants, other.constants))
+        both = one.has_constants and other.has_constants
+        constants = tuple(matched_constants(one.constants, other.constants)) if both else ()
     equal = sum(not group.differs for group in launches)
     equal += sum(min(row.first, row.second) for row in conversions)
     total = len(one.launches) + len(other.launches)
@@ -58,7 +59,7 @@ def diff_models(first: Path, second: Path) -> ModelDiff:
 @contextmanager
 def _opened(path: Path) -> Iterator[Side]:
     """A model while its constants can be read."""
-    if not is_huawei(path):
+    if not (is_huawei(path) or is_model_json(path)):
         with open_verified(path) as model:
             yield own_side(model)
         return
@@ -91,7 +92,21 @@ def matched_launches(first: Side, second: Side) -> list[LaunchDifference]:
     A group is as small as it can be: launches of both sides that have no node in common with any
     other. Where no fusion differs it is one launch of each.
     """
-    sides = [_computing(first.launches), _computing(second.launches)]
+    sides = _computing(first.launches), _computing(second.launches)
+    names = [[launch.nodes or (launch.name,) for launch in launches] for launches in sides]
+    groups = [
+        ([sides[0][at] for at in one], [sides[1][at] for at in other])
+        for one, other in linked_groups(*names)
+    ]
+    return [
+        LaunchDifference(_differences(*group), tuple(group[0]), tuple(group[1])) for group in groups
+    ]
+
+
+def linked_groups(
+    first: Sequence[Sequence[str]], second: Sequence[Sequence[str]]
+) -> list[tuple[list[int], list[int]]]:
+    """Positions of rows of names on both sides, in the smallest groups that share no name."""
     parent: dict[tuple[int, int], tuple[int, int]] = {}
 
     def root(key: tuple[int, int]) -> tuple[int, int]:
@@ -101,20 +116,17 @@ def matched_launches(first: Side, second: Side) -> list[LaunchDifference]:
         return key
 
     owner: dict[str, tuple[int, int]] = {}
-    for side, launches in enumerate(sides):
-        for at, launch in enumerate(launches):
-            for node in launch.nodes or (launch.name,):
-                known = owner.setdefault(node, (side, at))
+    for side, rows in enumerate((first, second)):
+        for at, names in enumerate(rows):
+            for name in names:
+                known = owner.setdefault(name, (side, at))
                 parent[root((side, at))] = root(known)
-    groups: defaultdict[tuple[int, int], tuple[list[DiffLaunch], list[DiffLaunch]]]
+    groups: defaultdict[tuple[int, int], tuple[list[int], list[int]]]
     groups = defaultdict(lambda: ([], []))
-    for side, launches in enumerate(sides):
-        for at, launch in enumerate(launches):
-            groups[root((side, at))][side].append(launch)
-    return [
-        LaunchDifference(_differences(*group), tuple(group[0]), tuple(group[1]))
-        for group in groups.values()
-    ]
+    for side, rows in enumerate((first, second)):
+        for at in range(len(rows)):
+            groups[root((side, at))][side].append(at)
+    return list(groups.values())
 
 
 def matched_conversions(first: Side, second: Side) -> list[ConversionDifference]:

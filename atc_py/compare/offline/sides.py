@@ -64,13 +64,14 @@ class SideLaunch(msgspec.Struct, frozen=True):
 
 
 class Side(msgspec.Struct, frozen=True):
-    """One of the models that are compared."""
+    """One of the models that are compared; JSON has no constants."""
 
     producer: str
     soc: str
     launches: list[SideLaunch]
     constants: list[SideConstant]
     memory: dict[str, int]
+    has_constants: bool = True
 
 
 def huawei_side(file: HuaweiFile) -> Side:
@@ -80,13 +81,17 @@ def huawei_side(file: HuaweiFile) -> Side:
         AtcError: BAD_HUAWEI_MODEL.
     """
     models = [model for model in file.all_models() if model.graphs]
-    sides = [_model_side(model, _prefix(models, model)) for model in models]
+    sides = [
+        _model_side(model, _prefix(models, model), has_constants=not file.is_json)
+        for model in models
+    ]
     return Side(
         producer=sides[0].producer,
         soc=sides[0].soc,
         launches=[launch for side in sides for launch in side.launches],
         constants=[constant for side in sides for constant in side.constants],
         memory={key: sum(side.memory[key] for side in sides) for key in sides[0].memory},
+        has_constants=not file.is_json,
     )
 
 
@@ -99,7 +104,7 @@ def _prefix(models: list[HuaweiModel], model: HuaweiModel) -> str:
     return f"{name if names.count(name) == 1 else at}:"
 
 
-def _model_side(model: HuaweiModel, prefix: str) -> Side:
+def _model_side(model: HuaweiModel, prefix: str, *, has_constants: bool) -> Side:
     launches = model_launches(model)
     attributes = model.attributes
     memory = attributes.number("memory_size")
@@ -110,7 +115,7 @@ def _model_side(model: HuaweiModel, prefix: str) -> Side:
         launches=[_huawei_launch(owners[each.op], each, prefix) for each in launches],
         constants=[
             constant
-            for launch in launches
+            for launch in (launches if has_constants else ())
             for constant in _huawei_constants(model, owners[launch.op], launch, prefix)
         ],
         memory={

@@ -139,3 +139,69 @@ NO_ONNXRUNTIME = add_code(
     "The device `ort` runs models in onnxruntime, which is not installed.",
     'Install it with `pip install "atc-py[ort]"`, or use the device `sim`.',
 )
+
+BOARD_DIFFERS = add_code(
+    7080,
+    "board-differs",
+    ExitCode.DEVICE,
+    "A layer or output of a board is further from the simulator than roundings explain, and what it "
+    "reads is not. The simulator, CANN, or the device is wrong there; the price of dtypes, which both "
+    "pay, is not reported so.",
+    "Look at the layer in the table: where board and original agree, the simulator is off. Else run "
+    "the node alone, or without fusion, and report it with its inputs.",
+    Severity.WARNING,
+)
+BOARD_EXECUTIONS = add_code(
+    7081,
+    "board-dump-of-several-executions",
+    ExitCode.DEVICE,
+    "A dump has more than one execution of the model, or is not of the first one.",
+    "Dump one execution: run the model once in the process that dumps.",
+    Severity.WARNING,
+)
+BOARD_FUSION = add_code(
+    7082,
+    "board-launches-otherwise",
+    ExitCode.DEVICE,
+    "The board's model has other launches than ours: nodes are fused otherwise, or dtypes or formats "
+    "differ. Values inside of fused launches cannot be compared, and times differ.",
+    "Look at the table of launches that differ; the variant of the kit without fusion has a result "
+    "for each node.",
+    Severity.NOTE,
+)
+BOARD_INCONSISTENT = add_code(
+    7083,
+    "board-results-inconsistent",
+    ExitCode.DEVICE,
+    "What came back from a board does not belong together: other inputs, another SoC, another model "
+    "file, or outputs with a dump that are not those without.",
+    "Run the kit again, unchanged, on a host with the SoC that it is for.",
+    Severity.WARNING,
+)
+BOARD_INCOMPLETE = add_code(
+    7084,
+    "board-results-incomplete",
+    ExitCode.DEVICE,
+    "A step of the kit was not done on the board, so that a part of the comparison is missing.",
+    "Do what the message of the step says, and run `run_on_board.py` again: it repeats what is not "
+    "done.",
+    Severity.WARNING,
+)
+BOARD_TIMES = add_code(
+    7086,
+    "board-times-beyond-estimate",
+    ExitCode.DEVICE,
+    "The kernels of a board take less or more time than the range of the estimate.",
+    "Save factors that fit with --save-factors and estimate with --factors; see whether clock, other "
+    "processes or another SoC explain it.",
+    Severity.NOTE,
+)
+BOARD_RELEASE = add_code(
+    7085,
+    "board-has-another-release",
+    ExitCode.DEVICE,
+    "The host of a board has another release of CANN than the kit assumed. What nodes compute, and "
+    "what is fused, may differ for that alone.",
+    "Pack the kit again with --cann of the host's release.",
+    Severity.NOTE,
+)

@@ -292,3 +292,61 @@ BAD_OPERATOR_FILE = add_code(
     "list, or an operator in it has operands, attributes or formats that the target does not take.",
     "Correct the operator that the message names; docs/om-json.md has the form of the file.",
 )
+
+BAD_DUMP = add_code(
+    5080,
+    "bad-dump",
+    ExitCode.FILE,
+    "A dump of a board is damaged. Its header is not what the format asks for, or it names bytes that "
+    "the file does not have.",
+    "Copy the file again from the board, and compare the sizes; run the step of the kit again.",
+)
+NO_DUMPS = add_code(
+    5081,
+    "no-dumps",
+    ExitCode.FILE,
+    "A folder has no dump of a board. Dumps are files called TYPE.NAME.TASK.STREAM.TIME without a "
+    "suffix, below a folder of the time, the device, the model and the execution.",
+    "Give the folder that `dump_path` named, or one below it. A wrong `model_name` in the "
+    "configuration of the dump gives none, and no error.",
+)
+BAD_BOARD_TABLE = add_code(
+    5082,
+    "bad-board-table",
+    ExitCode.FILE,
+    "A table of msprof is not one, or is far larger than any. Tables are CSV with a line of names "
+    "first; op_summary, kernel_details, op_statistic, task_time and fusion_op are read.",
+    "Give the file that `msprof --export=on` wrote, whole.",
+)
+BAD_MODEL_JSON = add_code(
+    5083,
+    "bad-model-json",
+    ExitCode.FILE,
+    "A file is not the JSON of an offline model: what `atc --mode=1 --om=x.om --json=x.json` writes.",
+    "Write the JSON again with atc's mode 1 from the .om that ran.",
+)
+BAD_KIT = add_code(
+    5084,
+    "bad-kit",
+    ExitCode.FILE,
+    "A folder is not a kit of `atc-py board pack`, or files of it are not the ones that were packed.",
+    "Give the folder that `atc-py board pack` wrote, unchanged.",
+)
+BAD_RESULTS = add_code(
+    5085,
+    "bad-results",
+    ExitCode.FILE,
+    "An archive is not what `run_on_board.py` packs. It is cut, damaged, of another kit, has paths "
+    "outside of itself, or needs far more room than results of a kit take.",
+    "Copy results.zip again from the board; run `run_on_board.py` there again if it is not whole.",
+)
+BOARD_LEFT_OUT = add_code(
+    5086,
+    "board-part-left-out",
+    ExitCode.FILE,
+    "A part of what came back from a board is missing or damaged, and is left out. The rest is "
+    "compared.",
+    "Run the step that the message names again on the board: `run_on_board.py` repeats what is not "
+    "done.",
+    Severity.WARNING,
+)

@@ -25,6 +25,7 @@ from atc_py.package.ge.container import (
     read_header,
     read_partitions,
 )
+from atc_py.package.ge.definition_json import begins_as_json, read_definition
 from atc_py.package.ge.graph import GeGraph, GeModelDef, GeOp
 from atc_py.package.ge.interface import GeInterface, read_interface
 from atc_py.package.ge.messages import GeAttributes, GeTensor
@@ -38,11 +39,18 @@ from atc_py.system.wire import BYTES
 from atc_py.text import Text
 
 ZIP_MAGIC = b"PK\x03\x04"
+_JSON_HEAD = 64
 _DEEPEST = 4
 """Files in files: a bundle of flow models has two levels."""
 
 _TAIL = 1024
 """Bytes at the end of a file that surely hold the end of an archive of atc-py."""
+
+_BLANK = GeHeader(
+    version=0, model_type=0, is_encrypted=False, name="", ir_version=0, model_count=1,
+    platform_version="", has_unknown_shapes=False, is_wide=False,
+)  # fmt: skip
+"""Header of the JSON of a model, which has none."""
 
 INPUT_OPS = frozenset({"Data", "AnnData", "AippData", "RefData"})
 CONSTANT_OPS = frozenset({"Const", "Constant"})
@@ -185,7 +193,8 @@ class HuaweiModel:
         numbers = dict.fromkeys(task.op_index for task in self.tasks)
         launched = [ops[number] for number in numbers if number is not None and number in ops]
         apart = INPUT_OPS | CONSTANT_OPS | OUTPUT_OPS
-        return tuple(launched or (op for op in ops.values() if op.type not in apart))
+        computing = (op for op in ops.values() if op.type not in apart)
+        return tuple(launched or (op for op in computing if not op.attributes.flag("_no_task")))
 
     def constant(self, op: GeOp) -> tuple[GeTensor, ByteSpan] | None:
         """The tensor of a constant and its data in the file; None of an op that has none.
@@ -231,15 +240,28 @@ class HuaweiFile:
         models: those of the file itself.
         embedded: files inside of it, with what names them: parts of bundles and of flow models.
         om2: the archive; None of other files.
+        is_json: whether it is the JSON of mode 1, which has neither weights nor tasks.
     """
 
-    def __init__(self, path: Path, source: GeSource, span: ByteSpan, depth: int = 0) -> None:
-        """Read the containers of the file, or of one inside of it, at `span`."""
+    def __init__(
+        self,
+        path: Path,
+        source: GeSource,
+        span: ByteSpan,
+        depth: int = 0,
+        *,
+        definition: GeHeader | None = None,
+    ) -> None:
+        """Read the containers at `span`; with `definition`, its header, the message of a model."""
         self.path, self.nbytes, self._source = path, span.size, source
-        self.header: GeHeader | None = None
+        self.header: GeHeader | None = definition
         self.models: list[HuaweiModel] = []
         self.embedded: list[tuple[str, HuaweiFile]] = []
         self.om2: Om2File | None = None
+        self.is_json = definition is not None
+        if definition is not None:
+            self.models.append(HuaweiModel(source, definition, [GePartition(MODEL_DEF, span)]))
+            return
         if source.data[span.start : span.start + len(ZIP_MAGIC)] == ZIP_MAGIC:
             self.om2 = read_om2(source)
             if self.om2 is None:
@@ -256,6 +278,8 @@ class HuaweiFile:
     @property
     def kind(self) -> str:
         """The kind of file in words."""
+        if self.is_json:
+            return "JSON of a model"
         return "om2 archive" if self.header is None else self.header.kind
 
     def all_models(self) -> list[HuaweiModel]:
@@ -310,11 +334,16 @@ class HuaweiFile:
 
 
 def open_huawei(path: Path) -> HuaweiFile:
-    """Open a file of Huawei's atc.
+    """Open a file of Huawei's atc, or the JSON of one.
 
     Raises:
-        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE; BAD_HUAWEI_MODEL, also while it is read.
+        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE; BAD_HUAWEI_MODEL, also while it is read;
+            BAD_MODEL_JSON.
     """
+    if is_model_json(path):
+        definition = read_definition(path)
+        span = ByteSpan(0, len(definition))
+        return HuaweiFile(path, GeSource(definition, str(path)), span, definition=_BLANK)
     data = map_file(path)
     source = GeSource(data, str(path))
     try:
@@ -324,6 +353,15 @@ def open_huawei(path: Path) -> HuaweiFile:
             with suppress(BufferError):
                 data.close()
         raise
+
+
+def is_model_json(path: Path) -> bool:
+    """True if a regular file begins as JSON does, as that of mode 1; pipes are not opened."""
+    with suppress(OSError, ValueError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return begins_as_json(file.read(_JSON_HEAD))
+    return False
 
 
 def is_huawei(path: Path) -> bool:

@@ -34,6 +34,7 @@ def profile_json(done: Profile) -> str:
         "newer": done.newer,
         "socs": [_soc(soc) for soc in done.socs],
         "gears": [row for profile in done.socs for row in _gears(profile.gears)],
+        **({} if done.measured is None else {"measured": json_values(done.measured)}),
     }
     return json.dumps(document, indent=2) + "\n"
 

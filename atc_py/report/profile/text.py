@@ -70,6 +70,10 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
             ),
             _kernel_table(cost, every=every),
         ]
+    if done.measured is not None:
+        from atc_py.report.board.times import time_tables
+
+        tables += time_tables(done.measured, whole=every)
     return tables
 
 

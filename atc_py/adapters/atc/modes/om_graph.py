@@ -98,6 +98,8 @@ def _dims(shape: tuple[int | None, ...] | list[int | None]) -> list[int]:
 _NET_OUTPUT = "Node_Output"
 _ORIGINS = "_datadump_original_op_names"
 _ORIGIN_TYPES = "_datadump_original_op_types"
+_ORIGIN_NAME, _ORIGIN_OUTPUT = "_datadump_origin_name", "_datadump_origin_output_index"
+_NO_TASK = "_no_task"
 _VECTOR_FUSION = "AutomaticBufferFusionOp"
 """Type of an op that fuses others, where none of the cube is among them."""
 
@@ -123,6 +125,7 @@ class _Writer:
         source: name of the op that makes a tensor, and its output there, by the tensor's number.
         ops: the messages by name.
         uses: inputs of nodes and outputs of the model that each tensor is.
+        origins: source node whose result a tensor is, and which of its results.
     """
 
     graph: Any
@@ -130,6 +133,7 @@ class _Writer:
     source: dict[int, tuple[str, int]] = field(default_factory=dict)
     ops: dict[str, Any] = field(default_factory=dict)
     uses: Counter[int] = field(default_factory=Counter)
+    origins: dict[int, tuple[str, int]] = field(default_factory=dict)
 
     def write(self) -> None:
         self.uses.update(tensor for node in self.description.nodes for tensor in node.inputs)
@@ -137,6 +141,7 @@ class _Writer:
         names = self._names()
         taken = {*names, *(port.name for port in self.description.inputs), _NET_OUTPUT}
         for position, port in enumerate(self.description.inputs):
+            self.origins[port.tensor] = port.name, 0
             self._add_data(port.name, port.tensor, position)
             self.graph.input.append(f"{port.name}:0")
         for number, row in enumerate(self.description.tensors):
@@ -198,10 +203,13 @@ class _Writer:
             self._connect(op, tensor)
         op.input_name.extend(op.src_name)
         _set_input_names(op, labels)
+        self._note_origins(node)
         for tensor in node.outputs:
             self._describe_output(op, tensor)
         self._set_attributes(op, node)
         self._set_origins(op, [node])
+        if is_view(node.op):
+            op.attr[_NO_TASK].b = True
 
     def _labels(self, node: OmNode) -> Iterator[str]:
         """Names of the inputs of a node, those of absent ones included."""
@@ -220,9 +228,22 @@ class _Writer:
             set_attribute(op.attr[key], value, "" if kind is None else kind.type)
 
     def _set_origins(self, op: Any, nodes: Sequence[OmNode]) -> None:
+        if len(nodes) == 1 and _is_inserted(nodes[0]):
+            set_attribute(op.attr[_ORIGINS], [], "strings")
+            return
         origins = [each.name for node in nodes for each in node.origins if each.name]
         if origins:
             set_attribute(op.attr[_ORIGINS], list(dict.fromkeys(origins)), "strings")
+
+    def _note_origins(self, node: OmNode) -> None:
+        """Note whose results a node makes; an inserted conversion passes on what it reads."""
+        for position, tensor in enumerate(node.outputs):
+            if _is_inserted(node):
+                origin = self.origins.get(node.inputs[0])
+            else:
+                origin = (node.origins[-1].name, position) if node.origins else None
+            if origin is not None and origin[0]:
+                self.origins[tensor] = origin
 
     def _add_fused(self, nodes: Sequence[OmNode], name: str) -> None:
         """Add nodes of one launch as the one op that atc makes of them.
@@ -237,6 +258,8 @@ class _Writer:
         for tensor in slots:
             self._connect(op, tensor)
         _set_input_names(op, [f"__input{at}" for at in range(len(slots))])
+        for node in nodes:
+            self._note_origins(node)
         uses = Counter(tensor for node in nodes for tensor in node.inputs)
         for tensor in (tensor for node in nodes for tensor in node.outputs):
             if self.uses[tensor] > uses[tensor]:
@@ -279,6 +302,11 @@ class _Writer:
     def _describe_output(self, op: Any, tensor: int) -> None:
         self.source[tensor] = op.name, len(op.output_desc)
         self._describe(op.output_desc, tensor)
+        if tensor in self.origins:
+            name, position = self.origins[tensor]
+            attributes = op.output_desc[-1].attr
+            attributes[_ORIGIN_NAME].s = name.encode("utf-8", "surrogateescape")
+            attributes[_ORIGIN_OUTPUT].i = position
         op.output_i.append(self._place(tensor))
 
     def _describe(self, rows: Any, tensor: int) -> None:
@@ -323,6 +351,12 @@ def _describe_absent(message: Any) -> None:
 def _is_of_cube(node: OmNode) -> bool:
     row = find_operator(node.op)
     return row is not None and row.unit is Unit.CUBE
+
+
+def _is_inserted(node: OmNode) -> bool:
+    """True for a conversion that is no node of the network."""
+    kinds = {origin.op_type for origin in node.origins}
+    return node.op in _CONVERSIONS and kinds.isdisjoint({"Cast", "CastLike"})
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -1,0 +1,120 @@
+"""Checks that a kit and what came back belong together: inputs, SoC, model file, outputs, release."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from atc_py.adapters.board.layout import BoardRun, HostFacts, KitSample, Manifest
+from atc_py.diag import AtcError
+from atc_py.package.ge.model import HuaweiModel
+from atc_py.pipeline.huawei_facts import soc_of
+from atc_py.pipeline.running.array_files import read_npy
+from atc_py.results.board import BoardCheck, CheckState
+from atc_py.tensor.sameness import same_elements
+from atc_py.text import COMMA, Text
+
+INPUTS_CHECK = Text("the board was fed the inputs of the kit")
+SOC_CHECK = Text("kit, model and host are of one SoC")
+OM_CHECK = Text("all runs loaded one model file")
+OUTPUTS_CHECK = Text("outputs with a dump are those without")
+CANN_CHECK = Text("the host has the release of CANN that the kit assumed")
+
+
+def run_checks(
+    manifest: Manifest,
+    sample: KitSample,
+    kit: Path,
+    runs: Mapping[str, tuple[BoardRun, Path]],
+    facts: HostFacts | None,
+    model: HuaweiModel | None,
+) -> Iterator[BoardCheck]:
+    """The checks of one sample of one variant.
+
+    Args:
+        manifest: of the kit.
+        sample: what was fed.
+        kit: the kit's folder.
+        runs: records by their kind, each with its folder.
+        facts: of the host.
+        model: that ran, by its JSON.
+    """
+    records = [run for run, _ in runs.values()]
+    yield _inputs(sample, kit, records)
+    yield _soc(manifest, records, facts, model)
+    yield _one_file(records)
+    yield _same_outputs(runs)
+    yield _release(manifest, facts)
+
+
+def _checked(name: Text, *, holds: bool | None, detail: str) -> BoardCheck:
+    states = {True: CheckState.HOLDS, False: CheckState.FAILS, None: CheckState.OPEN}
+    return BoardCheck(name, states[holds], detail)
+
+
+def _inputs(sample: KitSample, kit: Path, runs: Sequence[BoardRun]) -> BoardCheck:
+    digests = []
+    for file in sample.inputs:
+        try:
+            array = np.ascontiguousarray(read_npy(kit / file))
+        except AtcError as error:
+            return _checked(INPUTS_CHECK, holds=None, detail=error.diagnostics[0].message)
+        digests.append(hashlib.sha256(array.tobytes()).hexdigest())
+    others = [run.kind for run in runs if list(run.fed) != digests]
+    if not runs:
+        return _checked(INPUTS_CHECK, holds=None, detail=Text("no run came back"))
+    detail = Text("{count} inputs", count=len(digests))
+    if others:
+        detail = Text("other bytes in {runs}", runs=", ".join(others))
+    return _checked(INPUTS_CHECK, holds=not others, detail=detail)
+
+
+def _soc(
+    manifest: Manifest,
+    runs: Sequence[BoardRun],
+    facts: HostFacts | None,
+    model: HuaweiModel | None,
+) -> BoardCheck:
+    said = {"kit": manifest.soc, "model": "" if model is None else soc_of(model)[0]}
+    said["host"] = next(
+        (soc for soc in [*(run.soc for run in runs), "" if facts is None else facts.soc] if soc), ""
+    )
+    names = {soc for soc in said.values() if soc}
+    detail = COMMA.join(
+        Text("{where}: {soc}", where=where, soc=soc or "?") for where, soc in said.items()
+    )
+    known = all(said.values())
+    return _checked(SOC_CHECK, holds=False if len(names) > 1 else (known or None), detail=detail)
+
+
+def _one_file(runs: Sequence[BoardRun]) -> BoardCheck:
+    digests = {run.om_sha256 for run in runs if run.om_sha256}
+    holds = None if not digests else len(digests) == 1
+    return _checked(OM_CHECK, holds=holds, detail=", ".join(sorted(each[:12] for each in digests)))
+
+
+def _same_outputs(runs: Mapping[str, tuple[BoardRun, Path]]) -> BoardCheck:
+    if not {"plain", "dump"} <= runs.keys():
+        return _checked(OUTPUTS_CHECK, holds=None, detail=Text("one of the two runs is missing"))
+    differing = []
+    (plain, first), (_, second) = runs["plain"], runs["dump"]
+    for at, port in enumerate(plain.outputs):
+        try:
+            one, other = read_npy(first / f"{at}.npy"), read_npy(second / f"{at}.npy")
+        except AtcError as error:
+            return _checked(OUTPUTS_CHECK, holds=None, detail=error.diagnostics[0].message)
+        if one.shape != other.shape or not same_elements(one, other).all():
+            differing.append(port.name or str(at))
+    detail = Text("differing: {names}", names=", ".join(differing)) if differing else Text("equal")
+    return _checked(OUTPUTS_CHECK, holds=not differing, detail=detail)
+
+
+def _release(manifest: Manifest, facts: HostFacts | None) -> BoardCheck:
+    found = "" if facts is None else facts.cann
+    if not found or not manifest.cann:
+        return _checked(CANN_CHECK, holds=None, detail=found or "?")
+    wanted = manifest.cann.split(".")
+    holds = found.split(".")[: len(wanted)][:1] == wanted[:1]
+    detail = Text("assumed {wanted}, found {found}", wanted=manifest.cann, found=found)
+    return _checked(CANN_CHECK, holds=holds, detail=detail)

@@ -1,0 +1,358 @@
+"""What came back from a board beside the kit that went there: each variant, each sample."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.adapters.board.checks import CANN_CHECK, run_checks
+from atc_py.adapters.board.layout import (
+    FACTS,
+    KIT_VERSION,
+    MANIFEST,
+    OM_JSON,
+    RUN,
+    TABLES,
+    TREE,
+    BoardResults,
+    BoardRun,
+    HostFacts,
+    KitSample,
+    KitVariant,
+    Manifest,
+)
+from atc_py.adapters.board.pack import home_options
+from atc_py.adapters.board.results import opened_results, read_record, read_results, refused_results
+from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
+from atc_py.compare.board.times import opened_json
+from atc_py.compare.compilation import Compilation
+from atc_py.cost.calibration import Calibration
+from atc_py.diag import (
+    BAD_KIT,
+    BOARD_INCOMPLETE,
+    BOARD_INCONSISTENT,
+    BOARD_LEFT_OUT,
+    BOARD_RELEASE,
+    AtcError,
+    Diagnostic,
+    Place,
+)
+from atc_py.options.compile_options import CompileOptions
+from atc_py.pipeline.running.array_files import read_npy
+from atc_py.results.board import BoardCheck, BoardReport, CheckState
+from atc_py.system.input_files import read_bytes
+from atc_py.system.structs import replace
+from atc_py.text import Text
+
+_MOST_MANIFEST = 64 << 20
+_NAMED = 5
+_KINDS = ("plain", "dump", "msprof")
+
+
+class BoardRequest(msgspec.Struct, frozen=True):
+    """What to compare: variants and samples by name, all where none is named."""
+
+    variants: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
+
+
+class BoardDone(msgspec.Struct, frozen=True):
+    """The report, and the factors that fit the times of the first variant that has some."""
+
+    report: BoardReport
+    factors: Calibration | None
+
+
+def compare_kit(
+    kit: Path,
+    results: Path,
+    request: BoardRequest | None = None,
+    on_stage: Callable[[str], None] | None = None,
+) -> BoardDone:
+    """Compare what came back with the simulator and the original.
+
+    Args:
+        kit: the folder that `pack` wrote, or its archive.
+        results: the archive that the script packed, or its content in a folder.
+        request: what to compare.
+        on_stage: called with the name of each stage as it begins.
+
+    Raises:
+        AtcError: BAD_KIT, BAD_RESULTS, and what compiling and comparing raise.
+    """
+    with ExitStack() as stack:
+        folder = _root(stack.enter_context(opened_results(kit)))
+        manifest = _manifest(folder, kit)
+        back = stack.enter_context(opened_results(results))
+        whole = _Whole(folder, back, manifest, results, request or BoardRequest())
+        return whole.done(kit, on_stage)
+
+
+def _root(folder: Path) -> Path:
+    """The folder of the kit: an archive has it inside of one."""
+    inner = [each for each in folder.iterdir() if each.is_dir()]
+    is_above = not (folder / MANIFEST).exists() and len(inner) == 1
+    return inner[0] if is_above else folder
+
+
+def _manifest(folder: Path, kit: Path) -> Manifest:
+    hint = Text("give the folder that `atc-py board pack` wrote")
+    try:
+        data = read_bytes(folder / MANIFEST, _MOST_MANIFEST)
+        found = msgspec.json.decode(data, type=Manifest)
+    except AtcError as error:
+        text = Text("{kit} has no {name}", kit=kit, name=MANIFEST)
+        raise BAD_KIT.error(text, place=Place(str(kit)), help=hint) from error
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        text = Text("{name} cannot be read: {error}", name=MANIFEST, error=error)
+        raise BAD_KIT.error(text, place=Place(str(kit)), help=hint) from error
+    if found.version != KIT_VERSION:
+        text = Text(
+            "version {wanted} of kits is read, found {found}",
+            wanted=KIT_VERSION,
+            found=found.version,
+        )
+        raise BAD_KIT.error(text, place=Place(str(kit)), help=hint)
+    _check_files(folder, found, kit)
+    return found
+
+
+def _check_files(folder: Path, manifest: Manifest, kit: Path) -> None:
+    """Refuse a kit whose model or inputs are not those that were packed.
+
+    Raises:
+        AtcError: BAD_KIT.
+    """
+    needed = {manifest.model, *(name for each in manifest.samples for name in each.inputs)}
+    for file in manifest.files:
+        if file.path not in needed:
+            continue
+        path = folder / file.path
+        if not path.is_file() or _sha256(path) != file.sha256:
+            raise BAD_KIT.error(
+                Text("{file} is not the file that was packed", file=file.path),
+                place=Place(str(kit), field=file.path),
+                help=Text("unpack the kit again; files in it must not be changed"),
+            )
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+class _Whole:
+    """A kit and its results."""
+
+    def __init__(
+        self, kit: Path, back: Path, manifest: Manifest, results: Path, request: BoardRequest
+    ) -> None:
+        self._kit, self._back, self._manifest = kit, back, manifest
+        self._given, self._request = results, request
+        self._findings: list[Diagnostic] = []
+        self._record = read_results(back, results)
+        self._facts = self._optional(back / FACTS, HostFacts)
+        _check_names(manifest, request)
+
+    def done(self, kit: Path, on_stage: Callable[[str], None] | None) -> BoardDone:
+        digest = _sha256(self._kit / MANIFEST)
+        if self._record.manifest_sha256 != digest:
+            raise refused_results(self._given, Text("it is of another kit, or of one that changed"))
+        self._findings += _incomplete(self._record, self._given)
+        self._findings += self._damaged()
+        comparisons, factors = [], None
+        for variant in self._manifest.variants:
+            for sample in self._manifest.samples:
+                if not self._is_wanted(variant, sample):
+                    continue
+                found = self._compared(variant, sample, on_stage)
+                if found is not None:
+                    comparisons.append(found.comparison)
+                    factors = factors or found.factors
+        if not comparisons:
+            raise refused_results(self._given, Text("no run of the model came back"))
+        report = BoardReport(
+            kit=str(kit),
+            results=str(self._given),
+            soc=self._manifest.soc,
+            cann="" if self._facts is None else self._facts.cann,
+            comparisons=tuple(comparisons),
+            findings=tuple(self._findings),
+        )
+        return BoardDone(report, factors)
+
+    def _is_wanted(self, variant: KitVariant, sample: KitSample) -> bool:
+        pairs = (self._request.variants, variant.name), (self._request.samples, sample.name)
+        return all(not names or name in names for names, name in pairs)
+
+    def _damaged(self) -> Iterator[Diagnostic]:
+        """Findings on files that are not those that were packed on the board."""
+        odd = [
+            file.path
+            for file in self._record.files
+            if not _is_inside(file.path)
+            or not (self._back / file.path).is_file()
+            or _sha256(self._back / file.path) != file.sha256
+        ]
+        if odd:
+            yield BOARD_LEFT_OUT.diagnostic(
+                Text(
+                    "{count} files are missing or not those that the board packed: {names}",
+                    count=len(odd),
+                    names=", ".join(odd[:_NAMED]),
+                ),
+                place=Place(str(self._given)),
+                help=Text("copy results.zip again from the board"),
+            )
+
+    def _optional(self, path: Path, kind: type[Any]) -> Any:
+        """A document; None where there is none, with a finding where it is damaged."""
+        if not path.is_file():
+            return None
+        try:
+            return read_record(path, kind, self._given)
+        except AtcError as error:
+            self._findings.append(
+                BOARD_LEFT_OUT.diagnostic(
+                    error.diagnostics[0].message, place=Place(str(self._given), field=path.name)
+                )
+            )
+            return None
+
+    def _runs(self, variant: str, sample: str) -> dict[str, tuple[BoardRun, Path]]:
+        found = {}
+        for kind in _KINDS:
+            folder = self._back / variant / kind / sample
+            record = self._optional(folder / RUN, BoardRun)
+            if record is not None:
+                found[kind] = record, folder
+        return found
+
+    def _compared(
+        self, variant: KitVariant, sample: KitSample, on_stage: Callable[[str], None] | None
+    ) -> BoardRunDone | None:
+        runs = self._runs(variant.name, sample.name)
+        if not runs:
+            return None
+        files = self._files(variant.name, sample.name, runs)
+        compilation = self._compilation(variant, sample)
+        done = compare_run(compilation, files, (self._inputs(sample), None), on_stage=on_stage)
+        checks = self._checks(sample, runs, files)
+        findings = _check_findings(checks, variant.name, sample.name)
+        comparison = replace(
+            done.comparison,
+            variant=variant.name,
+            sample=sample.name,
+            checks=tuple(checks),
+            findings=(*findings, *done.comparison.findings),
+        )
+        return BoardRunDone(comparison, done.factors)
+
+    def _inputs(self, sample: KitSample) -> Mapping[str, NDArray[Any]]:
+        pairs = zip(self._manifest.inputs, sample.inputs, strict=True)
+        return {port.name: np.asarray(read_npy(self._kit / file)) for port, file in pairs}
+
+    def _compilation(self, variant: KitVariant, sample: KitSample) -> Compilation:
+        options = home_options(variant, self._kit)
+        if options.gears is not None:
+            options = _at_gear(options, sample)
+        source, original = self._manifest.source, None
+        path = Path(source.path)
+        if source.original == "model" and path.is_file() and _sha256(path) == source.sha256:
+            original = path
+        return Compilation(self._kit / self._manifest.model, options, original)
+
+    def _files(
+        self, variant: str, sample: str, runs: Mapping[str, tuple[BoardRun, Path]]
+    ) -> BoardFiles:
+        folder = self._back / variant
+        om_json = folder / "om-json" / OM_JSON
+        tables = folder / "msprof" / sample / TABLES
+        dumps = folder / "dump" / sample / TREE
+        chosen = runs.get("plain") or runs.get("dump")
+        outputs: tuple[Path | None, ...] = ()
+        if chosen is not None:
+            paths = (chosen[1] / f"{at}.npy" for at in range(len(chosen[0].outputs)))
+            outputs = tuple(path if path.is_file() else None for path in paths)
+        times = runs["plain"][0].milliseconds if "plain" in runs else ()
+        return BoardFiles(
+            dumps=dumps if dumps.is_dir() and any(dumps.iterdir()) else None,
+            om_json=om_json if om_json.is_file() else None,
+            tables=tuple(sorted(tables.rglob("op_summary*.csv"))) if tables.is_dir() else (),
+            outputs=outputs,
+            wall_seconds=median(times) / 1e3 if times else None,
+        )
+
+    def _checks(
+        self,
+        sample: KitSample,
+        runs: Mapping[str, tuple[BoardRun, Path]],
+        files: BoardFiles,
+    ) -> list[BoardCheck]:
+        with opened_json(files.om_json) as model:
+            return list(run_checks(self._manifest, sample, self._kit, runs, self._facts, model))
+
+
+def _is_inside(name: str) -> bool:
+    path = Path(name)
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _at_gear(options: CompileOptions, sample: KitSample) -> CompileOptions:
+    """The options with the dims of the gear that a sample ran."""
+    gears = options.gears
+    if gears is None or sample.gear not in gears.gears:
+        return replace(options, gears=None)
+    return replace(
+        options, gears=None, input_shapes=gears.shapes_of(gears.gears.index(sample.gear))
+    )
+
+
+def _check_names(manifest: Manifest, request: BoardRequest) -> None:
+    known = [each.name for each in manifest.variants], [each.name for each in manifest.samples]
+    for names, given in zip(known, (request.variants, request.samples), strict=True):
+        for name in given:
+            if name not in names:
+                raise BAD_KIT.error(
+                    Text(
+                        "the kit has no {name}, but {names}",
+                        name=repr(name),
+                        names=", ".join(names),
+                    )
+                )
+
+
+def _incomplete(record: BoardResults, results: Path) -> Iterator[Diagnostic]:
+    """A finding for each step that is not done."""
+    for step in record.steps:
+        if step.state != "done":
+            yield BOARD_INCOMPLETE.diagnostic(
+                Text(
+                    "step {name} is {state}: {message}",
+                    name=step.name,
+                    state=step.state,
+                    message=step.message or Text("no reason given"),
+                ),
+                place=Place(str(results), field=step.name),
+            )
+
+
+def _check_findings(
+    checks: Sequence[BoardCheck], variant: str, sample: str
+) -> Iterator[Diagnostic]:
+    for check in checks:
+        if check.state is CheckState.FAILS:
+            code = BOARD_RELEASE if check.name == CANN_CHECK else BOARD_INCONSISTENT
+            yield code.diagnostic(
+                Text("not so: {check}: {detail}", check=check.name, detail=check.detail),
+                place=Place(field=f"{variant}/{sample}"),
+            )

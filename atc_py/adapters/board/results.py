@@ -1,0 +1,171 @@
+"""What came back from a board, opened: an archive or its folder, read within bounds.
+
+It comes from another machine: names outside of the archive, links, and members that grow far beyond
+what a kit gives are refused before anything is written.
+"""
+
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+import msgspec
+
+from atc_py.adapters.board.layout import RESULTS, RESULTS_VERSION, BoardResults
+from atc_py.diag import BAD_RESULTS, AtcError, Place
+from atc_py.system.input_files import opened, read_bytes, read_refusal
+from atc_py.system.structs import Result
+from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text, os_reason
+
+MOST_MEMBERS = 200_000
+MOST_BYTES = 16 << 30
+"""Bytes of the members of an archive in all."""
+
+_MOST_DOCUMENT = 64 << 20
+_BLOCK = 1 << 20
+_MARGIN = 64 << 20
+"""Bytes that stay free on the disk."""
+
+_Record = TypeVar("_Record", bound=Result)
+
+
+@contextmanager
+def opened_results(path: Path) -> Iterator[Path]:
+    """The folder of results: an archive is unpacked for as long as the block runs.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_RESULTS.
+    """
+    if path.is_dir():
+        yield path
+        return
+    with work_folder() as folder, opened(path) as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                _unpack(path, archive, folder)
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+        ) as error:
+            raise refused_results(
+                path, Text("it is no whole archive: {error}", error=error)
+            ) from error
+        yield folder
+
+
+def refused_results(path: Path, message: Text, field: str | None = None) -> AtcError:
+    """The error for results that cannot be compared."""
+    return BAD_RESULTS.error(
+        message,
+        place=Place(str(path), field=field),
+        help=Text("copy results.zip again from the board; run_on_board.py packs it last"),
+    )
+
+
+def read_results(folder: Path, path: Path) -> BoardResults:
+    """The record of the results in a folder; `path` is what the user gave.
+
+    Raises:
+        AtcError: BAD_RESULTS.
+    """
+    found = read_record(folder / RESULTS, BoardResults, path)
+    if found.version != RESULTS_VERSION:
+        raise refused_results(
+            path,
+            Text(
+                "version {wanted} of results is read, found {found}",
+                wanted=RESULTS_VERSION,
+                found=found.version,
+            ),
+        )
+    return found
+
+
+def read_record(file: Path, kind: type[_Record], path: Path) -> _Record:
+    """A document of the results; `path` is what the user gave.
+
+    Raises:
+        AtcError: BAD_RESULTS where it is not there or has another form.
+    """
+    try:
+        return msgspec.json.decode(read_bytes(file, _MOST_DOCUMENT, own=True), type=kind)
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise refused_results(
+            path, Text("{name} cannot be read: {error}", name=file.name, error=error), file.name
+        ) from error
+    except AtcError as error:
+        raise refused_results(
+            path, Text("{name} is not in it", name=file.name), file.name
+        ) from error
+
+
+def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
+    members = archive.infolist()
+    if len(members) > MOST_MEMBERS:
+        raise refused_results(path, Text("it has more than {most} members", most=MOST_MEMBERS))
+    total = sum(member.file_size for member in members)
+    room = min(MOST_BYTES, max(shutil.disk_usage(folder).free - _MARGIN, 0))
+    if total > room:
+        raise refused_results(
+            path,
+            Text(
+                "its members have {total} bytes, and there is room for {room}",
+                total=total,
+                room=room,
+            ),
+        )
+    for member in members:
+        target = _target(path, member, folder)
+        if target is None:
+            continue
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(member) as source, target.open("xb") as file:
+                left = member.file_size
+                while block := source.read(min(_BLOCK, left + 1)):
+                    left -= len(block)
+                    if left < 0:
+                        raise zipfile.BadZipFile(f"{member.filename!r} is larger than it says")
+                    file.write(block)
+                if left:
+                    raise zipfile.BadZipFile(f"{member.filename!r} is smaller than it says")
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and not isinstance(error, FileExistsError):
+                raise read_refusal(path, error) from None
+            text = Text(
+                "member {name} cannot be unpacked: {error}",
+                name=repr(member.filename),
+                error=_why(error),
+            )
+            raise refused_results(path, text, member.filename) from error
+
+
+def _why(error: Exception) -> str:
+    return os_reason(error) if isinstance(error, OSError) else str(error)
+
+
+def _target(path: Path, member: zipfile.ZipInfo, folder: Path) -> Path | None:
+    """Where a member goes; None for a folder.
+
+    Raises:
+        AtcError: BAD_RESULTS for a name outside of the archive, or a link.
+    """
+    name = member.filename
+    pure = PurePosixPath(name)
+    mode = member.external_attr >> 16
+    is_odd = "\\" in name or "\0" in name or ":" in name or not name.isprintable()
+    if is_odd or pure.is_absolute() or ".." in pure.parts or not pure.parts:
+        raise refused_results(
+            path, Text("member {name} is outside of the archive", name=repr(name)), name
+        )
+    if mode and stat.S_IFMT(mode) not in {0, stat.S_IFREG, stat.S_IFDIR}:
+        raise refused_results(path, Text("member {name} is a link", name=repr(name)), name)
+    return None if member.is_dir() else folder.joinpath(*pure.parts)

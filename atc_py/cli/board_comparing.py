@@ -1,0 +1,151 @@
+"""`atc-py board compare`: what came back from a board beside the simulator and the original."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from atc_py.cli import options
+from atc_py.cli.console import print_bytes, print_diagnostics, print_tables, progress, say
+from atc_py.diag import ExitCode
+from atc_py.results.board import BoardReport
+from atc_py.system.process import import_numpy
+from atc_py.text import Text
+
+_FORMATS = ("text", "json", "html")
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("compare")
+@click.argument("kit", type=_FILE)
+@click.argument("results", type=_FILE)
+@click.option(
+    "--variant", "variants", multiple=True, metavar="NAME,...", callback=options.comma_separated,
+    help="Variants of the kit to compare, all by default; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--sample", "samples", multiple=True, metavar="NAME,...", callback=options.comma_separated,
+    help="Runs of the kit to compare, all by default; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--save-factors", type=click.Path(), metavar="FILE",
+    help="Save factors that fit the measured kernels, for --factors.",
+)  # fmt: skip
+@options.MAX_MEMORY
+@options.report_option(_FORMATS, "html is a page of all tables")
+@click.option("-o", "--output", type=click.Path(), help="File for the report.")
+@options.REPORT_AS_JSON
+@click.option("-v", "--verbose", is_flag=True, help="List every layer, node and kernel.")
+@click.pass_context
+def compare_board(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
+    /,
+    *,
+    kit: Path,
+    results: Path,
+    variants: tuple[str, ...],
+    samples: tuple[str, ...],
+    save_factors: str | None,
+    form: str | None,
+    output: str | None,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Compare RESULTS, what `run_on_board.py` packed, with what KIT was packed with.
+
+    Board, simulator and original stand side by side for each output and layer. Shown are the first
+    layer that differs on the board alone, apart from errors that both have; what became of each node;
+    launches that differ; times of kernels beside their estimate; and whether all belongs together.
+
+    Exit status: 0 done, 2 the command was called wrongly, 3 a file cannot be read or written, 4 a run
+    failed, or the board differs.
+    """
+    import_numpy()
+    from atc_py.adapters.board.comparing import BoardRequest, compare_kit
+    from atc_py.cost.calibration import save_fit
+    from atc_py.options.output_paths import output_file
+
+    form = options.report_format(form, as_json=as_json)
+    path = None if output is None else output_file(output, [kit, results], "--output")
+    kept = (
+        None
+        if save_factors is None
+        else output_file(save_factors, [kit, results], "--save-factors")
+    )
+    with progress(quiet=form == "json") as on_stage:
+        done = compare_kit(kit, results, BoardRequest(variants, samples), on_stage)
+    if kept is not None and done.factors is not None:
+        save_fit(kept, done.factors)
+    show_board(done.report, form, path, as_json=as_json, verbose=verbose)
+    if kept is not None and not as_json:
+        text = Text("factors: {path}", path=kept)
+        say(text if done.factors is not None else Text("no factors: too few kernels were measured"))
+    context.exit(board_status(done.report))
+
+
+def compare_dump(
+    model: Path, board: tuple[Path, Path | None], settings: dict[str, Any], shown: dict[str, Any]
+) -> int:
+    """Compare dumps alone, show what was found, and return the exit status.
+
+    Args:
+        model: as a comparison takes it.
+        board: folder of dumps, and the JSON of the model that ran.
+        settings: of the comparison, by name.
+        shown: how the report is shown.
+    """
+    from atc_py.compare.board.run import BoardFiles, compare_run
+    from atc_py.compare.model import compiling
+
+    take = settings.pop
+    data = take("inputs"), take("aipp_settings")
+    draws = take("samples"), take("seed")
+    files = model, take("reference"), take("submodel")
+    named = take("soc"), take("input_shape"), take("op_specs")
+    device = take("device")
+    settings.pop("suggest_trials")
+    compilation = compiling(files, settings, named)
+    with progress(quiet=shown["form"] == "json") as on_stage:
+        came = BoardFiles(dumps=board[0], om_json=board[1])
+        done = compare_run(compilation, came, data, draws, on_stage, device)
+    soc = done.comparison.simulator.soc
+    report = BoardReport("", str(board[0]), soc, "", (done.comparison,))
+    show_board(report, **shown)
+    return board_status(report)
+
+
+def board_status(report: BoardReport) -> int:
+    """The exit status: 4 where the board differs or results do not belong together."""
+    serious = {"ATC7080", "ATC7083"}
+    found = any(each.code.id in serious for each in report.all_findings)
+    return ExitCode.DEVICE if found else ExitCode.DONE
+
+
+def show_board(
+    report: BoardReport, form: str, path: Path | None, *, as_json: bool, verbose: bool
+) -> None:
+    """Print the report, or write it and print where it is; as JSON it is printed in any case."""
+    from atc_py.report.board.tables import board_html, board_tables
+    from atc_py.report.tables import plain_lines
+    from atc_py.system.atomic_files import write_files
+    from atc_py.system.json_text import format_json
+
+    tables = list(board_tables(report, whole=verbose))
+    if path is None and form == "text":
+        print_tables(tables)
+        print_diagnostics(report.all_findings, as_json=False)
+        return
+    if form == "json":
+        text = format_json(report.as_json())
+    elif form == "html":
+        text = board_html(report)
+    else:
+        text = "\n".join("\n".join([*plain_lines(table), ""]) for table in tables)
+    if path is not None:
+        write_files({path: text})
+    if path is None or as_json:
+        print_bytes(text.encode("utf-8"))
+        return
+    print_tables(tables[:1])
+    print_diagnostics(report.all_findings, as_json=False)
+    say(Text("report: {path}", path=path))

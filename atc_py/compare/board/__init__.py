@@ -1,0 +1,1 @@
+"""A board's dumps and tables held beside the simulator and the original."""

@@ -1,0 +1,155 @@
+"""Measures of a board's results while original and simulator run: each value is held once."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.compare.board.values import BoardResult, BoardValues, unread_reason
+from atc_py.compare.grids import UNSIGNED_SHIFT
+from atc_py.compare.measure import Measure
+from atc_py.diag import AtcError
+from atc_py.package.ge.dump_tensors import UnreadTensorError
+from atc_py.pipeline.running.array_files import read_npy
+from atc_py.results.layer import Figures
+from atc_py.tensor.dtypes import DType
+from atc_py.text import Text
+
+Array = NDArray[Any]
+
+
+class Distances(msgspec.Struct, frozen=True):
+    """How far board, simulator and original are from each other; None for what was not compared."""
+
+    board: Figures | None = None
+    simulator: Figures | None = None
+    between: Figures | None = None
+    reason: str = ""
+
+
+class BoardMeasures:
+    """The third side of a comparison: what `Pair` calls for each value.
+
+    Attributes:
+        names: values of the original that are asked for.
+        layers: distances by position among the board's results.
+        outputs: distances of outputs by name.
+    """
+
+    def __init__(self, values: BoardValues | None, outputs: Mapping[str, Path]) -> None:
+        """Prepare the measures.
+
+        Args:
+            values: results of a dump; None without.
+            outputs: arrays of a run without dump, by the output's name.
+        """
+        self._values, self._outputs = values, outputs
+        self._by_value = {} if values is None else values.by_value
+        self.names: Collection[str] = frozenset({*self._by_value, *outputs})
+        self.layers: dict[int, Distances] = {}
+        self.outputs: dict[str, Distances] = {}
+
+    def begin(self) -> None:
+        """Forget what was measured before."""
+        self.layers, self.outputs = {}, {}
+
+    def add(self, name: str, simulated: Array | None, wanted: Array | None) -> None:
+        """Measure the board's results that stand for a value.
+
+        Args:
+            name: of the value.
+            simulated: the simulator's; None where it has none.
+            wanted: the original's; None where it has none.
+        """
+        for at in self._by_value.get(name, ()):
+            self.layers[at] = self._layer(at, simulated, wanted)
+        if name in self._outputs:
+            self.outputs[name] = self._output(self._outputs[name], simulated, wanted)
+
+    def _layer(self, at: int, simulated: Array | None, wanted: Array | None) -> Distances:
+        if self._values is None:
+            return Distances()
+        result = self._values.results[at]
+        try:
+            found = self._values.array(result)
+        except (AtcError, UnreadTensorError) as error:
+            return Distances(reason=unread_reason(error))
+        return _distances(found, simulated, wanted, has_dims=_says_dims(result))
+
+    def _output(self, path: Path, simulated: Array | None, wanted: Array | None) -> Distances:
+        try:
+            found = read_npy(path)
+        except AtcError as error:
+            return Distances(reason=unread_reason(error))
+        return _distances(found, simulated, wanted, has_dims=True)
+
+
+def _says_dims(result: BoardResult) -> bool:
+    return bool(result.tensor.dims or result.tensor.origin_dims)
+
+
+def _distances(
+    found: Array, simulated: Array | None, wanted: Array | None, *, has_dims: bool
+) -> Distances:
+    """The distances of three arrays, as far as they can be compared."""
+    like = wanted if wanted is not None else simulated
+    if like is None:
+        return Distances(reason=Text("the original has no such value"))
+    if not has_dims and found.size >= like.size:
+        found = found[: like.size].reshape(like.shape)
+    dtype = DType.from_numpy(found.dtype)
+    simulated = None if simulated is None else _alike(dtype, simulated, found)
+    if wanted is not None:
+        fitted = _alike(dtype, wanted, found)
+        if fitted is None:
+            return Distances(reason=_unlike(dtype, found, wanted))
+        wanted = fitted
+    return Distances(
+        board=_figures(dtype, found, wanted),
+        simulator=_figures(dtype, simulated, wanted),
+        between=_figures(dtype, found, simulated),
+    )
+
+
+def _alike(dtype: DType, array: Array, found: Array) -> Array | None:
+    """The array in the dims of `found`; None where it is of another kind, or has other elements."""
+    other = DType.from_numpy(array.dtype)
+    if dtype is DType.INT8 and other is DType.UINT8:
+        array = (array.astype(np.int16) - UNSIGNED_SHIFT).astype(np.int8)
+    elif (dtype.is_float, dtype.is_integer) != (other.is_float, other.is_integer):
+        return None
+    if array.shape == found.shape:
+        return array
+    sides = [[dim for dim in each.shape if dim != 1] for each in (array, found)]
+    return array.reshape(found.shape) if sides[0] == sides[1] else None
+
+
+def _unlike(dtype: DType, found: Array, wanted: Array) -> Text:
+    if found.shape != wanted.shape:
+        return Text(
+            "shape {shape} on the board, {shape_2} in the original",
+            shape=list(found.shape),
+            shape_2=list(wanted.shape),
+        )
+    return Text(
+        "{dtype} on the board, {theirs} in the original",
+        dtype=dtype.value,
+        theirs=DType.from_numpy(wanted.dtype).value,
+    )
+
+
+def _figures(dtype: DType, found: Array | None, wanted: Array | None) -> Figures | None:
+    if found is None or wanted is None:
+        return None
+    measure = Measure(dtype)
+    measure.add(_wide(found), _wide(wanted))
+    return measure.figures()
+
+
+def _wide(array: Array) -> Array:
+    """16-bit floats as float32, which is what measures are quick in."""
+    is_narrow = array.dtype.itemsize <= 2 and DType.from_numpy(array.dtype).is_float  # noqa: PLR2004
+    return np.ascontiguousarray(array.astype(np.float32) if is_narrow else array)

@@ -1,0 +1,1 @@
+"""A board beside the simulator, as tables and as a page."""

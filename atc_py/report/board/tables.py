@@ -1,0 +1,250 @@
+"""Tables of a board beside the simulator and the original."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from atc_py.report.board.times import time_tables
+from atc_py.report.diff.tables import diff_tables
+from atc_py.report.tables import Table, first_names
+from atc_py.results.board import (
+    BoardComparison,
+    BoardLayer,
+    BoardReport,
+    CheckState,
+    LayerState,
+    LayerVerdict,
+    NodeFate,
+)
+from atc_py.results.layer import Figures
+from atc_py.text import Text
+from atc_py.text.language import spoken
+
+_VERDICTS = {
+    LayerVerdict.GOOD: Text("agrees"),
+    LayerVerdict.BOARD: Text("off on the board alone"),
+    LayerVerdict.BOTH: Text("off on both: the price of dtypes"),
+    LayerVerdict.SIMULATOR: Text("off on the simulator alone"),
+    LayerVerdict.UNKNOWN: Text("no simulator to compare with"),
+}
+_FATES = {
+    NodeFate.COMPARED: Text("compared"),
+    NodeFate.FUSED: Text("fused into the node after it"),
+    NodeFate.NO_TASK: Text("no task of its own"),
+    NodeFate.REMOVED: Text("removed"),
+    NodeFate.NOT_DUMPED: Text("not dumped"),
+    NodeFate.UNREAD: Text("not read"),
+}
+_STATES = {
+    CheckState.HOLDS: Text("holds", context="check"),
+    CheckState.FAILS: Text("does not hold"),
+    CheckState.OPEN: Text("not known"),
+}
+_SHOWN = 20
+_NODES = 60
+
+
+def board_tables(report: BoardReport, *, whole: bool = False) -> Iterator[Table]:
+    """The tables of all comparisons; `whole` lists every layer, node and kernel."""
+    for done in report.comparisons:
+        yield from comparison_tables(done, whole=whole)
+
+
+def comparison_tables(done: BoardComparison, *, whole: bool = False) -> Iterator[Table]:
+    """The tables of one comparison: verdict, checks, outputs, layers, nodes, launches, times."""
+    yield Table(_title(done), ("", ""), tuple(_summary(done)), said=(0, 1))
+    if done.checks:
+        rows = tuple((each.name, _STATES[each.state], each.detail) for each in done.checks)
+        yield Table(
+            "Do results and kit belong together", ("check", "", "found"), rows, said=(0, 1, 2)
+        )
+    if done.outputs:
+        yield _outputs(done)
+    if done.layers:
+        yield _layers(done, whole=whole)
+    if done.nodes:
+        yield _fates(done, whole=whole)
+    if done.diff is not None:
+        yield from diff_tables(done.diff)
+    if done.times is not None:
+        yield from time_tables(done.times, whole=whole)
+
+
+def verdict_text(done: BoardComparison) -> Text:
+    """Where the board is off, in a sentence."""
+    first = done.first
+    if first is not None:
+        text = Text("{op} ({type}) is the first that differs on the board alone")
+        return text.with_values(op=first.op, type=first.type)
+    if any(layer.between is not None for layer in done.layers):
+        return Text("board and simulator agree on every layer that was dumped")
+    compared = [each for each in done.outputs if each.between is not None]
+    if not compared:
+        return Text("nothing of the board could be compared with the simulator")
+    return Text("no layer was dumped: outputs alone are compared")
+
+
+def _title(done: BoardComparison) -> Text:
+    name = f"{done.variant}/{done.sample}".strip("/")
+    return (
+        Text("{name}: {verdict}", name=name, verdict=verdict_text(done))
+        if name
+        else verdict_text(done)
+    )
+
+
+def _summary(done: BoardComparison) -> Iterator[tuple[str, str]]:
+    counts = Counter(layer.state for layer in done.layers)
+    text = Text(
+        "{compared} compared, {conversions} conversions that atc inserted, {steps} steps, {unread} "
+        "not read"
+    )
+    yield (
+        "results of the board",
+        text.with_values(
+            compared=counts[LayerState.COMPARED],
+            conversions=counts[LayerState.CONVERSION],
+            steps=counts[LayerState.STEP],
+            unread=counts[LayerState.UNREAD],
+        ),
+    )
+    kinds = (
+        (LayerVerdict.BOARD, "begins on the board alone"),
+        (LayerVerdict.BOTH, "begins on both"),
+        (LayerVerdict.SIMULATOR, "begins on the simulator alone"),
+    )
+    for verdict, name in kinds:
+        found = [done.layers[at].op for at in done.layers_off(verdict)]
+        if found:
+            yield name, first_names(found)
+    if done.without_json:
+        yield "names", Text("without the JSON of the model, dumps alone say what they are of")
+
+
+def _outputs(done: BoardComparison) -> Table:
+    rows = tuple(
+        (
+            each.name,
+            *_triple(each.board, each.simulator, each.between),
+            _absolute(each.board),
+            each.reason,
+        )
+        for each in done.outputs
+    )
+    head = (
+        "output", "board - original>", "simulator - original>", "board - simulator>",
+        "largest error of the board>", "not compared",
+    )  # fmt: skip
+    return Table("Outputs without dump: relative distances", head, rows, said=(5,))
+
+
+def _triple(*figures: Figures | None) -> tuple[str, ...]:
+    return tuple("-" if each is None else _number(each.error_of(each.distance)) for each in figures)
+
+
+def _absolute(figures: Figures | None) -> str:
+    return "-" if figures is None else _number(figures.max_absolute)
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if math.isfinite(value) else ("NaN" if math.isnan(value) else "inf")
+
+
+def _layers(done: BoardComparison, *, whole: bool) -> Table:
+    """The layers in the order of execution; without `whole` those that are furthest off."""
+    chosen = list(range(len(done.layers)))
+    if not whole and len(chosen) > _SHOWN:
+        ranked = sorted(chosen, key=lambda at: _weight(done.layers[at]), reverse=True)
+        chosen = sorted(ranked[:_SHOWN])
+    left = len(done.layers) - len(chosen)
+    title = Text("Layers of the board: relative distances")
+    if left:
+        title = Text("Layers that are furthest off ({left} more: -v lists all)", left=left)
+    head = (
+        "op", "computes", "dtype", "format", "board - original>", "simulator - original>",
+        "board - simulator>", "verdict",
+    )  # fmt: skip
+    return Table(title, head, tuple(_layer_row(done, at) for at in chosen), said=(7,))
+
+
+def _weight(layer: BoardLayer) -> tuple[bool, float]:
+    return layer.introduced, layer.error(layer.between)
+
+
+def _layer_row(done: BoardComparison, at: int) -> tuple[str, ...]:
+    layer = done.layers[at]
+    figures = (layer.board, layer.simulator, layer.between)
+    errors = ("-" if each is None else _number(layer.error(each)) for each in figures)
+    return (
+        f"{layer.op} ({layer.type})", ", ".join(layer.nodes) or "-", layer.dtype, layer.layout, *errors,
+        _verdict(done, layer),
+    )  # fmt: skip
+
+
+def _verdict(done: BoardComparison, layer: BoardLayer) -> Text:
+    if layer.board is None and layer.between is None:
+        return Text("{reason}", reason=layer.reason) if layer.reason else Text("not compared")
+    text = _VERDICTS[layer.verdict]
+    if layer.introduced:
+        text += Text(", begins here")
+    elif layer.root is not None:
+        text += Text(", passed on from {op}", op=done.layers[layer.root].op)
+    if layer.state is LayerState.CONVERSION:
+        text += Text("; {reason}", reason=layer.reason)
+    return text
+
+
+def _fates(done: BoardComparison, *, whole: bool) -> Table:
+    """What became of nodes that were not compared; with `whole` each, else by what became of them."""
+    if whole:
+        rows = tuple(
+            (each.name, each.op, _FATES[each.fate], each.where or "-", each.reason)
+            for each in done.nodes
+        )
+        head = ("node", "operator", "on the board", "op of the board", "reason")
+        return Table("Nodes of the network", head, rows, said=(2, 4))
+    groups: defaultdict[tuple[NodeFate, str], list[str]] = defaultdict(list)
+    reasons: dict[tuple[NodeFate, str], str] = {}
+    for node in done.nodes:
+        groups[node.fate, node.reason].append(node.name)
+        reasons[node.fate, node.reason] = node.reason
+    found: tuple[tuple[str, ...], ...] = tuple(
+        (_FATES[key[0]], str(len(names)), first_names(names), reasons[key])
+        for key, names in groups.items()
+    )
+    return Table(
+        "Nodes of the network", ("on the board", "nodes>", "names", "reason"), found, said=(0, 3)
+    )
+
+
+def board_html(report: BoardReport) -> str:
+    """The page: a part for each comparison, with its tables.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the template is missing or does not render.
+    """
+    from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
+
+    parts = []
+    for done in report.comparisons:
+        head, *tables = (table.visible() for table in comparison_tables(done, whole=True))
+        parts.append(
+            {
+                "title": head.title,
+                "summary": head.rows,
+                "tables": [
+                    {"title": each.title, "headings": each.headings(), "rows": each.rows}
+                    for each in tables
+                ],
+            }
+        )
+    return render_page(
+        "board",
+        base="check",
+        soc=report.soc or spoken("not stated"),
+        cann=report.cann or spoken("not stated"),
+        kit=report.kit or "-",
+        results=report.results,
+        findings=[str(each.message) for each in report.all_findings],
+        parts=parts,
+    )

@@ -1,0 +1,308 @@
+"""A board beside simulator and original: verdicts of layers, fates of nodes, times, kits."""
+
+import hashlib
+import json
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from atc_py.adapters.board.layout import (
+    BoardResults,
+    BoardRun,
+    HostFacts,
+    KitFile,
+    Manifest,
+    PortFacts,
+    StepRecord,
+)
+from atc_py.adapters.board.results import opened_results
+from atc_py.cli.main import cli
+from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
+from atc_py.compare.model import compiling
+from atc_py.cost.calibration import load_fit
+from atc_py.diag import AtcError
+from atc_py.results.board import LayerVerdict, NodeFate
+from tests.board.small_board import MODE, SOC, Array, SmallBoard, small_network
+
+FUSED = "/conv2/add/relu2"
+
+
+class Bench:
+    """The network, its input, and the board that ran it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.model = folder / "small.onnx"
+        self.feeds = {"x": small_network(self.model)}
+        self.board = SmallBoard(self.model, folder, self.feeds)
+
+    def compared(self, **files: Any) -> BoardRunDone:
+        files.setdefault("om_json", self.board.json)
+        compilation = compiling((self.model, None, None), MODE, (SOC, "", None))
+        return compare_run(compilation, BoardFiles(**files), (self.feeds, None))
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench(tmp_path_factory.mktemp("bench"))
+
+
+def codes(done: BoardRunDone) -> list[str]:
+    return [each.code.name for each in done.comparison.findings]
+
+
+def test_board_that_agrees_has_every_node_explained(bench: Bench, tmp_path: Path) -> None:
+    done = bench.compared(dumps=bench.board.dump(tmp_path)).comparison
+    layers = {each.op: each for each in done.layers}
+    assert {each.verdict for each in done.layers} == {LayerVerdict.GOOD}
+    assert layers[FUSED].nodes == ("/conv2", "/add", "/relu2")
+    between = layers[FUSED].between
+    assert between is not None
+    assert between.distance == 0
+    inserted = [each for each in done.layers if not each.nodes]
+    assert {each.type for each in inserted} == {"Cast", "TransData"}
+    assert all(each.value and each.reason for each in inserted)
+    fates = {each.name: each for each in done.nodes}
+    assert fates["/add"].fate is NodeFate.FUSED
+    assert fates["/add"].where == FUSED
+    assert fates["/relu2"].fate is NodeFate.COMPARED
+    assert not done.findings
+
+
+@pytest.mark.parametrize(
+    "op", ["/conv1/relu1", FUSED, "/gap", "/fc", "TransData_l.ND", "Cast_x.float16"]
+)
+def test_layer_that_is_wrong_on_the_board_alone_is_named(
+    bench: Bench, tmp_path: Path, op: str
+) -> None:
+    def spoil(array: Array) -> Array:
+        spoiled: Array = array * np.float16(0.5) + np.float16(0.25)
+        return spoiled
+
+    done = bench.compared(dumps=bench.board.dump(tmp_path, {op: spoil}))
+    (at,) = done.comparison.layers_off(LayerVerdict.BOARD)
+    assert done.comparison.layers[at].op == op
+    assert codes(done) == ["board-differs"]
+    assert op in done.comparison.findings[0].message
+
+
+def test_errors_of_later_layers_are_passed_on(bench: Bench, tmp_path: Path) -> None:
+    later = {name: lambda array: array * 1.2 for name in (FUSED, "/gap", "/soft")}
+    done = bench.compared(dumps=bench.board.dump(tmp_path, later)).comparison
+    layers = {each.op: each for each in done.layers}
+    assert done.first is not None
+    assert done.first.op == FUSED
+    root = layers["/gap"].root
+    assert root is not None
+    assert done.layers[root].op == FUSED
+
+
+def test_dumps_alone_say_what_they_are_of(bench: Bench, tmp_path: Path) -> None:
+    spoiled = {FUSED: lambda array: array * 2}
+    done = bench.compared(dumps=bench.board.dump(tmp_path, spoiled), om_json=None).comparison
+    assert done.first is not None
+    assert done.first.op == FUSED
+    fates = {each.name: each.fate for each in done.nodes}
+    assert (fates["/conv2"], fates["/relu2"]) == (NodeFate.NOT_DUMPED, NodeFate.COMPARED)
+
+
+def test_damaged_dumps_and_other_executions_are_noted(bench: Bench, tmp_path: Path) -> None:
+    folder = bench.board.dump(tmp_path)
+    bench.board.dump(tmp_path, execution=1)
+    (file,) = tmp_path.rglob("0/MatMulV2.*")
+    file.write_bytes(file.read_bytes()[:-40])
+    done = bench.compared(dumps=folder)
+    assert codes(done) == ["board-part-left-out", "board-dump-of-several-executions"]
+    fates = {each.name: each for each in done.comparison.nodes}
+    assert "damaged" in fates["/fc"].reason or fates["/fc"].fate is NodeFate.COMPARED
+
+
+def test_times_meet_kernels_of_the_estimate(bench: Bench, tmp_path: Path) -> None:
+    done = bench.compared(tables=(bench.board.table(tmp_path / "op_summary.csv", 40),))
+    times = done.comparison.times
+    assert times is not None
+    assert not times.not_measured
+    fused = next(each for each in times.kernels if each.board == (FUSED,))
+    assert fused.nodes == ("/conv2", "/add", "/relu2")
+    assert fused.measured == pytest.approx(40e-6)
+    assert times.executions == 3
+    assert times.fitted == len(bench.board.ops)
+    assert done.factors is not None
+    assert done.factors.fit.spread < done.factors.before
+    assert codes(done) == ["board-times-beyond-estimate"]
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class Returned:
+    """Results of a kit, which tests change before they are packed."""
+
+    def __init__(self, kit: Path, folder: Path, board: SmallBoard) -> None:
+        self.kit, self.folder = kit, folder
+        self.manifest = msgspec.json.decode((kit / "manifest.json").read_bytes(), type=Manifest)
+        self.variant = self.manifest.variants[0].name
+        fed = np.load(kit / self.manifest.samples[0].inputs[0])
+        for kind in ("plain", "dump"):
+            run = BoardRun(
+                self.variant, "s0", kind, "small", "aa", SOC, 1, (), (PortFacts("y", 0, 2, 40, (1, 10)),),
+                (digest(fed.tobytes()),), (1.0, 1.2, 1.1),
+            )  # fmt: skip
+            self.write(f"{kind}/s0/run.json", msgspec.json.encode(run))
+            path = folder / self.variant / kind / "s0" / "0.npy"
+            np.save(path, board.outputs["y"])
+        board.dump(folder / self.variant / "dump" / "s0" / "tree")
+        board.table(folder / self.variant / "msprof" / "s0" / "tables" / "op_summary_1.csv", 9)
+        self.write("om-json/om.json", board.json.read_bytes())
+        (folder / "host").mkdir()
+        facts = HostFacts(soc=SOC, cann="9.1.0")
+        (folder / "host" / "facts.json").write_bytes(msgspec.json.encode(facts))
+
+    def write(self, name: str, data: bytes) -> None:
+        path = self.folder / self.variant / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def packed(self, steps: tuple[StepRecord, ...] = ()) -> Path:
+        files = tuple(
+            KitFile(path.relative_to(self.folder).as_posix(), 0, digest(path.read_bytes()))
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file() and path.name != "results.json"
+        )
+        manifest = digest((self.kit / "manifest.json").read_bytes())
+        record = BoardResults(1, manifest, "", steps, (), files)
+        (self.folder / "results.json").write_bytes(msgspec.json.encode(record))
+        archive = self.folder.with_suffix(".zip")
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+            for path in sorted(self.folder.rglob("*")):
+                if path.is_file():
+                    file.write(path, path.relative_to(self.folder).as_posix())
+        return archive
+
+
+@pytest.fixture(scope="module")
+def kit(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kit") / "kit"
+    path = folder.parent / "x.npy"
+    np.save(path, bench.feeds["x"])
+    words = ["--soc", SOC, "--no-unfused", "-i", f"x={path}", "-o", str(folder)]
+    done = CliRunner().invoke(cli, ["board", "pack", str(bench.model), *words])
+    assert not done.exit_code, done.output
+    return folder
+
+
+@pytest.fixture
+def returned(bench: Bench, kit: Path, tmp_path: Path) -> Returned:
+    return Returned(kit, tmp_path / "back", bench.board)
+
+
+def shown(*words: object) -> tuple[int, dict[str, Any]]:
+    """Run `board compare` as JSON; return status and document."""
+    done = CliRunner().invoke(cli, ["board", "compare", *map(str, words), "--json"])
+    return done.exit_code, json.loads(done.stdout)
+
+
+def test_kit_and_results_are_compared_and_factors_saved(
+    kit: Path, returned: Returned, tmp_path: Path
+) -> None:
+    factors = tmp_path / "factors.json"
+    status, document = shown(kit, returned.packed(), "--save-factors", factors)
+    assert status == 0
+    assert load_fit(factors)[0] == SOC
+    (done,) = document["comparisons"]
+    assert {check["state"] for check in done["checks"]} == {"holds"}
+    assert done["first_on_the_board"] is None
+    assert done["outputs"][0]["between"]["distance"] == 0
+    assert done["diff"]["score"] > 0.8
+    page = tmp_path / "page.html"
+    words = [
+        "board",
+        "compare",
+        str(kit),
+        str(returned.packed()),
+        "--format",
+        "html",
+        "-o",
+        str(page),
+    ]
+    text = CliRunner().invoke(cli, [*words, "--lang", "zh"])
+    assert text.exit_code == 0
+    assert "仿真器" in text.output
+    assert "<table>" in page.read_text(encoding="utf-8")
+
+
+def test_results_that_do_not_belong_together_are_said_so(kit: Path, returned: Returned) -> None:
+    np.save(
+        returned.folder / returned.variant / "dump" / "s0" / "0.npy", np.ones((1, 10), np.float32)
+    )
+    path = returned.folder / returned.variant / "plain" / "s0" / "run.json"
+    run = json.loads(path.read_text()) | {"soc": "Ascend910B1", "fed": ["bb"], "om_sha256": "cc"}
+    path.write_text(json.dumps(run))
+    step = StepRecord("force_fp16/msprof/s0", "failed", message="no msprof")
+    status, document = shown(kit, returned.packed((step,)))
+    assert status == 4
+    (done,) = document["comparisons"]
+    assert [check["state"] for check in done["checks"]] == ["fails"] * 4 + ["holds"]
+    assert "no msprof" in document["findings"][0]["message"]
+
+
+def test_files_that_changed_on_the_way_are_named(kit: Path, returned: Returned) -> None:
+    archive = returned.packed()
+    path = returned.folder / returned.variant / "msprof" / "s0" / "tables" / "op_summary_1.csv"
+    path.write_text(path.read_text() + "\n")
+    _, document = shown(kit, returned.folder)
+    assert "op_summary_1.csv" in document["findings"][0]["message"]
+    whole = archive.read_bytes()
+    archive.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(AtcError) as error, opened_results(archive):
+        pass
+    assert error.value.diagnostics[0].code.name == "bad-results"
+
+
+def hostile(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield archives that are refused, with a word of the message."""
+
+    def link(file: zipfile.ZipFile) -> None:
+        member = zipfile.ZipInfo("l")
+        member.external_attr = (stat.S_IFLNK | 0o777) << 16
+        file.writestr(member, "/etc/passwd")
+
+    def twice(file: zipfile.ZipFile) -> None:
+        file.writestr("a", "x")
+        file.writestr("a/b", "y")
+
+    makers: dict[str, Callable[[zipfile.ZipFile], None]] = {
+        "outside": lambda file: file.writestr("../evil", "x"),
+        "outside of": lambda file: file.writestr("/evil", "x"),
+        "is a link": link,
+        "cannot be unpacked": twice,
+    }
+    for words, make in makers.items():
+        path = folder / f"{len(words)}.zip"
+        with zipfile.ZipFile(path, "w") as file:
+            make(file)
+        yield words, path
+    bomb = folder / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a", bytes(1000))
+    data = bytearray(bomb.read_bytes())
+    at = data.index(b"PK\x01\x02") + 24
+    data[at : at + 4] = (0xFFFFFFF0).to_bytes(4, "little")
+    bomb.write_bytes(data)
+    yield "archive", bomb
+
+
+def test_hostile_archives_are_refused_and_nothing_is_written_outside(tmp_path: Path) -> None:
+    for words, path in hostile(tmp_path):
+        with pytest.raises(AtcError) as error, opened_results(path):
+            pass
+        assert error.value.diagnostics[0].code.name == "bad-results", words
+        assert words in error.value.diagnostics[0].message
+    assert not (tmp_path.parent / "evil").exists()
