@@ -9,7 +9,7 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_json, print_tables, say
-from atc_py.cli.gear_options import named_gear
+from atc_py.cli.gear_options import profiled_gears
 from atc_py.cost.calibration import Calibration, save_fit
 from atc_py.diag import Diagnostic
 from atc_py.options.compile_options import CompileOptions
@@ -41,7 +41,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.FACTORS
 @options.LIKE
 @options.SUBMODEL
-@named_gear
+@profiled_gears
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
@@ -67,6 +67,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     trace: str | None,
     like: Path | None,
     gear: NamedGear | None,
+    batches: tuple[int, ...],
     as_json: bool,
     verbose: bool,
     **compiling: Any,
@@ -77,7 +78,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     docs/cost-model.md has the formulas. With --calibrate alone no MODEL is needed.
 
     An offline model with gears gets a line for each gear, and the figures of the one that is named,
-    or else of the largest.
+    or else of the largest. So does an ONNX file with several batch sizes in --batch.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written.
@@ -98,7 +99,9 @@ def profile(  # noqa: PLR0913  (one parameter an option)
         return
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
-    found = profile_model(model, socs, fit, done, gear, compiled, warnings, like, **compiling)
+    found = profile_model(
+        model, socs, fit, done, gear, compiled, warnings, like, batches, **compiling
+    )
     _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
     if form == "text":

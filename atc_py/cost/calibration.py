@@ -138,21 +138,17 @@ class FactorModel:
         return errors
 
 
-def fitted_factors(model: FactorModel, soc: Soc, starts: Sequence[float] = (1.0,)) -> Factors:
-    """The factors that fit samples best, from multiples of the built-in ones."""
+def fitted_factors(
+    model: FactorModel, soc: Soc, starts: Sequence[float] = (1.0,), pull: float = _PULL
+) -> Factors:
+    """The factors that fit samples best, from multiples of the built-in ones, with their `pull`."""
     factors = expected_case(soc).factors
-    found = _fitted_logs(model, factors, starts)
-    return replace(factors, **dict(zip(_FREE, map(float, np.exp(found)), strict=True)))
-
-
-def _fitted_logs(
-    model: FactorModel, factors: Factors, starts: Sequence[float]
-) -> NDArray[np.float64]:
     builtin = factor_logs(factors)
-    return min(
-        (_search(model, builtin, builtin + math.log(start)) for start in starts),
-        key=lambda logs: _loss(model, builtin, logs),
+    found = min(
+        (_search(model, builtin, builtin + math.log(start), pull) for start in starts),
+        key=lambda logs: _loss(model, builtin, logs, pull),
     )
+    return replace(factors, **dict(zip(_FREE, map(float, np.exp(found)), strict=True)))
 
 
 def factor_logs(factors: Factors) -> NDArray[np.float64]:
@@ -188,27 +184,29 @@ def _rms(errors: NDArray[np.float64]) -> float:
 
 
 def _residuals(
-    model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64]
+    model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64], pull: float
 ) -> NDArray[np.float64]:
     """The residuals to square: errors, and the pull toward the built-in factors."""
-    return np.concatenate([model.errors(logs), _PULL * (logs - builtin)])
+    return np.concatenate([model.errors(logs), pull * (logs - builtin)])
 
 
-def _loss(model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
-    return float(np.sum(_residuals(model, builtin, logs) ** 2))
+def _loss(
+    model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64], pull: float
+) -> float:
+    return float(np.sum(_residuals(model, builtin, logs, pull) ** 2))
 
 
 def _search(
-    model: FactorModel, builtin: NDArray[np.float64], start: NDArray[np.float64]
+    model: FactorModel, builtin: NDArray[np.float64], start: NDArray[np.float64], pull: float
 ) -> NDArray[np.float64]:
     """Minimize from `start` by the method of Levenberg and Marquardt, within the bounds."""
     logs = np.clip(start, _LEAST, _MOST)
-    loss, damping = _loss(model, builtin, logs), 1e-2
+    loss, damping = _loss(model, builtin, logs, pull), 1e-2
     for _ in range(_ROUNDS):
-        errors = _residuals(model, builtin, logs)
+        errors = _residuals(model, builtin, logs, pull)
         slopes = np.stack(
             [
-                (_residuals(model, builtin, logs + _STEP * unit) - errors) / _STEP
+                (_residuals(model, builtin, logs + _STEP * unit, pull) - errors) / _STEP
                 for unit in np.eye(len(logs))
             ],
             axis=1,
@@ -218,7 +216,7 @@ def _search(
             normal + damping * np.diag(np.diag(normal) + 1e-9), -slopes.T @ errors
         )
         tried = np.clip(logs + step, _LEAST, _MOST)
-        better = _loss(model, builtin, tried)
+        better = _loss(model, builtin, tried, pull)
         if better < loss:
             done = loss - better < _ENOUGH * loss
             logs, loss, damping = tried, better, damping / 3

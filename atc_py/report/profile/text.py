@@ -17,13 +17,16 @@ from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
     from atc_py.cost.calibration import Calibration
-    from atc_py.results.profile import GearCost, Profile
+    from atc_py.results.profile import GearCost, Profile, SocProfile
 
 
 SHOWN = 20
 """Kernels that the table lists; JSON, CSV and HTML have all."""
 
 _NAME = 48
+_BAR = 32
+"""Length of the bar of the highest throughput."""
+
 _LEAST = 0.005
 """Least share that is listed; a smaller one would show as 0 %."""
 
@@ -52,7 +55,7 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
     if len(done.socs) > 1:
         tables.append(comparison_table(done))
     for soc in done.socs:
-        tables += _gear_tables(soc.gears)
+        tables += _batch_tables(soc) or _gear_tables(soc.gears)
     for cost in done.costs:
         title = Text("{model} on {soc}", model=cost.model, soc=cost.soc.name).in_language(
             language()
@@ -89,6 +92,34 @@ def _gear_tables(gears: Sequence[GearCost]) -> list[Table]:
     )
     head = ("gear>", "numbers", "inputs", "time>", "low>", "high>", "memory>", "kernels>")
     return [Table("Gears", head, rows)]
+
+
+def _batch_tables(soc: SocProfile) -> list[Table]:
+    """Batches side by side: a bar for the throughput of each, and the best one marked."""
+    best = soc.best
+    if best is None:
+        return []
+    most = max(gear.throughput for gear in soc.gears)
+    rows = tuple(
+        (
+            str(gear.samples),
+            format_time(gear.cost.time.expected),
+            f"{gear.throughput:,.0f}",
+            "#" * max(1, round(_BAR * gear.throughput / most)),
+            format_bytes(gear.cost.footprint.total),
+            _batch_remark(gear, best),
+        )
+        for gear in soc.gears
+    )
+    title = Text("Batches on {soc}", soc=soc.soc)
+    head = ("batch>", "time>", "samples/s>", "", "memory>", "")
+    return [Table(title, head, rows, said=(5,))]
+
+
+def _batch_remark(gear: GearCost, best: GearCost) -> str:
+    if gear.cost.fits is False:
+        return Text("does not fit")
+    return Text("best") if gear is best else ""
 
 
 def comparison_table(done: Profile) -> Table:
