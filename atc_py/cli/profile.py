@@ -59,7 +59,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     *,
     model: Path | None,
     socs: tuple[str, ...],
-    calibrate: Path | None,
+    calibrate: tuple[Path, ...],
     save_factors: str | None,
     factors: Path | None,
     form: str | None,
@@ -89,7 +89,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     if model is not None:
         options.refuse_compiling(context, model)
     report, kept, traced = _outputs(model, socs, output, save_factors, trace, calibrate)
-    if factors is not None and calibrate is not None:
+    if factors is not None and calibrate:
         raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
     fit, done = fitted_factors(factors, calibrate, socs)
     if done is not None and kept is not None:
@@ -123,20 +123,20 @@ def _outputs(
     output: str | None,
     save_factors: str | None,
     trace: str | None,
-    calibrate: Path | None,
+    calibrate: tuple[Path, ...],
 ) -> tuple[Path | None, Path | None, Path | None]:
     """The files to write; no two are the same, and none is a file that is read."""
     from atc_py.options.output_paths import output_file
 
-    if model is None and calibrate is None:
+    if model is None and not calibrate:
         raise click.UsageError("Missing argument 'MODEL'.")
-    if save_factors is not None and calibrate is None:
+    if save_factors is not None and not calibrate:
         raise click.UsageError("--save-factors writes what --calibrate finds: give that too")
     if trace is not None and len(set(socs)) > 1:
         raise click.UsageError("a trace covers one SoC: give --soc once, or omit --trace")
     if model is None and (trace is not None or output is not None):
         raise click.UsageError("--trace and --output need a MODEL")
-    read = [each for each in (model, calibrate) if each is not None]
+    read = [*calibrate] if model is None else [model, *calibrate]
     found = [
         None if given is None else output_file(given, read, name)
         for name, given in (

@@ -46,7 +46,7 @@ _STARTS = (1.0, 0.4, 2.5)
 
 @dataclass(frozen=True, slots=True)
 class OperatorError:
-    """Error of an operator's estimates: root mean square of the logarithm's error."""
+    """Error of the estimates of an operator or a file: root mean square of the logarithm's error."""
 
     op: str
     count: int
@@ -65,6 +65,7 @@ class Calibration:
         count: measurements.
         soc: the SoC that they are of.
         left_out: kernels that no target operator launches, and how many lines each has.
+        files: errors by file, where there are several.
     """
 
     fit: Fit
@@ -73,6 +74,7 @@ class Calibration:
     count: int
     soc: str
     left_out: tuple[tuple[str, int], ...] = ()
+    files: tuple[OperatorError, ...] = ()
 
 
 class FactorModel:
@@ -158,25 +160,40 @@ def factor_logs(factors: Factors) -> NDArray[np.float64]:
 
 
 def calibrate(
-    measurements: Sequence[Measurement], soc: Soc, left_out: Mapping[str, int] | None = None
+    measured: Mapping[str, Sequence[Measurement]],
+    soc: Soc,
+    left_out: Mapping[str, int] | None = None,
 ) -> Calibration:
-    """Refit the free factors to measurements of kernels on a SoC."""
+    """Refit the free factors to measurements of kernels on a SoC, by the name of their file."""
+    measurements = [each for found in measured.values() for each in found]
     model = FactorModel(
         [[each.launch] for each in measurements], [each.seconds for each in measurements], soc
     )
     builtin = factor_logs(expected_case(soc).factors)
     factors = fitted_factors(model, soc, _STARTS)
-    found = factor_logs(factors)
-    before, after = model.errors(builtin), model.errors(found)
-    names = [each.op for each in measurements]
-    operators = []
-    for op in sorted(set(names)):
-        chosen = np.array([name == op for name in names])
-        count = int(chosen.sum())
-        operators.append(OperatorError(op, count, _rms(before[chosen]), _rms(after[chosen])))
-    fit = Fit(factors, _rms(after))
-    names_out = tuple((left_out or {}).items())
-    return Calibration(fit, _rms(before), tuple(operators), len(measurements), soc.name, names_out)
+    before, after = model.errors(builtin), model.errors(factor_logs(factors))
+    operators = _errors_by([each.op for each in measurements], before, after)
+    names = [name for name, found in measured.items() for _ in found]
+    return Calibration(
+        Fit(factors, _rms(after)),
+        _rms(before),
+        operators,
+        len(measurements),
+        soc.name,
+        tuple((left_out or {}).items()),
+        _errors_by(names, before, after) if len(measured) > 1 else (),
+    )
+
+
+def _errors_by(
+    names: Sequence[str], before: NDArray[np.float64], after: NDArray[np.float64]
+) -> tuple[OperatorError, ...]:
+    found = []
+    for name in sorted(set(names)):
+        chosen = np.array([each == name for each in names])
+        errors = _rms(before[chosen]), _rms(after[chosen])
+        found.append(OperatorError(name, int(chosen.sum()), *errors))
+    return tuple(found)
 
 
 def _rms(errors: NDArray[np.float64]) -> float:

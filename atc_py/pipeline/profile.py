@@ -8,7 +8,7 @@ from typing import Any
 
 from atc_py.cost.calibration import Calibration, calibrate, load_fit
 from atc_py.cost.estimate import Fit
-from atc_py.cost.measurements import read_measurements
+from atc_py.cost.measurements import LEAST, Measurement, read_measurements
 from atc_py.cost.network import network_cost
 from atc_py.device.registry import find_backend
 from atc_py.diag import BAD_OPTION, AtcError, Diagnostic, ExitCode, Place
@@ -32,29 +32,33 @@ _COLLECTED = frozenset({"compiled", "warnings"})
 
 
 def fitted_factors(
-    factors: Path | None, measured: Path | None, socs: Sequence[str]
+    factors: Path | None, measured: Sequence[Path], socs: Sequence[str]
 ) -> tuple[Fit | None, Calibration | None]:
-    """The factors in a file, or refitted to a CSV file of kernels that were measured on one SoC.
+    """The factors in a file, or refitted to CSV files of kernels that were measured on one SoC.
 
     Raises:
         AtcError: a file has no meaning, more than one SoC is named for measurements, or the factors
             are of another SoC.
     """
-    if measured is not None:
+    if measured:
         done = _calibration(measured, socs)
         return done.fit, done
     return None if factors is None else _fit(factors, socs), None
 
 
-def _calibration(path: Path, socs: Sequence[str]) -> Calibration:
+def _calibration(paths: Sequence[Path], socs: Sequence[str]) -> Calibration:
     if len(socs) > 1:
         raise BAD_OPTION.error(
             Text("measurements are of one SoC, found {socs}", socs=", ".join(socs)),
             help=Text("name the SoC that was measured with --soc, once"),
         )
     left_out: Counter[str] = Counter()
-    measured = read_measurements(path, left_out)
-    return calibrate(measured, find_soc(socs[0] if socs else _DEFAULT), left_out)
+    rows: dict[str, list[Measurement]] = {}
+    files = list(dict.fromkeys(paths))
+    for path in files:
+        least = LEAST - sum(map(len, rows.values())) if path == files[-1] else 0
+        rows[str(path)] = read_measurements(path, left_out, least)
+    return calibrate(rows, find_soc(socs[0] if socs else _DEFAULT), left_out)
 
 
 def _fit(path: Path, socs: Sequence[str]) -> Fit:

@@ -3,10 +3,10 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from atc_py.cost.calibration import Calibration
+from atc_py.cost.calibration import Calibration, OperatorError
 from atc_py.cost.factors import PIPES
 from atc_py.cost.network import KernelCost, NetworkCost
 from atc_py.onnx_graph.source.file_graph import FileGraph
@@ -62,14 +62,15 @@ def calibration_json(done: Calibration) -> dict[str, object]:
         "factors": done.fit.factors.as_json(),
         "error_before": done.before,
         "error_after": done.fit.spread,
-        "operators": {
-            operator.op: {
-                "count": operator.count,
-                "before": operator.before,
-                "after": operator.after,
-            }
-            for operator in done.operators
-        },
+        "operators": _errors(done.operators),
+        "files": _errors(done.files),
+    }
+
+
+def _errors(errors: Sequence[OperatorError]) -> dict[str, object]:
+    return {
+        each.op: {"count": each.count, "before": each.before, "after": each.after}
+        for each in errors
     }
 
 

@@ -16,7 +16,7 @@ from atc_py.text import COMMA, Text
 from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
-    from atc_py.cost.calibration import Calibration
+    from atc_py.cost.calibration import Calibration, OperatorError
     from atc_py.results.profile import GearCost, Profile, SocProfile
 
 
@@ -263,17 +263,7 @@ def calibration_tables(done: Calibration) -> list[Table]:
     if done.left_out:
         names = COMMA.join(f"{name} ({count})" for name, count in done.left_out)
         rows += (("left out", Text("no target operator launches {names}", names=names)),)
-    errors = tuple(
-        (
-            operator.op,
-            str(operator.count),
-            f"{operator.before:.1%}",
-            f"{operator.after:.1%}",
-            Text("better" if operator.after <= operator.before else "worse", context="error"),
-        )
-        for operator in done.operators
-    )
-    return [
+    tables = [
         Table(
             Text(
                 "Factors refitted to {count} measurements on {soc}", count=done.count, soc=done.soc
@@ -281,5 +271,20 @@ def calibration_tables(done: Calibration) -> list[Table]:
             ("", ""),
             rows,
         ),
-        Table("Error by operator", ("operator", "count>", "before>", "after>", ""), errors),
+        _errors("Error by operator", "operator", done.operators),
     ]
+    return [*tables, _errors("Error by file", "file", done.files)] if done.files else tables
+
+
+def _errors(title: str, name: str, errors: Sequence[OperatorError]) -> Table:
+    rows = tuple(
+        (
+            each.op,
+            str(each.count),
+            f"{each.before:.1%}",
+            f"{each.after:.1%}",
+            Text("better" if each.after <= each.before else "worse", context="error"),
+        )
+        for each in errors
+    )
+    return Table(title, (name, "count>", "before>", "after>", ""), rows)
