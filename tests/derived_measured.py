@@ -40,7 +40,7 @@ def measured_page() -> Iterator[str]:
         yield _summary(soc, [each for each in table if each.soc == soc])
     yield ""
     yield "Spread is one standard deviation of the logarithm. Factors are [those of the family](cost-model.md#factors); fitted"
-    yield "to seven of eight networks and judged on the others, spreads are x1.34, x1.29 and x1.24. Where two pages state one"
+    yield "to seven of eight networks and judged on the others, spreads are x1.34, x1.28 and x1.25. Where two pages state one"
     yield "network, SoC and batch, they differ by 9 % or less in nine cases of ten. Of several batches the one that"
     yield "`atc-py profile --batch` calls best is the best one on the board in 34 of 74 networks, and reaches 96 % of that one's"
     yield "throughput."
