@@ -9,19 +9,27 @@ import click
 
 from atc_py.cli.options import option_set, options_of
 from atc_py.options.compile_options import CompileOptions, select_gears
+from atc_py.text import Text
 
-GEAR_NAMES = option_set(
-    click.option(
-        "--gear", "gear", type=click.IntRange(min=0), metavar="NUMBER",
-        help="Position of a gear, from 0, in an offline model with gears.",
-    ),
-    click.option("--batch", "batch", default="", metavar="4", help="The gear of this batch size."),
-    click.option(
-        "--image", "image", default="", metavar="320,320",
-        help="The gear of this height and width.",
-    ),
+_POSITION = click.option(
+    "--gear", "gear", type=click.IntRange(min=0), metavar="NUMBER",
+    help="Position of a gear, from 0, in an offline model with gears.",
 )  # fmt: skip
+_IMAGE = click.option(
+    "--image", "image", default="", metavar="320,320", help="The gear of this height and width."
+)
+GEAR_NAMES = option_set(
+    _POSITION,
+    click.option("--batch", "batch", default="", metavar="4", help="The gear of this batch size."),
+    _IMAGE,
+)
 """Options that name a gear, but for --dims."""
+
+_BATCHES = click.option(
+    "--batch", "batch", default="", metavar="1,4,8",
+    help="Batch sizes of an ONNX file to estimate side by side, with the one that is best; the gear "
+    "of this batch size of an offline model.",
+)  # fmt: skip
 
 _LISTS = ("batch_sizes", "image_sizes", "dims")
 _DIMS = click.option(
@@ -43,6 +51,47 @@ def named_gear(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, gear=parse_named_gear(gear, texts), **kwargs)
 
     return option_set(GEAR_NAMES, _DIMS)(with_gear)
+
+
+def profiled_gears(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name a gear, taken as `gear`, or list `batches` of an ONNX file."""
+
+    @wraps(command)
+    def with_gear(
+        *args: Any,
+        model: Path | None,
+        gear: int | None,
+        batch: str,
+        image: str,
+        dims: str,
+        **kwargs: Any,
+    ) -> Any:
+        from atc_py.options.gears import GearKind
+        from atc_py.options.named_gear import parse_named_gear
+        from atc_py.package.foreign import is_offline
+
+        batches: tuple[int, ...] = ()
+        if batch and model is not None and not is_offline(model):
+            batches, batch = _batch_sizes(batch), ""
+        texts = {GearKind.BATCH: batch, GearKind.IMAGE: image, GearKind.DIMS: dims}
+        named = parse_named_gear(gear, texts)
+        return command(*args, model=model, gear=named, batches=batches, **kwargs)
+
+    return option_set(option_set(_POSITION, _BATCHES, _IMAGE), _DIMS)(with_gear)
+
+
+def _batch_sizes(text: str) -> tuple[int, ...]:
+    """The sizes that a text lists.
+
+    Raises:
+        click.UsageError: it is no list of numbers from 1.
+    """
+    numbers = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and int(part) for part in numbers):
+        raise click.UsageError(
+            Text("--batch must be numbers from 1, such as 1,4,8; found {text}", text=repr(text))
+        )
+    return tuple(map(int, numbers))
 
 
 def compared_gears(command: Callable[..., Any]) -> Callable[..., Any]:

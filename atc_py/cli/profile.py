@@ -9,7 +9,7 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_json, print_tables, say
-from atc_py.cli.gear_options import named_gear
+from atc_py.cli.gear_options import profiled_gears
 from atc_py.cost.calibration import Calibration, save_fit
 from atc_py.diag import Diagnostic
 from atc_py.options.compile_options import CompileOptions
@@ -47,7 +47,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.BOARD_JSON
 @options.LIKE
 @options.SUBMODEL
-@named_gear
+@profiled_gears
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
@@ -65,7 +65,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     *,
     model: Path | None,
     socs: tuple[str, ...],
-    calibrate: Path | None,
+    calibrate: tuple[Path, ...],
     save_factors: str | None,
     factors: Path | None,
     form: str | None,
@@ -73,6 +73,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     trace: str | None,
     like: Path | None,
     gear: NamedGear | None,
+    batches: tuple[int, ...],
     as_json: bool,
     verbose: bool,
     **compiling: Any,
@@ -83,7 +84,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     docs/cost-model.md has the formulas. With --calibrate alone no MODEL is needed.
 
     An offline model with gears gets a line for each gear, and the figures of the one that is named,
-    or else of the largest.
+    or else of the largest. So does an ONNX file with several batch sizes in --batch.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written.
@@ -103,7 +104,9 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     board = compiling.pop("measured"), compiling.pop("board_json")
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
-    found = profile_model(model, socs, fit, done, gear, compiled, warnings, like, **compiling)
+    found = profile_model(
+        model, socs, fit, done, gear, compiled, warnings, like, batches, **compiling
+    )
     found = _with_measured(found, *board)
     _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
@@ -148,20 +151,20 @@ def _outputs(
     output: str | None,
     save_factors: str | None,
     trace: str | None,
-    calibrate: Path | None,
+    calibrate: tuple[Path, ...],
 ) -> tuple[Path | None, Path | None, Path | None]:
     """The files to write; no two are the same, and none is a file that is read."""
     from atc_py.options.output_paths import output_file
 
-    if model is None and calibrate is None:
+    if model is None and not calibrate:
         raise click.UsageError("Missing argument 'MODEL'.")
-    if save_factors is not None and calibrate is None:
+    if save_factors is not None and not calibrate:
         raise click.UsageError("--save-factors writes what --calibrate finds: give that too")
     if trace is not None and len(set(socs)) > 1:
         raise click.UsageError("a trace covers one SoC: give --soc once, or omit --trace")
     if model is None and (trace is not None or output is not None):
         raise click.UsageError("--trace and --output need a MODEL")
-    read = [each for each in (model, calibrate) if each is not None]
+    read = [*calibrate] if model is None else [model, *calibrate]
     found = [
         None if given is None else output_file(given, read, name)
         for name, given in (

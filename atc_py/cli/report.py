@@ -75,7 +75,7 @@ def report(  # noqa: PLR0913  (one parameter an option)
     socs: tuple[str, ...],
     targets: tuple[str, ...],
     suggest: str | None,
-    calibrate: Path | None,
+    calibrate: tuple[Path, ...],
     factors: Path | None,
     no_compare: bool,
     lang: str,
@@ -125,13 +125,13 @@ def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path, 
 
 def _refuse_together(
     settings: dict[str, Any],
-    calibrate: Path | None,
+    calibrate: tuple[Path, ...],
     factors: Path | None,
     suggest: str | None,
     *,
     no_compare: bool,
 ) -> None:
-    if factors is not None and calibrate is not None:
+    if factors is not None and calibrate:
         raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
     if suggest is not None and no_compare:
         raise click.UsageError("--suggest needs the comparison: leave --no-compare out")

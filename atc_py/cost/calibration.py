@@ -46,7 +46,7 @@ _STARTS = (1.0, 0.4, 2.5)
 
 @dataclass(frozen=True, slots=True)
 class OperatorError:
-    """Error of an operator's estimates: root mean square of the logarithm's error."""
+    """Error of the estimates of an operator or a file: root mean square of the logarithm's error."""
 
     op: str
     count: int
@@ -65,6 +65,7 @@ class Calibration:
         count: measurements.
         soc: the SoC that they are of.
         left_out: kernels that no target operator launches, and how many lines each has.
+        files: errors by file, where there are several.
     """
 
     fit: Fit
@@ -73,6 +74,7 @@ class Calibration:
     count: int
     soc: str
     left_out: tuple[tuple[str, int], ...] = ()
+    files: tuple[OperatorError, ...] = ()
 
 
 class FactorModel:
@@ -138,21 +140,17 @@ class FactorModel:
         return errors
 
 
-def fitted_factors(model: FactorModel, soc: Soc, starts: Sequence[float] = (1.0,)) -> Factors:
-    """The factors that fit samples best, from multiples of the built-in ones."""
+def fitted_factors(
+    model: FactorModel, soc: Soc, starts: Sequence[float] = (1.0,), pull: float = _PULL
+) -> Factors:
+    """The factors that fit samples best, from multiples of the built-in ones, with their `pull`."""
     factors = expected_case(soc).factors
-    found = _fitted_logs(model, factors, starts)
-    return replace(factors, **dict(zip(_FREE, map(float, np.exp(found)), strict=True)))
-
-
-def _fitted_logs(
-    model: FactorModel, factors: Factors, starts: Sequence[float]
-) -> NDArray[np.float64]:
     builtin = factor_logs(factors)
-    return min(
-        (_search(model, builtin, builtin + math.log(start)) for start in starts),
-        key=lambda logs: _loss(model, builtin, logs),
+    found = min(
+        (_search(model, builtin, builtin + math.log(start), pull) for start in starts),
+        key=lambda logs: _loss(model, builtin, logs, pull),
     )
+    return replace(factors, **dict(zip(_FREE, map(float, np.exp(found)), strict=True)))
 
 
 def factor_logs(factors: Factors) -> NDArray[np.float64]:
@@ -162,25 +160,40 @@ def factor_logs(factors: Factors) -> NDArray[np.float64]:
 
 
 def calibrate(
-    measurements: Sequence[Measurement], soc: Soc, left_out: Mapping[str, int] | None = None
+    measured: Mapping[str, Sequence[Measurement]],
+    soc: Soc,
+    left_out: Mapping[str, int] | None = None,
 ) -> Calibration:
-    """Refit the free factors to measurements of kernels on a SoC."""
+    """Refit the free factors to measurements of kernels on a SoC, by the name of their file."""
+    measurements = [each for found in measured.values() for each in found]
     model = FactorModel(
         [[each.launch] for each in measurements], [each.seconds for each in measurements], soc
     )
     builtin = factor_logs(expected_case(soc).factors)
     factors = fitted_factors(model, soc, _STARTS)
-    found = factor_logs(factors)
-    before, after = model.errors(builtin), model.errors(found)
-    names = [each.op for each in measurements]
-    operators = []
-    for op in sorted(set(names)):
-        chosen = np.array([name == op for name in names])
-        count = int(chosen.sum())
-        operators.append(OperatorError(op, count, _rms(before[chosen]), _rms(after[chosen])))
-    fit = Fit(factors, _rms(after))
-    names_out = tuple((left_out or {}).items())
-    return Calibration(fit, _rms(before), tuple(operators), len(measurements), soc.name, names_out)
+    before, after = model.errors(builtin), model.errors(factor_logs(factors))
+    operators = _errors_by([each.op for each in measurements], before, after)
+    names = [name for name, found in measured.items() for _ in found]
+    return Calibration(
+        Fit(factors, _rms(after)),
+        _rms(before),
+        operators,
+        len(measurements),
+        soc.name,
+        tuple((left_out or {}).items()),
+        _errors_by(names, before, after) if len(measured) > 1 else (),
+    )
+
+
+def _errors_by(
+    names: Sequence[str], before: NDArray[np.float64], after: NDArray[np.float64]
+) -> tuple[OperatorError, ...]:
+    found = []
+    for name in sorted(set(names)):
+        chosen = np.array([each == name for each in names])
+        errors = _rms(before[chosen]), _rms(after[chosen])
+        found.append(OperatorError(name, int(chosen.sum()), *errors))
+    return tuple(found)
 
 
 def _rms(errors: NDArray[np.float64]) -> float:
@@ -188,27 +201,29 @@ def _rms(errors: NDArray[np.float64]) -> float:
 
 
 def _residuals(
-    model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64]
+    model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64], pull: float
 ) -> NDArray[np.float64]:
     """The residuals to square: errors, and the pull toward the built-in factors."""
-    return np.concatenate([model.errors(logs), _PULL * (logs - builtin)])
+    return np.concatenate([model.errors(logs), pull * (logs - builtin)])
 
 
-def _loss(model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
-    return float(np.sum(_residuals(model, builtin, logs) ** 2))
+def _loss(
+    model: FactorModel, builtin: NDArray[np.float64], logs: NDArray[np.float64], pull: float
+) -> float:
+    return float(np.sum(_residuals(model, builtin, logs, pull) ** 2))
 
 
 def _search(
-    model: FactorModel, builtin: NDArray[np.float64], start: NDArray[np.float64]
+    model: FactorModel, builtin: NDArray[np.float64], start: NDArray[np.float64], pull: float
 ) -> NDArray[np.float64]:
     """Minimize from `start` by the method of Levenberg and Marquardt, within the bounds."""
     logs = np.clip(start, _LEAST, _MOST)
-    loss, damping = _loss(model, builtin, logs), 1e-2
+    loss, damping = _loss(model, builtin, logs, pull), 1e-2
     for _ in range(_ROUNDS):
-        errors = _residuals(model, builtin, logs)
+        errors = _residuals(model, builtin, logs, pull)
         slopes = np.stack(
             [
-                (_residuals(model, builtin, logs + _STEP * unit) - errors) / _STEP
+                (_residuals(model, builtin, logs + _STEP * unit, pull) - errors) / _STEP
                 for unit in np.eye(len(logs))
             ],
             axis=1,
@@ -218,7 +233,7 @@ def _search(
             normal + damping * np.diag(np.diag(normal) + 1e-9), -slopes.T @ errors
         )
         tried = np.clip(logs + step, _LEAST, _MOST)
-        better = _loss(model, builtin, tried)
+        better = _loss(model, builtin, tried, pull)
         if better < loss:
             done = loss - better < _ENOUGH * loss
             logs, loss, damping = tried, better, damping / 3

@@ -22,7 +22,8 @@ class Cache(Enum):
 
     ALL: everything where a kernel's data fit, and else what kernels of the same run computed:
         cut into slices that go through several kernels, they need not leave the cache.
-    RESULTS: what a kernel of the same run computed, where it fits into half of the cache.
+    RESULTS: of what a kernel of the same run computed the share that the cache is of both
+        together: nearly all of a small result, half of one as large as the cache.
     """
 
     ALL = "all"
@@ -94,21 +95,24 @@ BOUND = Case(
 """The physical limits: every figure of the row is reached and all data are in L2 if they fit."""
 
 _ON_310P = Factors(
-    cube=0.8, depthwise=0.35, vector=0.25, rows=0.66, bandwidth=0.95,
-    l2_cube=0.78, l2_vector=0.78, l2_moves=0.35, launch=3e-6, step=5e-6, run=40e-6,
+    cube=0.77, depthwise=0.3, vector=0.225, rows=0.76, bandwidth=0.79,
+    l2_cube=0.98, l2_vector=0.76, l2_moves=0.25, launch=2.5e-6, step=5e-6, run=40e-6,
     aicpu=2e8, aicpu_launch=60e-6,
 )  # fmt: skip
 
 _ON_310 = replace(
-    _ON_310P, cube=0.66, depthwise=0.4, vector=0.5, rows=0.3,
-    l2_cube=0.6, l2_vector=0.25, l2_moves=0.45, launch=7e-6,
+    _ON_310P, cube=0.62, depthwise=0.35, vector=0.55, rows=0.3, bandwidth=0.95,
+    l2_cube=0.6, l2_vector=0.25, l2_moves=0.45, launch=8e-6,
 )  # fmt: skip
 
-_ON_310B = replace(_ON_310P, cube=0.75, depthwise=0.42, vector=0.52, launch=2.5e-6)
+_ON_310B = replace(
+    _ON_310P, cube=0.75, depthwise=0.4, vector=0.52, rows=0.66, bandwidth=0.95,
+    l2_cube=0.78, l2_vector=0.78, l2_moves=0.35,
+)  # fmt: skip
 
 _ON_A2 = replace(
-    _ON_310P, cube=0.7, vector=0.43, rows=0.19, bandwidth=0.88,
-    l2_cube=0.89, l2_vector=0.46, l2_moves=0.25,
+    _ON_310P, cube=0.7, depthwise=0.35, vector=0.43, rows=0.19, bandwidth=0.8,
+    l2_cube=0.89, l2_vector=0.46, launch=2.8e-6,
 )  # fmt: skip
 
 _BY_FAMILY = {
@@ -203,10 +207,10 @@ _NO_EVIDENCE = Evidence("", 0, 0.4, 2.5, 2.5)
 """Twice as wide as where there are figures."""
 
 _EVIDENCE = {
-    SocFamily.ASCEND310: Evidence("Ascend310", 22, 0.65, 1.5, 1.5),
+    SocFamily.ASCEND310: Evidence("Ascend310", 22, 0.65, 1.65, 1.5),
     SocFamily.ASCEND310B: Evidence("Ascend310B1", 7, 0.7, 1.4, 1.35),
-    SocFamily.ASCEND310P: Evidence("Ascend310P3", 53, 0.6, 1.8, 1.6),
-    SocFamily.ASCEND910B: Evidence("Ascend910B2", 58, 0.55, 1.75, 1.8, kernels=True),
+    SocFamily.ASCEND310P: Evidence("Ascend310P3", 53, 0.62, 1.85, 1.65),
+    SocFamily.ASCEND910B: Evidence("Ascend910B2", 58, 0.55, 1.75, 1.7, kernels=True),
 }
 
 

@@ -77,21 +77,25 @@ class _LineError(ValueError):
     """A line has no meaning; the text says why."""
 
 
-def read_measurements(path: Path, left_out: Counter[str] | None = None) -> list[Measurement]:
+def read_measurements(
+    path: Path, left_out: Counter[str] | None = None, least: int = LEAST
+) -> list[Measurement]:
     """The measurements in a CSV file.
 
     Args:
         path: the file.
         left_out: takes the kernels that no target operator launches, by name, with their lines.
+        least: measurements that the file must have.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
             no meaning, up to a handful.
     """
-    return _parsed(path, read_text(path, _MOST_BYTES), Counter() if left_out is None else left_out)
+    names = Counter() if left_out is None else left_out
+    return _parsed(path, read_text(path, _MOST_BYTES), names, least)
 
 
-def _parsed(path: Path, text: str, left_out: Counter[str]) -> list[Measurement]:
+def _parsed(path: Path, text: str, left_out: Counter[str], least: int) -> list[Measurement]:
     """The lines of a file, or everything that is wrong with them."""
     reader = csv.reader(text.splitlines())
     try:
@@ -119,10 +123,10 @@ def _parsed(path: Path, text: str, left_out: Counter[str]) -> list[Measurement]:
             ))  # fmt: skip
     if wrong:
         raise AtcError(*wrong[:_SHOWN])
-    if len(found) < LEAST:
+    if len(found) < least:
         text = Text(
             "a fit needs {least} measurements or more, found {count}",
-            least=LEAST,
+            least=least,
             count=len(found),
         )
         if left_out:

@@ -177,6 +177,13 @@ class NetworkCost(Result, frozen=True):
                 bound=f"{self.bound * 1e6:,.2f} µs",
             ),
         ]
+        if self.soc.assumed_rate:
+            lines.append(
+                Text(
+                    "the rate of device memory, {rate} GB/s, is an assumption: no page states it",
+                    rate=f"{self.soc.memory_rate / 1e9:.1f}",
+                )
+            )
         if self.has_open:
             lines.append("dims that only the run knows count as 1: the true time is longer")
         if any(kernel.engine == "aicpu" for kernel in self.kernels):

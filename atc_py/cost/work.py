@@ -359,8 +359,9 @@ def _from_memory(transfers: Iterable[Transfer], soc: Soc, cache: Cache, everythi
     for each in transfers:
         is_result = each.source is Source.RESULT and size > 0
         if cache is Cache.ALL:
-            held = is_result or everything <= size
+            total += 0 if is_result or everything <= size else each.nbytes
+        elif is_result:
+            total += each.nbytes * each.nbytes // (each.nbytes + size)
         else:
-            held = is_result and 2 * each.nbytes <= size
-        total += 0 if held else each.nbytes
+            total += each.nbytes
     return total

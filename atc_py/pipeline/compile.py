@@ -9,7 +9,7 @@ import msgspec
 
 from atc_py.check.findings import ModelCheck
 from atc_py.cost.network import network_time
-from atc_py.diag import BAD_OPTION, Diagnostic
+from atc_py.diag import BAD_OPTION, MEMORY_TOO_SMALL, Diagnostic, Place
 from atc_py.ir import Graph
 from atc_py.kernels.kernels import KernelSet, SourceMemo, emit_kernels, write_kernels
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
@@ -23,7 +23,8 @@ from atc_py.pipeline.pass_stage import pass_context, run_pipeline
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.pipeline.shared_inputs import SharedInputs, StageClock, shared_inputs
 from atc_py.results.conversion import Conversion, Facts
-from atc_py.results.memory_facts import memory_facts
+from atc_py.results.memory_facts import MemoryFacts, memory_facts
+from atc_py.system.memory_limit import format_size
 from atc_py.system.process import MANY_NODES, gc_paused, release_to_system
 from atc_py.system.structs import replace
 from atc_py.target import Soc, SocFamily
@@ -54,6 +55,7 @@ def compile_model(
     del compiled
     with clock.stage("estimate"):
         needs = memory_facts(written.description), network_time(written.description)
+        warnings += too_large(model, needs[0], shared.soc)
     return Conversion(
         model,
         output,
@@ -65,6 +67,19 @@ def compile_model(
         warnings,
         *needs,
     )
+
+
+def too_large(model: Path, needs: MemoryFacts | None, soc: Soc) -> tuple[Diagnostic, ...]:
+    """The warning where a SoC's device memory cannot hold the model; empty where it can."""
+    if needs is None or soc.memory is None or needs.total <= soc.memory:
+        return ()
+    text = Text(
+        "the model needs {need} of device memory, {soc} has {memory}",
+        need=format_size(needs.total),
+        soc=soc.name,
+        memory=format_size(soc.memory),
+    )
+    return (MEMORY_TOO_SMALL.diagnostic(text, place=Place(str(model))),)
 
 
 def _read(

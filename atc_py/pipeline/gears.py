@@ -25,7 +25,7 @@ from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.package.gears_writer import CompiledGear, write_gears
 from atc_py.package.schema import OmModel
-from atc_py.pipeline.compile import CompiledGraph, compile_graph, refuse_open_layers
+from atc_py.pipeline.compile import CompiledGraph, compile_graph, refuse_open_layers, too_large
 from atc_py.pipeline.shared_inputs import SharedInputs, StageClock, shared_inputs
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
@@ -161,6 +161,8 @@ def compile_gears(
         )
         time = network_cost(written.descriptions[gears.largest]).time
     main = compiled[gears.largest]
+    warnings = (warning for each in compiled for warning in each.warnings)
+    large = too_large(model, facts[gears.largest].memory, shared.soc)
     return Conversion(
         model,
         output,
@@ -169,7 +171,7 @@ def compile_gears(
         clock.stages,
         written.weight_bytes,
         written.file_bytes,
-        tuple(dict.fromkeys(warning for each in compiled for warning in each.warnings)),
+        (*dict.fromkeys(warnings), *large),
         facts[gears.largest].memory,
         time,
         gears=facts,

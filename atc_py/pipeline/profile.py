@@ -2,16 +2,19 @@
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from atc_py.cost.calibration import Calibration, calibrate, load_fit
 from atc_py.cost.estimate import Fit
-from atc_py.cost.measurements import read_measurements
+from atc_py.cost.measurements import LEAST, Measurement, read_measurements
 from atc_py.cost.network import network_cost
 from atc_py.device.registry import find_backend
-from atc_py.diag import BAD_OPTION, AtcError, Diagnostic, ExitCode
+from atc_py.diag import BAD_OPTION, AtcError, Diagnostic, ExitCode, Place
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.options.gears import GearKind
+from atc_py.options.input_shapes import parse_gear_shapes, shapes_text
 from atc_py.options.named_gear import NamedGear
 from atc_py.options.option import optional_path
 from atc_py.package.reader import OfflineModel
@@ -21,6 +24,7 @@ from atc_py.results.compiled_model import CompiledModel, compiled_model
 from atc_py.results.profile import GearCost, Profile, SocProfile
 from atc_py.system.input_files import guarded_run
 from atc_py.target import find_soc
+from atc_py.tensor.shapes import Dims
 from atc_py.text import Text
 
 _DEFAULT = "sim"
@@ -28,29 +32,33 @@ _COLLECTED = frozenset({"compiled", "warnings"})
 
 
 def fitted_factors(
-    factors: Path | None, measured: Path | None, socs: Sequence[str]
+    factors: Path | None, measured: Sequence[Path], socs: Sequence[str]
 ) -> tuple[Fit | None, Calibration | None]:
-    """The factors in a file, or refitted to a CSV file of kernels that were measured on one SoC.
+    """The factors in a file, or refitted to CSV files of kernels that were measured on one SoC.
 
     Raises:
         AtcError: a file has no meaning, more than one SoC is named for measurements, or the factors
             are of another SoC.
     """
-    if measured is not None:
+    if measured:
         done = _calibration(measured, socs)
         return done.fit, done
     return None if factors is None else _fit(factors, socs), None
 
 
-def _calibration(path: Path, socs: Sequence[str]) -> Calibration:
+def _calibration(paths: Sequence[Path], socs: Sequence[str]) -> Calibration:
     if len(socs) > 1:
         raise BAD_OPTION.error(
             Text("measurements are of one SoC, found {socs}", socs=", ".join(socs)),
             help=Text("name the SoC that was measured with --soc, once"),
         )
     left_out: Counter[str] = Counter()
-    measured = read_measurements(path, left_out)
-    return calibrate(measured, find_soc(socs[0] if socs else _DEFAULT), left_out)
+    rows: dict[str, list[Measurement]] = {}
+    files = list(dict.fromkeys(paths))
+    for path in files:
+        least = LEAST - sum(map(len, rows.values())) if path == files[-1] else 0
+        rows[str(path)] = read_measurements(path, left_out, least)
+    return calibrate(rows, find_soc(socs[0] if socs else _DEFAULT), left_out)
 
 
 def _fit(path: Path, socs: Sequence[str]) -> Fit:
@@ -79,6 +87,7 @@ def profile_model(  # noqa: PLR0913  (keywords, each of them an option)
     compiled: list[CompiledModel] | None = None,
     warnings: list[Diagnostic] | None = None,
     like: str | os.PathLike[str] | None = None,
+    batches: Sequence[int] = (),
     **options: Any,
 ) -> Profile:
     """Estimate what a model costs.
@@ -92,6 +101,7 @@ def profile_model(  # noqa: PLR0913  (keywords, each of them an option)
         compiled: takes the compiled model of each SoC.
         warnings: takes what was assumed of a model of Huawei's atc, and left out of it.
         like: the ONNX file that such a model was made of.
+        batches: sizes of the batch of an ONNX model to compare; empty for the one of its shapes.
         **options: as `atc_py.convert` takes them; of an offline model `submodel`, as `load` does.
 
     Raises:
@@ -109,6 +119,8 @@ def profile_model(  # noqa: PLR0913  (keywords, each of them an option)
     path = Path(path)
     options |= {"gear": gear, "compiled": compiled, "warnings": warnings}
     options["like"] = optional_path(like)
+    if batches:
+        options |= _batch_options(path, list(dict.fromkeys(batches)), options)
     names = list(dict.fromkeys(find_soc(name).name for name in socs or (_DEFAULT,)))
     named = bool(socs)
     if len(names) == 1:
@@ -151,14 +163,57 @@ def _model_on_soc(
         return SocProfile(cost.soc.name, cost, semantics=semantics, gears=gears, newer=newer)
 
 
+def _batch_options(
+    path: Path, batches: Sequence[int], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Options that compile an ONNX model for each size of its batch, which is axis 0 of its inputs.
+
+    Raises:
+        AtcError: BAD_OPTION where the batch is not clear from the model and `input_shape`.
+    """
+    given = options.get("input_shape", "")
+    shapes = dict(parse_gear_shapes(shapes_text(given)) if given else _with_open_batch(path))
+    if all(None not in dims for dims in shapes.values()):
+        shapes = {name: (None, *dims[1:]) if dims else dims for name, dims in shapes.items()}
+    if len(batches) == 1:
+        closed = {
+            name: tuple(batches[0] if dim is None else dim for dim in dims)
+            for name, dims in shapes.items()
+        }
+        return {"input_shape": closed}
+    opened = {
+        name: tuple(-1 if dim is None else dim for dim in dims) for name, dims in shapes.items()
+    }
+    return {"input_shape": shapes_text(opened), "batch_sizes": batches}
+
+
+def _with_open_batch(path: Path) -> dict[str, Dims]:
+    """The shapes of the inputs as the file has them; an open axis 0 is the batch."""
+    shapes: dict[str, Dims] = {}
+    for each in read_model(path).inputs:
+        dims = each.dims
+        if dims is None or any(isinstance(dim, str) for dim in dims[1:]):
+            raise BAD_OPTION.error(
+                Text("input {name} has open dims besides the batch", name=repr(each.name)),
+                place=Place(field="--batch"),
+                help=Text(
+                    'give them with --input-shape "name:-1,3,224,224", with -1 for the batch'
+                ),
+            )
+        shapes[each.name] = tuple(None if isinstance(dim, str) else dim for dim in dims)
+    return shapes
+
+
 def _gear_costs(model: OfflineModel, fit: Fit | None) -> tuple[GearCost, ...]:
     if model.gears is None:
         return ()
+    is_batch = model.gears.kind is GearKind.BATCH
     return tuple(
         GearCost(
             values,
             dict(model.gears.fed_shapes_of(at)),
             network_cost(model.at_gear(at).description, fit),
+            values[0] if is_batch else 0,
         )
         for at, values in enumerate(model.gears.gears)
     )

@@ -1,8 +1,10 @@
 """A conversion in five lines: result, size, launches, time, warnings; an export as a table."""
 
 from atc_py.check.findings import Standing
+from atc_py.cost.network import evidence_text
 from atc_py.report.tables import Table, clipped, format_bytes, format_time
 from atc_py.results.conversion import Conversion, Export
+from atc_py.target import SocFamily, find_soc
 from atc_py.text import COMMA, SEMICOLON, Text, plural
 
 _WARNED = {
@@ -53,7 +55,11 @@ def _estimate(done: Conversion) -> str:
         low=format_time(span.low),
         high=format_time(span.high),
     )
-    return text + _largest(done)
+    soc = find_soc(done.facts.soc)
+    evidence = (
+        "" if soc.family is SocFamily.SIM else Text("; {evidence}", evidence=evidence_text(soc))
+    )
+    return text + _largest(done) + evidence
 
 
 def _largest(done: Conversion) -> Text:

@@ -83,6 +83,7 @@ class SweepRow(Result, frozen=True):
         file_bytes: size of the offline model.
         memory_bytes: device memory that it needs.
         estimated_seconds: expected time of a run on the device.
+        evidence: what stands behind that time.
         fits: False if its memory is larger than the device's; None too where that is not published.
         outputs: errors at the outputs, with --compare.
         cosine: the least of the outputs' cosine similarities.
@@ -102,6 +103,7 @@ class SweepRow(Result, frozen=True):
     file_bytes: int | None = None
     memory_bytes: int | None = None
     estimated_seconds: float | None = None
+    evidence: str | None = None
     fits: bool | None = None
     outputs: tuple[SweepOutput, ...] = ()
     cosine: float | None = None

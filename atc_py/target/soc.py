@@ -186,6 +186,7 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
         quant_int16: True if AscendQuant gives int16.
         assumed_kernels: True if CANN publishes nothing of most of its kernels, so that those of
             its family are assumed.
+        assumed_rate: True if no page states `memory_rate`.
         quant_rules: how CANN's passes treat quantized layers.
         fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
             of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
@@ -224,6 +225,7 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
     fix_pipe_sums: bool = False
     channel_fusion: bool = False
     assumed_kernels: bool = False
+    assumed_rate: bool = False
     ub_fusion: bool = True
     conversion_fusion: bool = False
     folded_norms: bool = False

@@ -19,16 +19,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.cost.calibration import FactorModel, factor_logs, fitted_factors
-from atc_py.cost.factors import expected_case
+from atc_py.cost.factors import EXPECTED, expected_case
 from atc_py.cost.network import launches_time
 from atc_py.cost.operation import LaunchGroup
 from atc_py.cost.reading import launches_of
 from atc_py.diag import AtcError
 from atc_py.pipeline.opened import opened_model
 from atc_py.target import find_soc
-from tests.cost.figures import NETWORKS, Figure, figures, write_figures
+from tests.cost.figures import (
+    KERNELS_SOC,
+    NETWORKS,
+    Figure,
+    figures,
+    measured_kernels,
+    write_figures,
+)
 
 FOLDS = 8
+PULL = 0.5
+"""Weight of a built-in factor beside a figure; figures of a network are alike, so that few decide."""
+
 LISTS = ("base", "cann-9.0")
 """Lists of operators, the first that takes a network counts."""
 
@@ -82,7 +92,7 @@ def _on_others(
     for fold in range(FOLDS):
         out = set(names[fold::FOLDS])
         model = _model(soc, [each for name in names if name not in out for each in groups[name]])
-        logs = factor_logs(fitted_factors(model, find_soc(soc)))
+        logs = factor_logs(fitted_factors(model, find_soc(soc), pull=PULL))
         for name in sorted(out):
             yield from _model(soc, groups[name]).errors(logs)
 
@@ -90,6 +100,36 @@ def _on_others(
 def _model(soc: str, samples: Sequence[tuple[Figure, list[LaunchGroup]]]) -> FactorModel:
     seconds = [figure.measured for figure, _ in samples]
     return FactorModel([kernels for _, kernels in samples], seconds, find_soc(soc), run=True)
+
+
+def by_kind() -> Iterator[str]:
+    """Yield the errors of each kind of single kernel: 310P's factors, and those fitted to others."""
+    soc = find_soc(KERNELS_SOC)
+    measured = list(measured_kernels())
+    model = _of_kernels(measured)
+    places = list(range(len(measured)))
+    random.Random(1).shuffle(places)  # noqa: S311  (a split of kernels)
+    others = np.zeros(len(places))
+    for fold in range(FOLDS):
+        out = places[fold::FOLDS]
+        rest = _of_kernels([measured[at] for at in places if at not in out])
+        logs = factor_logs(fitted_factors(rest, soc, pull=PULL))
+        others[out] = model.errors(logs)[out]
+    plain = model.errors(factor_logs(EXPECTED.factors))
+    builtin = model.errors(factor_logs(expected_case(soc).factors))
+    yield f"{soc.name} built in: {summary(builtin)}"
+    yield f"  fitted to other kernels: {summary(others)}"
+    yield "  root mean square error: factors of 310P, built in, fitted to others"
+    names = np.array([launch.operations[0].row.name for launch, _ in measured])
+    for name in sorted(set(names)):
+        errors = (each[names == name] for each in (plain, builtin, others))
+        rates = ", ".join(f"{np.sqrt(np.mean(each**2)):.2f}" for each in errors)
+        yield f"  {name} ({np.sum(names == name)}): {rates}"
+
+
+def _of_kernels(measured: Sequence[tuple[LaunchGroup, float]]) -> FactorModel:
+    seconds = [each for _, each in measured]
+    return FactorModel([[launch] for launch, _ in measured], seconds, find_soc(KERNELS_SOC))
 
 
 def main(folder: Path, *, write: bool) -> None:
@@ -113,11 +153,13 @@ def main(folder: Path, *, write: bool) -> None:
         model = _model(soc, [each for pairs in groups.values() for each in pairs])
         builtin = expected_case(find_soc(soc)).factors
         click.echo(f"{soc} built in: {summary(model.errors(factor_logs(builtin)))}")
-        factors = fitted_factors(model, find_soc(soc))
+        factors = fitted_factors(model, find_soc(soc), pull=PULL)
         click.echo(f"  refitted: {summary(model.errors(factor_logs(factors)))}")
         click.echo(f"  fitted to other networks: {summary(list(_on_others(soc, groups)))}")
         values = (f"{name} {value:.3g}" for name, value in factors.as_json().items())
         click.echo(f"  {', '.join(values)}")
+    for line in by_kind():
+        click.echo(line)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+
 TABLE = Path(__file__).with_name("measured.tsv")
-KERNELS = Path(__file__).with_name("measured_kernels.csv")
+KERNELS = Path(__file__).with_name("measured_kernels.tsv")
+KERNELS_SOC = "Ascend910B2"
 NETWORKS = ("Ascend310P3", "Ascend310", "Ascend310B1")
 """SoCs that networks were measured on."""
 
@@ -59,6 +64,34 @@ def figures() -> Iterator[Figure]:
                 row["network"], row["soc"], int(row["batch"]), row["dims"],
                 float(row["measured_ms"]) / 1e3, float(row["expected_ms"]) / 1e3, row["page"],
             )  # fmt: skip
+
+
+def measured_kernels() -> Iterator[tuple[LaunchGroup, float]]:
+    """Yield the single kernels that were measured on Ascend910B2, with their seconds."""
+    with KERNELS.open(encoding="utf-8", newline="") as file:
+        for cells in csv.DictReader(file, delimiter="\t"):
+            row, dtype = find_operator(cells["op"]), DType(cells["dtype"])
+            assert row is not None
+            inputs = tuple(Tensor(_dims(dims), dtype) for dims in cells["shapes"].split(";"))
+            output = Tensor(_dims(cells["output"]), dtype)
+            axes = (("axes", _dims(cells["axes"])),) if cells["axes"] else ()
+            second = Source.WEIGHTS if row.family == "matmul" else Source.RESULT
+            yield (
+                LaunchGroup(
+                    (Operation(row, inputs, (output,), axes),),
+                    KernelEngine.AICORE,
+                    tuple(
+                        Transfer(each.nbytes, second if at else Source.RESULT)
+                        for at, each in enumerate(inputs)
+                    ),
+                    (Transfer(output.nbytes, Source.RESULT),),
+                ),
+                float(cells["time_us"]) / 1e6,
+            )
+
+
+def _dims(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(",")))
 
 
 def write_figures(table: Iterable[Figure]) -> None:

@@ -14,6 +14,8 @@ from atc_py.cost.factors import EXPECTED, Factors
 from atc_py.cost.measurements import Measurement, read_measurements
 from atc_py.cost.operation import Source
 from atc_py.diag import AtcError
+from atc_py.pipeline.profile import fitted_factors
+from atc_py.report.profile.text import calibration_tables
 from atc_py.system import structs
 from atc_py.target import find_soc
 from tests.cost.launches import convolution, elementwise, matmul
@@ -45,7 +47,7 @@ def measured(factors: Factors, noise: float = 0.0) -> list[Measurement]:
 
 @pytest.mark.parametrize(("noise", "near"), [(0.0, 0.04), (0.05, 0.12)])
 def test_hidden_factors_are_found(noise: float, near: float) -> None:
-    done = calibrate(measured(HIDDEN, noise), SOC)
+    done = calibrate({"": measured(HIDDEN, noise)}, SOC)
     found, hidden = done.fit.factors.as_json(), HIDDEN.as_json()
     for name in ("cube", "vector", "bandwidth", "launch"):  # the others bound none of the kernels
         assert found[name] == pytest.approx(hidden[name], rel=near)
@@ -57,14 +59,14 @@ def test_hidden_factors_are_found(noise: float, near: float) -> None:
 
 def test_what_measurements_leave_open_stays_as_built_in() -> None:
     relus = [each for each in measured(HIDDEN) if each.op == "Relu"]
-    done = calibrate(relus, SOC)
+    done = calibrate({"": relus}, SOC)
     assert done.fit.factors.cube == pytest.approx(EXPECTED.factors.cube)
     assert done.fit.factors.launch == pytest.approx(HIDDEN.launch, rel=0.05)
 
 
 def test_impossible_measurements_never_give_more_than_the_peak_rate() -> None:
     fast = [replace(each, seconds=each.seconds / 1e4) for each in measured(HIDDEN)]
-    done = calibrate(fast, SOC)
+    done = calibrate({"": fast}, SOC)
     found = done.fit.factors
     assert max(found.cube, found.vector, found.bandwidth) <= 1
     cost = estimate(matmul(4096, 4096, 4096), SOC, done.fit)
@@ -72,7 +74,7 @@ def test_impossible_measurements_never_give_more_than_the_peak_rate() -> None:
 
 
 def test_kept_factors_are_read_as_they_were(tmp_path: Path) -> None:
-    done = calibrate(measured(HIDDEN, 0.05), SOC)
+    done = calibrate({"": measured(HIDDEN, 0.05)}, SOC)
     save_fit(tmp_path / "kept.json", done)
     assert load_fit(tmp_path / "kept.json") == ("Ascend310P3", done.fit)
 
@@ -97,7 +99,7 @@ def test_impossible_kept_factors_are_refused(
     change: dict[str, object], message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "kept.json"
-    save_fit(path, calibrate(measured(HIDDEN), SOC))
+    save_fit(path, calibrate({"": measured(HIDDEN)}, SOC))
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(AtcError, match=message) as caught:
         load_fit(path)
@@ -163,9 +165,29 @@ def test_kernels_that_no_operator_launches_are_left_out_and_named(tmp_path: Path
     found = read_measurements(path, left_out)
     assert {each.op for each in found} == {"GeluV2", "Relu"}
     assert left_out == {"Mish": 6, "Reshape": 3}
-    assert calibrate(found, SOC, left_out).left_out == (("Mish", 6), ("Reshape", 3))
+    assert calibrate({"": found}, SOC, left_out).left_out == (("Mish", 6), ("Reshape", 3))
     with pytest.raises(AtcError, match="found 0; no target operator launches 'Mish'"):
         read_measurements(table(tmp_path, *[lines[1]] * 4))
+
+
+def test_several_files_are_fitted_together_and_told_apart(tmp_path: Path) -> None:
+    line = 'Relu,"{n},512",float16,{time},'
+    paths = []
+    for at, sizes in enumerate(((512, 1024, 2048), (4096,))):
+        path = tmp_path / f"{at}.csv"
+        rows = (line.format(n=size, time=size / 60) for size in sizes)
+        path.write_text("\n".join([HEAD, *rows]))
+        paths.append(path)
+    _, done = fitted_factors(None, paths, ["Ascend310P3"])
+    assert done is not None
+    assert [(each.op, each.count) for each in done.files] == [
+        (str(paths[0]), 3),
+        (str(paths[1]), 1),
+    ]
+    assert [(each.op, each.count) for each in done.operators] == [("Relu", 4)]
+    assert calibration_tables(done)[-1].title == "Error by file"
+    with pytest.raises(AtcError, match="needs 1 measurements or more, found 0"):
+        fitted_factors(None, [paths[0], table(tmp_path)], ["Ascend310P3"])
 
 
 @pytest.mark.parametrize(

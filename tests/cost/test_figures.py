@@ -1,10 +1,18 @@
 """The table of figures of boards: the estimates beside them, and what is said of them."""
 
+import math
+from collections import defaultdict
+
 import pytest
 
-from atc_py.cost.factors import evidence_of
+from atc_py.cost.estimate import Fit, estimate
+from atc_py.cost.factors import EXPECTED, evidence_of
+from atc_py.results.profile import best_of
 from atc_py.target import find_soc
-from tests.cost.figures import NETWORKS, figures, mean_and_spread
+from tests.cost.figures import KERNELS_SOC, NETWORKS, figures, mean_and_spread, measured_kernels
+
+FEW = 3
+"""Kernels of a kind that decide nothing."""
 
 
 @pytest.mark.parametrize("soc", NETWORKS)
@@ -12,7 +20,7 @@ def test_estimates_are_around_the_figures_as_the_evidence_says(soc: str) -> None
     table = [each for each in figures() if each.soc == soc]
     mean, spread = mean_and_spread(each.ratio for each in table)
     assert 0.9 < mean < 1.1
-    assert spread < 1.35
+    assert spread < 1.32
     found = evidence_of(find_soc(soc))
     assert found.soc == soc
     assert found.networks == len({each.network for each in table})
@@ -30,3 +38,45 @@ def test_families_without_figures_have_the_widest_range() -> None:
         evidence_of(find_soc(soc)).high / evidence_of(find_soc(soc)).low < none.high / none.low
         for soc in NETWORKS
     )
+
+
+def test_estimates_are_around_the_single_kernels() -> None:
+    soc = find_soc(KERNELS_SOC)
+    ratios = [estimate(launch, soc).expected / seconds for launch, seconds in measured_kernels()]
+    mean, spread = mean_and_spread(ratios)
+    assert 0.9 < mean < 1.1
+    assert spread < 1.35
+    found = evidence_of(soc)
+    assert (found.soc, found.networks, found.kernels) == (KERNELS_SOC, len(ratios), True)
+    assert sum(found.low <= 1 / each <= found.high for each in ratios) >= 0.95 * len(ratios)
+    assert sum(1 / found.near <= each <= found.near for each in ratios) >= 0.9 * len(ratios)
+
+
+def test_factors_of_a_family_make_no_kind_of_kernel_worse() -> None:
+    soc, other = find_soc(KERNELS_SOC), Fit(EXPECTED.factors, 0.0)
+    kinds: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for launch, seconds in measured_kernels():
+        times = estimate(launch, soc), estimate(launch, soc, other)
+        own, plain = (math.log(each.expected / seconds) ** 2 for each in times)
+        kinds[launch.operations[0].row.name].append((own, plain))
+    for errors in kinds.values():
+        if len(errors) > FEW:
+            own, plain = (
+                math.sqrt(sum(column) / len(errors)) for column in zip(*errors, strict=True)
+            )
+            assert own < plain + 0.01
+
+
+def test_the_batch_that_is_chosen_is_near_the_best_one() -> None:
+    chosen, exact = [], 0
+    by_network = defaultdict(list)
+    for each in figures():
+        by_network[each.network, each.soc].append(each)
+    for table in by_network.values():
+        if len(table) > 2:
+            at = best_of([(each.batch, each.batch / each.expected) for each in table])
+            rates = [each.batch / each.measured for each in table]
+            chosen.append(rates[at] / max(rates))
+            exact += chosen[-1] == 1
+    assert sum(chosen) / len(chosen) > 0.95
+    assert exact >= 0.45 * len(chosen)

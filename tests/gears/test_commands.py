@@ -155,6 +155,31 @@ def test_profile_has_a_line_for_each_gear(atc: Any, om: Path) -> None:
     assert atc("profile", om, "--gear", "9")[0] == 2
 
 
+def test_profile_compares_batches_of_an_onnx_file(atc: Any, tmp_path: Path) -> None:
+    onnx.save(
+        onnx.parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 13]> net (float[1, 3, 32, 32] x) => '
+            "(float[n, 3, 32, 32] y) { y = Relu(x) }"
+        ),
+        tmp_path / "net.onnx",
+    )
+    asked = ("profile", "net.onnx", "--soc", "Ascend310P3", "--batch")
+    found = json.loads(atc(*asked, "1,2,4096", "--json")[1])
+    assert [each["gear"] for each in found["gears"]] == [[1], [2], [4096]]
+    assert [each["best"] for each in found["gears"]] == [False, False, True]
+    rates = [each["gear"][0] / each["time"]["expected"] for each in found["gears"]]
+    assert [each["samples_per_second"] for each in found["gears"]] == pytest.approx(rates)
+    status, out, _ = atc(*asked, "1,2,1000000")
+    assert (status, out.startswith("Batches on Ascend310P3\n")) == (0, True)
+    rows = [line.split() for line in out.splitlines()[2:5]]
+    assert [row[0] for row in rows] == ["1", "2", "1000000"]
+    assert [" ".join(row[-3:]) for row in rows[1:]] == ["61.5 KiB best", "does not fit"]
+    alone = json.loads(atc(*asked, "1", "--json")[1])
+    assert alone["socs"][0]["time"] == found["gears"][0]["time"]
+    assert atc(*asked, "1,x")[0] == 2
+    assert atc(*asked, "1,2", "--input-shape", "x:-1,3,8,8")[0] == 2
+
+
 def test_kernels_and_export_take_one_gear(atc: Any, om: Path, tmp_path: Path) -> None:
     for gear, dims in (("16,16", [1, 3, 16, 16]), ("16,32", [1, 3, 16, 32])):
         assert atc("kernels", om, "--image", gear, "-o", f"k{gear}")[0] == 0

@@ -181,6 +181,7 @@ def _row(task: RowTask, done: ModelSummary) -> SweepRow:
         file_bytes=None if compiled is None else compiled.file_bytes,
         memory_bytes=None if cost is None else cost.footprint.total,
         estimated_seconds=cost.time.expected if task.profiles and cost is not None else None,
+        evidence=cost.evidence.en if task.profiles and cost is not None else None,
         fits=cost.fits if task.profiles and cost is not None else None,
         outputs=outputs,
         cosine=min((each.cosine for each in outputs if each.cosine is not None), default=None),

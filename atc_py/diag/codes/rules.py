@@ -294,3 +294,13 @@ NO_KERNEL = add_code(
     "Neither its AI Core nor its AI CPU has one.",
     "Choose --precision-mode force_fp16, or a SoC whose cube unit computes in float32.",
 )
+MEMORY_TOO_SMALL = add_code(
+    4090,
+    "device-memory-too-small",
+    ExitCode.DONE,
+    "The model needs more device memory than the SoC has: weights, inputs and outputs, results "
+    "in between and workspace together. It is converted, but a board cannot load it.",
+    "Convert for a smaller batch or picture, or for a SoC with more memory; `atc-py profile` "
+    "shows what takes the memory.",
+    Severity.WARNING,
+)

@@ -91,6 +91,8 @@ def _soc(each: SocProfile) -> dict[str, object]:
                 "values": list(gear.values),
                 "time": format_time(gear.cost.time.expected),
                 "memory": gear.cost.footprint.total,
+                "rate": gear.throughput if gear.samples else None,
+                "best": gear is each.best,
             }
             for gear in each.gears
         ],

@@ -5,11 +5,13 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from atc_py.cost.network import evidence_text
 from atc_py.diag import Diagnostic
 from atc_py.report.model.semantics import newer_texts
 from atc_py.report.tables import Table, first_names, plain_lines, visible
 from atc_py.results.layer_comparison import least_text
 from atc_py.results.plan import DtypePlan, PlanPoint
+from atc_py.target import SocFamily, find_soc
 from atc_py.text import COLON, COMMA, SEMICOLON, Text, plural
 from atc_py.text.language import spoken
 
@@ -189,7 +191,9 @@ def _estimated(plan: DtypePlan) -> Text:
         for name, point in points.items()
         if point is not None and point.seconds
     ]
-    head = Text("estimated for {soc}", soc=plan.soc)
+    head, soc = Text("estimated for {soc}", soc=plan.soc), find_soc(plan.soc)
+    if soc.family is not SocFamily.SIM:
+        head = Text("{estimated} ({evidence})", estimated=head, evidence=evidence_text(soc))
     if not parts:
         return head
     return Text("{estimated}: {shares}", estimated=head, shares=COMMA.join(parts))

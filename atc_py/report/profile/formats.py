@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from atc_py.cost.calibration import Calibration
+from atc_py.cost.calibration import Calibration, OperatorError
 from atc_py.cost.factors import PIPES
 from atc_py.cost.network import KernelCost, NetworkCost
 from atc_py.onnx_graph.source.file_graph import FileGraph
@@ -14,7 +14,7 @@ from atc_py.report.profile.text import PIPE_NAMES, profile_tables
 from atc_py.report.tables import plain_lines, visible
 from atc_py.results.cann_nodes import semantics_json
 from atc_py.results.compiled_model import CompiledModel
-from atc_py.results.profile import GearCost, Profile, SocProfile
+from atc_py.results.profile import Profile, SocProfile
 from atc_py.results.summary import ModelSummary
 from atc_py.system.json_text import json_values
 
@@ -33,22 +33,25 @@ def profile_json(done: Profile) -> str:
         **semantics_json(done.semantics),
         "newer": done.newer,
         "socs": [_soc(soc) for soc in done.socs],
-        "gears": [row for profile in done.socs for row in _gears(profile.gears)],
+        "gears": [row for profile in done.socs for row in _gears(profile)],
         **({} if done.measured is None else {"measured": json_values(done.measured)}),
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def _gears(gears: Sequence[GearCost]) -> list[dict[str, object]]:
+def _gears(profile: SocProfile) -> list[dict[str, object]]:
     return [
         {
+            "soc": profile.soc,
             "gear": list(gear.values),
             "inputs": json_values(gear.shapes),
             "time": gear.cost.time.as_json(),
+            "samples_per_second": gear.throughput if gear.samples else None,
+            "best": gear is profile.best,
             "memory": gear.cost.footprint.total,
             "kernels": len(gear.cost.kernels),
         }
-        for gear in gears
+        for gear in profile.gears
     ]
 
 
@@ -60,14 +63,15 @@ def calibration_json(done: Calibration) -> dict[str, object]:
         "factors": done.fit.factors.as_json(),
         "error_before": done.before,
         "error_after": done.fit.spread,
-        "operators": {
-            operator.op: {
-                "count": operator.count,
-                "before": operator.before,
-                "after": operator.after,
-            }
-            for operator in done.operators
-        },
+        "operators": _errors(done.operators),
+        "files": _errors(done.files),
+    }
+
+
+def _errors(errors: Sequence[OperatorError]) -> dict[str, object]:
+    return {
+        each.op: {"count": each.count, "before": each.before, "after": each.after}
+        for each in errors
     }
 
 

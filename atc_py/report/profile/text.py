@@ -16,14 +16,17 @@ from atc_py.text import COMMA, Text
 from atc_py.text.language import language, spoken
 
 if TYPE_CHECKING:
-    from atc_py.cost.calibration import Calibration
-    from atc_py.results.profile import GearCost, Profile
+    from atc_py.cost.calibration import Calibration, OperatorError
+    from atc_py.results.profile import GearCost, Profile, SocProfile
 
 
 SHOWN = 20
 """Kernels that the table lists; JSON, CSV and HTML have all."""
 
 _NAME = 48
+_BAR = 32
+"""Length of the bar of the highest throughput."""
+
 _LEAST = 0.005
 """Least share that is listed; a smaller one would show as 0 %."""
 
@@ -52,7 +55,7 @@ def profile_tables(done: Profile, *, every: bool = False) -> list[Table]:
     if len(done.socs) > 1:
         tables.append(comparison_table(done))
     for soc in done.socs:
-        tables += _gear_tables(soc.gears)
+        tables += _batch_tables(soc) or _gear_tables(soc.gears)
     for cost in done.costs:
         title = Text("{model} on {soc}", model=cost.model, soc=cost.soc.name).in_language(
             language()
@@ -93,6 +96,34 @@ def _gear_tables(gears: Sequence[GearCost]) -> list[Table]:
     )
     head = ("gear>", "numbers", "inputs", "time>", "low>", "high>", "memory>", "kernels>")
     return [Table("Gears", head, rows)]
+
+
+def _batch_tables(soc: SocProfile) -> list[Table]:
+    """Batches side by side: a bar for the throughput of each, and the best one marked."""
+    best = soc.best
+    if best is None:
+        return []
+    most = max(gear.throughput for gear in soc.gears)
+    rows = tuple(
+        (
+            str(gear.samples),
+            format_time(gear.cost.time.expected),
+            f"{gear.throughput:,.0f}",
+            "#" * max(1, round(_BAR * gear.throughput / most)),
+            format_bytes(gear.cost.footprint.total),
+            _batch_remark(gear, best),
+        )
+        for gear in soc.gears
+    )
+    title = Text("Batches on {soc}", soc=soc.soc)
+    head = ("batch>", "time>", "samples/s>", "", "memory>", "")
+    return [Table(title, head, rows, said=(5,))]
+
+
+def _batch_remark(gear: GearCost, best: GearCost) -> str:
+    if gear.cost.fits is False:
+        return Text("does not fit")
+    return Text("best") if gear is best else ""
 
 
 def comparison_table(done: Profile) -> Table:
@@ -236,17 +267,7 @@ def calibration_tables(done: Calibration) -> list[Table]:
     if done.left_out:
         names = COMMA.join(f"{name} ({count})" for name, count in done.left_out)
         rows += (("left out", Text("no target operator launches {names}", names=names)),)
-    errors = tuple(
-        (
-            operator.op,
-            str(operator.count),
-            f"{operator.before:.1%}",
-            f"{operator.after:.1%}",
-            Text("better" if operator.after <= operator.before else "worse", context="error"),
-        )
-        for operator in done.operators
-    )
-    return [
+    tables = [
         Table(
             Text(
                 "Factors refitted to {count} measurements on {soc}", count=done.count, soc=done.soc
@@ -254,5 +275,20 @@ def calibration_tables(done: Calibration) -> list[Table]:
             ("", ""),
             rows,
         ),
-        Table("Error by operator", ("operator", "count>", "before>", "after>", ""), errors),
+        _errors("Error by operator", "operator", done.operators),
     ]
+    return [*tables, _errors("Error by file", "file", done.files)] if done.files else tables
+
+
+def _errors(title: str, name: str, errors: Sequence[OperatorError]) -> Table:
+    rows = tuple(
+        (
+            each.op,
+            str(each.count),
+            f"{each.before:.1%}",
+            f"{each.after:.1%}",
+            Text("better" if each.after <= each.before else "worse", context="error"),
+        )
+        for each in errors
+    )
+    return Table(title, (name, "count>", "before>", "after>", ""), rows)

@@ -14,7 +14,7 @@ from atc_py.text import Text, plain_text
 COLUMNS: Mapping[str, type] = {
     "model": str, "soc": str, "precision_mode": str, "list": str, "verdict": str, "standing": str,
     "reasons": str, "message": str, "fixed": bool, "file_bytes": int, "memory_bytes": int,
-    "estimated_seconds": float, "fits": bool, "worst_output": str, "cosine": float,
+    "estimated_seconds": float, "evidence": str, "fits": bool, "worst_output": str, "cosine": float,
     "distance": float, "report": str, "path": str, "digest": str,
 }  # fmt: skip
 """Columns of the table, with the kind of their values."""
@@ -46,6 +46,7 @@ def row_cells(row: SweepRow) -> dict[str, str | bool | int | float | None]:
         "file_bytes": row.file_bytes,
         "memory_bytes": row.memory_bytes,
         "estimated_seconds": row.estimated_seconds,
+        "evidence": row.evidence,
         "fits": row.fits,
         "worst_output": worst_output(row),
         "cosine": row.cosine,

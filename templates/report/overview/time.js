@@ -15,12 +15,16 @@ function renderTime(app) {
   found.calibration.forEach((table) => wordTable(host, table));
   const soc = app.model.soc;
   if (!soc || !soc.kernels) return [];
-  if (soc.gears.length) {
+  const parts = [];
+  if (soc.gears.some((gear) => gear.rate)) {
+    host.append(el("h3", {}, t("batches")));
+    parts.push(batchCurve(host, app, soc.gears));
+    plainTable(host, t("batches"), [t("batch"), t("time"), t("throughput"), t("memory"), ""], soc.gears.map((gear) => [String(gear.values[0]), gear.time, unitOf(Number(gear.rate.toPrecision(4))), size(gear.memory), gear.best ? t("best") : ""]), [0, 1, 2, 3]);
+  } else if (soc.gears.length) {
     host.append(el("h3", {}, t("gears")));
     plainTable(host, t("gears"), [t("gears"), t("time"), t("memory")], soc.gears.map((gear) => [gear.values.join(", "), gear.time, size(gear.memory)]), [1, 2]);
   }
   const used = [...new Set(app.model.kernels.map((kernel) => kernel.bound))];
-  const parts = [];
   host.append(el("h3", {}, `${t("roofline")}: ${soc.soc}`));
   parts.push(roofline(host, app, soc));
   chartKey(host, used.map((bound) => [css(BOUNDS[bound] || "--s5"), `${t("bound")}: ${boundWord(bound)}`]));
@@ -32,6 +36,19 @@ function renderTime(app) {
   parts.push(kernelTable(host, app));
   host.append(el("details", { class: "plain" }, el("summary", {}, t("assumes")), el("ul", {}, soc.assumes.map((line) => el("li", {}, said(line))))));
   return parts;
+}
+
+// Samples a second by batch; a ring marks the best one.
+function batchCurve(host, app, gears) {
+  const rows = [...gears].sort((a, b) => a.values[0] - b.values[0]), sizes = rows.map((row) => row.values[0]), most = Math.max(...rows.map((row) => row.rate));
+  const x = { title: t("batch"), log: true, low: Math.log10(sizes[0]), high: Math.log10(sizes[sizes.length - 1]), ticks: sizes.map((value) => [value, String(value)]) };
+  const chart = new Chart(host, t("batches"), { app, height: 170, x, y: { title: t("throughput"), low: 0, high: most * 1.04, ticks: evenTicks(most).map((value) => [value, unitOf(value)]) } });
+  const points = rows.map((row) => ({ x: chart.atX(row.values[0]), y: chart.atY(row.rate), text: () => `${t("batch")} ${row.values[0]}: ${row.time}` }));
+  chart.path(points.map(({ x: across, y }, at) => `${at ? "L" : "M"}${across.toFixed(1)} ${y.toFixed(1)}`).join(""), css("--s0"));
+  chart.dots(points.map(({ x: across, y }) => [across, y]), css("--s0"));
+  points.filter((_, at) => rows[at].best).forEach(({ x: across, y }) => chart.layer.append(svg("circle", { class: "pick", cx: across, cy: y, r: 8 })));
+  chart.marks(points, true);
+  return chart;
 }
 
 function wins(host, app) {

@@ -62,6 +62,7 @@ const WORDS = {
   no_data: ["no data", "无数据"], run_time: ["run time", "运行时分配"],
   outputs_fail: ["%1 of %2 outputs fail", "%2 个输出中 %1 个不合格"], outputs_miss: ["%1 of %2 outputs miss %3", "%2 个输出中 %1 个未达到 %3"],
   outputs_pass: ["Outputs pass", "输出通过"], device_stopped: ["The device stopped", "设备已停止"],
+  batch: ["Batch", "批大小"], batches: ["Batches side by side", "各批大小对比"], throughput: ["Samples a second", "每秒样本数"], best: ["best", "最佳"],
   gear: ["Gear", "档位"], gears_side: ["Gears side by side", "各档位对比"], models_side: ["Models side by side", "各模型对比"], no_time: ["not estimated", "未预估"],
   fusions: ["Why not fused: what each pass found", "为何未融合：各 Pass 的结果"], pass: ["Pass", "Pass"], atc_name: ["ATC's name", "ATC 名称"], matched: ["Matched", "匹配"], rewritten: ["Rewritten", "改写"], near: ["Nearest miss", "最接近的未命中"],
   line: ["Line", "行"], l_error: ["error", "错误"], l_unknown: ["unknown", "待定"], l_parser: ["parser", "解析器"], l_list: ["list", "清单"], l_rewrite: ["rewrite", "改写"], l_aicpu: ["AI CPU", "AI CPU"], l_accuracy: ["accuracy", "精度"],
