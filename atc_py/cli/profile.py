@@ -119,8 +119,8 @@ def _save(kept: Path | None, done: Calibration | None) -> None:
         save_fit(kept, done)
 
 
-def _refuse_both(factors: Path | None, calibrate: Path | None) -> None:
-    if factors is not None and calibrate is not None:
+def _refuse_both(factors: Path | None, calibrate: Sequence[Path]) -> None:
+    if factors is not None and calibrate:
         raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
 
 
