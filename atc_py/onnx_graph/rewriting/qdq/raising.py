@@ -47,8 +47,8 @@ def means_the_same(node: OnnxNode, opset: int) -> bool:
     )
 
 
-def takes_element(node: OnnxNode, graph: OnnxGraph, codes: Collection[str]) -> bool:
-    """True if ONNX defines a node for int8 where it reads `codes`, at the graph's opset.
+def takes_element(node: OnnxNode, graph: OnnxGraph, names: Collection[str], element: str) -> bool:
+    """True if ONNX defines a node for `element` where it reads `names`, at the graph's opset.
 
     Operators of other domains are taken to.
     """
@@ -59,9 +59,9 @@ def takes_element(node: OnnxNode, graph: OnnxGraph, codes: Collection[str]) -> b
         return False
     last = len(schema.inputs) - 1
     return all(
-        "tensor(int8)" in schema.inputs[min(at, last)].types
+        f"tensor({element})" in schema.inputs[min(at, last)].types
         for at, name in enumerate(node.input_names)
-        if name in codes
+        if name in names
     )
 
 
