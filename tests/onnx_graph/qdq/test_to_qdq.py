@@ -411,3 +411,35 @@ def test_onnxruntime_takes_what_is_written(case: str, read: str, at: int, tmp_pa
     x = RANDOM.integers(-100, 100, (1, 4, 4, 4)).astype(np.float32)
     result = np.asarray(session.run(None, {"x": x})[0])
     assert result.dtype == (np.int8 if read == "codes" else np.int32)
+
+
+AXES = [
+    node("Squeeze", ["h"], ["y"], axes=[0]),
+    node("Unsqueeze", ["h"], ["y"], axes=[0, -1]),
+    node("Split", ["h"], ["y", "z"], axis=1, split=[1, 1]),
+    node("ReduceSum", ["h"], ["y"], axes=[1], keepdims=0),
+]
+
+
+@pytest.mark.parametrize("last", AXES, ids=lambda each: each.op_type)
+def test_attributes_that_became_inputs_are_written_as_those(
+    last: onnx.NodeProto, tmp_path: Path
+) -> None:
+    w = RANDOM.integers(-9, 9, (2, 3, 3, 3)).astype(np.int8)
+    layer = node("Conv", ["q", "w"], ["sum"])
+    proto = layer_model(layer, {"w": w}, [1, 3, 5, 5], [0.5, 0.125], opsets={"": 11})
+    proto.graph.node[-1].output[0] = "h"
+    proto.graph.node.append(last)
+    found = rewritten(proto, tmp_path)
+    assert found.opset_import[0].version == 13
+    wider = onnx_files.model(
+        [*found.graph.node[:-1]], {"x": (FLOAT, [1, 3, 5, 5])}, ["h"],
+        {each.name: numpy_helper.to_array(each) for each in found.graph.initializer},
+    )  # fmt: skip
+    x = {"x": RANDOM.standard_normal((1, 3, 5, 5)).astype(np.float32)}
+    h = run_with_onnxruntime(wider, x)["h"]
+    wanted = {
+        "Squeeze": h[0], "Unsqueeze": h[None, ..., None], "Split": h[:, :1],
+        "ReduceSum": h.sum(axis=1),
+    }[last.op_type]  # fmt: skip
+    np.testing.assert_allclose(run_with_onnxruntime(found, x)["y"], wanted, rtol=1e-6)

@@ -28,7 +28,11 @@ from atc_py.onnx_graph.rewriting.qdq.ascend import (
     requant_factors,
 )
 from atc_py.onnx_graph.rewriting.qdq.integer_sums import SumsReader
-from atc_py.onnx_graph.rewriting.qdq.raising import all_inner_nodes, changed_operators
+from atc_py.onnx_graph.rewriting.qdq.raising import (
+    all_inner_nodes,
+    changed_operators,
+    move_to_inputs,
+)
 from atc_py.onnx_graph.rewriting.qdq.real_layers import RealLayers, channel_scale
 from atc_py.onnx_graph.rewriting.qdq.wider_numbers import element_of, write_wider
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -96,7 +100,7 @@ class _ToQdq:
         self._layers = RealLayers(self._writer, known, self._steps)
         self._sink = Sink()
         self._found: list[QuantizedNode] = []
-        self._kept: set[OnnxNode] = set()
+        self._kept: set[str] = set()
         self._kinds: dict[str, Callable[[OnnxNode], None]] = {
             "AscendQuant": self._quant,
             "AscendAntiQuant": self._anti_quant,
@@ -139,7 +143,7 @@ class _ToQdq:
             self._integer_layer(node)
         else:
             self._writer.keep(node)
-            self._kept.add(node)
+            self._kept.update(node.writes)
             computed = (name for name in node.reads if name not in self._known)
             self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
         if any(
@@ -286,7 +290,7 @@ def import_qdq_opset(graph: OnnxGraph) -> None:
     if own >= needed:
         return
     changed = changed_operators(graph, _PER_AXIS)
-    if changed:
+    if not move_to_inputs(graph, changed):
         raise NO_QDQ_FORM.error(
             Text(
                 "the model needs opset {needed} for DequantizeLinear, it has {own}, and "

@@ -45,15 +45,15 @@ _WITHOUT_KERNEL = {
 """Operators that ONNX defines for these numbers and onnxruntime has no kernel for at some opset."""
 
 
-def write_wider(graph: OnnxGraph, nodes: set[OnnxNode]) -> tuple[Diagnostic, ...]:
-    """Write those of `nodes` that no runtime takes as they are on wider numbers.
+def write_wider(graph: OnnxGraph, results: set[str]) -> tuple[Diagnostic, ...]:
+    """Write the nodes of some results that no runtime takes as they are on wider numbers.
 
     Returns:
         NO_QDQ_FORM for every one that would compute something else on them.
     """
     writer, refused = Writer(graph), list[Diagnostic]()
     for node in graph.nodes:
-        element = _untaken(graph, node) if node in nodes else None
+        element = None if results.isdisjoint(node.writes) else _untaken(graph, node)
         if element is None:
             writer.keep(node)
         elif node.op_type in _EXACT:
