@@ -102,11 +102,11 @@ def dequantized(sums: Any, *_: Any) -> Any:
     return sums.astype(np.float32) * FACTORS.astype(np.float32).reshape(1, 2, 1, 1)
 
 
-for family, generation in (("Ascend310P3", 9), ("Ascend910B3", "8.5")):
+for family, release in (("Ascend310P3", "9.1"), ("Ascend910B3", "8.5")):
     deviation(
         DeviationCase(
             "AscendDequant/factors-computed",
-            generation,
+            release,
             DeviatingNode("AscendDequant", 13, (SUMS, FACTORS)),
             DeviatingNode("AscendDequant", 13, (SUMS,), constants=DEQUANT),
             None,
@@ -117,7 +117,7 @@ for family, generation in (("Ascend310P3", 9), ("Ascend910B3", "8.5")):
     deviation(
         DeviationCase(
             "AscendDequant/factors-in-a-row",
-            generation,
+            release,
             DeviatingNode(
                 "AscendDequant", 13, (SUMS,), constants={"d": FACTORS.reshape(1, 2, 1, 1)}
             ),

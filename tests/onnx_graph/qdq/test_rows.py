@@ -65,7 +65,7 @@ def test_they_are_checked_and_computed(name: str, operator_list: str, tmp_path: 
     with atc_py.load(tmp_path / "m.om") as offline:
         (found,) = offline.run({"x": DATA}).values()
     wanted = run_with_onnxruntime(rewritten(model, tmp_path, name="q"), {"x": DATA})["y"]
-    np.testing.assert_allclose(found, wanted, rtol=2.0**-9, atol=2.0**-9)
+    np.testing.assert_allclose(np.asarray(found, np.float32), wanted, rtol=2.0**-9, atol=2.0**-9)
 
 
 def test_sums_that_are_returned_keep_their_rank(tmp_path: Path) -> None:

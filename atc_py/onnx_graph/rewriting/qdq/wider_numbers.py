@@ -101,4 +101,4 @@ def element_of(graph: OnnxGraph, name: str) -> int:
 
 
 def _name(element: int) -> str:
-    return TensorProto.DataType.Name(element).lower()
+    return str(TensorProto.DataType.Name(element)).lower()

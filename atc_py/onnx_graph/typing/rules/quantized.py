@@ -112,10 +112,9 @@ def _packed_weights(asked: Question) -> Contradiction | None:
     data, weights = asked.type(0), asked.type(1)
     if data is None or weights is None or weights.element != TensorProto.INT8:
         return None
-    shapes = data.dims, weights.dims
-    if data.element not in _CODES or None in shapes or not (shapes[0] and shapes[1]):
+    if data.element not in _CODES or not data.dims or not weights.dims:
         return None
-    channels, held = _input_channels(asked.node, *shapes)
+    channels, held = _input_channels(asked.node, data.dims, weights.dims)
     if channels is None or held is None or channels != 2 * held:
         return None
     return Contradiction(
