@@ -25,11 +25,19 @@ none are published, by those of another release:"""
 
 _READING = """*Proven* means that the published sources of that release say it. *Inferred* means that it follows from another release, or
 from a part of the sources only: of 8.5 and later the plugins are published, most passes after them are not, so that what arises in
-a pass is proven for 5 and 6 and inferred for those. Plugins of Conv, ConvTranspose, Gemm, AveragePool, MaxPool, LpPool and
-LayerNormalization are published as of 9.2 alone; for 8.5 to 9.1 what they do is inferred. All that is said of a release without
+a pass is proven for 5 and 6 and inferred for those. Plugins of Conv, ConvTranspose, DeformableConv2D, Gemm, AveragePool, MaxPool, LpPool
+and LayerNormalization are published as of 9.2 alone; for 8.5 to 9.1 what they do is inferred. All that is said of a release without
 sources of its own is inferred. `--cann 9` is 9.1, the newest release that is not a beta, and what counts where `--cann` is left out; of
 8.0 to 8.3, which are `--cann 8`, no source is published, and they are read by that of 8.5. Findings, `--json` and
 `atc-py ops show OPERATOR` give the certainty for the release that is asked for.
+
+The plugins that the rows name were compared at the tags v8.5.0, v9.0.0, v9.0.1, v9.1.0 and v9.2.0-beta.1, without comments, logs and
+layout. Those of BatchMultiClassNMS, Clip, DepthToSpace, EyeLike, GatherND, GlobalLpPool, GlobalMaxPool, GRU, Hardmax, IsInf,
+LpNormalization, LSTM, Mod, Multinomial, OneHot, RandomNormal, RandomUniform, Resize, RoiAlign, Selu and Split are the same in what they
+do at all five, so that a row holds for all or for none; Resize of 9.1 and later refuses fewer than three inputs besides, which no
+model of ONNX has. A second reading of the rows of GatherND, Hardmax, IsInf, Mod, ReduceLogSum, ReduceSum and Selu, and of what the
+plugins of GRU and LSTM read, found them as they stand here, but for ReduceSum: right after an input it has all axes in 9.1 and later,
+and without axes and with noop_with_empty_axes 1 it is refused. Of the rows that a second reading has not reached one reading stands.
 
 ## How to read a row
 

@@ -81,9 +81,10 @@ alias atc='atc-py atc'      # bash needs `shopt -s expand_aliases` in scripts
 atc() { atc-py atc "$@"; }  # a function does as well, also in scripts
 ```
 
-No command `atc` is installed. Facts on atc that were read in its sources are unmarked; [I] marks what
-is inferred, [D] what sources disagree on. Rules are those of the newer front end (CANN 9.x); no
-release of atc was run.
+No command `atc` is installed, and neither is `pyatc` or `python3 -m ge.pyatc`, by which CANN 9.1 and later start the same front
+end from Python. Facts on atc that were read in its sources are unmarked; [I] marks what is inferred, [D] what sources disagree on.
+Rules are those of CANN 9.1, the release that `--cann` has by default; tags from 8.5.0 to 9.2.0-beta.1 have them alike but for
+the options that `since` and "Releases" below name. No release of atc was run.
 
 ## What is the same
 
@@ -96,7 +97,7 @@ release of atc was run.
 - The lines of the console: the start line, `...`, the verdict, then warnings after a success and the
   block with the code after a failure, on standard output. Words that atc does not know are named on
   standard error, and the block has E19999 [I].
-- Exit status 0 for success and `--help`, 255 for every failure [I].
+- Exit status 0 for success and `--help`, 255 for every failure: `main` returns -1.
 - `check_result.json` where the check of nodes fails, or in mode 3; below `ASCEND_WORK_PATH` where that
   is set.
 - `--input_shape` may give other dims than an input has in the file; they replace the file's.
@@ -123,6 +124,14 @@ release of atc was run.
 - `Ascend910` and `Ascend710`, names of older releases, are Ascend910A and Ascend310P3 [I].
 - A signal is exit status 128 and its number. A bug in atc-py, or too little memory, is E19999 with a
   finding of ours on standard error.
+
+## Releases
+
+- Options that a release does not have are taken here whatever the release; its atc ends with an unknown option. `since` says which.
+- What the parser refuses or reads otherwise differs by release ([deviations.md](deviations.md)): lines here follow 9.1. `atc-py check
+  --cann 8.5` (to `9.2`) says what another release does to the model, `atc-py fix --for cann --cann 8.5` writes it for that one.
+- Several opset imports end every release so far (E16005). Later branches take them, no release does.
+- `--raw_ge_options` and `pyatc` come with the releases named above; mode 7 (OM2) and mode 30 are not modeled (E10055).
 
 ## Lines and commands
 

@@ -47,6 +47,7 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
         waits: whether dims are open that it depends on, so that more may be known of it later.
         before: the first nodes of the operator before it in the model that set what a deviation
             asks for.
+        fed: its operands that are inputs of the model with a rank, where a deviation asks for them.
     """
 
     spec: OpSpec
@@ -56,6 +57,7 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
     written: int = 0
     waits: bool = False
     before: tuple[SourceNode, ...] = ()
+    fed: frozenset[str] = frozenset()
 
     @cached_property
     def _tensors(self) -> Mapping[str, Sequence[SourceTensor]]:

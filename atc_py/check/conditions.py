@@ -1,13 +1,13 @@
 """Conditions of rules: whether a rule applies to a node at all, and whether evidence outweighs it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.predicate import Predicate
 from atc_py.check.reading import HOLDS, Answer, State, rank_of, unknown
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.spec import Level, OpSpec, Rule, When
-from atc_py.spec.deviations import NoneBeforeSets, SetsAsBefore
+from atc_py.spec.deviations import NoneBeforeSets, PartGiven, SetsAsBefore
 from atc_py.spec.implied import OperandPresent
 from atc_py.spec.rule import CounterEvidence
 from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS
@@ -116,15 +116,19 @@ def evidence_words(against: CounterEvidence) -> Text:
 
 
 class NodesBefore:
-    """For each node of a model those before it that set what a deviation asks for."""
+    """For each node of a model what deviations ask for of those before it, and of what is fed."""
 
     def __init__(
-        self, nodes: Sequence[SourceNode], spec_of: Callable[[SourceNode], OpSpec | None]
+        self,
+        nodes: Sequence[SourceNode],
+        spec_of: Callable[[SourceNode], OpSpec | None],
+        inputs: Collection[SourceTensor],
     ) -> None:
         """Take the nodes of a model in its order.
 
         Args:
             nodes: of all graphs.
+            inputs: those of the model.
             spec_of: returns the specification of a node's operator, or None.
         """
         self._setters: dict[tuple[str, str, str], list[SourceNode]] = {}
@@ -136,7 +140,7 @@ class NodesBefore:
                 asked[key] = _asked(spec_of(node))
             for name in sorted(asked[key] & node.attributes.keys()) if asked[key] else ():
                 self._setters.setdefault((*key, name), []).append(node)
-        self._asked = asked
+        self._asked, self._inputs = asked, inputs
         self._places = {node: at for at, node in enumerate(nodes)} if self._setters else {}
 
     def __call__(self, node: SourceNode) -> tuple[SourceNode, ...]:
@@ -149,6 +153,19 @@ class NodesBefore:
             return ()
         setters = (self._first(node, (*key, name)) for name in sorted(self._asked[key]))
         return tuple(item for item in setters if item is not None)
+
+    def fed(self, node: SourceNode, spec: OpSpec | None) -> frozenset[str]:
+        """The operands of a node that are inputs of the model, where deviations ask for them.
+
+        A branch gets what it reads from its If, and so none of them.
+        """
+        fed = [bool(tensor and tensor.dims) and tensor in self._inputs for tensor in node.inputs]
+        if node.scope or spec is None or not any(fed):
+            return frozenset()
+        rules = (row.unless for row in spec.deviations)
+        asked = {rule.fed for rule in rules if isinstance(rule, PartGiven)}
+        pairs = zip(spec.inputs, fed, strict=False)
+        return frozenset(row.name for row, there in pairs if there and row.name in asked)
 
     def _first(self, node: SourceNode, key: tuple[str, str, str]) -> SourceNode | None:
         """The first node that sets an attribute before a node, or may."""

@@ -105,7 +105,7 @@ class _Checker:
         self._specs: dict[tuple[str, str], OpSpec | None] = {}
         self._later: set[int] = set()  # kinds that a list takes after another has refused them
         self._newer: dict[str, Counter[str]] = {}
-        self._before = NodesBefore(self._nodes, self._spec)
+        self._before = NodesBefore(self._nodes, self._spec, model.inputs)
         self._verdicts: dict[int, tuple[list[Finding], OpsetPlacement | None]] = {}
         self._numbers: dict[Hashable, int] = {}
         self._naming: dict[tuple[str, str], bool] = {}
@@ -163,10 +163,11 @@ class _Checker:
     def _kind(self, view: SourceNode) -> int:
         """A number that nodes share which rules cannot tell from each other.
 
-        What rules make of a node follows from what `likeness` compares, from the nodes before it
-        and from its scope, as long as nothing is open that it depends on.
+        What rules make of a node follows from what `likeness` compares, from the nodes before it,
+        from what of it is fed and from its scope, as long as nothing is open that it depends on.
         """
-        key = node_signature(view, weights=True), self._before(view), view.scope
+        fed = self._before.fed(view, self._spec(view))
+        key = node_signature(view, weights=True), self._before(view), fed, view.scope
         return self._numbers.setdefault(key, len(self._numbers))
 
     def _with_others(self, view: SourceNode, findings: list[Finding]) -> list[Finding]:
@@ -281,7 +282,8 @@ class _Checker:
         findings = [self._conclude.restated(view, spec, placement)] if placement.restated else []
         waits = self._may_change(view)
         at, before = placement.opset, self._before(view)
-        node = BoundNode(spec, placement.view, at, self._conditions, view.opset, waits, before)
+        fed = self._before.fed(view, spec)
+        node = BoundNode(spec, placement.view, at, self._conditions, view.opset, waits, before, fed)
         findings += self._unlisted_parts(node)
         for rule, predicate in self._rules_of(node):
             answer = ask(rule, predicate, node)

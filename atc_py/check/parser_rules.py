@@ -116,6 +116,8 @@ def _finding(
     broken: Broken, rule: ParserRule, certainty: Certainty, path: str, cann: str
 ) -> Finding:
     demand, hint = _SAID[broken.rule]
+    if broken.foreign:
+        hint = _FOREIGN.with_values(domains=", ".join(broken.foreign))
     said = Text("CANN {major}", major=cann)
     if not broken.deviates:
         said += verbatim(f" ({rule.code or _CYCLE})")
@@ -140,5 +142,10 @@ def _finding(
     )
 
 
+_FOREIGN = Text(
+    "nodes of {domains} need their import: export without the tool that adds them (optimizers of "
+    "onnxruntime add com.microsoft), let `atc-py fix` write them in ONNX's own operators, where it "
+    "has rules for them, or cut the model there and run them on the host"
+)
 _CYCLE = "E19999"
 """Code with which a graph ends that depends on itself (inferred)."""

@@ -1,6 +1,6 @@
 """`atc-py profile`: estimate the cost of a model on the SoCs that it could run on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any

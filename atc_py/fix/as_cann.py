@@ -214,7 +214,7 @@ class _Rewriter:
         return next((met for met in result if not _may_be_followed_as_is(met)), None)
 
     def _bindings(self, model: SourceModel) -> dict[SourceNode, BoundNode]:
-        before = nodes_before(model.all_nodes, self._library)
+        before = nodes_before(model, self._library)
         checked = check_view(model, self._conditions, self._library, history())
         placed = (placement for placement in checked.placements if placement is not None)
         return {place.node: bound_node(place, self._conditions, before) for place in placed}

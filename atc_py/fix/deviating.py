@@ -1,6 +1,6 @@
 """Nodes that mean another thing on a release of CANN than in ONNX, or that its parser does not have."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.conditions import NodesBefore
@@ -20,20 +20,23 @@ def bound_node(placed: OpsetPlacement, conditions: Conditions, before: NodesBefo
         conditions: the release of CANN, besides precision mode and SoC.
         before: the nodes before each node of the model.
     """
-    node, earlier = placed.node, before(placed.node)
-    return BoundNode(placed.spec, placed.view, placed.opset, conditions, node.opset, before=earlier)
+    node, spec, view = placed.node, placed.spec, placed.view
+    earlier, fed = before(node), before.fed(node, spec)
+    return BoundNode(spec, view, placed.opset, conditions, node.opset, before=earlier, fed=fed)
 
 
-def nodes_before(nodes: Sequence[SourceNode], library: Library) -> NodesBefore:
-    """The nodes before each node of a model, given all of them."""
-    return NodesBefore(nodes, lambda node: library.find(node.op_type, node.domain))
+def nodes_before(model: SourceModel, library: Library) -> NodesBefore:
+    """The nodes before each node of a model."""
+    return NodesBefore(
+        model.all_nodes, lambda node: library.find(node.op_type, node.domain), model.inputs
+    )
 
 
 def deviating_nodes(
     model: SourceModel, checked: Checked, library: Library, conditions: Conditions
 ) -> Mapping[SourceNode, frozenset[str]]:
     """The deviations, as `GRU/clip-ignored`, of the nodes that meet any, or may meet them."""
-    before = nodes_before(model.all_nodes, library)
+    before = nodes_before(model, library)
     results = {}
     top = set(model.nodes)
     for placed in checked.placements:

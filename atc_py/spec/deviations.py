@@ -130,9 +130,15 @@ class OpsetOutside(Rule, frozen=True, kw_only=True):
 
 
 class PartGiven(Rule, frozen=True, kw_only=True):
-    """The node sets the attribute of this name, to no empty list, or uses the input."""
+    """The node sets the attribute of this name, to no empty list, or uses the input.
+
+    Attributes:
+        name: of the attribute or the input.
+        fed: an input of the node that, where it is one of the model with a rank, stands in for it.
+    """
 
     name: Text
+    fed: Text = ""
 
 
 class ResizedByKernel(OfTensor, frozen=True, kw_only=True):

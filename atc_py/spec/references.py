@@ -112,18 +112,23 @@ def check_references(spec: OpSpec) -> Iterator[Problem]:
         if rule.when is not None:
             yield from _conditions(spec, (*path, "when"), rule.when)
     for position, row in enumerate(spec.deviations):
-        unless = ("deviations", position, "unless")
-        yield from _arguments(spec, unless, row.unless)
-        if isinstance(row.unless, PartGiven) and spec.attribute(row.unless.name) is None:
-            yield from _tensor(spec, (*unless, "name"), row.unless.name)
-        if isinstance(row.unless, AnyAttrGiven):
-            for place, name in enumerate(row.unless.attributes):
-                yield from _attribute(spec, (*unless, "attributes", place), name)
-        if row.unless.when is not None:
-            yield from _conditions(spec, (*unless, "when"), row.unless.when)
+        yield from _of_deviation(spec, ("deviations", position, "unless"), row.unless)
     if spec.target is not None:
         for name, source in spec.target.attributes.items():
             yield from _attribute(spec, ("target", "attributes", name), source)
+
+
+def _of_deviation(spec: OpSpec, path: DataPath, unless: Rule) -> Iterator[Problem]:
+    yield from _arguments(spec, path, unless)
+    if isinstance(unless, PartGiven):
+        for place, name in (("name", unless.name), ("fed", unless.fed)):
+            if name and spec.attribute(name) is None:
+                yield from _tensor(spec, (*path, place), name)
+    if isinstance(unless, AnyAttrGiven):
+        for position, name in enumerate(unless.attributes):
+            yield from _attribute(spec, (*path, "attributes", position), name)
+    if unless.when is not None:
+        yield from _conditions(spec, (*path, "when"), unless.when)
 
 
 def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:

@@ -128,6 +128,17 @@ def test_imports_are_named_with_those_that_nodes_use(tmp_path: Path) -> None:
     assert found.observed == '2: "", ai.onnx.ml, of which no node uses ai.onnx.ml'
 
 
+def test_domains_that_nodes_need_have_advice_of_their_own(tmp_path: Path) -> None:
+    nodes = [
+        make_node("Gelu", ["x"], ["h"], domain="com.microsoft"),
+        make_node("Relu", ["h"], ["y"]),
+    ]
+    imports = [("", 13), ("com.microsoft", 1)]
+    (found,) = of_model(model(nodes, imports=imports), tmp_path)
+    assert found.rule == "parser/several-imports"
+    assert "nodes of com.microsoft need their import" in found.help.en
+
+
 @pytest.mark.parametrize("mode", ["0", "3"])
 @pytest.mark.parametrize("name", ["several-imports", "repeated-name", "no-inputs"])
 def test_atc_ends_with_the_code(

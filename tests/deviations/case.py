@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
@@ -30,6 +31,7 @@ class DeviatingNode:
         constants: inputs that are constants, by name, after those that are fed.
         order: names by input position where that is another order; fed inputs are x0, x1, ...
         outputs: number of outputs.
+        behind: whether a node, Abs, is between what is fed first and the node.
     """
 
     op: str
@@ -39,6 +41,7 @@ class DeviatingNode:
     constants: Mapping[str, Array] = field(default_factory=dict)
     order: tuple[str, ...] | None = None
     outputs: int = 1
+    behind: bool = False
 
     @property
     def feeds(self) -> dict[str, Array]:
@@ -49,7 +52,7 @@ class DeviatingNode:
         """Return the node as a model, perhaps with other attributes."""
         attributes = {**self.attributes, **others}
         kept = {name: value for name, value in attributes.items() if value is not None}
-        return one_node_model(
+        model = one_node_model(
             self.op,
             self.feeds,
             self.opset,
@@ -58,6 +61,11 @@ class DeviatingNode:
             outputs=self.outputs,
             **kept,
         )
+        if self.behind:
+            (node,) = model.graph.node
+            model.graph.node.insert(0, helper.make_node("Abs", ["x0"], ["x0.abs"]))
+            model.graph.node[1].input[list(node.input).index("x0")] = "x0.abs"
+        return model
 
     def onnx_result(self) -> Array:
         """Return the first output by onnxruntime; by ONNX's evaluator if that has no kernel."""

@@ -21,6 +21,8 @@ _NO_OPERATOR_OF_ONNX = "the operator is not ONNX's own, so that no engine could 
 _OTHER_CLASSES = "no other operator draws classes by their probabilities"
 
 NOT_REMOVED = {
+    "AscendDequant/factors-computed": _NO_OPERATOR_OF_ONNX,
+    "AscendDequant/factors-in-a-row": _NO_OPERATOR_OF_ONNX,
     "BatchMatMul/adj-x1-ignored": _NO_OPERATOR_OF_ONNX,
     "BatchMatMul/adj-x2-ignored": _NO_OPERATOR_OF_ONNX,
     "BatchMultiClassNMS/coordinate-frame-ignored": _NO_OPERATOR_OF_ONNX,

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pytest
 from onnx import helper
 
+import atc_py
 from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.tensor.dtypes import DType
@@ -152,3 +153,27 @@ def test_layer_on_int8_after_a_slice_of_a_window_has_its_dims(tmp_path: Path) ->
     model = onnx_files.source(proto, tmp_path)
     found = {v.name: (v.dtype, v.shape) for each in model.nodes for v in each.outputs if v}
     assert found["sum"] == (DType.INT32, (1, 1, 6, 4))
+
+
+PACKED = [
+    ([1, 32, 8, 8], layer("Conv", (4, 16, 3, 3))),
+    ([1, 32, 8, 8], layer("Conv", (4, 8, 3, 3), group=2)),
+    ([1, 32, 8, 8], layer("ConvTranspose", (16, 4, 3, 3))),
+    ([5, 32], layer("Gemm", (16, 4))),
+    ([5, 32], layer("Gemm", (4, 16), transB=1)),
+    ([5, 32], layer("MatMul", (16, 4))),
+]
+
+
+@pytest.mark.parametrize("target", ["INT8", "INT4"])
+@pytest.mark.parametrize(("shape", "made"), PACKED)
+def test_two_weights_in_a_byte_are_named(
+    shape: list[int], made: Any, target: str, tmp_path: Path
+) -> None:
+    middle, consts = made
+    quant = node("AscendQuant", ["x"], ["q"], scale=20.0, offset=0.0, dst_type=target)
+    model = onnx_files.model([quant, middle, DEQUANT], {"x": (FLOAT, shape)}, ["y"], consts)
+    (checked,) = atc_py.check_models(onnx_files.save(model, tmp_path)).models
+    (fault,) = checked.faults
+    assert "for 32 input channels" in fault.message
+    assert "two of 4 bits in a byte" in fault.message

@@ -266,6 +266,10 @@ def _check_rest(flags: Flags) -> None:
 
 
 _FORMS = {
+    "aicore_num": (
+        r"(0|[1-9]\d*)(\|(0|[1-9]\d*)?)?",
+        Text("it must be a number of AI Cores, or of cube and vector cores with | between them"),
+    ),
     "multi_stream_parallel_mode": (
         r"cv|(LoadBalance|MainStream):(6[0-4]|[1-5]\d|[1-9])",
         Text("it must be cv, LoadBalance:N or MainStream:N, N from 1 to 64"),

@@ -17,6 +17,7 @@ from atc_py.passes.precision.implementations import ATC_MODES, PRECISE
 from atc_py.pipeline.convert import convert
 from atc_py.results.conversion import Conversion
 from atc_py.system.cache_folders import legible
+from atc_py.target import find_soc
 from atc_py.text import Text
 
 PROGRAM = "atc-py atc"
@@ -71,6 +72,7 @@ def convert_keywords(flags: Flags) -> dict[str, Any]:
     """The keywords of `convert` that the options say, besides files."""
     keywords = spelled_keywords(flags)
     keywords |= {"soc": soc_name(flags), "input_shape": input_shape_text(flags)}
+    _check_cores(flags)
     keywords["implementations"] = _implementations(flags)
     keywords["replace_shapes"] = True
     keywords["refuse_as_parser"] = True
@@ -78,6 +80,19 @@ def convert_keywords(flags: Flags) -> dict[str, Any]:
     if disabled:
         keywords["disable_pass"] = disabled
     return keywords
+
+
+def _check_cores(flags: Flags) -> None:
+    """Refuse more cores than the SoC has; cube and vector cores may be told apart."""
+    given = flags["aicore_num"]
+    if not given:
+        return
+    soc = find_soc(soc_name(flags))
+    limits = soc.aicores, soc.vector_cores or soc.aicores
+    for number, most in zip(given.split("|"), limits, strict=False):
+        if number and int(number) > most:
+            reason = Text("{soc} has {most} of these cores", soc=soc.name, most=most)
+            raise invalid_value("aicore_num", given, reason, Text("leave it out"))
 
 
 def soc_name(flags: Flags) -> str:

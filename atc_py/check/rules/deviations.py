@@ -107,7 +107,7 @@ def _bias_per_column(rule: BiasPerColumn, node: BoundNode) -> Answer:
     help_=Text("write {name} out"),
 )
 def _part_given(rule: PartGiven, node: BoundNode) -> Answer:
-    return HOLDS if node.is_given(rule.name) else fails(Text("left out"))
+    return HOLDS if node.is_given(rule.name) or rule.fed in node.fed else fails(Text("left out"))
 
 
 @predicate(

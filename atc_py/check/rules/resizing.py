@@ -1,6 +1,6 @@
 """Predicates on the axes of Resize that only deviations of CANN ask."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,12 @@ _WITH_MODES = 11
 
 _NEAR = 1e-3
 """Distance of two places in X, in elements, below which linear results are alike."""
+
+_SHIFTED = frozenset({"asymmetric", "half_pixel", "tf_half_pixel_for_nn"})
+"""Modes in which places in X do not depend on its length, but at the ends."""
+
+_ANY_SIZE = 4
+"""Elements that have two ends and what is between them."""
 
 _CROP = "tf_crop_and_resize"
 _WHOLE = (0.0, 1.0)
@@ -105,6 +111,10 @@ def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -
         return HOLDS  # the rule on the outer dims reports these
     if 0 in {change.size, change.made}:
         return HOLDS
+    if change.size is None and _doubles(change.scale) and mode in _SHIFTED:
+        any_size = _Change(_ANY_SIZE, int(_ANY_SIZE * change.scale), change.scale)
+        alike = _alike(rule, node, axis, any_size)
+        return alike if alike is HOLDS else unknown(Text("axis {axis} is open", axis=axis))
     if change.size is None or change.made is None or change.scale is None:
         return unknown(Text("axis {axis} is open", axis=axis))
     if change.made > MOST_PLACES:
@@ -118,6 +128,11 @@ def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -
         upper=rule.ties == "upper",
     )
     return _compared(node, defined, kernel)
+
+
+def _doubles(scale: np.float32 | None) -> TypeGuard[np.float32]:
+    """True for a power of two above 1, by which every step is exact, whatever the length of X."""
+    return scale is not None and scale > 1 and np.frexp(scale)[0] == 0.5  # noqa: PLR2004  (its mantissa)
 
 
 def _compared(node: BoundNode, defined: ResizedAxis, kernel: KernelAxis) -> Answer:

@@ -113,6 +113,8 @@ def sum_of_squares(ctx: RuleContext) -> str:
     case("ReduceMean", [2, 3], noop_with_empty_axes=1, opset=18),
     operators="ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum",
     miss=case("ReduceMean", [2, 3], noop_with_empty_axes=0, opset=18),
+    deviations="ReduceSum/no-op-refused",
+    lists=True,
 )
 def reduction_of_nothing(ctx: RuleContext) -> str:
     """A reduction without axes with noop_with_empty_axes 1 -> its input, if axes are absent or

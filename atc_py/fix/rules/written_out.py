@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import reduce
-from math import prod
 from typing import Any
 
 from atc_py.fix.case import Fed, case
@@ -52,14 +51,15 @@ _OUTER = 2
     deviations="GlobalMaxPool/images-only GlobalMaxPool/signal-axis-twice GlobalMaxPool/volume-in-part",
 )
 def global_max_of_images(ctx: RuleContext) -> str:
-    """GlobalMaxPool of signals or volumes -> Reshape, GlobalMaxPool of images, Reshape, if dims are
-    known.
+    """GlobalMaxPool of signals or volumes -> Reshape, GlobalMaxPool of images, Reshape, if the rank is
+    known and no dim is 0.
     """
-    dims = ctx.shape(0)
+    dims = ctx.dims(0)
     skip_unless(len(dims) != _IMAGES)
-    x = ctx.reshape(ctx.name(0), [*dims[:_OUTER], prod(dims[_OUTER:]), 1])
+    require(0 not in dims, "no dim is 0")
+    x = ctx.reshape(ctx.name(0), [0, 0, -1, 1])
     y = ctx.op("GlobalMaxPool", x)
-    return ctx.reshape(y, [*dims[:_OUTER], *(1 for _ in dims[_OUTER:])])
+    return ctx.reshape(y, [0, 0, *(1 for _ in dims[_OUTER:])])
 
 
 @rule(

@@ -81,7 +81,8 @@ class _Whole:
                 names = ", ".join(name or '""' for name in unused)
                 observed += Text(", of which no node uses {names}", names=names)
             count = str(len(file.imports))
-            yield Broken("several-imports", observed=observed, arguments=(count,))
+            foreign = tuple(sorted(used & {*file.imports} - {""}))
+            yield Broken("several-imports", observed=observed, arguments=(count,), foreign=foreign)
         spelled = dict.fromkeys(node.proto.domain for node in _all_nodes(file))
         for domain in spelled:
             if domain and domain not in file.imports:

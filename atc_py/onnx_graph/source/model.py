@@ -365,6 +365,7 @@ class Broken(NamedTuple):
         arguments: of CANN's own message.
         field: the part of the node or of the model.
         deviates: whether parsing goes on, with another model than ONNX's.
+        foreign: of several imports, the other domains that nodes need.
     """
 
     rule: str
@@ -374,3 +375,4 @@ class Broken(NamedTuple):
     arguments: tuple[str, ...] = ()
     field: str | None = None
     deviates: bool = False
+    foreign: tuple[str, ...] = ()

@@ -323,11 +323,12 @@ def infer_node(graph: OnnxGraph, node: OnnxNode) -> dict[str, ValueType]:
 
 def inference_complaint(graph: OnnxGraph, node: OnnxNode) -> Text | None:
     """The contradiction in one node, in a sentence, or None."""
+    asked = Question(graph, node, alone=True)
     try:
         _infer_node(graph, node)
     except _FAILURES as error:
-        return _sentence(error)
-    return _contradiction(Question(graph, node, alone=True))
+        return _contradiction(asked) or _sentence(error)
+    return _contradiction(asked)
 
 
 def own_complaint(graph: OnnxGraph, node: OnnxNode) -> Text | None:

@@ -90,3 +90,40 @@ deviation(
         lambda x, window, _: (x * window).sum().reshape(1, 1, 1, 1),
     )
 )
+
+
+# The compiler looks into the factors before it chooses how they are applied.
+SUMS = _RANDOM.integers(-500, 500, (1, 2, 3, 3)).astype(np.int32)
+FACTORS = np.array([0.5, 0.25], np.float16)
+DEQUANT = {"d": FACTORS}
+
+
+def dequantized(sums: Any, *_: Any) -> Any:
+    return sums.astype(np.float32) * FACTORS.astype(np.float32).reshape(1, 2, 1, 1)
+
+
+for family, release in (("Ascend310P3", "9.1"), ("Ascend910B3", "8.5")):
+    deviation(
+        DeviationCase(
+            "AscendDequant/factors-computed",
+            release,
+            DeviatingNode("AscendDequant", 13, (SUMS, FACTORS)),
+            DeviatingNode("AscendDequant", 13, (SUMS,), constants=DEQUANT),
+            None,
+            reference=dequantized,
+            soc=family,
+        )
+    )
+    deviation(
+        DeviationCase(
+            "AscendDequant/factors-in-a-row",
+            release,
+            DeviatingNode(
+                "AscendDequant", 13, (SUMS,), constants={"d": FACTORS.reshape(1, 2, 1, 1)}
+            ),
+            DeviatingNode("AscendDequant", 13, (SUMS,), constants=DEQUANT),
+            None,
+            reference=dequantized,
+            soc=family,
+        )
+    )

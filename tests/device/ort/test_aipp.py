@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from atc_py.device.ort.model import emulate
+from atc_py.device.ort.writing import model_bytes
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_ONNX_FORM
 from atc_py.tensor.dtypes import DType
@@ -90,3 +92,22 @@ def test_settings_of_a_run_have_no_form() -> None:
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code is NO_ONNX_FORM
     assert "its settings come with the data of a run" in diagnostic.message
+
+
+@pytest.mark.parametrize(("rows", "channels"), [(9, 3), (3, 1)])
+def test_channels_follow_from_the_matrix_where_dims_are_open(rows: int, channels: int) -> None:
+    builder = ModelBuilder()
+    picture = np.random.default_rng(9).integers(0, 256, (1, 6, 10, 3)).astype(np.uint8)
+    x = builder.input("x", "uint8", picture.shape)
+    given: dict[str, Any] = {
+        "src_image_size_w": 10,
+        "src_image_size_h": 6,
+        "csc_switch": True,
+        "matrix": [76, 150, 30, 20, 40, 60, 7, 8, 9][:rows] + [0] * (9 - rows),
+        **STEPS,
+    }
+    (y,) = builder.node("Aipp", [x], [("float16", (None, None, None, None))], given)
+    builder.output("y", y)
+    session = onnxruntime.InferenceSession(model_bytes(emulate(builder.build(), flat=True), "m"))
+    (found,) = session.run(None, {"x": picture})
+    assert np.asarray(found).shape == (1, channels, 6, 10)

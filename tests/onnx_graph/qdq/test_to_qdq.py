@@ -1,19 +1,23 @@
 """The deploy form back to QuantizeLinear and DequantizeLinear: the nodes and their numbers."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnxruntime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.diag.codes import NO_QDQ_FORM
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.qdq.ascend import inverse
 from atc_py.onnx_graph.rewriting.qdq.real_layers import _quotient
+from atc_py.onnx_graph.rewriting.qdq.rewriting import rewrite_file
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import HardwareWords, encode_hardware
 from tests.end_to_end import run_with_onnxruntime
@@ -354,3 +358,88 @@ def device_sums(kind: str, x: Array, w: Array, offset_w: Array) -> Array:
     windows = np.lib.stride_tricks.sliding_window_view(padded, apart.shape[2:], (2, 3))
     sums: Array = np.einsum("nchwij,ocij->nohw", windows, apart)
     return sums
+
+
+# What runtimes take ------------------------------------------------------------------------------
+
+
+CODES = np.array([-9, 3, 8, 127], np.int8).reshape(1, 4, 1, 1)
+ON_CODES: dict[str, tuple[int, int, onnx.NodeProto, dict[str, Array]]] = {
+    "moved before 13": (8, 12, node("DepthToSpace", ["q"], ["c"], blocksize=2), {}),
+    "moved": (8, 18, node("SpaceToDepth", ["q"], ["c"], blocksize=2), {}),
+    "triangle": (14, 18, node("Trilu", ["q"], ["c"]), {}),
+    "largest": (8, 18, node("MaxPool", ["q"], ["c"], kernel_shape=[2, 2]), {}),
+    "larger": (8, 18, node("Max", ["q", "k"], ["c"]), {"k": CODES}),
+    "kinds": (11, 18, node("Unique", ["q"], ["c"]), {}),
+    "products": (12, 18, node("Einsum", ["q"], ["c"], equation="abcd->adcb"), {}),
+    "sums": (8, 13, node("Add", ["q", "k"], ["c"]), {"k": CODES}),
+    "slopes": (9, 18, node("PRelu", ["q", "k"], ["c"]), {"k": CODES}),
+    "pieces": (11, 18, node("SplitToSequence", ["q"], ["c"], axis=1), {}),
+}
+"""Nodes on codes, from the opset to the opset for which they are written."""
+
+REFUSED = {
+    ("slopes", "sums"),
+    *((case, "codes") for case in ("products", "sums", "slopes", "pieces")),
+}
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=["oldest", "newest"])
+@pytest.mark.parametrize("read", ["codes", "sums"])
+@pytest.mark.parametrize("case", ON_CODES)
+def test_onnxruntime_takes_what_is_written(case: str, read: str, at: int, tmp_path: Path) -> None:
+    *opsets, layer, consts = ON_CODES[case]
+    nodes, numbers = [QUANT, layer], dict(consts)
+    if read == "sums":
+        w = RANDOM.integers(-9, 9, (4, 4, 1, 1)).astype(np.int8)
+        nodes[1:1] = [node("Conv", ["q", "w"], ["sums"], "conv")]
+        nodes[0] = node("AscendQuant", ["x"], ["q"], "quant", scale=1 / STEP, offset=0.0)
+        layer = onnx.NodeProto.FromString(layer.SerializeToString())
+        layer.input[0] = "sums"
+        nodes[2] = layer
+        numbers = {name: value.astype(np.int32) for name, value in consts.items()} | {"w": w}
+    proto = onnx_files.model(
+        nodes, {"x": (FLOAT, [1, 4, 4, 4])}, ["c"], numbers, opsets={"": opsets[at]}
+    )
+    path = onnx_files.save(proto, tmp_path)
+    if (case, read) in REFUSED:
+        write = partial(rewrite_file, read_model(path), tmp_path / "qdq.onnx", "qdq")
+        onnx_files.fails(write, NO_QDQ_FORM)
+        return
+    rewrite_file(read_model(path), tmp_path / "qdq.onnx", "qdq")
+    session = onnxruntime.InferenceSession(tmp_path / "qdq.onnx")
+    x = RANDOM.integers(-100, 100, (1, 4, 4, 4)).astype(np.float32)
+    result = np.asarray(session.run(None, {"x": x})[0])
+    assert result.dtype == (np.int8 if read == "codes" else np.int32)
+
+
+AXES = [
+    node("Squeeze", ["h"], ["y"], axes=[0]),
+    node("Unsqueeze", ["h"], ["y"], axes=[0, -1]),
+    node("Split", ["h"], ["y", "z"], axis=1, split=[1, 1]),
+    node("ReduceSum", ["h"], ["y"], axes=[1], keepdims=0),
+]
+
+
+@pytest.mark.parametrize("last", AXES, ids=lambda each: each.op_type)
+def test_attributes_that_became_inputs_are_written_as_those(
+    last: onnx.NodeProto, tmp_path: Path
+) -> None:
+    w = RANDOM.integers(-9, 9, (2, 3, 3, 3)).astype(np.int8)
+    layer = node("Conv", ["q", "w"], ["sum"])
+    proto = layer_model(layer, {"w": w}, [1, 3, 5, 5], [0.5, 0.125], opsets={"": 11})
+    proto.graph.node[-1].output[0] = "h"
+    proto.graph.node.append(last)
+    found = rewritten(proto, tmp_path)
+    assert found.opset_import[0].version == 13
+    wider = onnx_files.model(
+        [*found.graph.node[:-1]], {"x": (FLOAT, [1, 3, 5, 5])}, ["h"],
+        {each.name: numpy_helper.to_array(each) for each in found.graph.initializer},
+    )  # fmt: skip
+    x = {"x": RANDOM.standard_normal((1, 3, 5, 5)).astype(np.float32)}
+    h = run_with_onnxruntime(wider, x)["h"]
+    wanted = {
+        "Squeeze": h[0], "Unsqueeze": h[None, ..., None], "Split": h[:, :1],
+        "ReduceSum": h.sum(axis=1),
+    }[last.op_type]  # fmt: skip
+    np.testing.assert_allclose(run_with_onnxruntime(found, x)["y"], wanted, rtol=1e-6)

@@ -261,6 +261,7 @@ UNSQUEEZE = node("Unsqueeze", ["y"], ["last"], axes=[0])
         (11, [0.5], UNSQUEEZE, 11),
         (11, [0.5, 0.5], UNSQUEEZE, 11),
         (11, [0.5, 0.25], RELU, 13),
+        (11, [0.5, 0.25], UNSQUEEZE, 13),
         (9, [0.5], RELU, 13),
         (17, [0.5, 0.25], RELU, 17),
     ],
@@ -273,10 +274,9 @@ def test_the_opset_is_raised_where_it_must_be(
     run_with_onnxruntime(proto, {"x": np.ones((2, 3), np.float32)})
 
 
-@pytest.mark.parametrize("following", [UNSQUEEZE, node("Softmax", ["y"], ["last"], axis=1)])
-def test_an_opset_that_cannot_be_raised_is_refused(
-    following: onnx.NodeProto, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("operator", ["LogSoftmax", "Softmax"])
+def test_an_opset_that_cannot_be_raised_is_refused(operator: str, tmp_path: Path) -> None:
+    following = node(operator, ["y"], ["last"], axis=1)
     proto = opset_model(11, [0.5, 0.25], following)
     error = onnx_files.fails(lambda: rewritten(proto, tmp_path), NO_QDQ_FORM)
     assert following.op_type in error.diagnostics[0].message

@@ -74,8 +74,8 @@ def aipp(body: Body) -> str:
     chroma = name in _CHROMA
     count = len(_PLANES[name])
     if node.flag("csc_switch"):
-        value = _converted(body, value, chroma=chroma)
-        count = node.outputs[0].shape[1]
+        count = _colors(node, chroma=chroma)
+        value = _converted(body, value, count, chroma=chroma)
     value = body.add("Reshape", value, body.ints(0, count, height, width))
     return _framed(body, _normalized(body, value, count))
 
@@ -116,9 +116,15 @@ def _swapped(node: CompiledNode, planes: tuple[_Plane, ...], *, chroma: bool) ->
     return (first, third, second) if chroma else (third, second, first)
 
 
-def _converted(body: Body, value: str, *, chroma: bool) -> str:
+def _colors(node: CompiledNode, *, chroma: bool) -> int:
+    """Channels that a conversion of colors gives: 1 where only the first row gives something."""
+    rest = [*node.integers("matrix")[3:], *(() if chroma else node.integers("output_bias")[1:])]
+    return 3 if any(rest) else 1
+
+
+def _converted(body: Body, value: str, rows: int, *, chroma: bool) -> str:
     """[N, 3 or 1, pixels] in other colors."""
-    node, rows = body.node, body.node.outputs[0].shape[1]
+    node = body.node
     value = body.cast(value, DType.INT32)
     if chroma:
         before = np.array(node.integers("input_bias")).reshape(3, 1)

@@ -11,7 +11,7 @@ from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.source import QuantizedNode
 
-_QUANTIZING = re.compile(r"[Qq]uantize|Integer\Z|QLinear|QGemm")
+_QUANTIZING = re.compile(r"[Qq]uantize|Integer\Z|QLinear|QGemm|AscendQuant|AscendRequant")
 """Names of operators on codes, or between codes and floats, and of some others."""
 
 
@@ -19,6 +19,8 @@ def import_quantized(
     graph: OnnxGraph, tensors: TensorReader, limit: int
 ) -> tuple[QuantizedNode, ...]:
     """Rewrite `graph`; one without quantization is only looked at.
+
+    Of one in the deploy form convolutions along one axis alone are written anew.
 
     Constants are folded first, all but those that are dequantized, so that the graph is known as
     far as it can be. Its faults are left to the next fold.

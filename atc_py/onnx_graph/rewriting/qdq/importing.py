@@ -22,6 +22,7 @@ from atc_py.onnx_graph.rewriting.qdq.parameters import (
     read_parameters,
 )
 from atc_py.onnx_graph.rewriting.qdq.products import is_sum, rewrite_product, rewrite_sum
+from atc_py.onnx_graph.rewriting.qdq.rows import write_rows_as_images
 from atc_py.onnx_graph.rewriting.qdq.tensors import KnownTensors
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
@@ -41,6 +42,15 @@ _LAYERS: dict[str, Callable[[Writer, KnownTensors, OnnxNode], None]] = {
 
 def rewrite_graph(graph: OnnxGraph, tensors: TensorReader, limit: int) -> tuple[QuantizedNode, ...]:
     """Rewrite `graph` as `import_quantized` does."""
+    nodes = _rewrite_linear(graph, tensors, limit)
+    write_rows_as_images(graph)
+    return nodes
+
+
+def _rewrite_linear(
+    graph: OnnxGraph, tensors: TensorReader, limit: int
+) -> tuple[QuantizedNode, ...]:
+    """Rewrite QuantizeLinear, DequantizeLinear and operators with scales of their own."""
     if any(node.is_if and _branches_quantize(node) for node in graph.nodes):
         fold_graph(graph, tensors, limit, _HELD)  # what is chosen already comes up here
     own = (not node.domain and node.op_type in _HELD for node in graph.nodes)

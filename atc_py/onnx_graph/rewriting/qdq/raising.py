@@ -7,14 +7,19 @@ and attributes that came later and may be left out.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+import numpy as np
 from onnx import defs
 
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.nodes import inner_nodes, subgraphs
+from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.typing.rules.quantized import is_ascend
 
 _MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 """Operators whose meaning changed at opset 13, with the same inputs and attributes."""
+
+_INPUTS = {"ReduceSum": "axes", "Split": "split", "Squeeze": "axes", "Unsqueeze": "axes"}
+"""Attributes that are inputs since opset 13, by operator."""
 
 _PAIR = frozenset({"DequantizeLinear", "QuantizeLinear"})
 """Without axis they have their meaning from before they had one."""
@@ -32,6 +37,33 @@ def changed_operators(graph: OnnxGraph, opset: int) -> list[str]:
     return sorted(operators)
 
 
+def move_to_inputs(graph: OnnxGraph, changed: Collection[str]) -> bool:
+    """Write attributes that are inputs at opset 13 as those; False if that is not all that differs.
+
+    Args:
+        graph: with an opset below 13; that it imports stays.
+        changed: its operators that are others at opset 13.
+    """
+    within = {
+        inner.op_type for node in graph.nodes for inner in all_inner_nodes(node, graph.opsets)
+    }
+    if not _INPUTS.keys() >= set(changed) or not within.isdisjoint(changed):
+        return False
+    writer = Writer(graph)
+    for node in graph.nodes:
+        name = _INPUTS[node.op_type] if not node.domain and node.op_type in changed else ""
+        if name in node.plain_attributes:
+            numbers = np.array(node.integers(name), np.int64)
+            inputs = [node.input_names[0], writer.const(f"{node.output_names[0]}/{name}", numbers)]
+            writer.again(
+                node, node.op_type, inputs, node.output_names, without=[name], with_own=True
+            )
+        else:
+            writer.keep(node)
+    writer.finish()
+    return True
+
+
 def means_the_same(node: OnnxNode, opset: int) -> bool:
     """True if a node is one of `opset`, too, and computes the same there; none with a graph is."""
     if node.domain:
@@ -47,8 +79,8 @@ def means_the_same(node: OnnxNode, opset: int) -> bool:
     )
 
 
-def takes_element(node: OnnxNode, graph: OnnxGraph, codes: Collection[str]) -> bool:
-    """True if ONNX defines a node for int8 where it reads `codes`, at the graph's opset.
+def takes_element(node: OnnxNode, graph: OnnxGraph, names: Collection[str], element: str) -> bool:
+    """True if ONNX defines a node for `element` where it reads `names`, at the graph's opset.
 
     Operators of other domains are taken to.
     """
@@ -59,9 +91,9 @@ def takes_element(node: OnnxNode, graph: OnnxGraph, codes: Collection[str]) -> b
         return False
     last = len(schema.inputs) - 1
     return all(
-        "tensor(int8)" in schema.inputs[min(at, last)].types
+        f"tensor({element})" in schema.inputs[min(at, last)].types
         for at, name in enumerate(node.input_names)
-        if name in codes
+        if name in names
     )
 
 

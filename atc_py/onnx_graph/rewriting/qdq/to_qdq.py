@@ -32,9 +32,10 @@ from atc_py.onnx_graph.rewriting.qdq.integer_sums import SumsReader
 from atc_py.onnx_graph.rewriting.qdq.raising import (
     all_inner_nodes,
     changed_operators,
-    takes_element,
+    move_to_inputs,
 )
 from atc_py.onnx_graph.rewriting.qdq.real_layers import RealLayers, channel_scale
+from atc_py.onnx_graph.rewriting.qdq.wider_numbers import element_of, write_wider
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
 from atc_py.onnx_graph.typing.infer import infer_types
@@ -51,11 +52,6 @@ _QUANTIZING = 10
 
 _RESULTS = (0, 1)
 """Values of the attribute dtype: float32, float16."""
-
-_CHOOSING = frozenset(
-    {"Clip", "GlobalMaxPool", "Max", "MaxPool", "Min", "ReduceMax", "ReduceMin", "Relu"}
-)
-"""Operators whose results are among their operands, or 0."""
 
 _INTEGER_OPERATORS = {"Conv": "ConvInteger", "MatMul": "MatMulInteger"}
 
@@ -105,7 +101,7 @@ class _ToQdq:
         self._layers = RealLayers(self._writer, known, self._steps)
         self._sink = Sink()
         self._found: list[QuantizedNode] = []
-        self._kept: set[OnnxNode] = set()
+        self._kept: set[str] = set()
         self._kinds: dict[str, Callable[[OnnxNode], None]] = {
             "AscendQuant": self._quant,
             "AscendAntiQuant": self._anti_quant,
@@ -127,36 +123,9 @@ class _ToQdq:
         self._sink.raise_errors()
         self._writer.finish()
         import_qdq_opset(self._graph)
-        self._on_floats()
+        self._sink.extend(write_wider(self._graph, self._kept))
         self._sink.raise_errors()
         return tuple(self._found)
-
-    def _on_floats(self) -> None:
-        """Write nodes on codes whose operators ONNX defines for other numbers alone on float32.
-
-        That is the same where results are among the operands; it holds every code.
-        """
-        writer, written = Writer(self._graph), set(self._graph.nodes) & self._kept
-        for node in self._graph.nodes:
-            codes = [name for name in node.reads if self._element(name) == TensorProto.INT8]
-            if node not in written or not codes or takes_element(node, self._graph, codes):
-                writer.keep(node)
-            elif node.op_type in _CHOOSING and len(node.output_names) == 1:
-                cast = {
-                    name: writer.op(
-                        node, "Cast", [name], writer.fresh(f"{name}/float32"), to=TensorProto.FLOAT
-                    )
-                    for name in dict.fromkeys(codes)
-                }
-                real = writer.fresh(f"{node.output_names[0]}/float32")
-                inputs = [cast.get(name, name) for name in node.input_names]
-                writer.again(node, node.op_type, inputs, [real], with_own=True)
-                writer.op(node, "Cast", [real], node.output_names[0], to=TensorProto.INT8)
-            else:
-                what = Text("works on int8, for which ONNX does not define it")
-                help_ = Text("dequantize before it and quantize after it, or use a newer opset")
-                self._sink.extend(no_form(node, what, help_).diagnostics)
-        writer.finish()
 
     def _rewrite(self, node: OnnxNode) -> None:
         if node.op_type in self._kinds:
@@ -175,7 +144,7 @@ class _ToQdq:
             self._integer_layer(node)
         else:
             self._writer.keep(node)
-            self._kept.add(node)
+            self._kept.update(node.writes)
             computed = (name for name in node.reads if name not in self._known)
             self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
         if any(
@@ -187,11 +156,11 @@ class _ToQdq:
 
     def _codes_among(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that are int8."""
-        return [name for name in names if self._element(name) == TensorProto.INT8]
+        return [name for name in names if element_of(self._graph, name) == TensorProto.INT8]
 
     def _quant(self, node: OnnxNode) -> None:
         steps, x = quant_steps(node), node.input_names[0]
-        if self._element(x) == TensorProto.FLOAT16:
+        if element_of(self._graph, x) == TensorProto.FLOAT16:
             wide = self._writer.fresh(f"{x}/float32")
             x = self._writer.op(node, "Cast", [x], wide, to=TensorProto.FLOAT)
         self._quantize(node, x, steps)
@@ -206,7 +175,7 @@ class _ToQdq:
 
     def _anti_quant(self, node: OnnxNode) -> None:
         (x, y), steps = (node.input_names[0], node.output_names[0]), anti_quant_steps(node)
-        if self._element(x) not in {0, TensorProto.INT8}:
+        if element_of(self._graph, x) not in {0, TensorProto.INT8}:
             raise no_form(node, Text("must read int8"), Text("let it read codes"))
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
         zero = self._writer.const(f"{y}/zero", np.array(steps.zero, np.int8))
@@ -306,11 +275,6 @@ class _ToQdq:
         help_ = Text("quantize with int8 results; ONNX has no such sums of int16")
         raise no_form(node, Text("works on int16, which has no such form"), help_)
 
-    def _element(self, name: str) -> int:
-        """ONNX's number of a value's element type; 0 where it is not known."""
-        known = known_type(self._graph, name)
-        return known.element if known is not None else 0
-
 
 def import_qdq_opset(graph: OnnxGraph) -> None:
     """Make a graph with DequantizeLinear import an opset that defines what it uses of it.
@@ -327,7 +291,7 @@ def import_qdq_opset(graph: OnnxGraph) -> None:
     if own >= needed:
         return
     changed = changed_operators(graph, _PER_AXIS)
-    if changed:
+    if not move_to_inputs(graph, changed):
         raise NO_QDQ_FORM.error(
             Text(
                 "the model needs opset {needed} for DequantizeLinear, it has {own}, and "

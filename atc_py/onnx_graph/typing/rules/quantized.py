@@ -100,6 +100,44 @@ def _layer_as_of_floats(asked: Question) -> Shown | None:
     return Shown((asked.node.plain,), reads=TensorProto.FLOAT, gives=TensorProto.INT32)
 
 
+@type_rule(*INTEGER_LAYERS)
+def _packed_weights(asked: Question) -> Contradiction | None:
+    """Refuse weights of 4 bits in the deploy form of Ascend's quantizer, which says so nowhere.
+
+    Two neighbors along the axis of the input channels share a byte, so that it is half as long.
+    """
+    data, weights = asked.type(0), asked.type(1)
+    if data is None or weights is None or weights.element != TensorProto.INT8:
+        return None
+    if data.element not in _CODES or not data.dims or not weights.dims:
+        return None
+    channels, held = _input_channels(asked.node, data.dims, weights.dims)
+    if channels is None or held is None or channels != 2 * held:
+        return None
+    return Contradiction(
+        Text(
+            "weights of {op_type} for {channels} input channels have {held} along that axis: two of "
+            "4 bits in a byte, as Ascend's quantizer writes them, are not read; quantize to 8 bits",
+            op_type=asked.node.op_type,
+            channels=channels,
+            held=held,
+        )
+    )
+
+
+_CODES = (TensorProto.INT8, TensorProto.INT4)
+
+
+def _input_channels(node: OnnxNode, data: Dims, weights: Dims) -> tuple[int | None, int | None]:
+    """The channels of a layer's data and those that its weights are for; None if unknown."""
+    if node.op_type in {"Conv", "ConvTranspose"}:
+        group = node.integer("group", 1) if node.op_type == "Conv" else 1
+        held = weights[1 if node.op_type == "Conv" else 0] if len(weights) > 1 else None
+        return data[1] if len(data) > 1 else None, None if held is None else held * group
+    transposed = node.op_type == "Gemm" and node.integer("transB")
+    return data[-1], weights[-1] if transposed else weights[max(len(weights) - 2, 0)]
+
+
 @type_rule(*_OPERANDS, when=lambda asked: not asked.alone)
 def _integer_sums(asked: Question) -> Refinement | None:
     """The dtype of a layer's sums where ONNX's rule, that of the data, is not right."""
