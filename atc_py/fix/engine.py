@@ -15,7 +15,7 @@ from atc_py.fix.facts import Surroundings
 from atc_py.fix.fixed import Applied, Fixed, Lineage, Unfit, application_of, nodes_looked_through
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
-from atc_py.fix.restate import PREFERRED, best_opset, restate_graph
+from atc_py.fix.restate import PREFERRED, opsets_to_try, restate_graph
 from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_operator
 from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
@@ -234,20 +234,22 @@ class Fixer:
     ) -> tuple[FoldedModel, Checked]:
         """State a model at an opset at which CANN reads it; the model as it is without such an opset."""
         model, checked = seen
-        opset = best_opset(model.source, self._library, self._conditions.cann)
-        nodes, opsets = list(graph.nodes), graph.opsets
-        if opset == opsets.get("", opset):
-            return seen
+        own = graph.opsets.get("", 0)
         met = chain.from_iterable(self._deviating(model.source, checked).values())
         if not are_read_elsewhere(met, self._library):
             return seen
-        if restate_graph(graph, model, self._library, opset):
-            return seen
-        stated = look()
-        if _errors(stated[1]) <= _errors(checked):
-            return stated
-        graph.nodes, graph.opsets = nodes, opsets
-        return look()
+        nodes, opsets = list(graph.nodes), graph.opsets
+        for opset in opsets_to_try(model.source, self._library, self._conditions.cann):
+            if opset == own:
+                break
+            if restate_graph(graph, model, self._library, opset):
+                continue
+            stated = look()
+            if _errors(stated[1]) <= _errors(checked):
+                return stated
+            graph.nodes, graph.opsets = list(nodes), opsets
+            seen = look()
+        return seen
 
     def _deviating(
         self, source: SourceModel, checked: Checked

@@ -92,8 +92,9 @@ def lowered_file(
     ):
         checked, source, controls = _checked_source(file, options, shared, clock)
         check = amended(checked.check, source, broken)
-        if options.refuse_as_parser and refusals(broken):
-            raise RulesBrokenError(check)
+    refused = refusals(check.findings) if options.refuse_as_parser else ()
+    if refused:
+        raise RulesBrokenError(check, first=[each.diagnostic() for each in refused])
     with clock.stage("lower"):
         graph = lower_model(source, shared.judge.specs, checked.placements)
         doubts = _with_pictures(graph, shared, controls)
