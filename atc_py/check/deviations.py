@@ -160,7 +160,9 @@ def _unknown_opset(node: BoundNode, written: SourceNode, place: Place) -> Findin
     opsets = compressed(
         tuple(n for first, last in release.read.opsets for n in range(first, last + 1))
     )
-    allowed = Text("the parser of CANN {major} has opsets {opsets}", major=release.name, opsets=opsets)
+    allowed = Text(
+        "the parser of CANN {major} has opsets {opsets}", major=release.name, opsets=opsets
+    )
     found = _refused(node, Place(place.file), "opset", written.opset, (allowed, _OPSET_HINT))
     fault = AtcFault("E13010", (written.name, f"ai.onnx::{written.opset}::{written.op_type}"))
     return structs.replace(found, source="op_specs/cann.yaml", scope="", atc=fault)

@@ -112,9 +112,9 @@ def opsets_to_try(model: SourceModel, library: Library, cann: str | None = None)
     """The opsets at which `model` may be stated, the best one first; PREFERRED at least.
 
     First come those at which every listed operator is on the list, nearest the model's own. For a
-    release of CANN all are opsets that its parser has for every operator, and those that the list
-    lacks for some follow: at these check restates nodes one by one. Where some of them are read as
-    ONNX has it, the others are left out.
+    release of CANN all are opsets that its parser has for every operator; those that the list lacks
+    for some follow, since check restates nodes one by one, and those at which the parser reads an
+    operator otherwise than ONNX come last.
 
     Args:
         model: the model.
@@ -124,20 +124,18 @@ def opsets_to_try(model: SourceModel, library: Library, cann: str | None = None)
     own = model.opsets.get("", PREFERRED)
     listed = _listed(model, library)
     common = set.intersection(*(set(spec.opsets) for spec in listed)) if listed else {own}
-    others: set[int] = set()
+    tiers = [common]
     if cann is not None:
         release = find_release(cann)
         runs = [run for spec in listed if (run := parser_opsets(spec, release))]
         parsed = [{n for first, last in run for n in range(first, last + 1)} for run in runs]
         taken = set.intersection(*parsed) if parsed else {own}
-        deviating = _deviating_opsets(listed, cann)
-        taken = taken - deviating or taken
-        common, others = common & taken, taken - common
-
-    def distance(opset: int) -> tuple[int, int]:
-        return abs(opset - own), -opset
-
-    return [*sorted(common, key=distance), *sorted(others, key=distance)] or [PREFERRED]
+        read = taken - _deviating_opsets(listed, cann)
+        tiers = [read & common, read - common, taken - read]
+    nearest = [
+        sorted(tier, key=lambda opset: (abs(opset - own), -opset)) for tier in tiers if tier
+    ]
+    return [opset for tier in nearest for opset in tier] or [PREFERRED]
 
 
 def _listed(model: SourceModel, library: Library) -> list[OpSpec]:
@@ -265,7 +263,7 @@ class _Restating:
             results = _along_last_axis(ctx, before)
         else:
             moved = _attributes_as_inputs(ctx, after)
-            result = restated_at(without_idle_parts(node), spec, history(), opset, moved)
+            result = restated_at(_without_idle_parts(node), spec, history(), opset, moved)
             if isinstance(result, Text):
                 return result
             attributes: dict[str, Any] = {**result.attributes}
@@ -305,17 +303,29 @@ class _Restating:
         return None
 
 
-def without_idle_parts(node: OnnxNode) -> OnnxNode:
-    """The node without an `allowzero` that changes nothing, since no dim is 0."""
-    if node.op_type != "Reshape" or not node.attributes.get("allowzero", 0):
+def _without_idle_parts(node: OnnxNode) -> OnnxNode:
+    """The node without attributes that change nothing.
+
+    These are `allowzero` where no dim is 0, and the number of parts of a Split into equal ones.
+    """
+    idle = {"Reshape": ("allowzero", _has_no_zero), "Split": ("num_outputs", _is_even)}
+    name, is_idle = idle.get(node.op_type, ("", _is_even))
+    if name not in node.attributes or not is_idle(node):
         return node
+    left = {key: value for key, value in node.attributes.items() if key != name}
+    return replace(node, attributes=left)
+
+
+def _has_no_zero(node: OnnxNode) -> bool:
     data, shape = node.inputs[0], node.inputs[1]
     known = shape is not None and shape.const is not None and 0 not in shape.const.numpy()
-    filled = data is not None and not data.is_open and 0 not in data.required_dims
-    if not (known or filled):
-        return node
-    left = {name: value for name, value in node.attributes.items() if name != "allowzero"}
-    return replace(node, attributes=left)
+    return known or (data is not None and not data.is_open and 0 not in data.required_dims)
+
+
+def _is_even(node: OnnxNode) -> bool:
+    data, axis, parts = node.inputs[0], node.integer("axis"), len(node.outputs)
+    size = None if data is None or data.dims is None else data.dims[axis]
+    return size is not None and size % parts == 0
 
 
 def _along_last_axis(ctx: RuleContext, before: OperatorSchema) -> Sequence[str]:

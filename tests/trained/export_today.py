@@ -28,7 +28,10 @@ def _broadcast(mask: Callable[..., torch.Tensor], **_: object) -> Callable[..., 
 
     def over(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
         return mask(
-            b[:, None, None, None], h[None, :, None, None], q[None, None, :, None], k[None, None, None]
+            b[:, None, None, None],
+            h[None, :, None, None],
+            q[None, None, :, None],
+            k[None, None, None],
         )
 
     return over
@@ -40,7 +43,7 @@ def export(network: str, path: Path, opset: int) -> None:
     started, values = path.with_suffix(".part"), tuple(examples.values())
     traced = path.stem.endswith("traced")
     if traced:
-        masking_utils._vmap_for_bhqkv = _broadcast  # noqa: SLF001
+        masking_utils._vmap_for_bhqkv = _broadcast
         masking_utils.TransformGetItemToIndex = nullcontext
     form = {} if traced else {"external_data": False}
     with torch.no_grad():

@@ -193,15 +193,18 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     opset = file.opsets.get("", 0)
     opsets = opset, state_at_listed_opset(fixed, library, _cann(options))
     groups = rewrite_groups(fixed.applied)
-    untouched = not groups and not (options.rules.for_cann and opsets[0] != opsets[1])
     broken, rewritten = _parser_rules(before.check), bool(groups) or opsets[0] != opsets[1]
-    hopeless = not (rewritten or broken) and _has_errors(before.check, options)
-    beside = None if options.dry_run or hopeless else Path(os.path.realpath(path)).parent
+    idle = not (rewritten or broken or options.rules.bind or options.external_data)
+    if idle and (output is None or options.dry_run or _has_errors(before.check, options)):
+        return _nothing_to_do(fixed, before.check, options)
+    beside = None if options.dry_run else Path(os.path.realpath(path)).parent
     with work_folder(beside) as folder:
         trial = folder / path.name
         form = _write(fixed, trial, path, _Writer(library, opsets, options))
         reformed = tuple(sorted(broken - _parser_rules(form.check)))
-        in_vain = hopeless or (untouched and not reformed and _has_errors(form.check, options))
+        in_vain = _has_errors(form.check, options) and (
+            not (rewritten or reformed) or (not groups and bool(form.check.faults))
+        )
         changed = bool(rewritten or reformed) and not in_vain
         proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
         refuse_differences(groups, proof, model)
@@ -222,6 +225,22 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         reformed=() if in_vain else reformed,
         **_verdicts(fixed, (before.check, before.check if in_vain else form.check), options),
         **_proved(proof),
+    )
+
+
+def _nothing_to_do(fixed: Fixed, check: ModelCheck, options: FixOptions) -> Fixing:
+    """The record of a model that no rule changes: nothing is written, checked again or run."""
+    opset = fixed.file.opsets.get("", 0)
+    return Fixing(
+        model=fixed.file.path,
+        output=None,
+        operator_list=options.check.precision.operator_list,
+        opset=(opset, opset),
+        rewrites=(),
+        ranges=options.rules.ranges,
+        data=options.data,
+        **_verdicts(fixed, (check, check), options),
+        **_proved(None),
     )
 
 
@@ -254,7 +273,8 @@ def _cann(options: FixOptions) -> str | None:
 
 def _fix(file: OnnxFile, library: Library, options: FixOptions, before: LoneCheck) -> Fixed:
     known, start = before.known, None
-    if known is not None and not options.rules.bind and known.file is file:
+    same = known is not None and known.survey is before.survey
+    if known is not None and same and not options.rules.bind and before.judge.quant_bias is None:
         start = Start.of(known.survey.folded, known.checked)
     fixer = Fixer(file, before.judge.conditions, library, options.rules, start)
     fixed = fixer.fix(options.check.input_shapes)
