@@ -93,6 +93,7 @@ class Fixer:
         self._choices: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
         self._deviations: Mapping[SourceNode, frozenset[str]] = {}
+        self._known_rules: dict[tuple[str, Purpose, frozenset[str]], tuple[FixRule, ...]] = {}
 
     def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
         """The model in its new form.
@@ -316,6 +317,16 @@ class Fixer:
             if not listed or unknown:
                 yield node
 
+    def _rules_of(
+        self, label: str, purpose: Purpose, deviations: frozenset[str]
+    ) -> tuple[FixRule, ...]:
+        """The rules for an operator that the user allows, looked up once."""
+        key = label, purpose, deviations
+        if key not in self._known_rules:
+            rules = rules_of_operator(*key)
+            self._known_rules[key] = tuple(rule for rule in rules if self._allows(rule))
+        return self._known_rules[key]
+
     def _allows(self, rule: FixRule) -> bool:
         chosen = self._rules
         if rule.name in chosen.skip or (chosen.only and rule.name not in chosen.only):
@@ -339,10 +350,8 @@ class Fixer:
         done = before if purpose is Purpose.CANN else ()
         rules = [
             rule
-            for rule in rules_of_operator(label, purpose, self._deviations.get(node, ()))
-            if self._allows(rule)
-            and rule.name not in done
-            and (node.index, (*before, rule.name)) not in self._barred
+            for rule in self._rules_of(label, purpose, self._deviations.get(node, frozenset()))
+            if rule.name not in done and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
         contexts: list[RuleContext] = []

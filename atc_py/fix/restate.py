@@ -132,9 +132,7 @@ def opsets_to_try(model: SourceModel, library: Library, cann: str | None = None)
         taken = set.intersection(*parsed) if parsed else {own}
         read = taken - _deviating_opsets(listed, cann)
         tiers = [read & common, read - common, taken - read]
-    nearest = [
-        sorted(tier, key=lambda opset: (abs(opset - own), -opset)) for tier in tiers if tier
-    ]
+    nearest = [sorted(tier, key=lambda opset: (abs(opset - own), -opset)) for tier in tiers if tier]
     return [opset for tier in nearest for opset in tier] or [PREFERRED]
 
 

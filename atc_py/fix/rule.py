@@ -221,19 +221,13 @@ def rules_of_operator(
         purpose: that of the rules.
         deviations: of purpose CANN, those that the node meets: rules remove one of them at least.
     """
-    rules = _rules_for(label, purpose)
-    if purpose is Purpose.CANN:
-        rules = tuple(rule for rule in rules if not rule.deviations.isdisjoint(deviations))
-    return rules
-
-
-@cache
-def _rules_for(label: str, purpose: Purpose) -> tuple[FixRule, ...]:
     rules = (
         rule
         for rule in load_rules().values()
         if purpose in rule.purposes and label in rule.operators
     )
+    if purpose is Purpose.CANN:
+        rules = (rule for rule in rules if not rule.deviations.isdisjoint(deviations))
     return tuple(sorted(rules, key=lambda rule: (rule.last, rule.name)))
 
 

@@ -16,11 +16,13 @@ from atc_py.check.parser_rules import is_of_model
 from atc_py.compare.original import runnable_file
 from atc_py.compare.proof.fix_diff import graph_changes
 from atc_py.compare.proof.fix_record import (
-    difference_of,
     errors_left,
     left_findings,
+    odd_outputs,
     placed_in,
+    proved,
     refuse_differences,
+    rewrite_groups,
     rewrites_of,
 )
 from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
@@ -44,7 +46,7 @@ from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.check import judged
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port
-from atc_py.results.fixing import Difference, Fixing, Left
+from atc_py.results.fixing import Fixing, Left
 from atc_py.spec import Library, specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.cache_folders import is_folder
@@ -136,23 +138,6 @@ def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
         )
 
 
-def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
-    """The steps of each rewrite, the node of the file first, in the order of the nodes."""
-    groups: list[list[Applied]] = []
-    by_value: dict[str, list[Applied]] = {}
-    for application in applied:
-        several = next(
-            (by_value[name] for name in application.step.origin.writes if name in by_value), None
-        )
-        if several is None:
-            several = []
-            groups.append(several)
-        several.append(application)
-        for node in application.step.written:
-            by_value.update(dict.fromkeys(node.writes, several))
-    return [tuple(group) for group in sorted(groups, key=lambda group: group[0].node.index)]
-
-
 _PIECE_BYTES = 128 << 20
 """Bytes of weights of a piece of a model, unless one node has more."""
 
@@ -166,11 +151,6 @@ class _Verdicts(TypedDict):
     left: tuple[Left, ...]
     diagnostics: tuple[Diagnostic, ...]
     deciding: Mapping[str, tuple[float, ...]]
-
-
-class _Proved(TypedDict):
-    seeds: tuple[int, ...]
-    outputs: Mapping[str, Difference]
 
 
 def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOptions) -> Fixing:
@@ -223,8 +203,10 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         data=options.data,
         target=None if target is None else target.proof,
         reformed=() if in_vain else reformed,
-        **_verdicts(fixed, (before.check, before.check if in_vain else form.check), options),
-        **_proved(proof),
+        **_verdicts(
+            fixed, (before.check, before.check if in_vain else form.check), options, target
+        ),
+        **proved(proof),
     )
 
 
@@ -240,7 +222,7 @@ def _nothing_to_do(fixed: Fixed, check: ModelCheck, options: FixOptions) -> Fixi
         ranges=options.rules.ranges,
         data=options.data,
         **_verdicts(fixed, (check, check), options),
-        **_proved(None),
+        **proved(None),
     )
 
 
@@ -249,7 +231,10 @@ def _parser_rules(check: ModelCheck) -> set[str]:
 
 
 def _verdicts(
-    fixed: Fixed, checks: tuple[ModelCheck, ModelCheck], options: FixOptions
+    fixed: Fixed,
+    checks: tuple[ModelCheck, ModelCheck],
+    options: FixOptions,
+    target: OnTarget | None = None,
 ) -> _Verdicts:
     before, after = checks
     left = errors_left(after, options.rules)
@@ -257,7 +242,11 @@ def _verdicts(
         "errors": (_errors(before.counts), _errors(after.counts)),
         "verdicts": (before.standing.value, after.standing.value),
         "left": tuple(left_findings(fixed, left, after.faults)),
-        "diagnostics": (*after.faults, *(name.diagnostic() for name in left)),
+        "diagnostics": (
+            *after.faults,
+            *(name.diagnostic() for name in left),
+            *odd_outputs(target),
+        ),
         "deciding": deciding_values(fixed.folded) if left and fixed.folded is not None else {},
     }
 
@@ -352,13 +341,6 @@ class _Writer:
         shapes = {name: dims for name, dims in given.items() if name in inputs}
         check = judged(model, shapes, self.options.check).check
         return placed_in(check, file.path, written.graph.nodes)
-
-
-def _proved(proof: FixProof | None) -> _Proved:
-    if proof is None:
-        return {"seeds": (), "outputs": {}}
-    outputs = {name: difference_of(output) for name, output in proof.outputs.items()}
-    return {"seeds": proof.seeds, "outputs": outputs}
 
 
 def _put_in_place(trial: Path, written: Written, path: Path) -> None:
