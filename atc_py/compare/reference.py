@@ -110,6 +110,7 @@ class ReferenceModel:
         self.amendment = amendment
         self._limits = weight_bytes, fed_bytes
         self.graph: OnnxGraph = file.graph({})
+        self._can_be_cut = not any(node.op_type in _NEVER_CUT for node in self.graph.nodes)
         self.nodes: Sequence[OnnxNode] = sorted(file.nodes, key=lambda node: node.index)
         self.constants = {tensor.name: tensor for tensor in file.proto.graph.initializer}
         self.inputs = tuple(declared.name for declared in file.inputs)
@@ -164,7 +165,7 @@ class ReferenceModel:
     @property
     def can_be_amended(self) -> bool:
         """True if a value can be changed between its maker and its readers."""
-        return not any(node.op_type in _NEVER_CUT for node in self.graph.nodes)
+        return self._can_be_cut
 
     def is_there(self, name: str) -> bool:
         """True for an input, and for a value that a node makes."""

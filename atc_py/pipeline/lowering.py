@@ -171,7 +171,7 @@ def _checked_source(
         folded = file.fold(
             options.input_shapes,
             quant_bias=options.precision.quant_bias,
-            suggest=lambda: _advice(file, options.input_shapes, judge),
+            suggest=lambda: _advice(file, options, shared),
             memo=shared.memo,
             opened=open_dims(options.ranges),
         )
@@ -183,10 +183,15 @@ def _checked_source(
     return checked, source, controls
 
 
-def _advice(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAdvice:
+def _advice(file: OnnxFile, options: CompileOptions, shared: SharedInputs) -> ShapeAdvice:
     from atc_py.pipeline.proposal.advice import advise  # few models leave dims open
+    from atc_py.pipeline.trial import TrialCompilation
 
-    return advise(file, shapes, judge)
+    judge = shared.judge
+    trial = TrialCompilation(shared.soc, options.precision_mode, Controls(), judge.specs)
+    return advise(
+        file, options.input_shapes, judge, lambda each: trial.findings(each.survey, each.checked)
+    )
 
 
 @contextmanager

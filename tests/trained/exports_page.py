@@ -28,7 +28,8 @@ _HEAD = f"""\
 
 Small networks of today's architectures with random weights, exported by torch's tracing exporter at opset
 {TODAY_OPSETS["traced"]} and by that of torch.export at opset {TODAY_OPSETS["dynamo"]}, its default, fixed once by `atc-py fix --for cann`, converted
-and run on the simulator in force_fp16. `make exports` makes the files.
+and run on the simulator in force_fp16. `make exports` makes the files with torch 2.13.0, transformers 4.57.6 and diffusers
+0.36.0; networks that an exporter of these does not export have no row. Integer inputs have the ranges of the example.
 
 Verdict: of `check`, before and after. Cosine: of the floats of the result with those of the original in onnxruntime; it
 should be at least {COSINE}. A value that misses its mark has a `!`; a code stands for a refusal.

@@ -295,10 +295,8 @@ def log_of_magnified(ctx: RuleContext) -> str:
         raise UnfitError("a constant is added")
     product, added_number = ctx.maker(known[0]), known[1]
     factor = beside_number(product) if product is not None and product.op_type == "Mul" else None
-    require(
-        factor is not None and _FACTORS[0] <= factor[1] <= _FACTORS[1],
-        "the factor is from 2 to the power of 10 to 2 to the power of 28",
-    )
+    if factor is None or not _FACTORS[0] <= factor[1] <= _FACTORS[1]:
+        raise UnfitError("the factor is from 2 to the power of 10 to 2 to the power of 28")
     require(
         1 / _FACTORS[0] <= added_number <= _FACTORS[0],
         "the constant is from 2 to the power of -10 to 2 to the power of 10",
