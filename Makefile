@@ -166,9 +166,18 @@ $(TORCH_VENV)/.installed: $(VENV)/bin/python
 	$(TORCH_VENV)/bin/python -m pip install --quiet torch==2.13.0 transformers==5.23.0 onnx onnxscript
 	@touch $@
 
-exports: $(VENV)/.dev $(TORCH_VENV)/.installed ## Export networks with PyTorch; write docs/fixed-models.md again
+# Today's architectures, as these versions of transformers and diffusers have them together.
+TODAY_VENV ?= $(HOME)/.cache/atc-py/today
+$(TODAY_VENV)/.installed: $(VENV)/bin/python
+	$(PYTHON) -m venv $(TODAY_VENV)
+	$(TODAY_VENV)/bin/python -m pip install --quiet torch==2.13.0 transformers==4.57.6 diffusers==0.36.0 onnx onnxscript
+	@touch $@
+
+exports: $(VENV)/.dev $(TORCH_VENV)/.installed $(TODAY_VENV)/.installed ## Export networks with PyTorch; write docs/fixed-models.md and docs/exports.md again
 	$(TORCH_VENV)/bin/python tests/trained/export.py
 	$(FIGURES) -m tests.trained.fixed_page --write
+	$(TODAY_VENV)/bin/python tests/trained/export_today.py
+	$(FIGURES) -m tests.trained.exports_page --write
 
 netron: $(VENV)/.dev ## Export the shared and quantized networks; open each with Netron's own loader, under Node
 	$(BIN)/python -m tests.device.ort.netron

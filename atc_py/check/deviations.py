@@ -6,15 +6,16 @@ from typing import NamedTuple
 from atc_py.check.bound_node import BoundNode
 from atc_py.check.condition_words import filled, joined, predicate_of, rule_subject, when_words
 from atc_py.check.conditions import ask, concerns
-from atc_py.check.findings import Finding, Standing
+from atc_py.check.findings import Finding, Standing, worst
 from atc_py.check.reading import Answer, State
-from atc_py.diag import DEVIATES_ON_CANN, REFUSED_BY_PARSER, Place
+from atc_py.diag import DEVIATES_ON_CANN, REFUSED_BY_PARSER, AtcFault, Place
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.spec import ONNX_DOMAINS, OpSpec
 from atc_py.spec.deviations import Certainty, Deviation, Registered, covers
 from atc_py.spec.lists import ParserRule, Release, find_release
 from atc_py.spec.model import compressed
-from atc_py.text import Text, Words, verbatim
+from atc_py.system import structs
+from atc_py.text import SEMICOLON, Text, Words, verbatim
 
 _INFERRED = Text(" (inferred)")
 _FOLLOWS_ONNX = Text("; atc-py follows ONNX")
@@ -128,6 +129,8 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
     if any(first <= written.opset <= last for first, last in runs):
         return _misspelled(node, written, place)
     numbers = tuple(opset for first, last in runs for opset in range(first, last + 1))
+    if numbers and not any(first <= written.opset <= last for first, last in release.read.opsets):
+        return _unknown_opset(node, written, place)
     opsets = compressed(numbers)
     known = release.certainty is Certainty.PROVEN
     said = Text("") if known else _INFERRED
@@ -142,6 +145,38 @@ def _not_registered(node: BoundNode, written: SourceNode, place: Place) -> Findi
         opsets=Text("opsets {opsets}", opsets=opsets) if opsets else Text("no opset"),
     )
     return _refused(node, place, "registered", written.opset, (allowed, help_))
+
+
+OPSET_RULE = "parser/opset"
+"""Rule of a file at an opset that the parser has for no operator."""
+
+_OPSET_HINT = Text("`atc-py fix --for cann` writes the model at an opset that the parser has")
+_REST_SUPPORTED = Text("everything else is supported")
+
+
+def _unknown_opset(node: BoundNode, written: SourceNode, place: Place) -> Finding:
+    """The finding that the parser lacks the opset of the whole file, at the first node that shows it."""
+    release = find_release(node.conditions.cann)
+    opsets = compressed(
+        tuple(n for first, last in release.read.opsets for n in range(first, last + 1))
+    )
+    allowed = Text(
+        "the parser of CANN {major} has opsets {opsets}", major=release.name, opsets=opsets
+    )
+    found = _refused(node, Place(place.file), "opset", written.opset, (allowed, _OPSET_HINT))
+    fault = AtcFault("E13010", (written.name, f"ai.onnx::{written.opset}::{written.op_type}"))
+    return structs.replace(found, source="op_specs/cann.yaml", scope="", atc=fault)
+
+
+def with_one_of_opset(findings: list[Finding]) -> list[Finding]:
+    """Findings of all nodes, of those on the opset of the file the first one alone."""
+    whole = next((finding for finding in findings if finding.rule == OPSET_RULE), None)
+    if whole is None:
+        return findings
+    rest = [finding for finding in findings if finding.rule != OPSET_RULE]
+    if not worst(finding.standing for finding in rest).reaches(Standing.PARSER):
+        whole = structs.replace(whole, help=_REST_SUPPORTED + SEMICOLON + whole.help)
+    return [whole, *rest]
 
 
 def _misspelled(node: BoundNode, written: SourceNode, place: Place) -> Finding | None:

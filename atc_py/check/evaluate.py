@@ -10,7 +10,7 @@ from atc_py.check.alike import node_signature
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.condition_words import predicate_of
 from atc_py.check.conditions import NodesBefore, ask, concerns, is_outweighed
-from atc_py.check.deviations import deviation_findings
+from atc_py.check.deviations import deviation_findings, with_one_of_opset
 from atc_py.check.findings import (
     Finding,
     ModelCheck,
@@ -150,7 +150,7 @@ class _Checker:
             opsets=self._model.opsets,
             file_nodes=self._model.file_nodes,
             nodes=len(self._nodes),
-            findings=tuple(findings),
+            findings=tuple(with_one_of_opset(findings)),
             faults=self._model.faults,
             operators=self._operators(rows),
             rows=tuple(rows),

@@ -122,8 +122,10 @@ class Finding(Result, frozen=True):
         return fingerprint_of(parts)
 
     def about(self, node: int, name: str) -> Finding:
-        """The same finding on another node."""
+        """The same finding on another node; one about the file stays as it is."""
         at = self.place
+        if at.node is None:
+            return self
         place = Place(at.file, node, name, at.op_type, at.field, at.line, at.column)
         return replace(self, place=place)
 

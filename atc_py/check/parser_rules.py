@@ -102,8 +102,16 @@ def model_findings(places: Iterable[Broken], path: str, cann: str) -> tuple[Find
 
 
 def refusals(found: Iterable[Finding]) -> list[Finding]:
-    """The rules about whole models with which parsing ends."""
-    return [each for each in found if each.code is REFUSED_BY_PARSER and each.atc is not None]
+    """The findings with which parsing ends: on whole models, and on nodes what is proven and decided."""
+    return [
+        each
+        for each in found
+        if each.code is REFUSED_BY_PARSER
+        and (
+            each.atc is not None
+            or (each.certainty == Certainty.PROVEN.value and bool(each.observed.en))
+        )
+    ]
 
 
 def is_of_model(finding: Finding) -> bool:

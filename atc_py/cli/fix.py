@@ -51,8 +51,8 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     """Write MODEL, an ONNX file, in an equivalent form that the operator list takes.
 
     Exit status: 0 done, 1 findings are left that no rule removes, or what was written does not run
-    on the target, 2 the command was called wrongly, 3 a file cannot be read or written, 4 a rewrite
-    differs from the original.
+    on the target or gives no finite numbers there, 2 the command was called wrongly, 3 a file cannot
+    be read or written, 4 a rewrite differs from the original.
     """
     from atc_py import api
 

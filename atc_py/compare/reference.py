@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,6 +35,8 @@ from atc_py.text import SEMICOLON, Text, error_text
 
 _NODES = 32
 """Nodes of a piece; fewer hold less, more start less often."""
+
+_PREFERRED = next(iter(ENGINES))
 
 WEIGHT_BYTES = 1 << 30
 """Bytes of weights of a piece, unless one node has more; protobuf writes 2 GiB at most."""
@@ -108,6 +110,7 @@ class ReferenceModel:
         self.amendment = amendment
         self._limits = weight_bytes, fed_bytes
         self.graph: OnnxGraph = file.graph({})
+        self._can_be_cut = not any(node.op_type in _NEVER_CUT for node in self.graph.nodes)
         self.nodes: Sequence[OnnxNode] = sorted(file.nodes, key=lambda node: node.index)
         self.constants = {tensor.name: tensor for tensor in file.proto.graph.initializer}
         self.inputs = tuple(declared.name for declared in file.inputs)
@@ -126,7 +129,8 @@ class ReferenceModel:
             },
             named=True,
         )
-        self._engines: dict[int, str] = {}
+        self._engines: dict[Piece, str] = {}
+        self._parts: dict[int, tuple[Piece, ...]] = {}
         self.pieces = self._pieces_of(weight_bytes, piece_nodes)
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
@@ -161,7 +165,7 @@ class ReferenceModel:
     @property
     def can_be_amended(self) -> bool:
         """True if a value can be changed between its maker and its readers."""
-        return not any(node.op_type in _NEVER_CUT for node in self.graph.nodes)
+        return self._can_be_cut
 
     def is_there(self, name: str) -> bool:
         """True for an input, and for a value that a node makes."""
@@ -234,13 +238,51 @@ class ReferenceModel:
                 MEMORY_LIMIT where its values take too much.
         """
         piece = self.pieces[at]
-        if at in self._engines:
+        if at not in self._parts:
+            if len(piece.nodes) == 1 or not self.can_be_amended:
+                self._parts[at] = (piece,)
+            else:
+                try:
+                    return self._run(piece, feeds, (_PREFERRED,))
+                except NotRunError:
+                    # Beside others, onnxruntime refuses nodes that it runs by themselves, such as a
+                    # Resize whose sizes come of a Slice of what is fed, which it takes for empty.
+                    piece.close()
+                    self._parts[at] = tuple(self._piece([node]) for node in piece.nodes)
+        held, results = dict(feeds), dict[str, NDArray[Any]]()
+        for part in self._parts[at]:
+            try:
+                made = self._run(part, held, ENGINES)
+            except NotRunError as error:
+                ops = ", ".join(dict.fromkeys(node.op_type for node in part.nodes))
+                raise REFERENCE_FAILED.error(
+                    Text(
+                        "neither engine runs the nodes {ops} of the original: {reasons}",
+                        ops=ops[:200],
+                        reasons=error_text(error),
+                    ),
+                    place=Place(str(self.path)),
+                ) from error
+            held.update(made)
+            results.update(made)
+        return results
+
+    def _run(
+        self, piece: Piece, feeds: Mapping[str, NDArray[Any]], engines: Iterable[str]
+    ) -> dict[str, NDArray[Any]]:
+        """Results of a piece by the first engine that runs it.
+
+        Raises:
+            AtcError: MEMORY_LIMIT where its values take too much.
+            NotRunError: no engine does, with the reason of each.
+        """
+        if piece in self._engines:
             # Of other data, the engine may refuse some, and the other one is tried again.
             with suppress(NotRunError):
-                return piece.run(feeds, self._engines[at])
+                return piece.run(feeds, self._engines[piece])
             piece.close()
         reasons = []
-        for engine in ENGINES:
+        for engine in engines:
             try:
                 results = piece.run(feeds, engine)
             except NotRunError as error:
@@ -248,17 +290,9 @@ class ReferenceModel:
                     raise error.__cause__ from None
                 reasons.append(error_text(error))
                 continue
-            self._engines[at] = engine
+            self._engines[piece] = engine
             return results
-        ops = ", ".join(dict.fromkeys(node.op_type for node in piece.nodes))
-        raise REFERENCE_FAILED.error(
-            Text(
-                "neither engine runs the nodes {ops} of the original: {reasons}",
-                ops=ops[:200],
-                reasons=SEMICOLON.join(reasons),
-            ),
-            place=Place(str(self.path)),
-        )
+        raise NotRunError(SEMICOLON.join(reasons))
 
     def _pieces_of(self, weight_bytes: int, most_nodes: int) -> tuple[Piece, ...]:
         """All nodes, in pieces; one piece where values cannot pass between pieces.

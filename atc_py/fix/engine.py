@@ -15,7 +15,7 @@ from atc_py.fix.facts import Surroundings
 from atc_py.fix.fixed import Applied, Fixed, Lineage, Unfit, application_of, nodes_looked_through
 from atc_py.fix.range_rules import Range
 from atc_py.fix.ranges import Ranges
-from atc_py.fix.restate import PREFERRED, best_opset, restate_graph
+from atc_py.fix.restate import PREFERRED, opsets_to_try, restate_graph
 from atc_py.fix.rule import Exactness, FixRule, Purpose, check_rules, rules_of_operator
 from atc_py.fix.start import Start, bind_inputs
 from atc_py.fix.tidy.tidying import tidy_graph
@@ -93,6 +93,7 @@ class Fixer:
         self._choices: dict[int, _Choice] = {}
         self._barred: set[_Choice] = set()
         self._deviations: Mapping[SourceNode, frozenset[str]] = {}
+        self._known_rules: dict[tuple[str, Purpose, frozenset[str]], tuple[FixRule, ...]] = {}
 
     def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
         """The model in its new form.
@@ -234,20 +235,22 @@ class Fixer:
     ) -> tuple[FoldedModel, Checked]:
         """State a model at an opset at which CANN reads it; the model as it is without such an opset."""
         model, checked = seen
-        opset = best_opset(model.source, self._library, self._conditions.cann)
-        nodes, opsets = list(graph.nodes), graph.opsets
-        if opset == opsets.get("", opset):
-            return seen
+        own = graph.opsets.get("", 0)
         met = chain.from_iterable(self._deviating(model.source, checked).values())
         if not are_read_elsewhere(met, self._library):
             return seen
-        if restate_graph(graph, model, self._library, opset):
-            return seen
-        stated = look()
-        if _errors(stated[1]) <= _errors(checked):
-            return stated
-        graph.nodes, graph.opsets = nodes, opsets
-        return look()
+        nodes, opsets = list(graph.nodes), graph.opsets
+        for opset in opsets_to_try(model.source, self._library, self._conditions.cann):
+            if opset == own:
+                break
+            if restate_graph(graph, model, self._library, opset):
+                continue
+            stated = look()
+            if _errors(stated[1]) <= _errors(checked):
+                return stated
+            graph.nodes, graph.opsets = list(nodes), opsets
+            seen = look()
+        return seen
 
     def _deviating(
         self, source: SourceModel, checked: Checked
@@ -314,6 +317,16 @@ class Fixer:
             if not listed or unknown:
                 yield node
 
+    def _rules_of(
+        self, label: str, purpose: Purpose, deviations: frozenset[str]
+    ) -> tuple[FixRule, ...]:
+        """The rules for an operator that the user allows, looked up once."""
+        key = label, purpose, deviations
+        if key not in self._known_rules:
+            rules = rules_of_operator(*key)
+            self._known_rules[key] = tuple(rule for rule in rules if self._allows(rule))
+        return self._known_rules[key]
+
     def _allows(self, rule: FixRule) -> bool:
         chosen = self._rules
         if rule.name in chosen.skip or (chosen.only and rule.name not in chosen.only):
@@ -337,10 +350,8 @@ class Fixer:
         done = before if purpose is Purpose.CANN else ()
         rules = [
             rule
-            for rule in rules_of_operator(label, purpose, self._deviations.get(node, ()))
-            if self._allows(rule)
-            and rule.name not in done
-            and (node.index, (*before, rule.name)) not in self._barred
+            for rule in self._rules_of(label, purpose, self._deviations.get(node, frozenset()))
+            if rule.name not in done and (node.index, (*before, rule.name)) not in self._barred
         ]
         opset = writer.graph.opsets.get("", 0)
         contexts: list[RuleContext] = []

@@ -6,7 +6,7 @@ from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
-from atc_py.fix.restate import best_opset, restate_graph
+from atc_py.fix.restate import opsets_to_try, restate_graph
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
@@ -107,7 +107,8 @@ class _Walk:
 def state_at_listed_opset(fixed: Fixed, library: Library, cann: str | None = None) -> int:
     """State the graph at the opset that suits the list, check it there, and return the opset.
 
-    The graph stays at its own opset where a node has no form at that one, or one with more errors.
+    Where a node has no form at an opset, or one with more errors, the next one is tried; the graph
+    stays at its own where none is left.
 
     Args:
         fixed: the model.
@@ -119,15 +120,17 @@ def state_at_listed_opset(fixed: Fixed, library: Library, cann: str | None = Non
     if folded is None or fixed.look is None:
         return 0
     own = graph.opsets.get("", 0)
-    opset = best_opset(folded.source, library, cann)
     nodes, opsets, errors = list(graph.nodes), graph.opsets, _errors(fixed)
-    if restate_graph(graph, folded, library, opset) or opset == own:
-        return own
-    fixed.folded, fixed.after = fixed.look()
-    if _errors(fixed) <= errors:
-        return opset
-    graph.nodes, graph.opsets = nodes, opsets
-    fixed.folded, fixed.after = fixed.look()
+    for opset in opsets_to_try(folded.source, library, cann):
+        if opset == own:
+            break
+        if restate_graph(graph, folded, library, opset):
+            continue
+        fixed.folded, fixed.after = fixed.look()
+        if _errors(fixed) <= errors:
+            return opset
+        graph.nodes, graph.opsets = list(nodes), opsets
+        fixed.folded, fixed.after = fixed.look()
     return own
 
 

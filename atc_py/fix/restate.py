@@ -108,28 +108,32 @@ _AXIS_CHANGED = 13
 _COERCED = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
 
 
-def best_opset(model: SourceModel, library: Library, cann: str | None = None) -> int:
-    """The opset at which every listed operator of `model` is on the list, nearest its own.
+def opsets_to_try(model: SourceModel, library: Library, cann: str | None = None) -> list[int]:
+    """The opsets at which `model` may be stated, the best one first; PREFERRED at least.
 
-    It is PREFERRED if the operators have none in common.
+    First come those at which every listed operator is on the list, nearest the model's own. For a
+    release of CANN all are opsets that its parser has for every operator; those that the list lacks
+    for some follow, since check restates nodes one by one, and those at which the parser reads an
+    operator otherwise than ONNX come last.
 
     Args:
         model: the model.
         library: the operator list.
-        cann: the release of CANN whose parser is to have the operators there, and to read them as
-            ONNX does if there is such an opset; None for any.
+        cann: the release of CANN whose parser is to have the operators there; None for any.
     """
     own = model.opsets.get("", PREFERRED)
     listed = _listed(model, library)
-    sets = [set(spec.opsets) for spec in listed]
+    common = set.intersection(*(set(spec.opsets) for spec in listed)) if listed else {own}
+    tiers = [common]
     if cann is not None:
         release = find_release(cann)
-        runs = [parser_opsets(spec, release) for spec in listed]
-        sets += [{n for first, last in run for n in range(first, last + 1)} for run in runs if run]
-    common = set.intersection(*sets) if sets else {own}
-    if cann is not None:
-        common = common - _deviating_opsets(listed, cann) or common
-    return min(common, key=lambda opset: (abs(opset - own), -opset), default=PREFERRED)
+        runs = [run for spec in listed if (run := parser_opsets(spec, release))]
+        parsed = [{n for first, last in run for n in range(first, last + 1)} for run in runs]
+        taken = set.intersection(*parsed) if parsed else {own}
+        read = taken - _deviating_opsets(listed, cann)
+        tiers = [read & common, read - common, taken - read]
+    nearest = [sorted(tier, key=lambda opset: (abs(opset - own), -opset)) for tier in tiers if tier]
+    return [opset for tier in nearest for opset in tier] or [PREFERRED]
 
 
 def _listed(model: SourceModel, library: Library) -> list[OpSpec]:
@@ -257,7 +261,7 @@ class _Restating:
             results = _along_last_axis(ctx, before)
         else:
             moved = _attributes_as_inputs(ctx, after)
-            result = restated_at(node, spec, history(), opset, moved)
+            result = restated_at(_without_idle_parts(node), spec, history(), opset, moved)
             if isinstance(result, Text):
                 return result
             attributes: dict[str, Any] = {**result.attributes}
@@ -295,6 +299,31 @@ class _Restating:
         }
         writer.keep(with_branches(node, stated))
         return None
+
+
+def _without_idle_parts(node: OnnxNode) -> OnnxNode:
+    """The node without attributes that change nothing.
+
+    These are `allowzero` where no dim is 0, and the number of parts of a Split into equal ones.
+    """
+    idle = {"Reshape": ("allowzero", _has_no_zero), "Split": ("num_outputs", _is_even)}
+    name, is_idle = idle.get(node.op_type, ("", _is_even))
+    if name not in node.attributes or not is_idle(node):
+        return node
+    left = {key: value for key, value in node.attributes.items() if key != name}
+    return replace(node, attributes=left)
+
+
+def _has_no_zero(node: OnnxNode) -> bool:
+    data, shape = node.inputs[0], node.inputs[1]
+    known = shape is not None and shape.const is not None and 0 not in shape.const.numpy()
+    return known or (data is not None and not data.is_open and 0 not in data.required_dims)
+
+
+def _is_even(node: OnnxNode) -> bool:
+    data, axis, parts = node.inputs[0], node.integer("axis"), len(node.outputs)
+    size = None if data is None or data.dims is None else data.dims[axis]
+    return size is not None and size % parts == 0
 
 
 def _along_last_axis(ctx: RuleContext, before: OperatorSchema) -> Sequence[str]:

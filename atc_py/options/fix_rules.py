@@ -1,7 +1,7 @@
 """The rules that fix a model, as a value that no later stage changes."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -65,6 +65,26 @@ def value_ranges(given: Iterable[str]) -> dict[str, tuple[int, int]]:
     return found
 
 
+def _bind_keyword(given: Any) -> dict[str, float]:
+    """`bind` of the Python interface: a mapping, or texts as the command line has them."""
+    return dict(given) if isinstance(given, Mapping) else bound_values(_texts(given))
+
+
+def _ranges_keyword(given: Any) -> dict[str, tuple[int, int]]:
+    """`ranges` of the Python interface: a mapping of pairs, or texts as the command line has them."""
+    if not isinstance(given, Mapping):
+        return value_ranges(_texts(given))
+    return value_ranges(f"{name}={_bounds(bounds)}" for name, bounds in given.items())
+
+
+def _bounds(given: Any) -> str:
+    return given if isinstance(given, str) else ":".join(map(str, given))
+
+
+def _texts(given: Any) -> Iterable[str]:
+    return (given,) if isinstance(given, str) else map(str, given)
+
+
 class FixRules(Result, frozen=True):
     """The rules that fix a model, and what they may assume, as `convert` and `fix_model` take them."""
 
@@ -81,12 +101,12 @@ class FixRules(Result, frozen=True):
     )] = False  # fmt: skip
     bind: Annotated[Mapping[str, float], Option(
         "--bind", "Make an input a constant of this value; may be repeated.", metavar="NAME=VALUE",
-        read=bound_values, parse=dict,
+        read=bound_values, parse=_bind_keyword,
         doc="values of inputs that become constants, by name; every element gets the value.",
     )] = msgspec.field(default_factory=dict)  # fmt: skip
     ranges: Annotated[Mapping[str, tuple[int, int]], Option(
         "--range", "Bounds of an integer input, both included; may be repeated.",
-        metavar="NAME=LOW:HIGH", read=value_ranges, parse=dict,
+        metavar="NAME=LOW:HIGH", read=value_ranges, parse=_ranges_keyword,
         doc="bounds of integer inputs, both included, by name.",
     )] = msgspec.field(default_factory=dict)  # fmt: skip
     for_precision: Annotated[bool | None, Option(

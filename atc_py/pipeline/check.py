@@ -266,7 +266,7 @@ def _apply_rules(
         from atc_py.pipeline.proposal.open_check import open_check
         from atc_py.pipeline.proposal.search import Search
 
-        search = Search(known.file, judge, known)
+        search = Search(known.file, judge, known, refused)
         proposal = search.propose()
         advice = advice_of(file, proposal, shapes)
         return open_check(known, search, proposal, advice, refused), known

@@ -92,8 +92,9 @@ def lowered_file(
     ):
         checked, source, controls = _checked_source(file, options, shared, clock)
         check = amended(checked.check, source, broken)
-        if options.refuse_as_parser and refusals(broken):
-            raise RulesBrokenError(check)
+    refused = refusals(check.findings) if options.refuse_as_parser else ()
+    if refused:
+        raise RulesBrokenError(check, first=[each.diagnostic() for each in refused])
     with clock.stage("lower"):
         graph = lower_model(source, shared.judge.specs, checked.placements)
         doubts = _with_pictures(graph, shared, controls)
@@ -170,7 +171,7 @@ def _checked_source(
         folded = file.fold(
             options.input_shapes,
             quant_bias=options.precision.quant_bias,
-            suggest=lambda: _advice(file, options.input_shapes, judge),
+            suggest=lambda: _advice(file, options, shared),
             memo=shared.memo,
             opened=open_dims(options.ranges),
         )
@@ -182,10 +183,15 @@ def _checked_source(
     return checked, source, controls
 
 
-def _advice(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAdvice:
+def _advice(file: OnnxFile, options: CompileOptions, shared: SharedInputs) -> ShapeAdvice:
     from atc_py.pipeline.proposal.advice import advise  # few models leave dims open
+    from atc_py.pipeline.trial import TrialCompilation
 
-    return advise(file, shapes, judge)
+    judge = shared.judge
+    trial = TrialCompilation(shared.soc, options.precision_mode, Controls(), judge.specs)
+    return advise(
+        file, options.input_shapes, judge, lambda each: trial.findings(each.survey, each.checked)
+    )
 
 
 @contextmanager

@@ -201,10 +201,12 @@ class TargetError(Result, frozen=True):
     Attributes:
         cosine: the least over all runs; None where an output has a magnitude of 0.
         error: the largest difference as a part of the original's range.
+        odd: how many values are infinite or NaN where the original's are finite, over all runs.
     """
 
     cosine: float | None
     error: float
+    odd: int = 0
 
 
 class TargetProof(Result, frozen=True):
@@ -263,7 +265,8 @@ class Fixing(Result, frozen=True, kw_only=True):
         left: findings that are left.
         seeds: of the data of the proof; empty without one.
         outputs: differences of the model's outputs, by name.
-        diagnostics: the findings that are left, with their codes and hints.
+        diagnostics: the findings that are left, with their codes and hints, and a warning for each
+            output that is infinite or NaN on the target alone.
         verdicts: of the check, before and after: `error`, `unknown`, `rewrite`, `aicpu`, `accuracy`
             or `supported`.
         bound: values of inputs that became constants, by name.
@@ -297,8 +300,18 @@ class Fixing(Result, frozen=True, kw_only=True):
 
     @property
     def is_sound(self) -> bool:
-        """True if nothing is left, and the model ran in the target's precision where that was tried."""
-        return not self.left and not (self.target is not None and self.target.failed)
+        """True if nothing is left, and the model ran in the target's precision where that was tried.
+
+        A model whose outputs are infinite or NaN there alone is not sound.
+        """
+        ran = self.target is None or not self.target.failed
+        return not self.left and ran and not self.odd_outputs
+
+    @property
+    def odd_outputs(self) -> tuple[str, ...]:
+        """The outputs that are infinite or NaN on the target where the original's are finite."""
+        outputs = {} if self.target is None else self.target.outputs
+        return tuple(name for name, found in outputs.items() if found.odd)
 
     def as_json(self) -> dict[str, object]:
         """The fields as JSON values; those of the proof together."""

@@ -72,6 +72,40 @@ def test_onnx_runs_it_where_onnxruntime_is_missing(
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
+@pytest.mark.parametrize("piece_nodes", [1, 2, 3, 4, 8])
+def test_sizes_of_a_shape_run_at_any_boundary_between_pieces(
+    piece_nodes: int, tmp_path: Path
+) -> None:
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[1,2,6,6] x, float[1,2,12,12] like) => (float[1,2,12,12] y)
+        <int64[2] size = {12, 12}> {
+            a = Relu(x)
+            zero = Constant<value_ints = [0]>()
+            two = Constant<value_ints = [2]>()
+            shape = Shape(like)
+            head = Slice(shape, zero, two, zero)
+            sizes = Concat<axis = 0>(head, size)
+            b = Resize<mode = "linear">(a, , , sizes)
+            scale = Constant<value_float = 0.5>()
+            q = QuantizeLinear(b, scale)
+            y = DequantizeLinear(q, scale)
+        }""")
+    onnx.save(model, tmp_path / "m.onnx")
+    rng = np.random.default_rng(0)
+    feeds = {
+        "x": rng.random((1, 2, 6, 6), np.float32),
+        "like": rng.random((1, 2, 12, 12), np.float32),
+    }
+    reference = ReferenceModel(read_model(tmp_path / "m.onnx"), piece_nodes=piece_nodes)
+    run = ReferenceRun(reference, feeds)
+    run.expect({"y": 1})
+    found = run.value("y")
+    assert found is not None
+    np.testing.assert_array_equal(found, run_with_onnxruntime(model, feeds)["y"])
+    assert reference.engines == ("onnxruntime",)
+
+
 def test_operator_that_nothing_runs_is_refused_by_name(tmp_path: Path) -> None:
     x = np.zeros(3, np.float32)
     model = built([node("Novelty", "x", "y", domain="nobody")], {"x": x}, {})

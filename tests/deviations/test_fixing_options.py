@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 from click.testing import CliRunner
+from onnx import TensorProto, helper
 
 import atc_py
 from atc_py.cli.main import cli
@@ -16,6 +17,7 @@ from tests.end_to_end import one_node_model
 
 X = np.random.default_rng(2).standard_normal((3, 4)).astype(np.float32)
 SELU = {"alpha": 1.5}
+ATC_FAILED = 255
 
 
 def saved(folder: Path, op: str, opset: int, **attributes: Any) -> Path:
@@ -57,11 +59,59 @@ def test_a_model_is_stated_at_an_opset_that_the_parser_has(tmp_path: Path) -> No
     path, fixed = saved(tmp_path, "Sigmoid", 20), tmp_path / "fixed.onnx"
     options = {"operator_list": "cann-9.0"}
     for cann, newest in ((9, 18), (5, 15)):
-        assert parser_findings(path, cann=cann, **options) == ["parser/registered"]
+        assert parser_findings(path, cann=cann, **options) == ["parser/opset"]
         done = atc_py.fix_model(path, fixed, for_cann=True, cann=cann, operator_list="cann-9.0")
         assert done.left == ()
         assert done.opset == (20, newest)
         assert not parser_findings(fixed, cann=cann, **options)
+
+
+def exported() -> onnx.ModelProto:
+    """What torch writes at opset 20: operators that no listed opset has in common, and allowzero."""
+    shape = helper.make_tensor("shape", TensorProto.INT64, [2], [4, -1])
+    axes = helper.make_tensor("axes", TensorProto.INT64, [1], [0])
+    scale = helper.make_tensor("scale", TensorProto.FLOAT, [3], [1, 2, 3])
+    nodes = [
+        helper.make_node("Reshape", ["x", "shape"], ["r"], allowzero=1),
+        helper.make_node("LayerNormalization", ["r", "scale"], ["n"]),
+        helper.make_node("Unsqueeze", ["n", "axes"], ["y"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 6])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 3])
+    graph = helper.make_graph(nodes, "g", [x], [y], [shape, axes, scale])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def test_operators_without_a_listed_opset_in_common_are_stated_where_the_parser_has_all(
+    tmp_path: Path,
+) -> None:
+    path, fixed = tmp_path / "model.onnx", tmp_path / "fixed.onnx"
+    onnx.save(exported(), path)
+    (found,) = atc_py.check_models(path).models[0].findings[:1]
+    assert (found.rule, found.place.node) == ("parser/opset", None)
+    assert found.help.en.startswith("everything else is supported; ")
+    done = atc_py.fix_model(path, fixed, for_cann=True)
+    assert (done.opset, done.left) == ((20, 18), ())
+    assert not parser_findings(fixed)
+
+
+def test_allowzero_is_dropped_where_no_dim_is_zero(tmp_path: Path) -> None:
+    model = exported()
+    del model.graph.node[1]
+    model.graph.node[1].input[0] = "r"
+    path, fixed = tmp_path / "model.onnx", tmp_path / "fixed.onnx"
+    onnx.save(model, path)
+    assert atc_py.fix_model(path, fixed, for_cann=True).opset == (20, 12)
+    assert not onnx.load(fixed).graph.node[0].attribute
+
+
+def test_atc_fails_where_check_says_that_its_parser_refuses(tmp_path: Path) -> None:
+    path, out = saved(tmp_path, "Sigmoid", 20), tmp_path / "m"
+    atc_py.convert(path, tmp_path / "taken.om")
+    words = [f"--model={path}", "--framework=5", "--soc_version=Ascend310P3", f"--output={out}"]
+    done = CliRunner().invoke(cli, ["atc", *words])
+    assert done.exit_code == ATC_FAILED
+    assert "E13010" in done.output
 
 
 def test_operators_that_the_parser_does_not_have_are_rewritten(tmp_path: Path) -> None:

@@ -116,3 +116,50 @@ def test_weights_are_read_one_after_another(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout.split()[-1]))
     assert peaks[1] - peaks[0] < 2 * 64
+
+
+def wide(nodes: int, path: Path) -> Path:
+    """Write a model that the list takes as it is."""
+    weight = numpy_helper.from_array(np.zeros((64, 64), np.float32), "w")
+    chain_ = [node("MatMul", [f"v{at}", "w"], [f"v{at + 1}"]) for at in range(nodes)]
+    value = helper.make_tensor_value_info
+    ends = [value(name, TensorProto.FLOAT, [2, 64]) for name in ("v0", f"v{nodes}")]
+    graph = helper.make_graph(chain_, "wide", ends[:1], ends[1:], [weight])
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path
+    )
+    return path
+
+
+def test_a_model_that_needs_nothing_costs_at_most_two_checks_and_no_copy(tmp_path: Path) -> None:
+    path = wide(200, tmp_path / "sound.onnx")
+
+    def check() -> None:
+        assert atc_py.check_models(path).standing.value == "supported"
+
+    def fix() -> None:
+        done = atc_py.fix_model(path)
+        assert (done.output, done.is_sound) == (None, True)
+
+    check()
+    fix()  # caches fill
+    alone, whole = (sum(executed(each, PACKAGE).values()) for each in (check, fix))
+    assert whole <= 2 * alone
+    assert [each.name for each in tmp_path.iterdir()] == ["sound.onnx"]
+    assert atc_py.fix_model(path, tmp_path / "named.onnx").output == tmp_path / "named.onnx"
+
+
+def test_a_file_with_faults_is_not_copied(tmp_path: Path) -> None:
+    weight = numpy_helper.from_array(np.zeros((3, 4), np.float32), "w")
+    nodes = [node("Relu", ["x"], ["a"], name="n"), node("MatMul", ["a", "w"], ["y"], name="n")]
+    value = helper.make_tensor_value_info
+    ends = [value(name, TensorProto.FLOAT, [2, 4]) for name in "xy"]
+    graph = helper.make_graph(nodes, "faulty", ends[:1], ends[1:], [weight])
+    path = tmp_path / "faulty.onnx"
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=8), path
+    )
+    for for_cann in (False, True):
+        done = atc_py.fix_model(path, tmp_path / "fixed.onnx", for_cann=for_cann)
+        assert (done.output, done.left != ()) == (None, True)
+    assert not (tmp_path / "fixed.onnx").exists()

@@ -24,6 +24,7 @@ def normal(*dims: int) -> Array:
 
 STRESS: dict[str, Callable[[], list[Array]]] = {
     "log-of-clipped": lambda: [np.maximum(normal(3, 64), 0)],
+    "log-of-magnified": lambda: [normal(3, 64)],
     "log-of-shifted": lambda: [np.maximum(normal(3, 64), 0)],
     "root-of-squares": lambda: [normal(3, 64) * 900],
     "softmax-of-steps": lambda: [normal(3, 64) + 12],

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.compare.proof.final_regions import TwinValues
@@ -27,6 +27,7 @@ from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.running.piece import Piece
+from atc_py.report.fix.words import headline
 from atc_py.tensor.dtypes import DType
 from tests.onnx_graph.running.pieces import piece
 
@@ -380,3 +381,25 @@ def test_indices_alone_have_bounds(op: str, bounds: tuple[int, int] | None) -> N
         types={"x": SimpleNamespace(shape=(4, 2))},
     )
     assert _indexed(step, 1) == (None if bounds is None else Range(*bounds))
+
+
+def test_outputs_that_are_no_numbers_on_the_target_are_said_and_fail(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Mul", ["x", "k"], ["a"]),
+        helper.make_node("Mul", ["a", "k"], ["b"]),
+        helper.make_node("Sub", ["b", "b"], ["c"]),
+        helper.make_node("Mish", ["x"], ["d"]),
+        helper.make_node("Add", ["c", "d"], ["y"]),
+    ]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 8]) for name in "xy"]
+    factor = numpy_helper.from_array(np.array(3000, np.float32), "k")
+    graph = helper.make_graph(nodes, "odd", ends[:1], ends[1:], [factor])
+    path = tmp_path / "odd.onnx"
+    opset = helper.make_opsetid("", 18)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    done = atc_py.fix_model(path)
+    assert (done.odd_outputs, done.is_sound, done.left) == (("y",), False, ())
+    assert [each.code.name for each in done.diagnostics] == ["output-not-finite"]
+    assert "in force_fp16 its outputs are infinite or NaN: y" in headline(done).en
+    plain = atc_py.fix_model(path, precision_mode="must_keep_origin_dtype", soc="sim")
+    assert plain.odd_outputs == ()

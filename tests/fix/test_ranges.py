@@ -9,6 +9,7 @@ import pytest
 from onnx import helper
 
 import atc_py
+from atc_py.diag import BAD_OPTION, AtcError
 from atc_py.fix.range_rules import Range, _times
 from atc_py.fix.ranges import Ranges
 from atc_py.onnx_graph.reading.read import read_model
@@ -256,3 +257,15 @@ def test_operator_that_may_wrap_around_is_not_narrowed(tmp_path: Path) -> None:
     assert any("--range b=LOW:HIGH" in each for each in left_of(model, tmp_path))
     apart = {"a": (200, 255), "b": (0, 99)}
     assert left_of(model, tmp_path, ranges=apart, seeds=0) == []
+
+
+def test_bounds_and_values_are_taken_as_the_command_line_writes_them(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(one_node_model("Relu", {"x": np.ones((2, 2), np.float32)}, 13), path)
+    done = atc_py.fix_model(path, ranges=["x=0:9"], dry_run=True)  # type: ignore[arg-type]
+    assert done.ranges == {"x": (0, 9)}
+    for wrong in (["x=9:0"], {"x": (9, 0)}, {"x": "9"}, [("x", 0, 9)], "x"):
+        with pytest.raises(AtcError) as caught:
+            atc_py.fix_model(path, ranges=wrong, dry_run=True)  # type: ignore[arg-type]
+        assert caught.value.diagnostics[0].code is BAD_OPTION
+    assert atc_py.fix_model(path, bind=["x=1"], dry_run=True).bound == {"x": 1}  # type: ignore[arg-type]

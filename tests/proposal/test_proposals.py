@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from atc_py import api
 from atc_py.check.bound_node import Conditions
@@ -160,3 +160,20 @@ def test_large_models_are_tried_with_fewer_choices(
     found, seen = judged(onnx_files.save(flattened(7), tmp_path))
     assert not found.propose().best.fits
     assert len(seen) == 4
+
+
+def test_what_is_proposed_compiles(tmp_path: Path) -> None:
+    pads = numpy_helper.from_array(np.array([0, 0, 70, 0, 0, 0, 70, 0]), "pads")
+    value = helper.make_tensor_value_info
+    ends = [value("x", FLOAT, [1, 2, "n", 8]), value("y", FLOAT, None)]
+    mirror = helper.make_node("Pad", ["x", "pads"], ["y"], mode="reflect")
+    graph = helper.make_graph([mirror], "mirrored", ends[:1], ends[1:], [pads])
+    path = tmp_path / "m.onnx"
+    opset = helper.make_opsetid("", 13)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    (checked,) = api.check_models(path).models
+    assert (checked.shape_hint, checked.hint_fits) == ("x:1,2,128,8", True)
+    api.convert(path, tmp_path / "m.om", input_shape=checked.shape_hint)
+    with pytest.raises(AtcError, match="n") as caught:
+        api.convert(path, tmp_path / "m.om")
+    assert checked.shape_hint in str(caught.value.diagnostics[0].help)

@@ -65,3 +65,12 @@ EXPORTS = tuple(
 def export_path(export: Export) -> Path:
     """Return the place of an export, where it may not be yet."""
     return cache_folder() / "exports" / export.file
+
+
+TODAY_OPSETS = {"traced": 17, "dynamo": 20}
+"""By exporter: the opset at which it writes the networks of `today`."""
+
+
+def today_path(network: str, exporter: str) -> Path:
+    """Return the place of an export of `today`, where it may not be yet."""
+    return cache_folder() / "today" / f"{network}-{exporter}.onnx"

@@ -83,20 +83,20 @@ def measure(subject: Subject, operator_list: str) -> Figures:
             )
         except AtcError as error:
             return Figures((0, 0), {}, 0, 0, 0, 0, refusal=error.diagnostics[0].code.id)
-        wanted = [_session(path)(each) for each in feeds]
+        wanted = [session(path)(each) for each in feeds]
         if done.output is None:
             fixed = path
         bound = subject.rules.get("bind") or {}
         fed = [{k: v for k, v in each.items() if k not in bound} for each in feeds]
-        found = [_session(fixed)(each) for each in fed]
+        found = [session(fixed)(each) for each in fed]
         float32 = _largest(found, wanted)
         exact = _exact(path, feeds) if float32 > WITHIN else None
         to_float64 = (_largest(wanted, exact), _largest(found, exact)) if exact else None
         regions = _regions(path, shapes, operator_list, subject) if float32 > WITHIN else None
-        device = _on_device(fixed, fed[:DEVICE_SEEDS], wanted, operator_list, folder)
+        device = on_device(fixed, fed[:DEVICE_SEEDS], wanted, operator_list, folder)
     return Figures(
         errors=done.errors,
-        rules=_rules(done),
+        rules=rules_of(done),
         float32=float32,
         bound=_bound(done),
         cosine=device[0],
@@ -137,7 +137,7 @@ def _exact(path: Path, feeds: list[dict[str, Any]]) -> list[Arrays] | None:
     return [each for each in found if each is not None] if all(found) else None
 
 
-def _on_device(
+def on_device(
     path: Path, feeds: list[dict[str, Any]], wanted: list[Arrays], operator_list: str, folder: Path
 ) -> tuple[float, float, str]:
     """Return the cosine and the largest difference in force_fp16, and the code of a refusal."""
@@ -165,7 +165,7 @@ def _on_device(
     return min(cosines), _largest(found, wanted), ""
 
 
-def _session(path: Path) -> Run:
+def session(path: Path) -> Run:
     """Return what runs a model in onnxruntime without its optimizations."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -204,7 +204,7 @@ def _cosine(found: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> float:
     return cosine if np.isfinite(cosine) else 0.0
 
 
-def _rules(done: Fixing) -> dict[str, int]:
+def rules_of(done: Fixing) -> dict[str, int]:
     """Return how many nodes each rule rewrote, by name."""
     return dict(sorted(Counter(rule for each in done.rewrites for rule in each.rules).items()))
 

@@ -16,11 +16,13 @@ from atc_py.check.parser_rules import is_of_model
 from atc_py.compare.original import runnable_file
 from atc_py.compare.proof.fix_diff import graph_changes
 from atc_py.compare.proof.fix_record import (
-    difference_of,
     errors_left,
     left_findings,
+    odd_outputs,
     placed_in,
+    proved,
     refuse_differences,
+    rewrite_groups,
     rewrites_of,
 )
 from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
@@ -44,7 +46,7 @@ from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.check import judged
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port
-from atc_py.results.fixing import Difference, Fixing, Left
+from atc_py.results.fixing import Fixing, Left
 from atc_py.spec import Library, specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.cache_folders import is_folder
@@ -136,23 +138,6 @@ def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
         )
 
 
-def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
-    """The steps of each rewrite, the node of the file first, in the order of the nodes."""
-    groups: list[list[Applied]] = []
-    by_value: dict[str, list[Applied]] = {}
-    for application in applied:
-        several = next(
-            (by_value[name] for name in application.step.origin.writes if name in by_value), None
-        )
-        if several is None:
-            several = []
-            groups.append(several)
-        several.append(application)
-        for node in application.step.written:
-            by_value.update(dict.fromkeys(node.writes, several))
-    return [tuple(group) for group in sorted(groups, key=lambda group: group[0].node.index)]
-
-
 _PIECE_BYTES = 128 << 20
 """Bytes of weights of a piece of a model, unless one node has more."""
 
@@ -166,11 +151,6 @@ class _Verdicts(TypedDict):
     left: tuple[Left, ...]
     diagnostics: tuple[Diagnostic, ...]
     deciding: Mapping[str, tuple[float, ...]]
-
-
-class _Proved(TypedDict):
-    seeds: tuple[int, ...]
-    outputs: Mapping[str, Difference]
 
 
 def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOptions) -> Fixing:
@@ -193,15 +173,18 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     opset = file.opsets.get("", 0)
     opsets = opset, state_at_listed_opset(fixed, library, _cann(options))
     groups = rewrite_groups(fixed.applied)
-    untouched = not groups and not (options.rules.for_cann and opsets[0] != opsets[1])
     broken, rewritten = _parser_rules(before.check), bool(groups) or opsets[0] != opsets[1]
-    hopeless = not (rewritten or broken) and _has_errors(before.check, options)
-    beside = None if options.dry_run or hopeless else Path(os.path.realpath(path)).parent
+    idle = not (rewritten or broken or options.rules.bind or options.external_data)
+    if idle and (output is None or options.dry_run or _has_errors(before.check, options)):
+        return _nothing_to_do(fixed, before.check, options)
+    beside = None if options.dry_run else Path(os.path.realpath(path)).parent
     with work_folder(beside) as folder:
         trial = folder / path.name
         form = _write(fixed, trial, path, _Writer(library, opsets, options))
         reformed = tuple(sorted(broken - _parser_rules(form.check)))
-        in_vain = hopeless or (untouched and not reformed and _has_errors(form.check, options))
+        in_vain = _has_errors(form.check, options) and (
+            not (rewritten or reformed) or (not groups and bool(form.check.faults))
+        )
         changed = bool(rewritten or reformed) and not in_vain
         proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
         refuse_differences(groups, proof, model)
@@ -220,8 +203,26 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         data=options.data,
         target=None if target is None else target.proof,
         reformed=() if in_vain else reformed,
-        **_verdicts(fixed, (before.check, before.check if in_vain else form.check), options),
-        **_proved(proof),
+        **_verdicts(
+            fixed, (before.check, before.check if in_vain else form.check), options, target
+        ),
+        **proved(proof),
+    )
+
+
+def _nothing_to_do(fixed: Fixed, check: ModelCheck, options: FixOptions) -> Fixing:
+    """The record of a model that no rule changes: nothing is written, checked again or run."""
+    opset = fixed.file.opsets.get("", 0)
+    return Fixing(
+        model=fixed.file.path,
+        output=None,
+        operator_list=options.check.precision.operator_list,
+        opset=(opset, opset),
+        rewrites=(),
+        ranges=options.rules.ranges,
+        data=options.data,
+        **_verdicts(fixed, (check, check), options),
+        **proved(None),
     )
 
 
@@ -230,7 +231,10 @@ def _parser_rules(check: ModelCheck) -> set[str]:
 
 
 def _verdicts(
-    fixed: Fixed, checks: tuple[ModelCheck, ModelCheck], options: FixOptions
+    fixed: Fixed,
+    checks: tuple[ModelCheck, ModelCheck],
+    options: FixOptions,
+    target: OnTarget | None = None,
 ) -> _Verdicts:
     before, after = checks
     left = errors_left(after, options.rules)
@@ -238,7 +242,11 @@ def _verdicts(
         "errors": (_errors(before.counts), _errors(after.counts)),
         "verdicts": (before.standing.value, after.standing.value),
         "left": tuple(left_findings(fixed, left, after.faults)),
-        "diagnostics": (*after.faults, *(name.diagnostic() for name in left)),
+        "diagnostics": (
+            *after.faults,
+            *(name.diagnostic() for name in left),
+            *odd_outputs(target),
+        ),
         "deciding": deciding_values(fixed.folded) if left and fixed.folded is not None else {},
     }
 
@@ -254,7 +262,8 @@ def _cann(options: FixOptions) -> str | None:
 
 def _fix(file: OnnxFile, library: Library, options: FixOptions, before: LoneCheck) -> Fixed:
     known, start = before.known, None
-    if known is not None and not options.rules.bind and known.file is file:
+    same = known is not None and known.survey is before.survey
+    if known is not None and same and not options.rules.bind and before.judge.quant_bias is None:
         start = Start.of(known.survey.folded, known.checked)
     fixer = Fixer(file, before.judge.conditions, library, options.rules, start)
     fixed = fixer.fix(options.check.input_shapes)
@@ -332,13 +341,6 @@ class _Writer:
         shapes = {name: dims for name, dims in given.items() if name in inputs}
         check = judged(model, shapes, self.options.check).check
         return placed_in(check, file.path, written.graph.nodes)
-
-
-def _proved(proof: FixProof | None) -> _Proved:
-    if proof is None:
-        return {"seeds": (), "outputs": {}}
-    outputs = {name: difference_of(output) for name, output in proof.outputs.items()}
-    return {"seeds": proof.seeds, "outputs": outputs}
 
 
 def _put_in_place(trial: Path, written: Written, path: Path) -> None:

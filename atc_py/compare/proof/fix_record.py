@@ -1,10 +1,11 @@
 """The record of a fixed model: each rewritten node with its rules, assumptions and proof."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_changes
 from math import isfinite
 from pathlib import Path
+from typing import TypedDict
 
 from atc_py.check.findings import Finding, ModelCheck, Standing
 from atc_py.compare.proof.region_proof import Disagreement, RegionProof
@@ -14,6 +15,7 @@ from atc_py.compare.proof.whole_models import FixProof
 from atc_py.diag import (
     DEVIATES_ON_CANN,
     FIX_DIFFERS,
+    NOT_FINITE,
     REFUSED_BY_PARSER,
     AtcError,
     Diagnostic,
@@ -27,6 +29,23 @@ from atc_py.options.fix_rules import FixRules
 from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
 from atc_py.system.structs import replace
 from atc_py.text import Text, verbatim
+
+
+def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
+    """The steps of each rewrite, the node of the file first, in the order of the nodes."""
+    groups: list[list[Applied]] = []
+    by_value: dict[str, list[Applied]] = {}
+    for application in applied:
+        several = next(
+            (by_value[name] for name in application.step.origin.writes if name in by_value), None
+        )
+        if several is None:
+            several = []
+            groups.append(several)
+        several.append(application)
+        for node in application.step.written:
+            by_value.update(dict.fromkeys(node.writes, several))
+    return [tuple(group) for group in sorted(groups, key=lambda group: group[0].node.index)]
 
 
 class Assumptions:
@@ -269,3 +288,34 @@ def placed_in(check: ModelCheck, path: Path, nodes: Sequence[OnnxNode]) -> Model
 def difference_of(gap: ResultGap | RegionProof) -> Difference:
     """The figures of the record."""
     return Difference(gap.error, gap.differing, gap.elements)
+
+
+class _Proved(TypedDict):
+    seeds: tuple[int, ...]
+    outputs: Mapping[str, Difference]
+
+
+def proved(proof: FixProof | None) -> _Proved:
+    """The fields of the record about the proof of the whole model."""
+    if proof is None:
+        return {"seeds": (), "outputs": {}}
+    outputs = {name: difference_of(output) for name, output in proof.outputs.items()}
+    return {"seeds": proof.seeds, "outputs": outputs}
+
+
+def odd_outputs(target: OnTarget | None) -> Iterator[Diagnostic]:
+    """Yield a warning for each output that is infinite or NaN on the target alone."""
+    if target is None:
+        return
+    for name, found in target.proof.outputs.items():
+        if found.odd:
+            yield NOT_FINITE.diagnostic(
+                Text(
+                    "{count} values of {name} are infinite or NaN in {mode}, and finite in the "
+                    "original",
+                    count=found.odd,
+                    name=name,
+                    mode=target.proof.precision_mode,
+                ),
+                place=Place(field=Text("output {at}", at=name)),
+            )

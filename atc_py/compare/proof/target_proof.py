@@ -108,6 +108,7 @@ def _outputs(
     }
     measures = {name: Measure(dtype) for name, dtype in dtypes.items()}
     gaps, ends = dict.fromkeys(dtypes, 0.0), {name: _Ends() for name in dtypes}
+    odd = dict.fromkeys(dtypes, 0)
     device = SimModel(package)
     try:
         for feeds, wanted in samples:
@@ -120,12 +121,15 @@ def _outputs(
                     for one, other in in_float64(array, wanted[name]):
                         gaps[name] = max(gaps[name], largest_gap(one, other))
                         ends[name].add(other)
+                        odd[name] += int(np.sum(np.isfinite(other) & ~np.isfinite(one)))
     finally:
         device.close()
     cosines = {name: measure.figures().cosine for name, measure in measures.items()}
     return {
         name: TargetError(
-            cosines[name] if isfinite(cosines[name]) else None, gaps[name] / ends[name].span
+            cosines[name] if isfinite(cosines[name]) else None,
+            gaps[name] / ends[name].span,
+            odd[name],
         )
         for name in dtypes
     }

@@ -259,6 +259,61 @@ def log_of_shifted(ctx: RuleContext) -> str:
     return ctx.op("Where", is_small, small, large)
 
 
+_MAGNIFIED: tuple[CaseNode, ...] = (
+    ("Abs", ("x0",), ("a",), {}),
+    ("Mul", ("a", "x1"), ("b",), {}),
+    ("Add", ("b", "x2"), ("sum",), {}),
+)
+
+# Factors by which numbers in use are beyond float16, and up to which a number of float16 is left.
+_FACTORS = 2.0**10, 2.0**28
+
+
+@rule(
+    REORDERED,
+    _case(_MAGNIFIED, "Log", "sum", x1=2.0**20, x2=1.0),
+    miss=_case(_MAGNIFIED, "Log", "sum", x1=2.0**6, x2=1.0),
+    boundary=(
+        _case(_MAGNIFIED, "Log", "sum", x1=2.0**10, x2=1.0, opset=9),
+        _case(_MAGNIFIED, "Log", "sum", x1=2.0**28, x2=0.25),
+    ),
+    precision=True,
+    float16="the logarithm of products above 65504 is finite",
+)
+def log_of_magnified(ctx: RuleContext) -> str:
+    """Log of a sum of a constant with a large multiple -> Where: for small numbers, Log of the
+    same sum; for large ones, Log of the number alone and that of the factor, if the factor is from
+    2 to the power of 10 to 2 to the power of 28, the constant from 2 to the power of -10 to 2 to
+    the power of 10.
+
+    log(k x + c) = log(x + c / k) + log(k), which is used above a limit L with k L within float16.
+    """
+    require_float32(ctx)
+    added = ctx.maker(ctx.tensor(0))
+    known = beside_number(added) if added is not None and added.op_type == "Add" else None
+    if known is None:
+        raise UnfitError("a constant is added")
+    product, added_number = ctx.maker(known[0]), known[1]
+    factor = beside_number(product) if product is not None and product.op_type == "Mul" else None
+    if factor is None or not _FACTORS[0] <= factor[1] <= _FACTORS[1]:
+        raise UnfitError("the factor is from 2 to the power of 10 to 2 to the power of 28")
+    require(
+        1 / _FACTORS[0] <= added_number <= _FACTORS[0],
+        "the constant is from 2 to the power of -10 to 2 to the power of 10",
+    )
+    require(ctx.opset >= _WHERE, "the opset is 9 or more")
+    x, scale = factor[0].name, factor[1]
+    limit = _LARGEST / scale / 2
+    small = ctx.times(ctx.op("Min", x, ctx.scalar(limit)), min(scale, _LARGEST))
+    if scale > _LARGEST:
+        small = ctx.times(small, scale / _LARGEST)
+    small = ctx.op("Log", ctx.op("Add", small, ctx.scalar(added_number)))
+    large = ctx.op("Max", x, ctx.scalar(limit))
+    large = ctx.op("Log", ctx.op("Add", large, ctx.scalar(added_number / scale)))
+    large = ctx.op("Add", large, ctx.scalar(log(scale)))
+    return ctx.op("Where", ctx.op("Less", x, ctx.scalar(limit)), small, large)
+
+
 _SQUARES: tuple[CaseNode, ...] = (
     ("Mul", ("x0", "x0"), ("square",), {}),
     ("ReduceMean", ("square",), ("mean",), {"axes": [-1], "keepdims": 1}),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from atc_py.check.findings import Finding
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.options.input_shapes import ShapeAdvice, format_input_shapes
-from atc_py.pipeline.judging import Judge
+from atc_py.pipeline.judging import Judge, Judgment
 from atc_py.pipeline.proposal.open_dims import open_form, shapes_of
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
@@ -16,10 +17,21 @@ if TYPE_CHECKING:
     from atc_py.pipeline.proposal.search import Proposal
 
 
-def advise(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAdvice:
+def advise(
+    file: OnnxFile,
+    shapes: Mapping[str, Shape],
+    judge: Judge,
+    refused: Callable[[Judgment], Iterable[Finding]] = lambda _: (),
+) -> ShapeAdvice:
     """Find shapes for the inputs that `shapes` leaves open, and try them on the model.
 
     Shapes that contradict the model's own are passed over.
+
+    Args:
+        file: the file.
+        shapes: those that the user gave.
+        judge: judges it.
+        refused: finds what of a sound model does not compile.
     """
     from atc_py.pipeline.proposal.search import Search
 
@@ -31,7 +43,7 @@ def advise(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAd
         and min(shapes[each.name], default=1)
     }
     fixed = with_shapes(file, given)
-    return advice_of(file, Search(fixed, judge, judge(fixed)).propose(), given)
+    return advice_of(file, Search(fixed, judge, judge(fixed), refused).propose(), given)
 
 
 def with_shapes(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:

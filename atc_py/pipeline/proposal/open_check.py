@@ -29,10 +29,12 @@ def open_check(
 ) -> ModelCheck:
     """Combine the check with open dims with the trials; `refused` finds what does not compile."""
     best, check = proposal.best, known.checked.check
-    if best.fits:
+    if best.is_sound:
         check = _without_refuted(known, best.judgment, advice.text)
         if best.judgment.checked.check.standing is not Standing.ERROR:
             only = Text("tried with {advice}", advice=advice.text)
+            if not best.fits:
+                only = Text("so with the best of {count} choices of dims", count=proposal.count)
             certain = _certain_refusals(known, refused)
             lacks = [
                 each if key_of(each) in certain else reserved(each, only, each.help)

@@ -1,13 +1,13 @@
 """The search for dims that a model takes: each choice is tried, and the work is bounded."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Finding, Standing
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import OpenDim, SourceModel, SourceNode, SourceTensor
-from atc_py.pipeline.judging import Judgment
+from atc_py.pipeline.judging import Judgment, key_of
 from atc_py.pipeline.proposal.open_dims import chosen, open_dims
 from atc_py.system.structs import replace
 
@@ -117,22 +117,29 @@ class Tried:
         judgment: the result of the check.
         faults: contradictions that this choice causes.
         errors: broken rules that this choice causes.
+        refusals: errors of a trial compilation that this choice causes.
     """
 
     values: Mapping[OpenDim, int]
     judgment: Judgment
     faults: int
     errors: int
+    refusals: int = 0
 
     @property
-    def fits(self) -> bool:
-        """Tell whether the choice causes no fault and no error."""
+    def is_sound(self) -> bool:
+        """Tell whether the choice causes no fault and breaks no rule."""
         return not (self.faults or self.errors)
 
     @property
-    def rank(self) -> tuple[int, int]:
+    def fits(self) -> bool:
+        """Tell whether the choice is sound and compiles."""
+        return self.is_sound and not self.refusals
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
         """A sort key; a better choice has a smaller one."""
-        return self.faults, self.errors
+        return self.faults, self.errors, self.refusals
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +162,18 @@ class Search:
         file: the file.
         judge: judges it with the dims that it states.
         known: the judgment with these dims open, which holds for any choice.
+        refused: finds what of a sound model does not compile; a choice with an error is none.
     """
 
     def __init__(
-        self, file: OnnxFile, judge: Callable[[OnnxFile], Judgment], known: Judgment
+        self,
+        file: OnnxFile,
+        judge: Callable[[OnnxFile], Judgment],
+        known: Judgment,
+        refused: Callable[[Judgment], Iterable[Finding]] = lambda _: (),
     ) -> None:
+        self._refused = refused
+        self._certain: frozenset[Hashable] | None = None
         self._file, known = _with_ranks(file, judge, known)
         self._judge = judge
         self._known = known
@@ -220,8 +234,18 @@ class Search:
             judgment = self._judge(chosen(self._file, values))
             faults = len(judgment.faults_beyond(self._known.faults))
             errors = len(judgment.of(Standing.ERROR).keys() - self._errors)
-            self._tried[key] = Tried(values, judgment, faults, errors)
+            refusals = 0 if faults or errors else self._refusals(judgment)
+            self._tried[key] = Tried(values, judgment, faults, errors, refusals)
         return self._tried[key]
+
+    def _refusals(self, judgment: Judgment) -> int:
+        """Count the errors of a trial compilation that this choice causes."""
+        if judgment.of(Standing.ERROR):
+            return 0
+        if self._certain is None:
+            self._certain = frozenset(map(key_of, self._refused(self._known)))
+        found = [each for each in self._refused(judgment) if each.standing is Standing.ERROR]
+        return sum(key_of(each) not in self._certain for each in found)
 
     def leaving_open(self, best: Tried, dim: OpenDim) -> Judgment:
         """Judge the file with one dim open and the others as chosen."""

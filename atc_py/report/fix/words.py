@@ -81,6 +81,12 @@ def headline(done: Fixing) -> Text:
             "it now obeys these rules of CANN's parser: {rules}",
             rules=all_of(name.partition("/")[2] for name in done.reformed),
         )
+    if done.odd_outputs and done.target is not None:
+        nodes += SEMICOLON + Text(
+            "in {mode} its outputs are infinite or NaN: {names}",
+            mode=done.target.precision_mode,
+            names=all_of(done.odd_outputs),
+        )
     return text + SEMICOLON + nodes
 
 
@@ -134,6 +140,12 @@ def difference_text(difference: Difference) -> Text:
 
 def target_text(found: TargetError) -> Text:
     """The difference of an output in the target's precision."""
+    if found.odd:
+        return plural(
+            found.odd,
+            "{n} value is infinite or NaN where the original's is finite",
+            "{n} values are infinite or NaN where the original's are finite",
+        )
     cosine = "-" if found.cosine is None else f"{found.cosine:.6f}"
     return Text(
         "cosine {cosine}, largest error {error} of its range",

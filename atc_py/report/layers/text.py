@@ -17,7 +17,7 @@ from atc_py.results.layer import (
     Layer,
 )
 from atc_py.results.layer_comparison import LayerComparison, misses_of
-from atc_py.text import COMMA, SEMICOLON, Text, verbatim
+from atc_py.text import COMMA, SEMICOLON, Text, all_of, verbatim
 from atc_py.text.language import language, spoken
 
 _NOTHING = Text("")
@@ -194,6 +194,12 @@ def _reach(done: LayerComparison) -> str:
     head = Text("{failing} of {count} layers fail", failing=failing, count=len(done.layers))
     if done.stopped:
         return head + Text("; no output was reached")
+    lost = [name for name, at in done.outputs.items() if done.layers[at].figures.lost_share]
+    if lost:
+        return head + Text(
+            "; outputs are infinite or NaN where the original's are finite: {names}",
+            names=all_of(lost),
+        )
     if any(done.layers[at].faults for at in done.outputs.values()):
         return head + Text("; outputs fail too")
     if not done.outputs:

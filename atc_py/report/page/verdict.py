@@ -60,8 +60,10 @@ def failing_outputs(compared: LayerComparison | None) -> list[FailingOutput]:
                 for miss in own
             )
         elif not compared.targets and at is not None and compared.layers[at].faults:
-            error = number_text(compared.layers[at].judged_error)
-            text = Text("relative error {error}", error=error)
+            layer = compared.layers[at]
+            text = Text("relative error {error}", error=number_text(layer.judged_error))
+            if layer.figures.lost_share:
+                text = Text("infinite or NaN where the original is finite")
         else:
             continue
         found.append(FailingOutput(name, text, at, bool(own)))

@@ -87,6 +87,18 @@ def log_of_shifted(rng: np.random.Generator) -> RuleCase:
     return case_after(steps, "Log", ("sum",), {"x0": Fed(shape(rng)), "x1": small(rng)})
 
 
+@draws("log-of-magnified")
+def log_of_magnified(rng: np.random.Generator) -> RuleCase:
+    steps: Steps = (
+        ("Abs", ("x0",), ("a",), {}),
+        ("Mul", ("a", "x1"), ("b",), {}),
+        ("Add", ("b", "x2"), ("sum",), {}),
+    )
+    factor = np.array(2.0 ** rng.uniform(10, 28), np.float32)
+    added = np.array(2.0 ** rng.uniform(-10, 10), np.float32)
+    return case_after(steps, "Log", ("sum",), {"x0": Fed(shape(rng)), "x1": factor, "x2": added})
+
+
 @draws("log-of-clipped")
 def log_of_clipped(rng: np.random.Generator) -> RuleCase:
     steps: Steps = ((str(rng.choice(["Clip", "Max"])), ("x0", "x1"), ("a",), {}),)
