@@ -3,8 +3,10 @@
 Help has click's own layout, with lines cut by columns in Chinese.
 """
 
+import copy
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import click
 
@@ -65,6 +67,22 @@ class SpokenContext(click.Context):
     """A context whose help is in the language of the commands."""
 
     formatter_class = SpokenFormatter
+
+
+class AliasedOption(click.Option):
+    """An option whose help leaves out former spellings, and those of ATC, which have underscores."""
+
+    def __init__(
+        self, declared: Sequence[str], *, old: Sequence[str] = (), **settings: Any
+    ) -> None:
+        super().__init__([*declared, *old], **settings)
+        self._old = frozenset(old)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The spellings with the value, and the help."""
+        shown = copy.copy(self)
+        shown.opts = [each for each in self.opts if each not in self._old and "_" not in each]
+        return click.Option.get_help_record(shown, ctx)
 
 
 class SpokenGroup(click.Group):

@@ -108,7 +108,8 @@ def lists(*, lang: str, as_json: bool) -> None:
     "lists",
     metavar="NAME",
     multiple=True,
-    help="Operator list to compare with another; give the option twice.",
+    callback=options.comma_separated,
+    help="Operator lists to compare with each other, two of them; may be repeated.",
 )
 @options.LANG
 @options.AS_JSON
