@@ -142,7 +142,7 @@ class PlanSearch:
             best = self.best
             progress = "none reaches the target yet"
             if best is not None:
-                progress = f"best so far {best.seconds * 1e6:.1f} us"
+                progress = f"best so far {best.seconds * 1e6:.1f} µs"
             self._on_stage(
                 f"plan: trial {self._runs.count + 1} of at most {self._limit}, "
                 f"{len(assignment.dtypes)} of {len(self._choices.labels)} changed; {progress}"
