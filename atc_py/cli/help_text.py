@@ -3,15 +3,20 @@
 Help has click's own layout, with lines cut by columns in Chinese.
 """
 
+from __future__ import annotations
+
 import copy
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from atc_py.text import COLON, LANGUAGES, SEMICOLON, Text
 from atc_py.text.language import language, speak, spoken
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _EXTRAS = re.compile(r"(?P<help>.*?)(?:  |^)\[(?P<extras>[^\[\]]*)\]", re.DOTALL)
 """What click appends to an option's help: `[default: sim]`."""
@@ -83,6 +88,15 @@ class AliasedOption(click.Option):
         shown = copy.copy(self)
         shown.opts = [each for each in self.opts if each not in self._old and "_" not in each]
         return click.Option.get_help_record(shown, ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Values that begin so: names of SoCs, lists and rules, and what the type has."""
+        from click.shell_completion import CompletionItem
+
+        from atc_py.cli.completion import values_of
+
+        names = values_of(self.opts[0], incomplete)
+        return [*map(CompletionItem, names)] or super().shell_complete(ctx, incomplete)
 
 
 class SpokenGroup(click.Group):

@@ -53,7 +53,7 @@ _PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
     callback=options.comma_separated, help="Precision modes; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--list", "lists", multiple=True, metavar="NAME,...", envvar=LIST_VARIABLE,
+    "--list", "lists", cls=AliasedOption, multiple=True, metavar="NAME,...", envvar=LIST_VARIABLE,
     default=[DEFAULT_LIST], show_default=True, show_envvar=True, callback=options.comma_separated,
     help="Operator lists that the models must keep to; may be repeated.",
 )  # fmt: skip

@@ -201,12 +201,14 @@ def code_of(found: Diagnostic) -> str:
 def error_block(error: AtcError) -> Iterator[str]:
     """Yield the lines of the block for an error: its first finding, the others as a trace."""
     errors = [each for each in error.diagnostics if each.code.severity is Severity.ERROR]
-    if isinstance(error, UnreadableLineError) or not errors:
+    if not errors:
         yield from unknown_error_block()
         return
     first = errors[0]
     others = [each for each in error.diagnostics if each is not first]
-    yield f"{code_of(first)}: {_text(first)}"
+    # A line that cannot be read records no code: the fallback stands before what is wrong with it.
+    code = NO_CODE if isinstance(error, UnreadableLineError) else code_of(first)
+    yield f"{code}: {_text(first)}"
     if first.help or first.code.remedy:
         yield f"{_IN_BLOCK}Solution: {spoken(first.help or first.code.remedy)}"
     if not others:
