@@ -213,6 +213,8 @@ def _percent(share: float) -> str:
     """`12%` of the error that the target allows; `< 0.1%` of what rounds to nothing."""
     if share < _LEAST:
         return f"< {_LEAST:.1%}"
+    if share > 1 / _TENTH:
+        return f"{share:.3g}x"
     return f"{share:.1%}" if share < _TENTH else f"{share:.0%}"
 
 
