@@ -2,7 +2,7 @@
 
 import click
 
-from atc_py.cli.completion import complete_codes
+from atc_py.cli.completed_names import complete_codes
 from atc_py.cli.console import print_blocks, print_json
 from atc_py.cli.options import AS_JSON
 from atc_py.text import Text

@@ -93,7 +93,7 @@ class AliasedOption(click.Option):
         """Values that begin so: names of SoCs, lists and rules, and what the type has."""
         from click.shell_completion import CompletionItem
 
-        from atc_py.cli.completion import values_of
+        from atc_py.cli.completed_names import values_of
 
         names = values_of(self.opts[0], incomplete)
         return [*map(CompletionItem, names)] or super().shell_complete(ctx, incomplete)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.completion import complete_operators
+from atc_py.cli.completed_names import complete_operators
 from atc_py.cli.console import print_diagnostics, print_json, print_line, show_help_of_bare_group
 from atc_py.cli.help_text import SpokenGroup
 from atc_py.diag import AtcError
