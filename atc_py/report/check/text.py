@@ -192,11 +192,11 @@ def _restated_lines(findings: Sequence[Found], language: str) -> Iterator[str]:
         "{n} node is rewritten in listed forms, which needs no action (--verbose names it):",
         "{n} nodes are rewritten in listed forms, which needs no action (--verbose names them):",
     ).in_language(language)
-    effects: dict[str, list[Found]] = {}
+    effects: dict[tuple[str, str], list[Found]] = {}
     for each in findings:
-        effects.setdefault(each.effect, []).append(each)
-    for effect, own in sorted(effects.items(), key=lambda item: -len(item[1])):
-        yield f"  {_counted(own, language)}{COLON.in_language(language)}{effect}"
+        effects.setdefault((each.effect, each.code), []).append(each)
+    for (effect, code), own in sorted(effects.items(), key=lambda item: -len(item[1])):
+        yield f"  {_counted(own, language)}{COLON.in_language(language)}{effect} [{code}]"
 
 
 def _counted(findings: Sequence[Found], language: str) -> str:
