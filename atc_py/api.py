@@ -194,7 +194,7 @@ def fix_model(
         model: path of the .onnx file.
         output: path of the .onnx file to write; by default `NAME.fixed.onnx` beside the model.
         soc: as in `check_models`, and so are the next two.
-        input_shape: dims for inputs.
+        input_shape: dims for inputs; others that the model leaves open are those of `data`.
         op_specs: folder of specifications.
         **keywords: the rules, the proof, and the options of `check_models`; see `FixKeywords`.
 
@@ -214,12 +214,14 @@ def fix_model(
         >>> atc_py.check_models("fixed.onnx").standing.value
         'rewrite'
     """
+    from atc_py.compare.dims_of_data import shapes_with_data
     from atc_py.compare.proof.fix_file import fix_file
     from atc_py.options.command_options import FixOptions
 
     reject_unknown("fix_model", keywords, FixKeywords)
+    dims = shapes_with_data(model, input_shape, keywords.get("data", ()), 1, {})
     options = parse_options(
-        "fix_model", FixOptions, keywords, soc=soc, input_shape=input_shape, op_specs=op_specs
+        "fix_model", FixOptions, keywords, soc=soc, input_shape=dims, op_specs=op_specs
     )
     return fix_file(Path(model), output, options)
 

@@ -34,7 +34,7 @@ Classes: *equal*, every bit is the same on one engine; *reordered*, sums are tak
 1e-5 of the largest result are allowed; *bounded*, with the bound of the rule; *approximate*, applied with
 `--allow-approximate` alone. If a rewritten region differs by more, nothing is written (ATC7030).
 
-The proof has four parts. Both models run on random data (`--seeds`, three by default) or on yours (`--data`), ends of `--range`
+The proof has four parts. Both models run on random data (`--random`, three by default) or on yours (`--input`), ends of `--range`
 among them, and their outputs are compared. What was finally written for a node runs on the values that the original's run
 has there. Each application of a rule runs against the node that it replaced, on drawn data: random ones, zeros, ones,
 equal values, ends of integer ranges and of what indices select from, tiny and large floats, up to 1e4 (up to 10 where

@@ -11,6 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from atc_py.spec.library import library
+from atc_py.spec.lists import operator_lists
+
 Shell = Callable[[str], subprocess.CompletedProcess[str]]
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -118,3 +121,10 @@ def assert_targets_are_made(text: str) -> None:
     assert done.returncode == 0, done.stdout
     for part in ("docs/demo.py", "-m pytest"):
         assert part in done.stdout
+
+
+def test_limits_name_the_lists_as_they_are() -> None:
+    text = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    first, newest = (len(library(each.name).all()) for each in operator_lists())
+    assert f"the early one of {first} operators" in text
+    assert f"that of CANN 9.0, {newest} operators" in text

@@ -140,7 +140,7 @@ def fitted(
             width=width,
         ),
         place=Place(str(path)),
-        help=Text("give a picture of that size, or have it resized"),
+        help=Text("give a picture of that size; `aipp` and `quantize` resize it with --resize"),
     )
 
 

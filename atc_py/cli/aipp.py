@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables
+from atc_py.cli.help_text import AliasedOption
 from atc_py.cli.options import AS_JSON, MAX_MEMORY
 
 
@@ -20,12 +21,12 @@ from atc_py.cli.options import AS_JSON, MAX_MEMORY
     help="Height and width of the network's input; by default those that the configuration makes.",
 )
 @click.option(
-    "--input", "rank", type=click.IntRange(min=0), metavar="RANK",
+    "--rank", "rank", cls=AliasedOption, old=["--input"], type=click.IntRange(min=0), metavar="RANK",
     help="Take the configuration with that `related_input_rank`; needed where there are several.",
 )  # fmt: skip
 @click.option(
-    "--soc", "--soc-version", "--soc_version", default="sim", show_default=True,
-    help="SoC whose limits hold.",
+    "--soc", "--soc_version", cls=AliasedOption, old=["--soc-version"], default="sim",
+    show_default=True, metavar="NAME", help="SoC whose limits hold.",
 )  # fmt: skip
 @click.option(
     "--resize", is_flag=True, help="Resize a picture of another size; it is refused otherwise."

@@ -10,6 +10,7 @@ import click
 from atc_py.check.findings import CheckReport, Standing
 from atc_py.cli import options
 from atc_py.cli.console import print_blocks, print_bytes, progress, say
+from atc_py.cli.help_text import AliasedOption
 from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.report.check.document import CheckDocument
@@ -45,6 +46,7 @@ _LEVELS = ("error", "unknown", "parser", "list", "rewrite", "aicpu", "accuracy")
 @click.option(
     "--check-report",
     "--check_report",
+    cls=AliasedOption,
     type=click.Path(),
     metavar="FILE",
     help="File for the results in the structure of ATC's pre-check report.",

@@ -16,6 +16,7 @@ from atc_py.cli.console import (
     say,
 )
 from atc_py.cli.gear_options import compared_gears
+from atc_py.cli.help_text import AliasedOption
 from atc_py.diag import Diagnostic, ExitCode
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import Gears
@@ -37,7 +38,7 @@ _FORMATS = ("text", "json", "csv", "html")
 )  # fmt: skip
 @comparing_options.AIPP_SETTINGS
 @click.option(
-    "--input-format", "--input_format", type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
+    "--input-format", "--input_format", cls=AliasedOption, type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
     show_default=True, help="What the axes of inputs are, for AIPP.",
 )  # fmt: skip
 @click.option(

@@ -1,7 +1,10 @@
 """Options of comparisons, samples among them, that commands share; the file of a suggestion."""
 
 import re
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,10 +25,10 @@ _NUMBER = re.compile(r"[+-]?[0-9]+")
 
 def _chosen(
     _context: click.Context, _option: click.Parameter, given: tuple[str, ...]
-) -> int | tuple[str, ...]:
+) -> int | tuple[str, ...] | None:
     """A number of random samples, or the files of samples."""
     if not given:
-        return 1
+        return None
     numbers = [text for text in given if _NUMBER.fullmatch(text)]
     if not numbers:
         return given
@@ -41,7 +44,8 @@ def number_of_samples(option: str, text: str) -> int:
         click.UsageError: the number is not from 1 to MOST_RANDOM.
     """
     digits = text.lstrip("+-0")
-    short = digits and len(digits) <= len(str(MOST_RANDOM))  # int refuses thousands of digits
+    plain = digits.isascii() and digits.isdigit()
+    short = plain and len(digits) <= len(str(MOST_RANDOM))  # int refuses thousands of digits
     count = int(digits) if short and not text.startswith("-") else 0
     if not 1 <= count <= MOST_RANDOM:
         raise click.UsageError(
@@ -55,11 +59,61 @@ def number_of_samples(option: str, text: str) -> int:
     return count
 
 
-SAMPLES = click.option(
-    "--samples", multiple=True, callback=_chosen, metavar="N|[NAME=]PATH",
-    help="Number of runs, each with different random data, 1 by default; or the samples: a folder with "
-    "a .npy, .npz, .pb or raw file for each, or an .npz or .npy file with the samples along the first "
-    "axis. May be repeated, for each input.",
+def random_number(
+    _context: click.Context, option: click.Parameter, given: str | None
+) -> int | None:
+    """The value of --random; None where it is not given."""
+    return None if given is None else number_of_samples(option.opts[0], given)
+
+
+def one_kind(**given: Any) -> Any:
+    """The one value that is given of options that exclude each other; None for none.
+
+    Raises:
+        click.UsageError: several are given.
+    """
+    named = {name: value for name, value in given.items() if value not in {None, ()}}
+    if len(named) > 1:
+        first, second, *_ = named
+        raise click.UsageError(
+            Text(
+                "{first} and {second} exclude each other: give one of them",
+                first=f"--{first}",
+                second=f"--{second}",
+            )
+        )
+    return next(iter(named.values()), None)
+
+
+def samples(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --data and --random, which the command takes as `samples`: files, or a number."""
+
+    @wraps(command)
+    def with_samples(
+        *args: Any,
+        data: tuple[str, ...],
+        random_samples: int | None,
+        samples: int | tuple[str, ...] | None,
+        **kwargs: Any,
+    ) -> Any:
+        chosen = one_kind(data=data, random=random_samples, samples=samples)
+        return command(*args, samples=1 if chosen is None else chosen, **kwargs)
+
+    return _SAMPLES(with_samples)
+
+
+_SAMPLES = option_set(
+    click.option(
+        "--data", multiple=True, metavar="[NAME=]PATH",
+        help="Samples: a folder with a .npy, .npz, .pb or raw file for each, or an .npz or .npy file "
+        "with the samples along the first axis. Dims that the model leaves open are those of the "
+        "samples. May be repeated, for each input.",
+    ),
+    click.option(
+        "--random", "random_samples", metavar="N", callback=random_number,
+        help="Run N random samples, 1 by default.",
+    ),
+    click.option("--samples", multiple=True, callback=_chosen, hidden=True),
 )  # fmt: skip
 
 _FILE = click.Path(path_type=Path)
@@ -68,9 +122,9 @@ what_runs = option_set(
     click.option(
         "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
         help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
-        "data that fit their dtype and role.",
+        "data that fit their dtype and role. Dims that the model leaves open are those of the data.",
     ),
-    SAMPLES,
+    samples,
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True,
         help="Seed of the random data.",

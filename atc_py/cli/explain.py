@@ -2,13 +2,14 @@
 
 import click
 
+from atc_py.cli.completed_names import complete_codes
 from atc_py.cli.console import print_blocks, print_json
 from atc_py.cli.options import AS_JSON
 from atc_py.text import Text
 
 
 @click.command()
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=complete_codes)
 @AS_JSON
 def explain(*, code: str | None, as_json: bool) -> None:
     """Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all.

@@ -3,13 +3,20 @@
 Help has click's own layout, with lines cut by columns in Chinese.
 """
 
+from __future__ import annotations
+
+import copy
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from atc_py.text import COLON, LANGUAGES, SEMICOLON, Text
 from atc_py.text.language import language, speak, spoken
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _EXTRAS = re.compile(r"(?P<help>.*?)(?:  |^)\[(?P<extras>[^\[\]]*)\]", re.DOTALL)
 """What click appends to an option's help: `[default: sim]`."""
@@ -65,6 +72,31 @@ class SpokenContext(click.Context):
     """A context whose help is in the language of the commands."""
 
     formatter_class = SpokenFormatter
+
+
+class AliasedOption(click.Option):
+    """An option whose help leaves out former spellings, and those of ATC, which have underscores."""
+
+    def __init__(
+        self, declared: Sequence[str], *, old: Sequence[str] = (), **settings: Any
+    ) -> None:
+        super().__init__([*declared, *old], **settings)
+        self._old = frozenset(old)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The spellings with the value, and the help."""
+        shown = copy.copy(self)
+        shown.opts = [each for each in self.opts if each not in self._old and "_" not in each]
+        return click.Option.get_help_record(shown, ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Values that begin so: names of SoCs, lists and rules, and what the type has."""
+        from click.shell_completion import CompletionItem
+
+        from atc_py.cli.completed_names import values_of
+
+        names = values_of(self.opts[0], incomplete)
+        return [*map(CompletionItem, names)] or super().shell_complete(ctx, incomplete)
 
 
 class SpokenGroup(click.Group):

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from atc_py.cli import options
+from atc_py.cli.completed_names import complete_operators
 from atc_py.cli.console import print_diagnostics, print_json, print_line, show_help_of_bare_group
 from atc_py.cli.help_text import SpokenGroup
 from atc_py.diag import AtcError
@@ -55,7 +56,7 @@ def list_(
 
 
 @ops.command()
-@click.argument("operator")
+@click.argument("operator", shell_complete=complete_operators)
 @options.options_of(CheckOptions, "operator_list", "op_specs")
 @options.LANG
 @options.AS_JSON
@@ -100,7 +101,7 @@ def lists(*, lang: str, as_json: bool) -> None:
 
 
 @ops.command(context_settings={"ignore_unknown_options": True})
-@click.argument("operator", required=False)
+@click.argument("operator", required=False, shell_complete=complete_operators)
 @click.argument("first", metavar="[OPSET]", required=False)
 @click.argument("second", metavar="[OPSET]", required=False)
 @click.option(
@@ -108,7 +109,8 @@ def lists(*, lang: str, as_json: bool) -> None:
     "lists",
     metavar="NAME",
     multiple=True,
-    help="Operator list to compare with another; give the option twice.",
+    callback=options.comma_separated,
+    help="Operator lists to compare with each other, two of them; may be repeated.",
 )
 @options.LANG
 @options.AS_JSON

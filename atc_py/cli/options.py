@@ -12,6 +12,7 @@ import msgspec
 from click.decorators import FC
 
 from atc_py.cli.help_text import LANG as LANG
+from atc_py.cli.help_text import AliasedOption
 from atc_py.diag import BAD_OPTION
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.option import Option, OptionField, fields_of, keywords_of, options_in
@@ -112,6 +113,7 @@ def _added(field: OptionField, option: Option) -> Callable[[Any], Any]:
 def click_option(field: OptionField, option: Option) -> Callable[[FC], FC]:
     """The option as click has it."""
     settings: dict[str, Any] = {"help": option.help, "metavar": option.metavar}
+    settings |= {"cls": AliasedOption, "old": option.old.split()}
     default = field.default if option.default is msgspec.UNSET else option.default
     default = default.value if isinstance(default, Enum) else default
     kind = get_origin(field.type) or field.type

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from atc_py.cli import options
-from atc_py.cli.comparing_options import SAMPLES
+from atc_py.cli.comparing_options import samples
 from atc_py.cli.console import print_diagnostics, print_report, progress, say
 from atc_py.diag import BELOW_TARGET, Diagnostic
 from atc_py.options.command_options import PlanOptions
@@ -28,7 +28,7 @@ _KEEP, _CUSTOM = "keep_dtype.txt", "customize_dtypes.txt"
     "--target", "targets", multiple=True, required=True, metavar="FIGURE=NUMBER",
     help="Least figure of every output over all samples: cosine=0.999 or snr=40 (dB).",
 )  # fmt: skip
-@SAMPLES
+@samples
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
     help="Seed of the random data.",

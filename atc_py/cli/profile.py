@@ -10,6 +10,7 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_json, print_tables, say
 from atc_py.cli.gear_options import profiled_gears
+from atc_py.cli.help_text import AliasedOption
 from atc_py.cost.calibration import Calibration, save_fit
 from atc_py.diag import Diagnostic
 from atc_py.options.compile_options import CompileOptions
@@ -26,8 +27,8 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.command()
 @click.argument("model", type=_FILE, required=False)
 @click.option(
-    "--soc", "--soc-version", "--soc_version", "socs", multiple=True, metavar="NAME,...",
-    callback=options.comma_separated,
+    "--soc", "--soc_version", "socs", cls=AliasedOption, old=["--soc-version"], multiple=True,
+    metavar="NAME,...", callback=options.comma_separated,
     help="SoCs to estimate for, side by side; may be repeated. By default `sim`, or the SoC that an "
     "offline model is compiled for.",
 )  # fmt: skip

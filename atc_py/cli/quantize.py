@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
+from atc_py.cli.console import print_blocks, print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.options import (
     AS_JSON,
     MAX_MEMORY,
@@ -18,6 +18,7 @@ from atc_py.options.compile_options import CompileOptions
 from atc_py.options.option import keywords_of
 from atc_py.quantizing.options import QuantizeOptions
 from atc_py.text import Text
+from atc_py.text.language import spoken
 
 _SAMPLES = ("data", "random", "record")
 """Keywords that say that the model is a float model."""
@@ -96,7 +97,7 @@ def quantize(context: click.Context, /, **given: Any) -> None:
 
 def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: bool) -> None:
     import atc_py
-    from atc_py.report.quantizing.tables import float_quantization_tables
+    from atc_py.report.quantizing.tables import float_quantization_tables, summary_line
 
     if given.pop("fix") is not None:
         raise click.UsageError(
@@ -121,6 +122,7 @@ def _quantize_float(context: click.Context, given: dict[str, Any], *, as_json: b
     if as_json:
         print_json(done.as_json())
         return
+    print_blocks([spoken(summary_line(done)), ""])
     print_tables(float_quantization_tables(done), narrow=True)
     print_diagnostics(done.warnings, as_json=False)
 

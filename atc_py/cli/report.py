@@ -10,6 +10,7 @@ from atc_py.cli import comparing_options, options
 from atc_py.cli.config_file import is_inverse
 from atc_py.cli.console import print_blocks, print_diagnostics, print_json, progress, say
 from atc_py.cli.gear_options import GEAR_NAMES, reported_gears
+from atc_py.cli.help_text import AliasedOption
 from atc_py.diag import Diagnostic, ExitCode
 from atc_py.options.command_options import NOT_REPORTED
 from atc_py.options.compile_options import CompileOptions
@@ -42,8 +43,8 @@ _NO = {"0", "false"}
     help="The page; by default NAME.report.html in the current folder.",
 )
 @click.option(
-    "--soc", "--soc-version", "--soc_version", "socs", multiple=True, metavar="NAME,...",
-    callback=options.comma_separated,
+    "--soc", "--soc_version", "socs", cls=AliasedOption, old=["--soc-version"], multiple=True,
+    metavar="NAME,...", callback=options.comma_separated,
     help="SoCs to compile for, side by side; may be repeated. Layers are compared on the first one. By "
     "default `sim`, or the SoC that an offline model is compiled for.",
 )  # fmt: skip

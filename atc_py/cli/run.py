@@ -11,6 +11,7 @@ import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables, progress
 from atc_py.cli.gear_options import named_gear
+from atc_py.cli.help_text import AliasedOption
 from atc_py.cli.options import AS_JSON, LIKE, MAX_MEMORY, SUBMODEL
 from atc_py.options.named_gear import NamedGear
 from atc_py.pipeline.running.model import Model
@@ -35,11 +36,13 @@ _FOREIGN_TIMEOUT = 600.0
     "each input, named after it.",
 )  # fmt: skip
 @click.option(
-    "--random",
+    "--seed",
     "seed",
+    cls=AliasedOption,
+    old=["--random"],
     type=click.IntRange(min=0),
     metavar="SEED",
-    help="Fill the other inputs with random data.",
+    help="Fill the other inputs with random data of this seed.",
 )
 @click.option(
     "-o", "--output", type=click.Path(), metavar="DIRECTORY",

@@ -10,7 +10,7 @@ import click
 from atc_py.adapters.sweep.inputs import SweepOptions
 from atc_py.adapters.sweep.run import SweepRun, run_sweep
 from atc_py.cli import options
-from atc_py.cli.comparing_options import JOBS, number_of_samples
+from atc_py.cli.comparing_options import JOBS, number_of_samples, one_kind, random_number
 from atc_py.cli.console import (
     print_diagnostics,
     print_json,
@@ -19,6 +19,7 @@ from atc_py.cli.console import (
     progress,
     say,
 )
+from atc_py.cli.help_text import AliasedOption
 from atc_py.diag import BAD_OPTION, ROW_FAILED, ExitCode, Place
 from atc_py.options.compile_options import (
     DEFAULT_LIST,
@@ -43,30 +44,41 @@ _PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
 @click.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "--soc", "socs", multiple=True, default=["sim"], show_default=True, metavar="NAME,...",
+    "--soc", "--soc_version", "socs", cls=AliasedOption, old=["--soc-version"], multiple=True, default=["sim"], show_default=True, metavar="NAME,...",
     callback=options.comma_separated, help="SoCs to compile for; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--precision-mode", "--precision_mode", "modes", multiple=True,
-    default=[PrecisionMode.FORCE_FP16.value], show_default=True, metavar="MODE,...", callback=options.comma_separated,
-    help="Precision modes; may be repeated.",
+    "--precision-mode", "--precision_mode", "modes", cls=AliasedOption, multiple=True,
+    default=[PrecisionMode.FORCE_FP16.value], show_default=True, metavar="MODE,...",
+    callback=options.comma_separated, help="Precision modes; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--list", "lists", multiple=True, metavar="NAME,...", envvar=LIST_VARIABLE,
+    "--list", "lists", cls=AliasedOption, multiple=True, metavar="NAME,...", envvar=LIST_VARIABLE,
     default=[DEFAULT_LIST], show_default=True, show_envvar=True, callback=options.comma_separated,
     help="Operator lists that the models must keep to; may be repeated.",
 )  # fmt: skip
 @options.options_of(CompileOptions, "strict_list", "fix", "semantics", "cann")
 @click.option(
-    "--input-shape", "--input_shape", default="", metavar='"x:1,3,224,224;y:..."',
-    help="Dims of inputs that models leave open; each model takes those of its own inputs.",
+    "--input-shape", "--input_shape", cls=AliasedOption, multiple=True, metavar='"x:1,3,224,224;y:..."',
+    help="Dims of inputs that models leave open; each model takes those of its own inputs. May be "
+    "repeated.",
+)  # fmt: skip
+@click.option(
+    "--propose", is_flag=True,
+    help="Take the dims that `check` proposes where a model leaves dims open that neither --input-shape "
+    "nor the samples say; the table names them.",
 )  # fmt: skip
 @options.options_of(CompileOptions, "op_specs")
 @click.option(
-    "--compare", "samples", metavar="SAMPLES",
-    help="Compare each model with its original: a number of random samples, or a folder with samples; "
-    "those of a model are the folder, the .npz or the .npy file there that has its name, else all.",
+    "--data", metavar="PATH",
+    help="Compare each model with its original on samples: those of a model are the folder, the .npz or "
+    "the .npy file in the folder PATH that has its name, else all of PATH.",
 )  # fmt: skip
+@click.option(
+    "--random", "random_samples", metavar="N", callback=random_number,
+    help="Compare each model with its original on N random samples.",
+)  # fmt: skip
+@click.option("--compare", hidden=True)
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
     help="Seed of random samples.",
@@ -179,10 +191,10 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _options(given: dict[str, Any], lang: str) -> SweepOptions:
-    from atc_py.options.input_shapes import parse_shapes
+    from atc_py.options.input_shapes import joined_shapes, parse_shapes
     from atc_py.system.memory_limit import parse_size
 
-    samples = given["samples"]
+    samples = _samples(given)
     specs: Path | None = given["op_specs"]
     compiling: dict[str, Any] = {
         "cann": given["cann"],
@@ -195,13 +207,14 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
     if specs is not None:
         compiling["op_specs"] = str(specs.absolute())
     if given["input_shape"]:
-        compiling["input_shape"] = parse_shapes(given["input_shape"])
+        compiling["input_shape"] = parse_shapes(joined_shapes(given["input_shape"]))
     running = {"seed": given["seed"], "device": given["device"]}
     return SweepOptions(
         compiling=compiling,
         specs=None if specs is None else specs.absolute(),
         running=None if samples is None else running,
-        samples=1 if samples is None else _samples(samples),
+        samples=1 if samples is None else samples,
+        proposes=given["propose"],
         profiles=given["profile"],
         language=None if given["no_reports"] else lang,
         seconds=given["seconds"],
@@ -210,22 +223,23 @@ def _options(given: dict[str, Any], lang: str) -> SweepOptions:
     )
 
 
-def _samples(text: str) -> int | Path:
-    """A number of samples, or where they are."""
-    if text.isascii() and text.isdigit():
+def _samples(given: dict[str, Any]) -> int | Path | None:
+    """A number of random samples, or where they are; None where nothing is compared."""
+    chosen = one_kind(data=given["data"], random=given["random_samples"], compare=given["compare"])
+    if chosen is None or isinstance(chosen, int):
+        return chosen
+    text = str(chosen)
+    if given["compare"] and text.isascii() and text.isdigit():
         return number_of_samples("--compare", text)
-    if exists(text):
-        from atc_py.pipeline.running.sample_files import entries
+    if not exists(text):
+        raise BAD_OPTION.error(
+            Text("--data {text} is neither a file nor a folder", text=repr(text)),
+            help=Text("give a folder with samples, or a number of random ones with --random"),
+        )
+    from atc_py.pipeline.running.sample_files import entries
 
-        entries(Path(text))
-        return Path(text)
-    raise BAD_OPTION.error(
-        Text(
-            "--compare {text} is neither a number of samples nor a file or folder with samples",
-            text=repr(text),
-        ),
-        help=Text("give a number, such as --compare 4, or a folder"),
-    )
+    entries(Path(text))
+    return Path(text)
 
 
 def _write(done: SweepRun, folder: Path, lang: str, *, parquet: bool) -> None:

@@ -10,6 +10,7 @@ from typing_extensions import Unpack
 
 from atc_py.compare.comparison_session import ComparisonSession, GivenSamples
 from atc_py.compare.compilation import Compilation
+from atc_py.compare.dims_of_data import shapes_with_data
 from atc_py.compare.network_semantics import network_semantics
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
@@ -71,7 +72,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         samples: number of runs on random data, or samples as `data` of `quantize`, without `inputs`.
         seed: seed of the first sample's random data; the next ones count on from it.
         soc: as in `convert`, and so are the next two.
-        input_shape: dims of inputs.
+        input_shape: dims of inputs; others that the model leaves open are those of the data.
         op_specs: folder of specifications.
         targets: least `cosine` and `snr` of every output; the result says whether they are met.
         suggest: least figures for which to search nodes to keep in float32; empty: no output may fail.
@@ -88,7 +89,8 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    compilation = compiling((model, reference, submodel), keywords, (soc, input_shape, op_specs))
+    dims = shapes_with_data(model, input_shape, inputs, samples, keywords)
+    compilation = compiling((model, reference, submodel), keywords, (soc, dims, op_specs))
     shown = histograms, device, targets, compiled
     search = suggest, suggest_trials, parse_options("compare_model", SearchOptions, keywords)
     return _compared(compilation, (inputs, aipp_settings), (samples, seed), shown, search, on_stage)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     GivenFiles = PathText | Sequence[PathText] | Sequence[Mapping[str, Any]]
 
 
-_OPTION = "--samples"
+_OPTION = "--data"
 
 
 class DrawnSamples:
@@ -58,7 +58,7 @@ class DrawnSamples:
                 Text(
                     "{count} samples of data that are all given would be the same", count=self.count
                 ),
-                help=Text("leave --samples out, or leave an input to random data"),
+                help=Text("leave --random out, or leave an input to random data"),
             )
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
@@ -94,7 +94,7 @@ class SampleInputs:
         """
         if ports and all(port.name in given for port in ports):
             raise BAD_OPTION.error(
-                Text("--input gives all inputs, and leaves none for --samples"),
+                Text("--input gives all inputs, and leaves none for --data"),
                 help=Text("leave --input out for the inputs that the samples hold"),
             )
         settings = _whole_pictures(description)

@@ -8,6 +8,7 @@ import msgspec
 
 from atc_py.check.findings import Standing
 from atc_py.compare.comparison_session import GivenSamples
+from atc_py.compare.dims_of_data import shapes_with_data
 from atc_py.compare.fitting_samples import FittingSamples, NoFittingSampleError
 from atc_py.compare.gears import fitting_samples, refuse_if_none_fits
 from atc_py.compare.model import compare_model
@@ -132,6 +133,7 @@ def summary_of(
         AtcError: a file cannot be read, or an option has no meaning.
     """
     announce = on_stage or (lambda _stage: None)
+    options = with_dims_of_data(model, options)
     done = ModelSummary(model, options.given)
     if is_offline(model):
         announce("profile")
@@ -149,6 +151,16 @@ def summary_of(
         return done
     announce("compare")
     return _compared(done, options)
+
+
+def with_dims_of_data(model: Path, options: SummaryOptions) -> SummaryOptions:
+    """Options with the dims of the data for inputs that the model leaves open."""
+    running, compiling = options.running, options.compiling
+    if not options.compares or not (running.get("inputs") or "samples" in running):
+        return options
+    given = running.get("inputs", ()), running.get("samples", 1)
+    dims = shapes_with_data(model, compiling.get("input_shape", ""), *given, compiling)
+    return replace(options, compiling={**compiling, "input_shape": dims})
 
 
 def _checked(done: ModelSummary, options: SummaryOptions) -> ModelSummary:

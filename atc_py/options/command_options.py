@@ -103,14 +103,14 @@ class FixOptions(Result, frozen=True):
         doc="write nothing.",
     )] = False  # fmt: skip
     seeds: Annotated[int, Option(
-        "--seeds", "Random inputs on which both models run; 0 for no proof.", numbers=(0, None),
-        shown=True,
+        "--random", "Random samples on which both models run; 0 for no proof.", old="--seeds",
+        metavar="N", numbers=(0, None), shown=True,
         doc="number of random inputs on which both models run; 3 by default, 0 for no proof.",
     )] = 3  # fmt: skip
     data: Annotated[tuple[str, ...], Option(
-        "--data",
-        "Data for an input: .npy, .npz, .pb or raw .bin, or a folder of files that are named "
-        "after inputs; the others get random data.", metavar="[NAME=]FILE",
+        "-i --input",
+        "Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin, or a folder of files that are "
+        "named after inputs; the others get random data.", old="--data", metavar="[NAME=]FILE",
         doc="files with data of inputs, as `name=file` or a lone file, and folders of files that "
         "are called like inputs; other inputs get random data.",
     )] = ()  # fmt: skip

@@ -17,6 +17,7 @@ from atc_py.options.gears import GearKind, Gears, parse_gear_lists
 from atc_py.options.input_shapes import (
     InputFormat,
     OutNode,
+    joined_shapes,
     parse_input_format,
     parse_out_nodes,
     parse_shapes,
@@ -305,7 +306,7 @@ def _option_text(value: object) -> str:
 
 
 _Soc = Annotated[str, Option(
-    "--soc --soc-version", "SoC to compile for.", atc="soc_version",
+    "--soc", "SoC to compile for.", old="--soc-version", atc="soc_version", metavar="NAME",
     doc="name of the SoC; `sim` is the generic device.",
 )]  # fmt: skip
 _Mode = Annotated[PrecisionMode,
@@ -326,7 +327,8 @@ _Mode = Annotated[PrecisionMode,
 ]  # fmt: skip
 _SHAPES = Option(
     "--input-shape --input_shape",
-    "Dims of inputs that the model leaves open; 1~8 or -1 for one that each run decides.",
+    "Dims of inputs that the model leaves open; 1~8 or -1 for one that each run decides. May be "
+    "repeated.", read=joined_shapes,
     keyword="input_shape", metavar='"x:1,3,224,224;y:..."', default="", parse=parse_shapes,
     doc="dims for inputs, by name, or the text form.", takes="str | Mapping[str, Sequence[int]]",
 )  # fmt: skip

@@ -68,6 +68,11 @@ def parse_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
     return {name: tuple(int(dim) for dim in shape) for name, shape in given.items()}
 
 
+def joined_shapes(given: Iterable[str]) -> str:
+    """The text of an option that is given once or several times."""
+    return ";".join(text.strip().rstrip(";") for text in given)
+
+
 def shapes_text(given: str | Mapping[str, Sequence[int]]) -> str:
     """Input shapes as text, from either form."""
     if isinstance(given, str):

@@ -34,6 +34,7 @@ class Option(msgspec.Struct, frozen=True):
 
     Attributes:
         flags: spellings on the command line, joined by blanks; empty for none there.
+        old: former spellings, joined by blanks, which commands take and the help leaves out.
         help: of commands.
         keyword: the name in Python; empty for the field's.
         atc: the name in ATC, which is a spelling on the command line, too.
@@ -52,6 +53,7 @@ class Option(msgspec.Struct, frozen=True):
 
     flags: str = ""
     help: str = ""
+    old: str = ""
     keyword: str = ""
     atc: str = ""
     metavar: str | None = None
@@ -68,7 +70,7 @@ class Option(msgspec.Struct, frozen=True):
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """The spellings on the command line, that of ATC last."""
+        """The spellings on the command line, that of ATC last, without former ones."""
         own = self.flags.split()
         return (*own, f"--{self.atc}") if own and self.atc else tuple(own)
 

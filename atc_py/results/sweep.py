@@ -85,9 +85,10 @@ class SweepRow(Result, frozen=True):
         estimated_seconds: expected time of a run on the device.
         evidence: what stands behind that time.
         fits: False if its memory is larger than the device's; None too where that is not published.
-        outputs: errors at the outputs, with --compare.
+        outputs: errors at the outputs, with --data or --random.
         cosine: the least of the outputs' cosine similarities.
         distance: the largest of their distances.
+        proposed: dims that the check proposed for those that the model leaves open, with --propose.
         report: the page about the row, relative to the folder of results.
         digest: of everything that the row follows from.
     """
@@ -108,5 +109,6 @@ class SweepRow(Result, frozen=True):
     outputs: tuple[SweepOutput, ...] = ()
     cosine: float | None = None
     distance: float | None = None
+    proposed: str = ""
     report: str | None = None
     digest: str = ""

@@ -70,6 +70,22 @@ def test_commands_options_and_values_are_completed(path: str, shell: str) -> Non
     assert "show" in completed(path, "atc-py", "ops", "sh", shell=shell)
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("convert", "--soc", "ascend310p"), "Ascend310P3"),
+        (("sweep", "--soc", "sim,Ascend910B"), "sim,Ascend910B4"),
+        (("check", "--list", "cann"), "cann-9.0"),
+        (("sweep", "--precision-mode", "must"), "must_keep_origin_dtype"),
+        (("fix", "--only", "win"), "window-1d"),
+        (("explain", "ATC200"), "ATC2001"),
+        (("ops", "show", "Conv"), "ConvTranspose"),
+    ],
+)
+def test_names_of_the_package_are_completed(path: str, words: tuple[str, ...], name: str) -> None:
+    assert name in completed(path, "atc-py", *words)
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
 def test_script_of_bash_completes(path: str) -> None:
     script = """

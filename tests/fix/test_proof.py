@@ -314,7 +314,7 @@ def test_no_rewrite_is_silently_unproved() -> None:
     assert rewrite.difference is None
     assert "--input-shape" in rewrite.shown.why.en
     (rewrite,) = atc_py.fix_model(model, seeds=0).rewrites
-    assert "--seeds 0" in rewrite.shown.why.en
+    assert "--random 0" in rewrite.shown.why.en
     (rewrite,) = atc_py.fix_model(model, input_shape="x:2,4").rewrites
     assert rewrite.difference is not None
     assert rewrite.shown.runs == 3

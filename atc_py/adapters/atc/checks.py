@@ -149,7 +149,7 @@ def required(flags: Flags, name: str, code: str = "E10054") -> str:
             code,
             name,
             option=name,
-            help=Text("give --{name}: {words}", name=name, words=OPTIONS[name].words),
+            help=Text("give --{name}: {words}", name=name, words=Text(OPTIONS[name].words)),
         )
     return flags[name]
 

@@ -9,6 +9,17 @@ NO_CODE = "E19999"
 _VALUE = Text("the value {a} of {b} is not valid: {c}")
 _OPTION_VALUE = Text("the value {a} of --{b} is not valid: {c}")
 
+_UNCODED: dict[str, Text] = {
+    NO_CODE: Text("atc failed, and has no code for it"),
+    "E69999": Text(
+        "the host code of a cube operator (shapes, tiling) failed, and has no code for it"
+    ),
+    "E89999": Text(
+        "the host code of a vector operator (shapes, tiling) failed, and has no code for it"
+    ),
+}
+"""What is known of failures without a code of their own; ops-nn and its like report the last two."""
+
 TEXTS: dict[str, Text] = {
     "E10001": _VALUE,
     "E10002": Text("the input shape {a} is not valid: {b}; a sample is {c}"),
@@ -176,6 +187,13 @@ _REMEDIES: tuple[tuple[str, Text], ...] = (
         ),
     ),
     (
+        "E69999 E89999",
+        Text(
+            "the line after the code names the operator: `atc-py check MODEL --soc SOC --cann RELEASE` "
+            "says which of its dims, dtypes and attributes are not listed"
+        ),
+    ),
+    (
         "E13009",
         Text("make names of nodes unique; `atc-py fix MODEL --for cann` does"),
     ),
@@ -211,7 +229,7 @@ _REMEDIES: tuple[tuple[str, Text], ...] = (
 def find_fault(name: str) -> tuple[str, Text, Text] | None:
     """Code, meaning and remedy of a code of atc, in whatever case; arguments are `...`."""
     code = name.upper()
-    said = TEXTS.get(code, Text("atc failed, and has no code for it") if code == NO_CODE else None)
+    said = TEXTS.get(code, _UNCODED.get(code))
     remedy = next((text for codes, text in _REMEDIES if code in codes.split()), None)
     if said is None or remedy is None:
         return None

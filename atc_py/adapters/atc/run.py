@@ -40,7 +40,7 @@ from atc_py.diag import (
 )
 from atc_py.report.wrapping import wrap
 from atc_py.system.input_files import guarded_run
-from atc_py.text import SEMICOLON, Text
+from atc_py.text import COLON, SEMICOLON, Text
 from atc_py.text.language import language, spoken
 
 _WIDTH = 100
@@ -201,12 +201,14 @@ def code_of(found: Diagnostic) -> str:
 def error_block(error: AtcError) -> Iterator[str]:
     """Yield the lines of the block for an error: its first finding, the others as a trace."""
     errors = [each for each in error.diagnostics if each.code.severity is Severity.ERROR]
-    if isinstance(error, UnreadableLineError) or not errors:
+    if not errors:
         yield from unknown_error_block()
         return
     first = errors[0]
     others = [each for each in error.diagnostics if each is not first]
-    yield f"{code_of(first)}: {_text(first)}"
+    # A line that cannot be read records no code: the fallback stands before what is wrong with it.
+    code = NO_CODE if isinstance(error, UnreadableLineError) else code_of(first)
+    yield f"{code}: {spoken(_text(first))}"
     if first.help or first.code.remedy:
         yield f"{_IN_BLOCK}Solution: {spoken(first.help or first.code.remedy)}"
     if not others:
@@ -214,7 +216,7 @@ def error_block(error: AtcError) -> Iterator[str]:
     yield f"{_IN_BLOCK}TraceBack (most recent call last):"
     for each in others[:_MOST_LINES]:
         place = f" --> {each.place}" if each.place is not None and str(each.place) else ""
-        yield f"{_IN_BLOCK}{code_of(each)}: {_text(each)}{place}"
+        yield f"{_IN_BLOCK}{code_of(each)}: {spoken(_text(each))}{place}"
     if len(others) > _MOST_LINES:
         yield f"{_IN_BLOCK}... and {len(others) - _MOST_LINES} more"
 
@@ -232,5 +234,5 @@ def _text(found: Diagnostic) -> str:
     code, place = code_of(found), found.place
     if code in _OF_NODES and place is not None and place.op_type:
         name = place.node_name or f"at {place.node}"
-        return f"{fault_text(AtcFault(code, (name, place.op_type)))}: {found.message}"
+        return fault_text(AtcFault(code, (name, place.op_type))) + COLON + found.message
     return found.message

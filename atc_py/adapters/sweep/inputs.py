@@ -89,6 +89,7 @@ class SweepOptions:
         seconds: time limit of a row.
         memory: bytes that a row may take.
         retries: True to run rows again that failed.
+        proposes: True to take the dims that a check proposes for those that are open.
     """
 
     compiling: Mapping[str, Any] = field(default_factory=dict)
@@ -100,6 +101,7 @@ class SweepOptions:
     seconds: float | None = None
     memory: int | None = None
     retries: bool = False
+    proposes: bool = False
 
     @property
     def limits(self) -> tuple[float | None, int | None]:
@@ -121,6 +123,7 @@ class SweepInputs:
             "running": options.running,
             "samples": options.samples if isinstance(options.samples, int) else "files",
             "profiles": options.profiles,
+            **({"proposes": True} if options.proposes else {}),
             "language": options.language,
             "specs": "" if self._specs is None else self._specs.digest,
         }
@@ -150,6 +153,7 @@ class SweepInputs:
             compiling=options.compiling,
             running=running,
             profiles=options.profiles,
+            proposes=options.proposes,
             language=options.language,
         )
 

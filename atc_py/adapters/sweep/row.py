@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -42,6 +43,7 @@ class RowTask:
         running: options as `compare_model` takes them; None for no comparison.
         profiles: True to estimate the time.
         language: of the page; None for no page.
+        proposes: True to take the dims that a check proposes for those that are open.
     """
 
     combination: Combination
@@ -54,6 +56,7 @@ class RowTask:
     running: Mapping[str, Any] | None = None
     profiles: bool = False
     language: str | None = None
+    proposes: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,16 @@ def run_row(task: RowTask) -> DoneRow:
             "--list": (each.operator_list,),
         },
     )
-    page = None
+    page, proposed = None, ""
     try:
-        done = _overview(Path(file), _own_shapes(Path(file), options))
+        options = _own_shapes(Path(file), options)
+        if task.proposes:
+            options, proposed = _with_proposal(Path(file), options)
+        done = _overview(Path(file), options)
     except AtcError as error:
         row = _refused(task, error.diagnostics)
     else:
-        row = _row(task, done)
+        row = replace(_row(task, done), proposed=proposed)
         page = _page(done, task.language)
     if file != task.path:
         row, page = _as_given(task, file, row, page)
@@ -124,6 +130,23 @@ def _own_shapes(model: Path, options: SummaryOptions) -> SummaryOptions:
     own = {each.name for each in read_model(model, lenient=True).inputs}
     kept = {name: shape for name, shape in shapes.items() if name in own}
     return replace(options, compiling={**options.compiling, "input_shape": kept})
+
+
+def _with_proposal(model: Path, options: SummaryOptions) -> tuple[SummaryOptions, str]:
+    """Options with the dims that a check proposes, and these; samples precede them."""
+    from atc_py.compare.summary import with_dims_of_data
+    from atc_py.options.compile_options import CheckOptions
+    from atc_py.options.option import parse_options
+    from atc_py.pipeline.check import check_files
+
+    with suppress(AtcError):  # the comparison says why samples do not fit
+        options = with_dims_of_data(model, options)
+    chosen = parse_options("sweep", CheckOptions, options.compiling, soc=options.socs[0])
+    check = check_files([model], chosen).models[0]
+    if not check.shape_hint or not check.hint_fits:
+        return options, ""
+    compiling = {**options.compiling, "input_shape": check.shape_hint}
+    return replace(options, compiling=compiling), check.shape_hint
 
 
 def _overview(model: Path, options: SummaryOptions) -> ModelSummary:

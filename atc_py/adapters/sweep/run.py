@@ -12,7 +12,7 @@ from atc_py.jobs import TaskExecutor, TaskFailure, TaskFailureKind, TaskOutcome
 from atc_py.results.sweep import FAILED, Combination, SweepRow, SweepVerdict
 from atc_py.system.cache_folders import legible
 from atc_py.system.structs import replace
-from atc_py.text import in_language
+from atc_py.text import Text, in_language
 
 _VERDICTS = {
     TaskFailureKind.RAISED: SweepVerdict.BUG,
@@ -87,7 +87,13 @@ def progress_text(done: int, total: int, seconds: float) -> str:
     """Progress of the rows: share, rate, time left."""
     rate = done / max(seconds, 1e-3)
     left = round((total - done) / rate)
-    return f"{done} of {total} rows, {rate:.2f} rows/s, {left // 60}:{left % 60:02d} left"
+    return Text(
+        "{done} of {total} rows, {rate} rows/s, {left} left",
+        done=done,
+        total=total,
+        rate=f"{rate:.2f}",
+        left=f"{left // 60}:{left % 60:02d}",
+    )
 
 
 def _names(wanted: Sequence[tuple[int, RowTask, str]]) -> dict[str, None]:

@@ -141,8 +141,10 @@ def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
 _PIECE_BYTES = 128 << 20
 """Bytes of weights of a piece of a model, unless one node has more."""
 
-_LESS_PROOF = Text("{raise_it}; --seeds 0 fixes it without a proof", raise_it=RAISE_IT)
-_WITHOUT_PROOF = Text("run the model in onnxruntime to see why; --seeds 0 fixes it without a proof")
+_LESS_PROOF = Text("{raise_it}; --random 0 fixes it without a proof", raise_it=RAISE_IT)
+_WITHOUT_PROOF = Text(
+    "run the model in onnxruntime to see why; --random 0 fixes it without a proof"
+)
 
 
 class _Verdicts(TypedDict):

@@ -103,7 +103,7 @@ def _float_values(fixed: Fixed) -> set[str]:
 _OF_CANN = frozenset({DEVIATES_ON_CANN, REFUSED_BY_PARSER})
 """Findings that only rules for CANN remove."""
 
-_UNWANTED = Text("no proof was wanted: --seeds 0")
+_UNWANTED = Text("no proof was wanted: --random 0")
 _OPEN = Text("dims of the model's inputs are open; give them with --input-shape")
 
 

@@ -14,7 +14,7 @@ DEVICE_FAILED = add_code(
     "device-run-failed",
     ExitCode.DEVICE,
     "The device stopped while it ran the model.",
-    "The message says what failed. Run with --random to see whether it depends on the data, and "
+    "The message says what failed. Run with --seed to see whether it depends on the data, and "
     "with `--device sim` to see whether it depends on the device; then ask the provider of the "
     "back end.",
 )

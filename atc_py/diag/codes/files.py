@@ -237,7 +237,7 @@ BAD_PICTURE = add_code(
     "bad-picture",
     ExitCode.FILE,
     "A picture file cannot be read, or its size is not the one that AIPP is configured for.",
-    "Give a picture of the size that the message names, or have it resized with --resize.",
+    "Give a picture of the size that the message names, or resize it with --resize, which `aipp` and `quantize` take.",
 )
 NO_PILLOW = add_code(
     2025,

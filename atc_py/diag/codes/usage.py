@@ -152,7 +152,7 @@ MISSING_RUN_INPUT = add_code(
     "run-input-missing",
     ExitCode.USAGE,
     "No data was given for an input of the offline model.",
-    "Give `--input name=file` for every input, or `--random SEED` to fill the rest.",
+    "Give `--input name=file` for every input, or `--seed SEED` to fill the rest.",
 )
 BAD_RUN_INPUT = add_code(
     1007,

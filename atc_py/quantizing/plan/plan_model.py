@@ -9,6 +9,7 @@ from typing_extensions import Unpack
 
 from atc_py.compare.comparison_session import ComparisonSession, GivenSamples
 from atc_py.compare.compilation import Compilation
+from atc_py.compare.dims_of_data import shapes_with_data
 from atc_py.compare.model import open_compiled
 from atc_py.compare.paired_run import Feeds
 from atc_py.compare.targets import check_targets
@@ -212,7 +213,7 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
         samples: as in `compare_model`.
         seed: seed of the first random sample.
         soc: as in `convert`, and so are the next two.
-        input_shape: dims of inputs.
+        input_shape: dims of inputs; others that the model leaves open are those of the samples.
         op_specs: folder of specifications.
         trials: most compilations.
         int8: file for the mixed model: allow layers on int8, which the samples calibrate. It is only
@@ -233,8 +234,9 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     """
     reject_unknown("plan_model", keywords, PlanKeywords)
     _check(target, keywords, trials)
+    dims = shapes_with_data(model, input_shape, (), samples, keywords)
     options = parse_options(
-        "plan_model", CompileOptions, keywords, soc=soc, input_shape=input_shape, op_specs=op_specs,
+        "plan_model", CompileOptions, keywords, soc=soc, input_shape=dims, op_specs=op_specs,
         precision_mode=_MODE,
     )  # fmt: skip
     refuse_ranges(options.ranges, Text("a plan is for one shape"))

@@ -140,12 +140,18 @@ class PlanSearch:
     ) -> TriedAssignment | None:
         if self._on_stage is not None and assignment not in self._runs.found:
             best = self.best
-            progress = "none reaches the target yet"
+            progress = Text("none reaches the target yet")
             if best is not None:
-                progress = f"best so far {best.seconds * 1e6:.1f} us"
+                progress = Text("best so far {time} µs", time=f"{best.seconds * 1e6:.1f}")
             self._on_stage(
-                f"plan: trial {self._runs.count + 1} of at most {self._limit}, "
-                f"{len(assignment.dtypes)} of {len(self._choices.labels)} changed; {progress}"
+                Text(
+                    "plan: trial {n} of at most {limit}, {changed} of {all} changed; {progress}",
+                    n=self._runs.count + 1,
+                    limit=self._limit,
+                    changed=len(assignment.dtypes),
+                    all=len(self._choices.labels),
+                    progress=progress,
+                )
             )
         return self._runs.run(assignment, faster_than)
 

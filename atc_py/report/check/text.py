@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from atc_py.check.findings import Standing
-from atc_py.report.check.document import CheckDocument, CheckedModel
+from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 from atc_py.report.check.groups import Group, Sighting, groups
 from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
+    CERTAINTIES,
     COLUMNS,
     HEADINGS,
     LEVELS,
@@ -22,6 +23,7 @@ from atc_py.report.check.words import (
     verdict_text,
 )
 from atc_py.report.tables import Table, clipped, plain_lines, visible
+from atc_py.spec.deviations import Certainty
 from atc_py.text import COLON, COMMA, Text, plural
 
 Block: TypeAlias = "str | Table"
@@ -31,6 +33,10 @@ _MOST_LINES = 8
 """Lines of nodes that a group shows."""
 _MOST_GROUPS = 100
 """Groups, and rows of the table of operators; real models have a handful."""
+_MOST_OPERATORS = 8
+"""Operators that a line names."""
+_REGISTERED = "parser/registered"
+"""The rule that a parser has an operator at the model's opset."""
 _MOST_NODES = 4
 """Nodes that a line names."""
 
@@ -87,7 +93,10 @@ def _headline(group: Group, language: str) -> str:
 def finding_lines(model: CheckedModel, language: str, *, verbose: bool = False) -> Iterator[str]:
     """Yield the findings of a model by rule, an empty line before each rule."""
     shown = [finding for finding in model.all_findings if verbose or not finding.known]
-    gathered = groups(shown)
+    yield from _lines_of(groups(shown), language, verbose=verbose)
+
+
+def _lines_of(gathered: Sequence[Group], language: str, *, verbose: bool) -> Iterator[str]:
     most = len(gathered) if verbose else _MOST_GROUPS
     for group in gathered[:most]:
         yield ""
@@ -104,7 +113,12 @@ def finding_lines(model: CheckedModel, language: str, *, verbose: bool = False) 
 def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> Iterator[Block]:
     language = document.lang
     yield _verdict(document, model)
-    yield from finding_lines(model, language, verbose=verbose)
+    yield from _steps(document, model)
+    if verbose:
+        yield from finding_lines(model, language, verbose=True)
+    else:
+        shown = [each for each in model.all_findings if not each.known]
+        yield from _folded_lines(shown, document.cann, language)
     if model.operators:
         yield ""
         yield _operators(model, language, verbose=verbose)
@@ -119,6 +133,11 @@ def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> It
         yield ""
         heading = HEADINGS["biases"].in_language(language)
         yield f"{heading}{COLON.in_language(language)}{model.quant_bias.text}"
+
+
+def _steps(document: CheckDocument, model: CheckedModel) -> Iterator[str]:
+    """Yield what to do first: the dims to give, and the command that removes errors."""
+    language = document.lang
     if model.shape_hint:
         yield ""
         yield hint_text(model, language)
@@ -127,6 +146,72 @@ def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> It
     if fixes is not None and len(document.models) == 1:
         yield ""
         yield f"{HEADINGS['fix'].in_language(language)}{COLON.in_language(language)}{fixes}"
+
+
+def _folded_lines(findings: Sequence[Found], cann: str, language: str) -> Iterator[str]:
+    """Yield findings by cause: an opset, and restatements that need no action, in few lines each."""
+    opsets: dict[str, list[Found]] = {}
+    for finding in findings:
+        if finding.rule == _REGISTERED:
+            opsets.setdefault(finding.observed, []).append(finding)
+    common = {opset for opset, own in opsets.items() if len({each.op for each in own}) > 1}
+    for opset in sorted(common):
+        yield ""
+        yield from _opset_lines(opset, opsets[opset], cann, language)
+    rest = [each for each in findings if each.rule != _REGISTERED or each.observed not in common]
+    yield from _lines_of(groups(each for each in rest if not each.effect), language, verbose=False)
+    restated = [each for each in rest if each.effect]
+    if restated:
+        yield ""
+        yield from _restated_lines(restated, language)
+
+
+def _opset_lines(opset: str, findings: Sequence[Found], cann: str, language: str) -> Iterator[str]:
+    first = findings[0]
+    level = LEVELS[Standing(first.level)].in_language(language)
+    text = plural(
+        len(findings),
+        "the parser of CANN {cann} does not register the operator of {n} node at opset {opset}",
+        "the parser of CANN {cann} does not register the operators of {n} nodes at opset {opset}",
+        cann=cann,
+        opset=opset,
+    )
+    yield f"{level}[{first.code} {first.name}]: {text.in_language(language)}"
+    yield f"  --> {_counted(findings, language)}"
+    colon = COLON.in_language(language)
+    if first.certainty:
+        yield _certainty_line(first, language)
+    yield f"  {HEADINGS['help'].in_language(language)}{colon}{clipped(first.help)}"
+
+
+def _restated_lines(findings: Sequence[Found], language: str) -> Iterator[str]:
+    """Yield what becomes of nodes in forms that are listed, one line for each effect."""
+    nodes = {(each.scope, each.node) for each in findings}
+    yield plural(
+        len(nodes),
+        "{n} node is rewritten in listed forms, which needs no action (--verbose names it):",
+        "{n} nodes are rewritten in listed forms, which needs no action (--verbose names them):",
+    ).in_language(language)
+    effects: dict[tuple[str, str], list[Found]] = {}
+    for each in findings:
+        effects.setdefault((each.effect, each.code), []).append(each)
+    for (effect, code), own in sorted(effects.items(), key=lambda item: -len(item[1])):
+        yield f"  {_counted(own, language)}{COLON.in_language(language)}{effect} [{code}]"
+
+
+def _counted(findings: Sequence[Found], language: str) -> str:
+    """`13 Relu, 4 Add`."""
+    counts = Counter(each.op for each in findings).most_common()
+    listed = COMMA.in_language(language).join(f"{n} {op}" for op, n in counts[:_MOST_OPERATORS])
+    left = len(counts) - _MOST_OPERATORS
+    more = Text(" and {left} more", context="findings", left=left).in_language(language)
+    return listed + more * (left > 0)
+
+
+def _certainty_line(found: Found, language: str) -> str:
+    head = HEADINGS["certainty"].in_language(language)
+    text = CERTAINTIES[Certainty(found.certainty)].in_language(language)
+    return f"  {head}{COLON.in_language(language)}{text}"
 
 
 def _verdict(document: CheckDocument, model: CheckedModel) -> str:
@@ -152,6 +237,8 @@ def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]
     first, colon = group.first, COLON.in_language(language)
     if first.source:
         yield f"  {HEADINGS['rule'].in_language(language)}{colon}{visible(first.source)}"
+    if first.certainty:
+        yield _certainty_line(first, language)
     if first.taken_by:
         names = COMMA.in_language(language).join(first.taken_by)
         yield f"  {HEADINGS['taken_by'].in_language(language)}{colon}{names}"

@@ -20,7 +20,7 @@ _MOST = 5
 _GROUPS = 3
 _NAMED = 3
 COMPARING = frozenset({
-    "--input", "--samples", "--seed", "--device", "--reference", "--aipp-settings",
+    "--input", "--data", "--random", "--samples", "--seed", "--device", "--reference", "--aipp-settings",
     "--jobs", "--suggest-samples", "--suggest-trials", "--submodel",
 })  # fmt: skip
 """Options that a conversion does not take, and a comparison does."""

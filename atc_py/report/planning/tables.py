@@ -8,7 +8,7 @@ from typing import Any
 from atc_py.cost.network import evidence_text
 from atc_py.diag import Diagnostic
 from atc_py.report.model.semantics import newer_texts
-from atc_py.report.tables import Table, first_names, plain_lines, visible
+from atc_py.report.tables import Table, first_names, format_time, plain_lines, visible
 from atc_py.results.layer_comparison import least_text
 from atc_py.results.plan import DtypePlan, PlanPoint
 from atc_py.target import SocFamily, find_soc
@@ -30,7 +30,10 @@ def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ())
 
 
 _SHOWN = 30
-_MICRO = 1e6
+_LEAST, _TENTH = 0.001, 0.1
+_FIGURES = (
+    "time>", "cosine>", "SNR dB>", "top-1>", "of the allowed error>", "casts>", "target",
+)  # fmt: skip
 
 
 def plan_lines(plan: DtypePlan) -> list[str]:
@@ -47,15 +50,15 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
     target = ", ".join(f"{name} >= {least_text(least)}" for name, least in plan.target.items())
     if plan.reached:
         head = Text(
-            "target {target}: reached in {time} by {point}",
+            "target {target}: reached in {time} with {point}",
             target=target,
-            time=_micro(plan.chosen),
+            time=format_time(plan.chosen.seconds),
             point=point_text(plan.chosen, plan),
         )
     else:
         head = Text(
-            "target {target}: not reached by any assignment that was tried; the smallest error "
-            "has {point}",
+            "target {target}: not reached by any assignment that was tried; the one with the "
+            "smallest error has {point}",
             target=target,
             point=point_text(plan.chosen, plan),
         )
@@ -91,35 +94,39 @@ def _judged(plan: DtypePlan) -> Text:
 
 
 def _searched(plan: DtypePlan) -> Text:
-    template = "{n} lines to choose from, not every assignment was tried"
-    if plan.exhaustive:
-        template = "{n} lines to choose from, every assignment was tried"
-    return Text(template, n=plan.candidates)
+    count = sum(node.nodes for node in plan.nodes) or plan.candidates
+    return plural(
+        count,
+        "{n} node to choose a dtype for, {how}",
+        "{n} nodes to choose dtypes for, {how}",
+        how=Text("all combinations tried" if plan.exhaustive else "not all combinations tried"),
+    )
 
 
 def point_text(point: PlanPoint, plan: DtypePlan) -> str:
-    """`3 lines in float32, all others in float16`."""
+    """`3 nodes in float32, all others in float16`."""
+    sizes = {node.line: node.nodes for node in plan.nodes}
     counts: dict[str, int] = {}
-    for dtype in point.dtypes.values():
-        counts[dtype] = counts.get(dtype, 0) + 1
+    for line, dtype in point.dtypes.items():
+        counts[dtype] = counts.get(dtype, 0) + sizes.get(line, 1)
     if point.int8:
         counts["int8"] = len(point.int8)
     if not counts:
         return Text("all nodes in float16")
     (dtype, count), *others = counts.items()
-    if not others and count == plan.candidates and dtype in point.dtypes.values():
-        return Text("all {count} lines in {dtype}", count=count, dtype=dtype)
+    if not others and len(point.dtypes) == plan.candidates:
+        return Text("all {count} nodes in {dtype}", count=count, dtype=dtype)
     parts = (
         plural(count, "{n} layer in int8", "{n} layers in int8")
         if dtype == "int8"
-        else plural(count, "{n} line in {dtype}", "{n} lines in {dtype}", dtype=dtype)
+        else plural(count, "{n} node in {dtype}", "{n} nodes in {dtype}", dtype=dtype)
         for dtype, count in counts.items()
     )
-    return Text("{parts}, all others in float16", parts=Text(", ", context="lines").join(parts))
+    return Text("{parts}, all others in float16", parts=Text(", ", context="nodes").join(parts))
 
 
 def plan_tables(plan: DtypePlan) -> list[Table]:
-    """The tables: what is compared, the curve, and the lines."""
+    """The tables: what is compared, the curve, and the nodes."""
     return [_compared_table(plan), _curve(plan), _nodes(plan)]
 
 
@@ -131,7 +138,7 @@ def _compared_table(plan: DtypePlan) -> Table:
         "fewest in float32": plan.suggested,
     }
     rows = [(spoken(name), *_numbers(point)) for name, point in points.items() if point is not None]
-    columns = ("", "time>", "cosine>", "SNR dB>", "top-1>", "error of allowed>", "casts>", "target")
+    columns = ("", *_FIGURES)
     return Table("Estimated time and measured error", columns, tuple(rows))
 
 
@@ -139,8 +146,8 @@ def _curve(plan: DtypePlan) -> Table:
     """Tabulate the points that no other one beats."""
     shown = plan.curve[:_SHOWN]
     rows = tuple((*_numbers(point), point_text(point, plan)) for point in shown)
-    title = "Error against time: no assignment that was tried is better in both"
-    columns = ("time>", "cosine>", "SNR dB>", "top-1>", "error of allowed>", "casts>", "target", "")
+    title = "Time against error: assignments that no other one beats in both"
+    columns = (*_FIGURES, "dtypes")
     return Table(title, columns, rows, said=(7,))
 
 
@@ -152,8 +159,8 @@ def _nodes(plan: DtypePlan) -> Table:
             node.op,
             str(node.nodes),
             node.dtype,
-            "-" if node.error is None else f"{node.error:.3g}",
-            "-" if node.saved is None else Text("{left} us", left=f"{node.saved * _MICRO:.2f}"),
+            "-" if node.error is None else _percent(node.error),
+            "-" if node.saved is None else _signed_time(node.saved),
         )
         for node in changed[:_SHOWN]
     ]
@@ -162,36 +169,43 @@ def _nodes(plan: DtypePlan) -> Table:
             (spoken(Text("and {left} more", left=len(changed) - _SHOWN)), "", "", "", "", "")
         )
     rows += [(name, "", "", "int8", "", "") for name in plan.chosen.int8]
-    columns = ("line", "operator", "nodes>", "dtype", "error in float16>", "float16 saves>")
-    return Table("Lines that are not in float16", columns, tuple(rows))
+    columns = (
+        "node",
+        "operator",
+        "nodes>",
+        "dtype",
+        "of the allowed error in float16>",
+        "time saved in float16>",
+    )
+    return Table("Nodes that are not in float16", columns, tuple(rows))
 
 
 def _numbers(point: PlanPoint) -> tuple[str, ...]:
     top1 = [output.top1 for output in point.outputs.values() if output.top1 is not None]
     lost = math.isinf(point.share)
     return (
-        _micro(point),
+        format_time(point.seconds),
         "-" if lost or math.isnan(point.cosine) else f"{point.cosine:.7f}",
         "-" if lost or math.isnan(point.snr) else f"{point.snr:.2f}",
         f"{min(top1):.2%}" if top1 else "-",
-        spoken("values lost") if lost else f"{point.share:.3g}",
+        spoken("values lost") if lost else _percent(point.share),
         str(point.casts),
         spoken("reached" if point.reached else "missed"),
     )
 
 
 def _estimated(plan: DtypePlan) -> Text:
-    points = {"all float16": plan.float16, "all float32": plan.float32}
+    points = {"all-float16": plan.float16, "all-float32": plan.float32}
     parts = [
         Text(
-            "{share} of the time of {name}",
-            share=f"{plan.chosen.seconds / point.seconds:.3f}",
+            "{share} of the {name} time",
+            share=f"{plan.chosen.seconds / point.seconds:.0%}",
             name=Text(name),
         )
         for name, point in points.items()
         if point is not None and point.seconds
     ]
-    head, soc = Text("estimated for {soc}", soc=plan.soc), find_soc(plan.soc)
+    head, soc = Text("estimated time on {soc}", soc=plan.soc), find_soc(plan.soc)
     if soc.family is not SocFamily.SIM:
         head = Text("{estimated} ({evidence})", estimated=head, evidence=evidence_text(soc))
     if not parts:
@@ -199,8 +213,17 @@ def _estimated(plan: DtypePlan) -> Text:
     return Text("{estimated}: {shares}", estimated=head, shares=COMMA.join(parts))
 
 
-def _micro(point: PlanPoint) -> str:
-    return Text("{left} us", left=f"{point.seconds * _MICRO:.2f}")
+def _percent(share: float) -> str:
+    """`12%` of the error that the target allows; `< 0.1%` of what rounds to nothing."""
+    if share < _LEAST:
+        return f"< {_LEAST:.1%}"
+    if share > 1 / _TENTH:
+        return f"{share:.3g}x"
+    return f"{share:.1%}" if share < _TENTH else f"{share:.0%}"
+
+
+def _signed_time(seconds: float) -> str:
+    return f"-{format_time(-seconds)}" if seconds < 0 else format_time(seconds)
 
 
 WIDTH, HEIGHT = 720.0, 260.0
@@ -249,8 +272,8 @@ def _curve_marks(plan: DtypePlan) -> tuple[list[dict[str, Any]], dict[str, str]]
             }
         )
     axes = {
-        "left": Text("{left} us", left=f"{left * _MICRO:.1f}"),
-        "right": Text("{left} us", left=f"{right * _MICRO:.1f}"),
+        "left": format_time(left),
+        "right": format_time(right),
         "low": f"{low:.1f} dB",
         "high": f"{high:.1f} dB",
     }
@@ -264,6 +287,6 @@ def _title(plan: DtypePlan, point: PlanPoint) -> str:
         "all float32": plan.float32,
         "fewest in float32": plan.suggested,
     }
-    text = f"{point.seconds * _MICRO:.2f} us, {point.snr:.1f} dB: {spoken(point_text(point, plan))}"
+    text = f"{format_time(point.seconds)}, {point.snr:.1f} dB: {spoken(point_text(point, plan))}"
     names = ", ".join(spoken(name) for name, other in named.items() if other == point)
     return f"{names}: {text}" if names else text

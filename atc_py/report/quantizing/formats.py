@@ -30,7 +30,7 @@ _CURVE_WIDTH, _CURVE_HEIGHT = 720.0, 200.0
 def quantization_html(done: FloatQuantization) -> str:
     """The page: sizes and times, outputs, the curve to the target, layers, histograms."""
     proof = done.proof
-    tables: list[Table] = [] if proof is None else [outputs_table(proof)]
+    tables: list[Table] = [] if proof is None else [outputs_table(proof, done.executor)]
     searched = None if proof is None else proof.fall_back
     if searched is not None:
         tables += fall_back_tables(searched)
@@ -111,7 +111,7 @@ def _curve(fall_back: FallBack) -> list[dict[str, str]]:
     for point, ratio in ratios:
         if not math.isfinite(ratio):
             continue
-        time = "" if point.microseconds is None else f", {point.microseconds:.1f} us"
+        time = "" if point.microseconds is None else f", {point.microseconds:.1f} µs"
         marks.append(
             {
                 "x": f"{_CURVE_WIDTH * point.int8 / most:.1f}",

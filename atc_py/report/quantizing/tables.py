@@ -4,7 +4,7 @@ import math
 
 from atc_py.onnx_graph.source import Outcome
 from atc_py.report.check.words import LEVELS
-from atc_py.report.tables import Table, fixed_nodes_table, format_bytes, share_text
+from atc_py.report.tables import Table, fixed_nodes_table, format_bytes, share_text, visible
 from atc_py.results.output_error import ErrorFigures
 from atc_py.results.quantization import (
     FallBack,
@@ -14,7 +14,7 @@ from atc_py.results.quantization import (
     QuantizedLayerFacts,
 )
 from atc_py.target import socs
-from atc_py.text import Text, plural, verbatim
+from atc_py.text import COLON, SEMICOLON, Text, plural, verbatim
 from atc_py.text.language import language, spoken
 
 _HEADINGS = (
@@ -150,11 +150,54 @@ LAYER_COLUMNS = (
 )  # fmt: skip
 
 
+_ENGINES = {"ort": "onnxruntime", "sim": Text("the simulator")}
+"""Engines that run the samples; they round differently, so that figures differ in their last digits."""
+
+
+def summary_line(done: FloatQuantization) -> Text:
+    """The result in one line: layers, error of the outputs, size and time."""
+    first = done.written[0]
+    parts: list[str] = [
+        Text(
+            "{integer} of {layers} layers on int8",
+            integer=first.integer_layers,
+            layers=first.layers,
+        )
+    ]
+    outputs = () if done.proof is None else tuple(done.proof.outputs.values())
+    if outputs:
+        cosine, snr = (min(getattr(each, name) for each in outputs) for name in ("cosine", "snr"))
+        parts.append(
+            Text(
+                "cosine of the outputs at least {cosine}, SNR {snr} dB",
+                cosine=f"{cosine:.6f}",
+                snr=decibel_text(snr),
+            )
+        )
+    parts.append(
+        Text(
+            "{before} became {after}",
+            before=format_bytes(first.bytes_before),
+            after=format_bytes(first.bytes_after),
+        )
+    )
+    speed = None if done.proof is None else done.proof.speed
+    if speed is not None and speed.int8:
+        parts.append(
+            Text(
+                "{gain} times as fast as in float16 on {soc}, estimated",
+                gain=f"{speed.float16 / speed.int8:.2f}",
+                soc=speed.soc,
+            )
+        )
+    return verbatim(visible(str(done.model))) + COLON + SEMICOLON.join(parts)
+
+
 def proof_tables(done: FloatQuantization) -> list[Table]:
     """The tables on errors, the target, sizes and times; none where nothing was measured."""
     if done.proof is None:
         return []
-    tables = [layers_table(done), outputs_table(done.proof)]
+    tables = [layers_table(done), outputs_table(done.proof, done.executor)]
     if done.proof.fall_back is not None:
         tables += fall_back_tables(done.proof.fall_back)
     return [*tables, Table("Size and time", ("", ""), tuple(gains_rows(done)))]
@@ -183,10 +226,15 @@ def layers_table(done: FloatQuantization) -> Table:
     return Table("Layers", LAYER_COLUMNS, tuple(rows))
 
 
-def outputs_table(proof: QuantizationProof) -> Table:
+def outputs_table(proof: QuantizationProof, executor: str) -> Table:
     """The table of errors at the outputs."""
     rows = tuple((name, *_figures(output)) for name, output in proof.outputs.items())
-    title = Text("Outputs, {samples} samples", samples=proof.samples)
+    title = plural(
+        proof.samples,
+        "Errors of the outputs in {n} sample, both models run by {engine}",
+        "Errors of the outputs in {n} samples, both models run by {engine}",
+        engine=_ENGINES.get(executor, executor),
+    )
     return Table(title, ("output", "cosine>", "SNR dB>", "top 1>"), rows)
 
 
@@ -280,7 +328,7 @@ def fall_back_tables(fall_back: FallBack) -> list[Table]:
         )
         for point in fall_back.points
     )
-    columns = ("layers on int8>", "cosine>", "SNR dB>", "top 1>", "us>", "reached")
+    columns = ("layers on int8>", "cosine>", "SNR dB>", "top 1>", "µs>", "reached")
     return [Table("Target", ("", ""), tuple(facts)), Table("Curve", columns, rows)]
 
 
@@ -302,12 +350,12 @@ def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
         rows += [
             (
                 Text("float16 on {soc}", soc=speed.soc),
-                Text("{float16} us, estimated", float16=f"{speed.float16:.1f}"),
+                Text("{float16} µs, estimated", float16=f"{speed.float16:.1f}"),
             ),
             (
                 Text("int8 on {soc}", soc=speed.soc),
                 Text(
-                    "{int8} us, estimated: {gain} x as fast",
+                    "{int8} µs, estimated: {gain} times as fast",
                     int8=f"{speed.int8:.1f}",
                     gain=f"{gain:.2f}",
                 ),

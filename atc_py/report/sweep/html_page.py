@@ -72,6 +72,7 @@ def _row(row: SweepRow) -> dict[str, object]:
         "output": worst_output(row),
         "cosine": row.cosine,
         "distance": row.distance,
+        "proposed": row.proposed or None,
         "report": None if row.report is None else quote(row.report),
     }
     return {name: value for name, value in found.items() if value is not None}

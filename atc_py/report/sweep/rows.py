@@ -15,7 +15,7 @@ COLUMNS: Mapping[str, type] = {
     "model": str, "soc": str, "precision_mode": str, "list": str, "verdict": str, "standing": str,
     "reasons": str, "message": str, "fixed": bool, "file_bytes": int, "memory_bytes": int,
     "estimated_seconds": float, "evidence": str, "fits": bool, "worst_output": str, "cosine": float,
-    "distance": float, "report": str, "path": str, "digest": str,
+    "distance": float, "proposed": str, "report": str, "path": str, "digest": str,
 }  # fmt: skip
 """Columns of the table, with the kind of their values."""
 
@@ -51,6 +51,7 @@ def row_cells(row: SweepRow) -> dict[str, str | bool | int | float | None]:
         "worst_output": worst_output(row),
         "cosine": row.cosine,
         "distance": row.distance,
+        "proposed": row.proposed or None,
         "report": row.report,
         "path": row.path,
         "digest": row.digest,

@@ -6,7 +6,7 @@ Object.assign(WORDS, {
   soc: ["SoC", "SoC"], mode: ["Precision mode", "精度模式"], list: ["Operator list", "算子清单"], standing: ["Check", "检查"],
   all: ["all", "全部"], reasons: ["Reasons by code", "各诊断码"], message: ["First reason", "首要原因"], fixed: ["Fixed", "已改写"],
   file: ["Offline model", "离线模型"], memory: ["Device memory", "设备内存"], seconds: ["Estimated time", "预估时间"], output: ["Worst output", "最差输出"],
-  report: ["Report", "报告"], open: ["Open", "打开"], yes: ["yes", "是"], no: ["no", "否"],
+  proposed: ["Proposed dims", "建议的维度"], report: ["Report", "报告"], open: ["Open", "打开"], yes: ["yes", "是"], no: ["no", "否"],
   n_models: ["models", "个模型"], n_rows: ["rows", "行"], n_compiles: ["compile", "可编译"], n_refused: ["do not compile", "不可编译"], n_failed: ["did not end", "未完成"],
   "compiles_": ["compiles", "可编译"], "does not compile": ["does not compile", "不可编译"], "cannot be read": ["cannot be read", "无法读取"],
   crashed: ["crashed", "崩溃"], "timed out": ["timed out", "超时"], "out of memory": ["out of memory", "内存不足"], failed: ["failed", "失败"],
@@ -96,6 +96,7 @@ class SweepApp {
       { key: "fits", head: t("fits"), hidden: true, cell: (row) => (row.fits === undefined ? "" : t(row.fits ? "yes" : "no")) },
       { key: "cosine", head: t("cosine"), number: true, cell: (row) => (row.cosine === undefined ? "" : row.cosine.toFixed(6)), sort: (row) => missing(row.cosine) },
       { key: "distance", head: t("distance"), number: true, cell: (row) => (row.distance === undefined ? "" : number(row.distance)), sort: (row) => missing(row.distance) },
+      { key: "proposed", head: t("proposed"), cell: (row) => row.proposed || "" },
       { key: "output", head: t("output"), hidden: true, cell: (row) => row.output || "" },
       { key: "message", head: t("message"), wide: true, cell: (row) => reasonText(row) },
     ].filter((column) => column.key === "message" || ["model", "verdict", "soc", "mode", "list"].includes(column.key) || has(column.key));

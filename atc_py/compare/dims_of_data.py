@@ -1,0 +1,122 @@
+"""Dims that a model leaves open, as the data have them that it is fed."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.compare.sample_source import sample_arrays, sample_paths
+from atc_py.diag import Sink
+from atc_py.onnx_graph.reading.contents import DeclaredInput
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.options.ranges import shapes_and_ranges
+from atc_py.package.foreign import is_offline
+from atc_py.pipeline.running.feeds import read_feeds
+from atc_py.pipeline.running.model import Port
+from atc_py.pipeline.running.sample_files import FileSamples
+from atc_py.pipeline.running.sample_rows import RowSamples
+from atc_py.pipeline.running.samples import Samples, has_rows
+from atc_py.tensor.shapes import Dims, Shape
+
+Arrays = Mapping[str, NDArray[np.generic]]
+
+_WITH_SHAPE = frozenset({".npy", ".npz", ".pb"})
+"""Suffixes of files that state shapes."""
+
+
+def shapes_with_data(
+    model: str | os.PathLike[str],
+    given: str | Mapping[str, Sequence[int]],
+    inputs: Arrays | Iterable[str],
+    samples: Any,
+    keywords: Mapping[str, Any],
+) -> str | Mapping[str, Sequence[int]]:
+    """The dims `given`, and for inputs that they leave open those of the data.
+
+    Args:
+        model: the file.
+        given: dims by input, or their text.
+        inputs: arrays by name, or `name=file` texts.
+        samples: a number of random samples, files or arrays; the first sample has the dims.
+        keywords: of the compilation; with gears or AIPP the dims are not those of the data.
+
+    Raises:
+        AtcError: what reading the data raises.
+    """
+    listed = inputs if isinstance(inputs, Mapping) else tuple(inputs)
+    fed = bool(listed) or not isinstance(samples, int)
+    elsewhere = ("aipp", "batch_sizes", "image_sizes", "dims")
+    if not fed or any(keywords.get(name) for name in elsewhere) or is_offline(Path(model)):
+        return given
+    shapes, ranges = shapes_and_ranges(given)
+    declared = read_model(Path(model), lenient=True).inputs
+    left = [each for each in declared if each.name not in shapes and _is_open(each)]
+    if ranges or not left:
+        return given
+    ports = [port for each in declared if (port := _port(each, shapes)) is not None]
+    found = _shapes_of(listed, samples, ports)
+    return {**shapes, **_bound(left, {**shapes, **found}, declared)}
+
+
+def _is_open(declared: DeclaredInput) -> bool:
+    return declared.dims is not None and any(isinstance(dim, str) for dim in declared.dims)
+
+
+def _port(declared: DeclaredInput, shapes: Mapping[str, Shape]) -> Port | None:
+    dtype = dtype_of_element(declared.element)
+    if dtype is None or declared.dims is None:
+        return None
+    dims: Dims = tuple(dim if isinstance(dim, int) else None for dim in declared.dims)
+    return Port(declared.name, dtype, shapes.get(declared.name, dims))
+
+
+def _shapes_of(
+    inputs: Arrays | tuple[str, ...], samples: Any, ports: Sequence[Port]
+) -> dict[str, Shape]:
+    """The shapes of the arrays, those of samples from the first one."""
+    if isinstance(inputs, Mapping):
+        arrays: dict[str, Any] = dict(inputs)
+    else:
+        arrays = dict(read_feeds([text for text in inputs if _states_shape(text)], ports))
+    if not isinstance(samples, int):
+        arrays |= _first_sample(samples, ports)
+    return {name: tuple(np.shape(array)) for name, array in arrays.items()}
+
+
+def _states_shape(text: str) -> bool:
+    path = Path(text.rpartition("=")[2])
+    return path.suffix in _WITH_SHAPE or Path(text).is_dir()
+
+
+def _first_sample(samples: Any, ports: Sequence[Port]) -> Mapping[str, Any]:
+    if not isinstance(samples, str | os.PathLike | Sequence):
+        return {}
+    opened: Samples | None = sample_arrays(samples)
+    if opened is None:
+        named = sample_paths(samples, ports)
+        opened = RowSamples(named, ports) if has_rows(named) else FileSamples(named, ports, Sink())
+    return next((feeds for _, feeds in opened), {})
+
+
+def _bound(
+    left: Iterable[DeclaredInput], shapes: Mapping[str, Shape], declared: Iterable[DeclaredInput]
+) -> dict[str, Shape]:
+    """Shapes of inputs whose dims are all known: of their own data, or by name from other inputs."""
+    numbers = {
+        dim: number
+        for each in declared
+        if each.dims is not None and len(shapes.get(each.name, ())) == len(each.dims)
+        for dim, number in zip(each.dims, shapes[each.name], strict=True)
+        if isinstance(dim, str) and dim
+    }
+    found = {}
+    for each in left:
+        dims = tuple(numbers.get(dim) if isinstance(dim, str) else dim for dim in each.dims or ())
+        own = shapes.get(each.name) or tuple(dim for dim in dims if dim is not None)
+        if len(own) == len(dims):
+            found[each.name] = own
+    return found
