@@ -63,7 +63,7 @@ board.add_command(compare_board)
     help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
     "data that fit their dtype and role.",
 )  # fmt: skip
-@comparing_options.SAMPLES
+@comparing_options.samples
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
     help="Seed of the random data.",

@@ -108,7 +108,7 @@ def refitted(
                 samples.append(row)
     if len(samples) < LEAST:
         return times, None
-    done = calibrate(samples, cost.soc)
+    done = calibrate({" ".join(measured.files): samples}, cost.soc)
     found = replace(
         times, fitted=done.count, spread_before=done.before, spread_after=done.fit.spread
     )
