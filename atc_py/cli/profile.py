@@ -65,9 +65,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     form: str | None,
     output: str | None,
     trace: str | None,
-    like: Path | None,
     gear: NamedGear | None,
-    batches: tuple[int, ...],
     as_json: bool,
     verbose: bool,
     **compiling: Any,
@@ -99,9 +97,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
         return
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
-    found = profile_model(
-        model, socs, fit, done, gear, compiled, warnings, like, batches, **compiling
-    )
+    found = profile_model(model, socs, fit, done, gear, compiled, warnings, **compiling)
     _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)
     if form == "text":
