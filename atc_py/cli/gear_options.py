@@ -84,7 +84,7 @@ def _batch_sizes(text: str) -> tuple[int, ...]:
     """The sizes that a text lists.
 
     Raises:
-        click.UsageError: it is no list of numbers from 1.
+        click.UsageError: it is not a list of numbers from 1.
     """
     numbers = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and int(part) for part in numbers):

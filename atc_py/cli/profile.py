@@ -72,9 +72,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     form: str | None,
     output: str | None,
     trace: str | None,
-    like: Path | None,
     gear: NamedGear | None,
-    batches: tuple[int, ...],
     as_json: bool,
     verbose: bool,
     **compiling: Any,
@@ -105,9 +103,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     board = compiling.pop("measured"), compiling.pop("board_json")
     compiled: list[CompiledModel] | None = [] if form == "html" else None
     warnings: list[Diagnostic] = []
-    found = profile_model(
-        model, socs, fit, done, gear, compiled, warnings, like, batches, **compiling
-    )
+    found = profile_model(model, socs, fit, done, gear, compiled, warnings, **compiling)
     found = _with_measured(found, *board)
     _write_trace(found, traced)
     _show_report(found, form, report, partial(_rendered, form, found, compiled), as_json, verbose)

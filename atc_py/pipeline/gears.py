@@ -161,8 +161,7 @@ def compile_gears(
         )
         time = network_cost(written.descriptions[gears.largest]).time
     main = compiled[gears.largest]
-    warnings = (warning for each in compiled for warning in each.warnings)
-    large = too_large(model, facts[gears.largest].memory, shared.soc)
+    warnings = dict.fromkeys(warning for each in compiled for warning in each.warnings)
     return Conversion(
         model,
         output,
@@ -171,7 +170,7 @@ def compile_gears(
         clock.stages,
         written.weight_bytes,
         written.file_bytes,
-        (*dict.fromkeys(warnings), *large),
+        (*warnings, *too_large(model, facts[gears.largest].memory, shared.soc)),
         facts[gears.largest].memory,
         time,
         gears=facts,

@@ -116,18 +116,15 @@ def profile_model(  # noqa: PLR0913  (keywords, each of them an option)
         >>> all(0 < cost.time.low < cost.time.expected < cost.time.high for cost in done.costs)
         True
     """
-    path = Path(path)
-    options |= {"gear": gear, "compiled": compiled, "warnings": warnings}
-    options["like"] = optional_path(like)
+    path, like = Path(path), optional_path(like)
+    options |= {"gear": gear, "compiled": compiled, "warnings": warnings, "like": like}
     if batches:
         options |= _batch_options(path, list(dict.fromkeys(batches)), options)
     names = list(dict.fromkeys(find_soc(name).name for name in socs or (_DEFAULT,)))
-    named = bool(socs)
     if len(names) == 1:
-        return Profile(
-            path, (_model_on_soc(path, names[0], fit, options, named=named),), calibration
-        )
-    found = tuple(_model_or_refusals(path, name, fit, options, named=named) for name in names)
+        alone = _model_on_soc(path, names[0], fit, options, named=bool(socs))
+        return Profile(path, (alone,), calibration)
+    found = tuple(_model_or_refusals(path, name, fit, options, named=bool(socs)) for name in names)
     if all(each.cost is None for each in found):
         raise AtcError(*found[0].refusals)
     return Profile(path, found, calibration)

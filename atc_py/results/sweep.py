@@ -83,7 +83,7 @@ class SweepRow(Result, frozen=True):
         file_bytes: size of the offline model.
         memory_bytes: device memory that it needs.
         estimated_seconds: expected time of a run on the device.
-        evidence: what stands behind that time.
+        evidence: the figures of boards that support that time.
         fits: False if its memory is larger than the device's; None too where that is not published.
         outputs: errors at the outputs, with --data or --random.
         cosine: the least of the outputs' cosine similarities.

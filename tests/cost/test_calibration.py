@@ -170,7 +170,7 @@ def test_kernels_that_no_operator_launches_are_left_out_and_named(tmp_path: Path
         read_measurements(table(tmp_path, *[lines[1]] * 4))
 
 
-def test_several_files_are_fitted_together_and_told_apart(tmp_path: Path) -> None:
+def test_several_files_are_fitted_together_and_listed(tmp_path: Path) -> None:
     line = 'Relu,"{n},512",float16,{time},'
     paths = []
     for at, sizes in enumerate(((512, 1024, 2048), (4096,))):
