@@ -132,7 +132,7 @@ def _alike(rule: ResizedByKernel, node: BoundNode, axis: int, change: _Change) -
 
 def _doubles(scale: np.float32 | None) -> TypeGuard[np.float32]:
     """True for a power of two above 1, by which every step is exact, whatever the length of X."""
-    return scale is not None and scale > 1 and np.frexp(scale)[0] == 0.5  # noqa: PLR2004  (its mantissa)
+    return scale is not None and bool(scale > 1 and np.frexp(scale)[0] == 0.5)  # noqa: PLR2004  (its mantissa)
 
 
 def _compared(node: BoundNode, defined: ResizedAxis, kernel: KernelAxis) -> Answer:
