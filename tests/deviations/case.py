@@ -31,7 +31,7 @@ class DeviatingNode:
         constants: inputs that are constants, by name, after those that are fed.
         order: names by input position where that is another order; fed inputs are x0, x1, ...
         outputs: number of outputs.
-        behind: whether a node, Abs, is between what is fed first and the node.
+        follows: whether what is fed first passes another node, Abs, first.
     """
 
     op: str
@@ -41,7 +41,7 @@ class DeviatingNode:
     constants: Mapping[str, Array] = field(default_factory=dict)
     order: tuple[str, ...] | None = None
     outputs: int = 1
-    behind: bool = False
+    follows: bool = False
 
     @property
     def feeds(self) -> dict[str, Array]:
@@ -61,7 +61,7 @@ class DeviatingNode:
             outputs=self.outputs,
             **kept,
         )
-        if self.behind:
+        if self.follows:
             (node,) = model.graph.node
             model.graph.node.insert(0, helper.make_node("Abs", ["x0"], ["x0.abs"]))
             model.graph.node[1].input[list(node.input).index("x0")] = "x0.abs"

@@ -309,7 +309,6 @@ def _of_axes(ctx: RuleContext, axes: Sequence[int]) -> dict[str, Any]:
     deviations=(
         "AveragePool/any-window-in-padding-kept",
         "AveragePool/large-window-valid",
-        "AveragePool/same-beyond-end",
         "AveragePool/same-lower-as-upper",
         "AveragePool/volume-same-dropped",
         "AveragePool/window-in-padding-kept",

@@ -23,6 +23,7 @@ from tests.derived_from_atc import GUIDE
 SAMPLES = {
     "input_hint_shape": "0:[1,3,224,224]",
     "static_model_ops_lower_limit": "1",
+    "aicore_num": "2",
     "weight": "weights.caffemodel",
     "op_name_map": "keep.txt",
     "multi_stream_parallel_mode": "cv",

@@ -142,7 +142,7 @@ for _op, _release in (("ReduceLogSum", "9.1"), ("ReduceSum", "9.2")):
         DeviationCase(
             f"{_op}/axes-absent",
             _release,
-            DeviatingNode(_op, 11, (np.abs(X),), behind=True),
+            DeviatingNode(_op, 11, (np.abs(X),), follows=True),
             DeviatingNode(_op, 11, (np.abs(X),)),
             None,
             CANN_9,
