@@ -245,8 +245,7 @@ class ReferenceModel:
                 try:
                     return self._run(piece, feeds, (_PREFERRED,))
                 except NotRunError:
-                    # Beside others, onnxruntime refuses nodes that it runs by themselves, such as a
-                    # Resize whose sizes come of a Slice of what is fed, which it takes for empty.
+                    # Beside others, onnxruntime takes a Slice of what is fed, as of sizes, for empty.
                     piece.close()
                     self._parts[at] = tuple(self._piece([node]) for node in piece.nodes)
         held, results = dict(feeds), dict[str, NDArray[Any]]()

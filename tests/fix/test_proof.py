@@ -383,7 +383,7 @@ def test_indices_alone_have_bounds(op: str, bounds: tuple[int, int] | None) -> N
     assert _indexed(step, 1) == (None if bounds is None else Range(*bounds))
 
 
-def test_outputs_that_are_no_numbers_on_the_target_are_said_and_fail(tmp_path: Path) -> None:
+def test_outputs_that_are_infinite_on_the_target_are_said_and_fail(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Mul", ["x", "k"], ["a"]),
         helper.make_node("Mul", ["a", "k"], ["b"]),

@@ -1,7 +1,7 @@
 """Exports of today's architectures: `python tests/trained/export_today.py [NETWORK...]` writes those that are missing.
 
 Each network is exported by the tracing exporter at opset 17 and by the one of torch.export at opset
-20, its default; beside each file lies the data of the example.
+20, its default; the data of the example is beside each file.
 """
 
 from __future__ import annotations

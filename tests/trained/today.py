@@ -25,7 +25,7 @@ class Network:
     Attributes:
         build: the module, with random weights.
         inputs: kind and dims of its inputs by name; kinds are those of `_example`.
-        fixed: arguments that are no inputs.
+        fixed: the other arguments.
         result: which result is compared; the first one by default.
     """
 

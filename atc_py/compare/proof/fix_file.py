@@ -47,7 +47,7 @@ from atc_py.pipeline.check import judged
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port
 from atc_py.results.fixing import Fixing, Left
-from atc_py.spec import Library, specifications
+from atc_py.spec import Library
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.cache_folders import is_folder
 from atc_py.system.memory_limit import RAISE_IT, held_memory
@@ -169,11 +169,9 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     """
     path = rewritten_output(model, output, "fixed", ("fixed",))
     file, check = read_model(model), options.check
-    library = specifications(check.op_specs, check.precision.operator_list)
     before = judged(file, check.input_shapes, check)
-    fixed = _fix(file, library, options, before)
-    opset = file.opsets.get("", 0)
-    opsets = opset, state_at_listed_opset(fixed, library, _cann(options))
+    library, fixed = before.judge.specs, _fix(file, options, before)
+    opsets = file.opsets.get("", 0), state_at_listed_opset(fixed, library, _cann(options))
     groups = rewrite_groups(fixed.applied)
     broken, rewritten = _parser_rules(before.check), bool(groups) or opsets[0] != opsets[1]
     idle = not (rewritten or broken or options.rules.bind or options.external_data)
@@ -184,9 +182,8 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         trial = folder / path.name
         form = _write(fixed, trial, path, _Writer(library, opsets, options))
         reformed = tuple(sorted(broken - _parser_rules(form.check)))
-        in_vain = _has_errors(form.check, options) and (
-            not (rewritten or reformed) or (not groups and bool(form.check.faults))
-        )
+        in_vain = _is_in_vain(form.check, options, groups, changed=rewritten or bool(reformed))
+        after = before.check if in_vain else form.check
         changed = bool(rewritten or reformed) and not in_vain
         proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
         refuse_differences(groups, proof, model)
@@ -197,7 +194,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         model=model,
         output=None if options.dry_run or in_vain else path,
         operator_list=options.check.precision.operator_list,
-        opset=(opset, opset if in_vain else opsets[1]),
+        opset=(opsets[0], opsets[0 if in_vain else 1]),
         rewrites=tuple(rewrites_of(fixed, groups, proof, options, form.written.graph, target)),
         bound=options.rules.bind,
         ranges=options.rules.ranges,
@@ -205,9 +202,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         data=options.data,
         target=None if target is None else target.proof,
         reformed=() if in_vain else reformed,
-        **_verdicts(
-            fixed, (before.check, before.check if in_vain else form.check), options, target
-        ),
+        **_verdicts(fixed, (before.check, after), options, target),
         **proved(proof),
     )
 
@@ -253,6 +248,13 @@ def _verdicts(
     }
 
 
+def _is_in_vain(
+    check: ModelCheck, options: FixOptions, groups: Sequence[object], *, changed: bool
+) -> bool:
+    """True where errors are left and no rule applied, or nothing changed at all."""
+    return _has_errors(check, options) and (not changed or (not groups and bool(check.faults)))
+
+
 def _has_errors(check: ModelCheck, options: FixOptions) -> bool:
     return bool(check.faults or errors_left(check, options.rules))
 
@@ -262,12 +264,12 @@ def _cann(options: FixOptions) -> str | None:
     return options.check.precision.cann if options.rules.for_cann else None
 
 
-def _fix(file: OnnxFile, library: Library, options: FixOptions, before: LoneCheck) -> Fixed:
+def _fix(file: OnnxFile, options: FixOptions, before: LoneCheck) -> Fixed:
     known, start = before.known, None
     same = known is not None and known.survey is before.survey
     if known is not None and same and not options.rules.bind and before.judge.quant_bias is None:
         start = Start.of(known.survey.folded, known.checked)
-    fixer = Fixer(file, before.judge.conditions, library, options.rules, start)
+    fixer = Fixer(file, before.judge.conditions, before.judge.specs, options.rules, start)
     fixed = fixer.fix(options.check.input_shapes)
     fixed.require_settled()
     return fixed
