@@ -61,7 +61,7 @@ board.add_command(compare_board)
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
     help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
-    "data that fit their dtype and role.",
+    "data that fit their dtype and role. Dims that the model leaves open are those of the data.",
 )  # fmt: skip
 @comparing_options.samples
 @click.option(

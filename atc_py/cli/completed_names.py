@@ -6,7 +6,7 @@ _LISTED = {"--soc", "--time-soc", "--list", "--precision-mode", "--only", "--ski
 
 
 def values_of(option: str, incomplete: str) -> list[str]:
-    """What may stand for the value of an option; of several with commas, for the last."""
+    """Values that an option takes; of several with commas, of the last."""
     if option not in _LISTED:
         return []
     before, comma, last = incomplete.rpartition(",")

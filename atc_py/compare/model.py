@@ -81,7 +81,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         device: what runs the compiled model: `sim`, or `ort`, which is faster.
         aipp_settings: file with the settings of dynamic AIPP; random pictures are taken whole without.
         reference: ONNX file that runs in its place; the network of an .om of Huawei's atc.
-        submodel: the model of such a file with several, by position or name.
+        submodel: the model of an .om with several, by position or name.
         compiled: takes the compiled model.
         on_stage: called with the name of each stage as it begins.
         **keywords: ATC's finer controls, and rules that fix the model; see `CompareKeywords`.
@@ -91,8 +91,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     """
     dims = shapes_with_data(model, input_shape, inputs, samples, keywords)
     compilation = compiling((model, reference, submodel), keywords, (soc, dims, op_specs))
-    shown = histograms, device, targets, compiled
-    search = suggest, suggest_trials, parse_options("compare_model", SearchOptions, keywords)
+    shown, search = (histograms, device, targets, compiled), (suggest, suggest_trials, keywords)
     return _compared(compilation, (inputs, aipp_settings), (samples, seed), shown, search, on_stage)
 
 
@@ -129,14 +128,15 @@ def _compared(
     data: tuple[Mapping[str, Array] | Iterable[str], PathText | None],
     draws: tuple[GivenSamples, int],
     shown: tuple[bool, str, Mapping[str, float] | None, list[CompiledModel] | None],
-    search: tuple[Mapping[str, float] | None, int, SearchOptions],
+    search: tuple[Mapping[str, float] | None, int, Mapping[str, object]],
     on_stage: Callable[[str], None] | None,
 ) -> LayerComparison:
     """Compile and compare; the arguments are those of a session, and a search.
 
     Returns every layer, up to the kernel that invalid data stopped, and what has no counterpart.
     """
-    least, trials, judging = search
+    least, trials, keywords = search
+    judging = parse_options("compare_model", SearchOptions, keywords)
     _check_search(least, trials)
     if least is not None and compilation.real is not None:
         raise BAD_OPTION.error(

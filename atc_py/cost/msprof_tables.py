@@ -110,7 +110,7 @@ class MeasuredKernel(Result, frozen=True):
 
 
 class MeasuredModel(Result, frozen=True):
-    """What tables say of a model.
+    """The kernels of a model in tables.
 
     Attributes:
         kernels: in the order of the first execution.
@@ -316,7 +316,7 @@ def _lines(path: Path, file: IO[bytes]) -> Iterator[str]:
             _refuse(path, number, Text("the line has more than {most} bytes", most=_MOST_LINE))
         text = line.decode("utf-8", "replace")
         if "\0" in text:
-            _refuse(path, number, Text("the line has bytes that are no text"))
+            _refuse(path, number, Text("the line is not text"))
         yield text.removeprefix("\ufeff") if first else text
         first = False
     _refuse(path, number, Text("it has more than {most} rows", most=MOST_ROWS))

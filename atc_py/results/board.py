@@ -18,7 +18,7 @@ AGREEING_FACTOR = 2.0
 
 
 class LayerState(Enum):
-    """What became of a result of the board."""
+    """The outcome of a result of the board."""
 
     COMPARED = "compared"
     CONVERSION = "conversion"
@@ -27,7 +27,7 @@ class LayerState(Enum):
 
 
 class LayerVerdict(Enum):
-    """Where a layer is off.
+    """The sides on which a layer is off.
 
     `board` is off on the board alone: a fault of the simulator, of CANN or of the device. `both` is
     off on both in the same way: the price of dtypes. `simulator` is off on the simulator alone.
@@ -93,7 +93,7 @@ class BoardLayer(Result, frozen=True):
 
 
 class NodeFate(Enum):
-    """What became of a node of the network on the board."""
+    """The outcome of a node of the network on the board."""
 
     COMPARED = "compared"
     FUSED = "fused"

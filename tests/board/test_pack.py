@@ -108,6 +108,13 @@ def test_gears_have_a_run_each(tmp_path: Path) -> None:
     assert {"--input_shape=x:-1,3,8,8", "--dynamic_batch_size=1,2"} < set(words)
 
 
+def test_open_dims_are_those_of_the_data(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((2, 3, 8, 8), np.float32))
+    given = request(draws=Draws((f"x={tmp_path / 'x.npy'}",), 1, 0))
+    done = pack(residual_model("n"), tmp_path, given)
+    assert [each.shape for each in done.manifest.samples[0].inputs] == [[2, 3, 8, 8]]
+
+
 def test_pictures_are_fed_as_aipp_takes_them(tmp_path: Path) -> None:
     done = pack(residual_model(), tmp_path, request(), aipp=config(tmp_path, RGB))
     assert (done.manifest.inputs[0].dtype, done.manifest.inputs[0].shape) == ("uint8", (1, 8, 8, 3))

@@ -56,7 +56,7 @@ _KINDS = ("plain", "dump", "msprof")
 
 
 class BoardRequest(msgspec.Struct, frozen=True):
-    """What to compare: variants and samples by name, all where none is named."""
+    """Variants and samples to compare, by name; all where none is named."""
 
     variants: tuple[str, ...] = ()
     samples: tuple[str, ...] = ()

@@ -26,6 +26,7 @@ from atc_py.adapters.board.layout import (
 )
 from atc_py.adapters.board.readme import readme_texts
 from atc_py.adapters.board.variants import Compiling, shared_compiling, variants_of
+from atc_py.compare.dims_of_data import shapes_with_data
 from atc_py.compare.proof.fix_file import fix_file
 from atc_py.diag import BAD_OPTION, KIT_IN_USE, Diagnostic, Place
 from atc_py.onnx_graph.reading.read import read_model
@@ -33,6 +34,7 @@ from atc_py.onnx_graph.rewriting.node_names import write_with_names
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.options.command_options import FixOptions
 from atc_py.options.compile_options import CheckOptions, CompileOptions
+from atc_py.options.input_shapes import shapes_text
 from atc_py.options.option import parse_options
 from atc_py.options.ranges import refuse_ranges
 from atc_py.system.atomic_files import atomic_write, make_folder
@@ -109,6 +111,9 @@ def pack_board(
     Raises:
         AtcError: as `refuse_used` does; what fixing, compiling and running raise. Nothing is written then.
     """
+    given, draws = keywords.get("input_shape") or "", request.draws
+    dims = shapes_with_data(model, given, draws.inputs, draws.samples, keywords)
+    keywords = {**keywords, **({"input_shape": shapes_text(dims)} if dims else {})}
     options = parse_options("board pack", CompileOptions, keywords)
     refuse_ranges(options.ranges, Text("the runs of a kit have fixed shapes, or those of gears"))
     refuse_used(folder)

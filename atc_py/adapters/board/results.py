@@ -153,7 +153,7 @@ def _why(error: Exception) -> str:
 
 
 def _target(path: Path, member: zipfile.ZipInfo, folder: Path) -> Path | None:
-    """Where a member goes; None for a folder.
+    """The path of a member; None for a folder.
 
     Raises:
         AtcError: BAD_RESULTS for a name outside of the archive, or a link.

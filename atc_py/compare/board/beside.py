@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 class Distances(msgspec.Struct, frozen=True):
-    """How far board, simulator and original are from each other; None for what was not compared."""
+    """Distances of board, simulator and original; None for those that were not compared."""
 
     board: Figures | None = None
     simulator: Figures | None = None

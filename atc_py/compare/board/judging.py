@@ -72,7 +72,7 @@ def _layer(result: BoardResult, found: Distances | None) -> BoardLayer:
 
 
 def _purpose(result: BoardResult) -> Text:
-    """What an inserted op is there for."""
+    """The purpose of an inserted op."""
     if result.type == "Cast":
         return Text("inserted by atc: to {dtype}", dtype=result.tensor.dtype)
     if result.type == "TransData":
@@ -81,7 +81,7 @@ def _purpose(result: BoardResult) -> Text:
 
 
 class _Reached(NamedTuple):
-    """What reaches a value: differences, and the layers where they began; -1 for none."""
+    """Differences that reach a value, and the layers where they began; -1 for none."""
 
     between: float = 0.0
     root: int = -1
@@ -165,7 +165,7 @@ def agreeing_error(layer: BoardLayer) -> float:
 
 
 class Fates:
-    """What became of each node of the network."""
+    """The outcome of each node of the network: compared, fused, removed, not dumped."""
 
     def __init__(
         self, layers: Sequence[BoardLayer], values: BoardValues, dumps: DumpFolder

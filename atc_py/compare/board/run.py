@@ -46,7 +46,7 @@ _NAMED = 5
 
 
 class BoardFiles(msgspec.Struct, frozen=True):
-    """What came back of one run.
+    """Files that came back of one run.
 
     Attributes:
         dumps: folder of dumps; None without.
@@ -194,7 +194,7 @@ def _output(name: str, found: Distances | None) -> BoardOutput:
 
 
 def _dump_findings(dumps: DumpFolder) -> Iterator[Diagnostic]:
-    """What is odd about a folder of dumps."""
+    """Findings about a folder of dumps."""
     place = Place(file=None)
     if dumps.execution.index > 0:
         yield BOARD_EXECUTIONS.diagnostic(

@@ -50,7 +50,7 @@ def read_definition(path: Path) -> bytes:
     try:
         document = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        raise _refusal(path, Text("it is no JSON: {error}", error=error)) from error
+        raise _refusal(path, Text("it is not JSON: {error}", error=error)) from error
     if not isinstance(document, dict) or not isinstance(document.get("graph"), list):
         raise _refusal(path, Text("it is JSON without a list of graphs"))
     try:

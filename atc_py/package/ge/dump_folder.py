@@ -88,7 +88,7 @@ def escaped_name(name: str) -> str:
 
 
 def parsed_name(name: str, path: Path) -> DumpFile | None:
-    """What the name of a dump says; None for a file of another kind."""
+    """The parts of the name of a dump; None for a file of another kind."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None

@@ -1,7 +1,7 @@
 """Headers of dumps by devices without protobuf: blocks of tag, length and value [proven].
 
 Inputs are a block of tag 4, outputs one of tag 5: a count, then tensors of fixed fields with blocks
-of dims and of the name behind them. Numbers of dtypes are GE's.
+of dims and of the name after them. Numbers of dtypes are GE's.
 """
 
 import struct
@@ -88,7 +88,7 @@ class NanoReader:
         )
 
     def _parts(self, end: int) -> dict[int, bytes]:
-        """The blocks behind a tensor by tag."""
+        """The blocks after a tensor by tag."""
         if end > self._end:
             raise self._source.fault(Text("its header ends within a tensor"))
         found: dict[int, bytes] = {}

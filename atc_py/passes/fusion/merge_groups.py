@@ -101,7 +101,7 @@ class _Groups:
             node.scope = self._next
 
     def _reason_to_store(self, node: Node) -> str:
-        """Why the result of a function has to be stored; readers have been looked at before."""
+        """The reason to store the result of a function, whose readers have been looked at before."""
         value, readers = node.output, node.output.consumers
         if value.is_output or not readers or len(value.uses) > _MOST_READERS:
             return Text(

@@ -234,10 +234,9 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     """
     reject_unknown("plan_model", keywords, PlanKeywords)
     _check(target, keywords, trials)
-    dims = shapes_with_data(model, input_shape, (), samples, keywords)
     options = parse_options(
-        "plan_model", CompileOptions, keywords, soc=soc, input_shape=dims, op_specs=op_specs,
-        precision_mode=_MODE,
+        "plan_model", CompileOptions, keywords, soc=soc, op_specs=op_specs, precision_mode=_MODE,
+        input_shape=shapes_with_data(model, input_shape, (), samples, keywords),
     )  # fmt: skip
     refuse_ranges(options.ranges, Text("a plan is for one shape"))
     limits = parse_options("plan_model", PlanOptions, keywords), trials, optional_path(int8)

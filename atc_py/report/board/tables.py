@@ -71,7 +71,7 @@ def comparison_tables(done: BoardComparison, *, whole: bool = False) -> Iterator
 
 
 def verdict_text(done: BoardComparison) -> Text:
-    """Where the board is off, in a sentence."""
+    """A sentence that says which layers of the board are off."""
     first = done.first
     if first is not None:
         text = Text("{op} ({type}) is the first that differs on the board alone")
@@ -195,7 +195,7 @@ def _verdict(done: BoardComparison, layer: BoardLayer) -> Text:
 
 
 def _fates(done: BoardComparison, *, whole: bool) -> Table:
-    """What became of nodes that were not compared; with `whole` each, else by what became of them."""
+    """Nodes that were not compared: each of them with `whole`, else counts by outcome."""
     if whole:
         rows = tuple(
             (each.name, each.op, _FATES[each.fate], each.where or "-", each.reason)
