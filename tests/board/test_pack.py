@@ -112,7 +112,7 @@ def test_open_dims_are_those_of_the_data(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros((2, 3, 8, 8), np.float32))
     given = request(draws=Draws((f"x={tmp_path / 'x.npy'}",), 1, 0))
     done = pack(residual_model("n"), tmp_path, given)
-    assert [each.shape for each in done.manifest.samples[0].inputs] == [[2, 3, 8, 8]]
+    assert [[*shape] for shape in done.manifest.samples[0].outputs] == [[2, 5]]
 
 
 def test_pictures_are_fed_as_aipp_takes_them(tmp_path: Path) -> None:
