@@ -1,18 +1,22 @@
 """The whole loop on the stand-in for CANN, for networks: `python -m tests.board.loop [NAME...]`.
 
-A kit is packed, its script runs on the stand-in, and what comes back is compared with the kit. It needs
-the shared networks; the text recognizer is quantized from the model in rapidocr's wheel, whose path is in
+A kit is packed, its script runs on the stand-in, and what comes back is compared with the kit; then once
+more for each fault that a host may have, which `board compare` must name. It needs the shared networks; the text recognizer is quantized from the model in rapidocr's wheel, whose path is in
 ATC_PY_RECOGNIZER.
 """
 
 import hashlib
+import json
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -34,6 +38,15 @@ from tests.board.standin.host import Host
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared" / "models"
 RECOGNIZER = "ATC_PY_RECOGNIZER"
+
+FAULTS = {"fusion": "ATC7082", "slow": "ATC7086", "second": "ATC7081"}
+"""Faults of the stand-in, with the code of what names them."""
+
+ANOTHER_RELEASE = "ATC7085"
+"""A kit for CANN 9.1 on the stand-in, which says 8.0.0."""
+
+FLOATS = frozenset({"float16", "float32"})
+READ_FAILED = 3
 
 
 def shared_network(name: str) -> Callable[[Path], list[str]]:
@@ -60,7 +73,7 @@ def recognizer(folder: Path) -> list[str]:
     )
     np.save(folder / "line.npy", data[:1])
     words = ["--input-shape", "x:1,3,48,320", "--reference", os.environ[RECOGNIZER]]
-    return [str(folder / "rec.onnx"), *words, "--samples", str(folder / "line.npy")]
+    return [str(folder / "rec.onnx"), *words, "--data", str(folder / "line.npy")]
 
 
 NETWORKS: dict[str, Callable[[Path], list[str]]] = {
@@ -121,6 +134,51 @@ def _faults_of_runs(
         yield f"{variant}: {len(dumped)} dumps of {len(layers)} layers"
 
 
+def compared(kit: Path, archive: Path) -> tuple[int, Any, set[str]]:
+    """Exit status, document and codes of `board compare`."""
+    words = ["-m", "atc_py", "board", "compare", str(kit), str(archive), "--json"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    document = json.loads(done.stdout)
+    runs = document.get("comparisons", [])
+    found = [*document.get("findings", document.get("diagnostics", []))]
+    found += [each for run in runs for each in run["findings"]]
+    return done.returncode, document, {each["code"] for each in found}
+
+
+def unnamed_faults(kit: Path, sound: Path, folder: Path) -> Iterator[str]:
+    """Yield faults that are put in and that the comparison does not name.
+
+    Args:
+        kit: as it was packed.
+        sound: results of a sound host.
+        folder: for copies of the kit.
+    """
+    status, document, codes = compared(kit, sound)
+    if status or codes - {ANOTHER_RELEASE}:
+        yield f"a sound host: status {status}, {sorted(codes)}"
+    layers = [
+        layer["op"]
+        for layer in document["comparisons"][0]["layers"]
+        if layer["state"] == "compared" and layer["dtype"] in FLOATS
+    ]
+    wrong = layers[len(layers) // 2]
+    for fault, code in {f"layer:{wrong}": "ATC7080", **FAULTS}.items():
+        own = shutil.copytree(kit, folder / fault.partition(":")[0] / "kit")
+        Host(own.parent / "host", fault=fault).run(own)
+        _, document, codes = compared(kit, own / ARCHIVE)
+        first = document["comparisons"][0]["first_on_the_board"]
+        if code not in codes or (code == "ATC7080" and first != wrong):
+            yield f"{fault}: {sorted(codes)}, first layer {first}"
+    own = shutil.copytree(kit, folder / "soc" / "kit")
+    Host(own.parent / "host", soc="Ascend310B1").run(own)
+    if "ATC7083" not in compared(kit, own / ARCHIVE)[2]:
+        yield "another SoC is not named"
+    cut = folder / "cut.zip"
+    cut.write_bytes(sound.read_bytes()[: sound.stat().st_size // 2])
+    if compared(kit, cut)[0] != READ_FAILED:
+        yield "an archive cut in two is read"
+
+
 def say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -134,8 +192,9 @@ def main() -> int:
             words = NETWORKS[name](folder)
             kit = packed(words, folder)
             size, model = (kit.parent / "kit.zip").stat().st_size, Path(words[0]).stat().st_size
+            untouched = shutil.copytree(kit, folder / "untouched" / "kit")
             done = Host(folder / "host").run(kit)
-            faults = [*faults_of(kit)]
+            faults = [*faults_of(kit), *unnamed_faults(untouched, kit / ARCHIVE, folder)]
             if size > 1.3 * model and model > 1 << 20:
                 faults.append(f"the kit has {size} bytes, its model {model}")
             seconds = time.monotonic() - started
