@@ -1,6 +1,7 @@
 """The JSON document that each command prints: a table for docs/cli.md, which a test holds."""
 
 DOCUMENTS: dict[str, str] = {
+    "board compare": "kit, results, soc, cann, comparisons, findings",
     "board pack": "folder, archive, archive_bytes, model_bytes, manifest, warnings",
     "check": "version, tool, verdict, models, counts, precision_mode, soc, soc_note, "
     "operator_list, cann, options, lang, baseline",

@@ -47,7 +47,7 @@ def test_chinese_sentence_names_the_same() -> None:
 def test_report_words_a_rewrite_as_information(tmp_path: Path, language: str) -> None:
     onnx.save(grouped_model(), tmp_path / "grouped.onnx")
     found = atc_py.check_models(tmp_path / "grouped.onnx")
-    text = check_text(check_document(found, language))
+    text = check_text(check_document(found, language), verbose=True)
     said = {"en": "group 4 of Conv: will be split", "zh": "Conv 的 group（4）：将拆分"}[language]
     assert said in text
     assert "must be 1" not in text
@@ -63,7 +63,8 @@ def test_values_of_several_nodes_are_left_to_their_lines(tmp_path: Path) -> None
         onnx.numpy_helper.from_array(np.ones((8, 1, 1, 1), np.float32), "w2")
     )
     onnx.save(model, tmp_path / "two.onnx")
-    text = check_text(check_document(atc_py.check_models(tmp_path / "two.onnx"), "en"))
+    document = check_document(atc_py.check_models(tmp_path / "two.onnx"), "en")
+    text = check_text(document, verbose=True)
     assert "]: group of Conv: will be split\n" in text
     assert "found 4" in text
     assert "found 8" in text

@@ -107,6 +107,9 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("run", "m1.om", "--nothing"),
 )
 
+_WRAPPED = re.compile(r"`[^`\n]*\n *[^`\n]*`")
+"""A command that goes on in the next line."""
+
 _QUOTED = re.compile(r"atc-py [a-z]+(?: [a-z]+)*|`[^`\n]*`|'[^'\n]*'|\"[^\"\n]*\"")
 _ENGLISH = re.compile(r"(?<![\w.:/\-_])[A-Za-z]?[a-z]+'?[a-z]*(?: [a-z]{2,}(?![\w./:_=-]))+")
 """Two words or more, one after the other; names of files, options and dtypes have none."""
@@ -118,6 +121,7 @@ _OTHERS = {
 
 def english(text: str) -> list[str]:
     """Return the English phrases of a text."""
+    text = _WRAPPED.sub("", text)
     lines = (line for line in text.splitlines() if line not in _OTHERS)
     return [found for line in lines for found in _ENGLISH.findall(_QUOTED.sub("", line))]
 

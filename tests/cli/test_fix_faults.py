@@ -54,13 +54,13 @@ def test_a_model_that_does_not_run_is_not_written(atc: Atc) -> None:
     write([node("Mish", ["x"], ["h"]), node("Unknown", ["h"], ["y"], domain="my.own")])
     done = atc("fix", "m.onnx")
     assert (done.status, REFERENCE_FAILED.id in done.err) == (4, True), done.err
-    assert "--seeds 0" in done.err
+    assert "--random 0" in done.err
     assert names() == ["m.onnx"]
     done = atc("fix", "m.onnx", "--seeds", "0", "--json")
     assert done.status == 1
     (rewrite,) = json.loads(done.out)["rewrites"]
     assert rewrite["difference"] is None
-    assert "--seeds 0" in rewrite["shown"]["why"]["en"]
+    assert "--random 0" in rewrite["shown"]["why"]["en"]
 
 
 @pytest.mark.parametrize("value", ["h", "y", "x"])

@@ -10,8 +10,11 @@ import click
 import numpy as np
 import onnx
 import pytest
+from click.testing import CliRunner
 
 from atc_py.cli.main import cli
+from tests.board.returned import Returned
+from tests.board.small_board import SOC, SmallBoard, small_network
 from tests.cli.conftest import Result, small_model
 from tests.cli.test_faults_of_files import CALIBRATION, quantized
 from tests.json_documents import DOCUMENTS, WITHOUT
@@ -22,6 +25,7 @@ Atc = Callable[..., Result]
 Line = tuple[str, ...]
 
 GOOD: dict[str, Line] = {
+    "board compare": ("board", "compare", "packed", "back.zip"),
     "board pack": (
         "board",
         "pack",
@@ -110,6 +114,11 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
         (3, ("aipp.cfg", "zeros.npy")),
     ),
     "socs": ((2, ("sim",)),),
+    "board compare": (
+        (2, ("packed",)),
+        (3, ("gone", "cal.csv")),
+        (3, ("packed", "cal.csv")),
+    ),
     "board pack": (
         (2, ("small.onnx",)),
         (2, ("small.onnx", "--soc", "Ascend310P3", "-o", ".")),
@@ -136,9 +145,33 @@ def commands(group: click.Group, *before: str) -> Iterator[str]:
             yield " ".join((*before, name))
 
 
+@pytest.fixture(scope="session")
+def board_kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a kit and what a board brought back of it."""
+    folder = tmp_path_factory.mktemp("kit")
+    feeds = {"x": small_network(folder / "net.onnx")}
+    np.save(folder / "x.npy", feeds["x"])
+    words = [
+        "--soc",
+        SOC,
+        "--no-unfused",
+        "-i",
+        f"x={folder / 'x.npy'}",
+        "-o",
+        str(folder / "packed"),
+    ]
+    done = CliRunner().invoke(cli, ["board", "pack", str(folder / "net.onnx"), *words])
+    assert not done.exit_code, done.output
+    board = SmallBoard(folder / "net.onnx", folder, feeds)
+    Returned(folder / "packed", folder / "back", board).packed()
+    return folder
+
+
 @pytest.fixture
-def workshop(atc: Atc, tmp_path: Path) -> Atc:
+def workshop(atc: Atc, board_kit: Path, tmp_path: Path) -> Atc:
     """Make a folder with what GOOD and FAILING name; return the command."""
+    for name in ("packed", "back.zip"):
+        (tmp_path / name).symlink_to(board_kit / name)
     onnx.save(small_model(), tmp_path / "small.onnx")
     onnx.save(small_model(operator="Strange"), tmp_path / "bad.onnx")
     quantized(tmp_path / "int8.onnx")

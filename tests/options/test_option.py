@@ -29,7 +29,9 @@ def test_command_has_each_field_with_its_spellings_and_help() -> None:
     for option in flagged:
         command = options[option.keyword]
         spelled = [*command.opts, *command.secondary_opts]
-        assert spelled == [each for text in option.spellings for each in text.split("/")]
+        former = option.old.split()
+        known = [each for text in option.spellings for each in text.split("/")]
+        assert sorted(spelled) == sorted([*known, *former])
         assert command.help == option.help
 
 

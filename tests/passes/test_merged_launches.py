@@ -220,7 +220,7 @@ GROUPED: dict[str, tuple[dict[str, str], list[set[str]]]] = {
     + [(MergeGroupsPass, *case) for case in GROUPED.values()],
     ids=[*BRANCHED, *GROUPED],
 )
-def test_result_of_several_readers_is_inside_of_a_launch(
+def test_result_of_several_readers_is_inside_of_a_launch_and_numbers_stay(
     step: type[Pass], changes: dict[str, str], wanted: list[set[str]]
 ) -> None:
     graph, _ = _compiled(changed(BOXES, changes), "force_fp32", merged=False)
@@ -256,8 +256,9 @@ def test_group_has_at_most_29_nodes(count: int, sizes: list[int]) -> None:
     assert sorted(made.values(), reverse=True) == sizes
 
 
-def test_soc_without_launches_of_several_functions_has_no_groups() -> None:
+@pytest.mark.parametrize("step", [MergeBranchesPass, MergeGroupsPass])
+def test_soc_that_launches_functions_one_by_one_leaves_them_apart(step: type[Pass]) -> None:
     graph, _ = _compiled(BOXES, "force_fp32", merged=False)
     context = PassContext(find_soc("Ascend950PR_9599"), PrecisionMode.FORCE_FP32, "model.onnx")
-    assert MergeGroupsPass().run(graph, context) == 0
+    assert step().run(graph, context) == 0
     assert not any(node.scope for node in graph.nodes)

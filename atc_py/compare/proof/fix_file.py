@@ -182,7 +182,8 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         trial = folder / path.name
         form = _write(fixed, trial, path, _Writer(library, opsets, options))
         reformed = tuple(sorted(broken - _parser_rules(form.check)))
-        in_vain = _is_in_vain(form.check, options, groups, changed=rewritten or bool(reformed))
+        restated = options.rules.for_cann and opsets[0] != opsets[1]
+        in_vain = _is_in_vain(form.check, options, groups, changed=restated or bool(reformed))
         after = before.check if in_vain else form.check
         changed = bool(rewritten or reformed) and not in_vain
         proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
@@ -251,8 +252,8 @@ def _verdicts(
 def _is_in_vain(
     check: ModelCheck, options: FixOptions, groups: Sequence[object], *, changed: bool
 ) -> bool:
-    """True where errors are left and no rule applied, or nothing changed at all."""
-    return _has_errors(check, options) and (not changed or (not groups and bool(check.faults)))
+    """True where errors are left, no rule applied, and nothing else changed what CANN's parser reads."""
+    return not groups and _has_errors(check, options) and (not changed or bool(check.faults))
 
 
 def _has_errors(check: ModelCheck, options: FixOptions) -> bool:

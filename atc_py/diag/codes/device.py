@@ -144,9 +144,9 @@ BOARD_DIFFERS = add_code(
     7080,
     "board-differs",
     ExitCode.DEVICE,
-    "A layer or output of a board is further from the simulator than roundings explain, and what it "
-    "reads is not. The simulator, CANN, or the device is wrong there; the price of dtypes, which both "
-    "pay, is not reported so.",
+    "A layer or output differs between board and simulator by more than rounding. What it "
+    "reads does not. The simulator, CANN, or the device is wrong there; the price of dtypes, "
+    "which both pay, is not reported so.",
     "Look at the layer in the table: where board and original agree, the simulator is off. Else run "
     "the node alone, or without fusion, and report it with its inputs.",
     Severity.WARNING,
@@ -163,8 +163,9 @@ BOARD_FUSION = add_code(
     7082,
     "board-launches-otherwise",
     ExitCode.DEVICE,
-    "The board's model has other launches than ours: nodes are fused otherwise, or dtypes or formats "
-    "differ. Values inside of fused launches cannot be compared, and times differ.",
+    "The board's model has other launches than the simulator's. Nodes are fused otherwise, or "
+    "dtypes or formats differ. Values inside of fused launches cannot be compared, and times "
+    "differ.",
     "Look at the table of launches that differ; the variant of the kit without fusion has a result "
     "for each node.",
     Severity.NOTE,
@@ -173,8 +174,8 @@ BOARD_INCONSISTENT = add_code(
     7083,
     "board-results-inconsistent",
     ExitCode.DEVICE,
-    "What came back from a board does not belong together: other inputs, another SoC, another model "
-    "file, or outputs with a dump that are not those without.",
+    "What came back from a board does not belong together. It has other inputs, another SoC, "
+    "another model file, or outputs with a dump that are not those without.",
     "Run the kit again, unchanged, on a host with the SoC that it is for.",
     Severity.WARNING,
 )

@@ -13,7 +13,7 @@ from atc_py.target.storage_choices import ROWS, StorageChoice, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES, VOLUMES
 from atc_py.tensor.storage import Storage, is_stored_like_rows
 
-LAUNCH_SECONDS = 3e-6
+LAUNCH_SECONDS = 2.5e-6
 """Cost of a launch, the same as the cost model expects."""
 
 _SEEDS = frozenset({Layout.CONV, Layout.CONV_3D, Layout.IMAGE, Layout.MATRIX, Layout.QUANT})

@@ -41,6 +41,6 @@ def test_fix_without_room_for_its_proof_writes_nothing(tmp_path: Path) -> None:
         with pytest.raises(AtcError, match="running the original model's nodes") as refused:
             atc_py.fix_model(tmp_path / "m.onnx", fixed, operator_list="base")
         assert not fixed.exists()
-        assert "--seeds 0" in str(refused.value.diagnostics[0].help)
+        assert "--random 0" in str(refused.value.diagnostics[0].help)
         atc_py.fix_model(tmp_path / "m.onnx", fixed, operator_list="base", seeds=0)
     assert fixed.exists()
