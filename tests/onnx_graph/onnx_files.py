@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from atc_py.diag import AtcError, Code
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
-from atc_py.onnx_graph.typing.type_rules import RULES
+from atc_py.onnx_graph.typing.type_rules import RULES, times_of
 from atc_py.tensor.shapes import Shape
 
 FLOAT = TensorProto.FLOAT
@@ -77,3 +77,4 @@ def without_rules(operator: str) -> Iterator[None]:
         for key in RULES.named(operator):
             del RULES._rows[key], RULES._places[key]
         RULES._known.clear()
+        times_of.cache_clear()

@@ -177,16 +177,15 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     idle = not (rewritten or broken or options.rules.bind or options.external_data)
     if idle and (output is None or options.dry_run or _has_errors(before.check, options)):
         return _nothing_to_do(fixed, before.check, options)
-    beside = None if options.dry_run else Path(os.path.realpath(path)).parent
-    with work_folder(beside) as folder:
+    with work_folder(None if options.dry_run else Path(os.path.realpath(path)).parent) as folder:
         trial = folder / path.name
         form = _write(fixed, trial, path, _Writer(library, opsets, options))
         reformed = tuple(sorted(broken - _parser_rules(form.check)))
-        restated = options.rules.for_cann and opsets[0] != opsets[1]
-        in_vain = _is_in_vain(form.check, options, groups, changed=restated or bool(reformed))
+        served = bool(reformed) or (options.rules.for_cann and opsets[0] != opsets[1])
+        in_vain = not groups and _is_in_vain(form.check, options, served=served)
         after = before.check if in_vain else form.check
-        changed = bool(rewritten or reformed) and not in_vain
-        proof = _prove(fixed, groups, trial, options) if options.seeds and changed else None
+        proves = (rewritten or reformed) and options.seeds and not in_vain
+        proof = _prove(fixed, groups, trial, options) if proves else None
         refuse_differences(groups, proof, model)
         target = _on_target(fixed, proof, folder, path.name, options)
         if not (options.dry_run or in_vain):
@@ -249,11 +248,9 @@ def _verdicts(
     }
 
 
-def _is_in_vain(
-    check: ModelCheck, options: FixOptions, groups: Sequence[object], *, changed: bool
-) -> bool:
-    """True where errors are left, no rule applied, and nothing else changed what CANN's parser reads."""
-    return not groups and _has_errors(check, options) and (not changed or bool(check.faults))
+def _is_in_vain(check: ModelCheck, options: FixOptions, *, served: bool) -> bool:
+    """True where errors are left though no rule applied, and CANN's parser is not served either."""
+    return _has_errors(check, options) and (not served or bool(check.faults))
 
 
 def _has_errors(check: ModelCheck, options: FixOptions) -> bool:

@@ -1,6 +1,7 @@
 """The registry of type rules, the corrections of onnx's inference, by operator."""
 
 from collections.abc import Callable, Collection, Iterator
+from functools import cache
 from typing import TypeAlias
 
 import msgspec
@@ -179,6 +180,7 @@ def type_rule(
         for operator in operators:
             place = place_of(judge)
             RULES.add((operator, place), TypeRule(judge, when, before, custom), place)
+            times_of.cache_clear()
         return judge
 
     return register
@@ -186,7 +188,13 @@ def type_rule(
 
 def has_rules(node: OnnxNode, *, before: bool) -> bool:
     """True if there are rules about a node's operator, before or after onnx is asked."""
-    return any(rule.before is before for rule in RULES.named(node.op_type).values())
+    return before in times_of(node.op_type)
+
+
+@cache
+def times_of(operator: str) -> frozenset[bool]:
+    """True, False or both where rules are consulted before or after onnx is asked."""
+    return frozenset(rule.before for rule in RULES.named(operator).values())
 
 
 def verdicts(asked: Question, *, before: bool) -> Iterator[Verdict]:
