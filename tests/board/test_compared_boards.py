@@ -1,6 +1,5 @@
 """A board beside simulator and original: verdicts of layers, fates of nodes, times, kits."""
 
-import hashlib
 import json
 import stat
 import zipfile
@@ -8,20 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from atc_py.adapters.board.layout import (
-    BoardResults,
-    BoardRun,
-    HostFacts,
-    KitFile,
-    Manifest,
-    PortFacts,
-    StepRecord,
-)
+from atc_py.adapters.board.comparing import compare_kit
+from atc_py.adapters.board.layout import StepRecord
 from atc_py.adapters.board.results import opened_results
 from atc_py.cli.main import cli
 from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
@@ -29,6 +20,7 @@ from atc_py.compare.model import compiling
 from atc_py.cost.calibration import load_fit
 from atc_py.diag import AtcError
 from atc_py.results.board import LayerVerdict, NodeFate
+from tests.board.returned import Returned
 from tests.board.small_board import MODE, SOC, Array, SmallBoard, small_network
 
 FUSED = "/conv2/add/relu2"
@@ -136,55 +128,6 @@ def test_times_meet_kernels_of_the_estimate(bench: Bench, tmp_path: Path) -> Non
     assert done.factors is not None
     assert done.factors.fit.spread < done.factors.before
     assert codes(done) == ["board-times-beyond-estimate"]
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-class Returned:
-    """Results of a kit, which tests change before they are packed."""
-
-    def __init__(self, kit: Path, folder: Path, board: SmallBoard) -> None:
-        self.kit, self.folder = kit, folder
-        self.manifest = msgspec.json.decode((kit / "manifest.json").read_bytes(), type=Manifest)
-        self.variant = self.manifest.variants[0].name
-        fed = np.load(kit / self.manifest.samples[0].inputs[0])
-        for kind in ("plain", "dump"):
-            run = BoardRun(
-                self.variant, "s0", kind, "small", "aa", SOC, 1, (), (PortFacts("y", 0, 2, 40, (1, 10)),),
-                (digest(fed.tobytes()),), (1.0, 1.2, 1.1),
-            )  # fmt: skip
-            self.write(f"{kind}/s0/run.json", msgspec.json.encode(run))
-            path = folder / self.variant / kind / "s0" / "0.npy"
-            np.save(path, board.outputs["y"])
-        board.dump(folder / self.variant / "dump" / "s0" / "tree")
-        board.table(folder / self.variant / "msprof" / "s0" / "tables" / "op_summary_1.csv", 9)
-        self.write("om-json/om.json", board.json.read_bytes())
-        (folder / "host").mkdir()
-        facts = HostFacts(soc=SOC, cann="9.1.0")
-        (folder / "host" / "facts.json").write_bytes(msgspec.json.encode(facts))
-
-    def write(self, name: str, data: bytes) -> None:
-        path = self.folder / self.variant / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-
-    def packed(self, steps: tuple[StepRecord, ...] = ()) -> Path:
-        files = tuple(
-            KitFile(path.relative_to(self.folder).as_posix(), 0, digest(path.read_bytes()))
-            for path in sorted(self.folder.rglob("*"))
-            if path.is_file() and path.name != "results.json"
-        )
-        manifest = digest((self.kit / "manifest.json").read_bytes())
-        record = BoardResults(1, manifest, "", steps, (), files)
-        (self.folder / "results.json").write_bytes(msgspec.json.encode(record))
-        archive = self.folder.with_suffix(".zip")
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-            for path in sorted(self.folder.rglob("*")):
-                if path.is_file():
-                    file.write(path, path.relative_to(self.folder).as_posix())
-        return archive
 
 
 @pytest.fixture(scope="module")
@@ -306,3 +249,26 @@ def test_hostile_archives_are_refused_and_nothing_is_written_outside(tmp_path: P
         assert error.value.diagnostics[0].code.name == "bad-results", words
         assert words in error.value.diagnostics[0].message
     assert not (tmp_path.parent / "evil").exists()
+
+
+def test_damaged_file_of_an_archive_is_named_as_a_member_of_it(
+    kit: Path, returned: Returned
+) -> None:
+    (dump,) = returned.folder.rglob("SoftmaxV2.*")
+    dump.write_bytes(dump.read_bytes()[:-16])
+    archive = returned.packed()
+    _, document = shown(kit, archive)
+    (finding,) = [
+        each for each in document["comparisons"][0]["findings"] if each["code"] == "ATC5086"
+    ]
+    assert finding["place"]["file"] == str(archive)
+    assert finding["place"]["field"] == dump.relative_to(returned.folder).as_posix()
+    (table,) = returned.folder.rglob("op_summary*")
+    table.write_text("Op Name,OP Type\nsoft,SoftmaxV2\n")
+    with pytest.raises(AtcError) as error:
+        compare_kit(kit, returned.packed())
+    (refusal,) = error.value.diagnostics
+    assert refusal.code.name == "bad-board-table"
+    assert refusal.place is not None
+    assert refusal.place.file == str(archive)
+    assert refusal.place.field == f"{table.relative_to(returned.folder).as_posix()}:1"
