@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -134,7 +135,7 @@ def _dumps() -> Iterator[None]:
 @contextmanager
 def _many_dumps() -> Iterator[None]:
     """Let the folder `dumps` seem to have a file more than is read."""
-    scan = dump_folder.os.scandir
+    scan = os.scandir
     entry = SimpleNamespace(name="file", is_dir=lambda **_: False, is_file=lambda **_: True)
 
     @contextmanager

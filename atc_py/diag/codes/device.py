@@ -144,8 +144,8 @@ BOARD_DIFFERS = add_code(
     7080,
     "board-differs",
     ExitCode.DEVICE,
-    "A layer or output of a board is further from the simulator than roundings explain, and what it "
-    "reads is not. The simulator, CANN, or the device is wrong there; the price of dtypes, which both "
+    "A layer or output of a board is further from the simulator than roundings explain. What it reads "
+    "is not, so the simulator, CANN, or the device is wrong there. The price of dtypes, which both "
     "pay, is not reported so.",
     "Look at the layer in the table: where board and original agree, the simulator is off. Else run "
     "the node alone, or without fusion, and report it with its inputs.",
@@ -163,7 +163,7 @@ BOARD_FUSION = add_code(
     7082,
     "board-launches-otherwise",
     ExitCode.DEVICE,
-    "The board's model has other launches than ours: nodes are fused otherwise, or dtypes or formats "
+    "The board's model has other launches than ours. Nodes are fused otherwise, or dtypes or formats "
     "differ. Values inside of fused launches cannot be compared, and times differ.",
     "Look at the table of launches that differ; the variant of the kit without fusion has a result "
     "for each node.",
@@ -173,8 +173,8 @@ BOARD_INCONSISTENT = add_code(
     7083,
     "board-results-inconsistent",
     ExitCode.DEVICE,
-    "What came back from a board does not belong together: other inputs, another SoC, another model "
-    "file, or outputs with a dump that are not those without.",
+    "What came back from a board does not belong together. It has other inputs, another SoC, another "
+    "model file, or outputs with a dump that are not those without.",
     "Run the kit again, unchanged, on a host with the SoC that it is for.",
     Severity.WARNING,
 )

@@ -298,8 +298,8 @@ MEMORY_TOO_SMALL = add_code(
     4090,
     "device-memory-too-small",
     ExitCode.DONE,
-    "The model needs more device memory than the SoC has: weights, inputs and outputs, results "
-    "in between and workspace together. It is converted, but a board cannot load it.",
+    "The model needs more device memory than the SoC has. Counted are weights, inputs and outputs, "
+    "results in between and workspace. It is converted, but a board cannot load it.",
     "Convert for a smaller batch or picture, or for a SoC with more memory; `atc-py profile` "
     "shows what takes the memory.",
     Severity.WARNING,
