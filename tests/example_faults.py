@@ -18,6 +18,7 @@ from atc_py.ir import Graph
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from atc_py.quantizing.judging import ChannelErrors
+from tests.example_boards import BOARD_FAULTS
 from tests.hostile.sealed_models import members_of, sealed
 
 
@@ -208,4 +209,5 @@ FAULTS: dict[str, Callable[[], AbstractContextManager[object]]] = {
     "om-of-another-version": lambda: _described(_newer),
     "om-with-negative-dim": lambda: _described(_negative),
     "om-with-tensor-past-arena": lambda: _described(_past_arena),
+    **BOARD_FAULTS,
 }

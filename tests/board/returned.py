@@ -1,4 +1,4 @@
-"""Results of a kit as a board brings them back, without a board."""
+"""Results of a kit as the script on a board packs them, made of a small board's results."""
 
 import hashlib
 import zipfile
@@ -24,7 +24,14 @@ def digest(data: bytes) -> str:
 
 
 class Returned:
-    """Results of a kit, which tests change before they are packed."""
+    """Results of a kit, which tests change before they are packed.
+
+    Attributes:
+        kit: the kit's folder, with one sample and an output called `y`.
+        folder: content of the archive.
+        manifest: of the kit.
+        variant: the kit's first one, which has the results.
+    """
 
     def __init__(self, kit: Path, folder: Path, board: SmallBoard) -> None:
         self.kit, self.folder = kit, folder

@@ -64,9 +64,11 @@ class SmallBoard:
         outputs: of the run.
     """
 
-    def __init__(self, model: Path, folder: Path, feeds: Mapping[str, Array]) -> None:
+    def __init__(
+        self, model: Path, folder: Path, feeds: Mapping[str, Array], **compiling: Any
+    ) -> None:
         om = folder / "board.om"
-        convert(model, om, soc=SOC, **MODE)  # type: ignore[arg-type]
+        convert(model, om, soc=SOC, **{**MODE, **compiling})
         self.json = folder / "om.json"
         self.json.write_text(om_to_json(om))
         graph = json.loads(self.json.read_text())["graph"][0]

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from atc_py.adapters.board.layout import (
-    StepRecord,
-)
+from atc_py.adapters.board.comparing import compare_kit
+from atc_py.adapters.board.layout import StepRecord
 from atc_py.adapters.board.results import opened_results
 from atc_py.cli.main import cli
 from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
@@ -250,3 +249,26 @@ def test_hostile_archives_are_refused_and_nothing_is_written_outside(tmp_path: P
         assert error.value.diagnostics[0].code.name == "bad-results", words
         assert words in error.value.diagnostics[0].message
     assert not (tmp_path.parent / "evil").exists()
+
+
+def test_damaged_file_of_an_archive_is_named_as_a_member_of_it(
+    kit: Path, returned: Returned
+) -> None:
+    (dump,) = returned.folder.rglob("SoftmaxV2.*")
+    dump.write_bytes(dump.read_bytes()[:-16])
+    archive = returned.packed()
+    _, document = shown(kit, archive)
+    (finding,) = [
+        each for each in document["comparisons"][0]["findings"] if each["code"] == "ATC5086"
+    ]
+    assert finding["place"]["file"] == str(archive)
+    assert finding["place"]["field"] == dump.relative_to(returned.folder).as_posix()
+    (table,) = returned.folder.rglob("op_summary*")
+    table.write_text("Op Name,OP Type\nsoft,SoftmaxV2\n")
+    with pytest.raises(AtcError) as error:
+        compare_kit(kit, returned.packed())
+    (refusal,) = error.value.diagnostics
+    assert refusal.code.name == "bad-board-table"
+    assert refusal.place is not None
+    assert refusal.place.file == str(archive)
+    assert refusal.place.field == f"{table.relative_to(returned.folder).as_posix()}:1"

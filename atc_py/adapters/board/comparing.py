@@ -245,17 +245,34 @@ class _Whole:
             return None
         files = self._files(variant.name, sample.name, runs)
         compilation = self._compilation(variant, sample)
-        done = compare_run(compilation, files, (self._inputs(sample), None), on_stage=on_stage)
-        checks = self._checks(sample, runs, files)
+        try:
+            done = compare_run(compilation, files, (self._inputs(sample), None), on_stage=on_stage)
+            checks = self._checks(sample, runs, files)
+        except AtcError as error:
+            raise AtcError(*map(self._placed, error.diagnostics)) from error
         findings = _check_findings(checks, variant.name, sample.name)
         comparison = replace(
             done.comparison,
             variant=variant.name,
             sample=sample.name,
             checks=tuple(checks),
-            findings=(*findings, *done.comparison.findings),
+            findings=(*findings, *map(self._placed, done.comparison.findings)),
         )
         return BoardRunDone(comparison, done.factors)
+
+    def _placed(self, found: Diagnostic) -> Diagnostic:
+        """The finding, with a file of the unpacked archive as a member of it."""
+        place = found.place
+        if place is None or place.file is None or self._back == self._given:
+            return found
+        file = Path(place.file)
+        if not file.is_relative_to(self._back):
+            return found
+        member = file.relative_to(self._back).as_posix()
+        line = None if place.line is None else str(place.line)
+        part = ":".join(filter(None, (member, line)))
+        field = ", ".join(filter(None, (part, place.field)))
+        return replace(found, place=Place(str(self._given), field=field))
 
     def _inputs(self, sample: KitSample) -> Mapping[str, NDArray[Any]]:
         pairs = zip(self._manifest.inputs, sample.inputs, strict=True)

@@ -40,7 +40,7 @@ from atc_py.results.board_times import BoardTimes
 from atc_py.results.model_diff import ModelDiff
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
-from atc_py.text import Text
+from atc_py.text import Text, plural
 
 _NAMED = 5
 
@@ -163,10 +163,11 @@ class _Comparing:
             parts = dict.fromkeys(part for group in differing for part in group.differs)
             self._findings.append(
                 BOARD_FUSION.diagnostic(
-                    Text(
-                        "{count} groups of launches are others on the board, in {parts}; the first "
-                        "is {name}",
-                        count=len(differing),
+                    plural(
+                        len(differing),
+                        "{n} group of launches differs on the board, in {parts}; it begins at {name}",
+                        "{n} groups of launches differ on the board, in {parts}; the first begins at "
+                        "{name}",
                         parts=", ".join(parts),
                         name=first,
                     ),
@@ -206,9 +207,10 @@ def _dump_findings(dumps: DumpFolder) -> Iterator[Diagnostic]:
         )
     if dumps.others:
         yield BOARD_EXECUTIONS.diagnostic(
-            Text(
-                "the dump has {count} executions more; {shown} is compared",
-                count=len(dumps.others),
+            plural(
+                len(dumps.others),
+                "the dump has another execution; {shown} is compared",
+                "the dump has {n} other executions; {shown} is compared",
                 shown=_shown(dumps.execution),
             ),
             place=place,

@@ -297,9 +297,11 @@ BAD_DUMP = add_code(
     5080,
     "bad-dump",
     ExitCode.FILE,
-    "A dump of a board is damaged. Its header is not what the format asks for, or it names bytes that "
-    "the file does not have.",
-    "Copy the file again from the board, and compare the sizes; run the step of the kit again.",
+    "A dump of a board is damaged, or its folder holds far more files than an execution writes. A "
+    "damaged one has a header that is not what the format asks for, or that names bytes which the "
+    "file does not have.",
+    "Copy the file again from the board, and compare the sizes; run the step of the kit again. Of too "
+    "many files give the folder of one execution.",
 )
 NO_DUMPS = add_code(
     5081,
