@@ -20,6 +20,7 @@ from atc_py.compare.model import compiling
 from atc_py.cost.calibration import load_fit
 from atc_py.diag import AtcError
 from atc_py.results.board import LayerVerdict, NodeFate
+from atc_py.text.language import speak
 from tests.board.returned import Returned
 from tests.board.small_board import MODE, SOC, Array, SmallBoard, small_network
 
@@ -176,6 +177,7 @@ def test_kit_and_results_are_compared_and_factors_saved(
         str(page),
     ]
     text = CliRunner().invoke(cli, [*words, "--lang", "zh"])
+    speak("en")
     assert text.exit_code == 0
     assert "仿真器" in text.output
     assert "<table>" in page.read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ def opened_results(path: Path) -> Iterator[Path]:
             RuntimeError,
         ) as error:
             raise refused_results(
-                path, Text("it is no whole archive: {error}", error=error)
+                path, Text("it is not a whole archive: {error}", error=error)
             ) from error
         yield folder
 
