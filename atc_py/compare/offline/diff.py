@@ -42,7 +42,7 @@ def diff_models(first: Path, second: Path) -> ModelDiff:
         conversions = tuple(matched_conversions(one, other))
         both = one.has_constants and other.has_constants
         constants = tuple(matched_constants(one.constants, other.constants)) if both else ()
-    equal = sum(not group.differs for group in launches)
+    equal = sum(len(group.first) for group in launches if not group.differs)
     equal += sum(min(row.first, row.second) for row in conversions)
     total = len(one.launches) + len(other.launches)
     return ModelDiff(
@@ -154,8 +154,14 @@ def _differences(first: Sequence[DiffLaunch], second: Sequence[DiffLaunch]) -> t
     if not first or not second:
         return ("only in one",)
     if len(first) != 1 or len(second) != 1:
-        return ("fusion",)
-    (one,), (other,) = first, second
+        alike = len(first) == len(second)
+        pairs = zip(first, second, strict=False)
+        return () if alike and not any(map(_differences_of_two, pairs)) else ("fusion",)
+    return _differences_of_two((first[0], second[0]))
+
+
+def _differences_of_two(launches: tuple[DiffLaunch, DiffLaunch]) -> tuple[str, ...]:
+    one, other = launches
     found = []
     if set(one.nodes) != set(other.nodes):
         found.append("nodes")

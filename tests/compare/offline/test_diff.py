@@ -55,6 +55,13 @@ def test_fusion_is_one_group_of_all_launches_with_its_nodes() -> None:
     assert differences(first, second) == [(("fusion",), 1, 3), ((), 1, 1)]
 
 
+def test_several_launches_of_one_node_are_equal_or_one_group() -> None:
+    first = side(launch("a", "DynamicRNN"), launch("a", "ConcatD"))
+    assert differences(first, first) == [((), 2, 2)]
+    second = side(launch("a", "DynamicRNN"), launch("a", "PackD"))
+    assert differences(first, second) == [(("fusion",), 2, 2)]
+
+
 def test_fusions_that_overlap_are_one_group() -> None:
     first = side(launch("a b", "Conv2D Relu"), launch("c", "Add"))
     second = side(launch("a", "Conv2D"), launch("b c", "Relu Add"))
