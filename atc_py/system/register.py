@@ -5,6 +5,7 @@ that is not in it may have any row, so that a new file needs no entry to be foun
 """
 
 import pkgutil
+import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
@@ -50,6 +51,7 @@ class Register(Generic[Key, Row]):
         self._places: dict[Key, str] = {}
         self._known: dict[str, dict[Key, Row]] = {}
         self._loaded: set[tuple[str, str | None]] = set()
+        self._ready: set[Key] = set()
 
     def add(self, key: Key, row: Row, place: str) -> None:
         """Add a row, which stands at `module:line` or in `module`.
@@ -57,17 +59,22 @@ class Register(Generic[Key, Row]):
         Raises:
             ValueError: another row has the key; the message names both places.
         """
+        first = self._places.setdefault(key, place)
         if self._rows.setdefault(key, row) is not row:
             name = key if isinstance(key, str) else " ".join(map(str, _parts(key)))
-            first = self._places[key]
             raise ValueError(f"{self.kind} {name} stands twice: in {first} and in {place}")
-        self._places[key] = place
         self._known.clear()
 
     def get(self, key: Key) -> Row | None:
-        """The row of a key, or None."""
-        if key not in self._rows:
-            self._load_name(_name(key))
+        """The row of a key, or None; its module is whole, whichever thread imports it."""
+        if key not in self._ready:
+            if key not in self._rows:
+                self._load_name(_name(key))
+            if key in self._rows:
+                module = self._places[key].partition(":")[0]
+                if module in sys.modules:
+                    import_module(module)  # waits while another thread imports it
+                self._ready.add(key)
         return self._rows.get(key)
 
     def named(self, name: str) -> Mapping[Key, Row]:
