@@ -11,7 +11,7 @@ from atc_py.ir.constants import (
     moved_const,
     narrows,
 )
-from atc_py.ir.graph import CycleError, Graph, launch_positions, producers_first
+from atc_py.ir.graph import CycleError, Graph, launch_positions, launches_in, producers_first
 from atc_py.ir.memory_plan import (
     Home,
     MemoryPlan,
@@ -64,6 +64,7 @@ __all__ = [
     "Value",
     "integer_range",
     "launch_positions",
+    "launches_in",
     "moved_const",
     "narrows",
     "peak",

@@ -244,3 +244,8 @@ def launch_positions(nodes: Sequence[Scoped]) -> dict[int, list[int]]:
     for position, node in enumerate(nodes):
         launches.setdefault(ends.get(node.scope, position), []).append(position)
     return dict(sorted(launches.items()))
+
+
+def launches_in(nodes: Sequence[Node]) -> list[tuple[Node, ...]]:
+    """The nodes of each launch in order, by the last of them; a view may be one of its own."""
+    return [tuple(nodes[at] for at in places) for places in launch_positions(nodes).values()]

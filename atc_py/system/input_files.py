@@ -1,6 +1,7 @@
 """Files that users give: opened, read up to a bound, decoded; each fault with its own hint."""
 
 import errno
+import hashlib
 import mmap
 import os
 import re
@@ -48,6 +49,9 @@ class _Run:
 
 
 _RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
+
+
+_PIECE = 1 << 20
 
 
 @contextmanager
@@ -268,6 +272,19 @@ def read_text(path: Path, most: int) -> str:
             ),
             place=Place(str(path), line=error.object.count(b"\n", 0, error.start) + 1),
         ) from None
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file in hexadecimal digits, read in pieces.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def _nearest_file(path: Path) -> str:

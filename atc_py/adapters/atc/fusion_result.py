@@ -112,12 +112,16 @@ def rule_of_launch(ops: Sequence[str], soc: Soc, *, branches: bool = False) -> s
     head = ops[0]
     if head == "Aipp":
         return "TbeAippConvZ" if soc.isa is Isa.V100 else "TbeAippCommonFusionPass"
-    if head in _CONVOLUTIONS | _PRODUCTS:
-        return (
-            _rule_of_convolution(ops, soc) if head in _CONVOLUTIONS else _rule_of_product(ops, soc)
-        )
+    if head in _CONVOLUTIONS:
+        return _rule_of_convolution(ops, soc)
     if head in _OTHER_HEADS:
         return _OTHER_HEADS[head][soc.fix_pipe]
+    if head in _PRODUCTS:
+        return _rule_of_product(ops, soc)
+    return _rule_of_functions(ops, branches=branches)
+
+
+def _rule_of_functions(ops: Sequence[str], *, branches: bool) -> str:
     if ops[-1] == "AscendQuant":
         return "TbeEltwiseQuantFusionPass"
     return "TbeMultiOutputFusionPass" if branches else "AutomaticUbFusion"

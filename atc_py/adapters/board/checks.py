@@ -114,7 +114,6 @@ def _release(manifest: Manifest, facts: HostFacts | None) -> BoardCheck:
     found = "" if facts is None else facts.cann
     if not found or not manifest.cann:
         return _checked(CANN_CHECK, holds=None, detail=found or "?")
-    wanted = manifest.cann.split(".")
-    holds = found.split(".")[: len(wanted)][:1] == wanted[:1]
+    holds = found.split(".")[0] == manifest.cann.split(".")[0]
     detail = Text("assumed {wanted}, found {found}", wanted=manifest.cann, found=found)
     return _checked(CANN_CHECK, holds=holds, detail=detail)

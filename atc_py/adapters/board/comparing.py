@@ -1,6 +1,5 @@
 """What came back from a board beside the kit that went there: each variant, each sample."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -46,7 +45,7 @@ from atc_py.diag import (
 from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.running.array_files import read_npy
 from atc_py.results.board import BoardCheck, BoardReport, CheckState
-from atc_py.system.input_files import read_bytes
+from atc_py.system.input_files import read_bytes, sha256_of
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
@@ -134,20 +133,12 @@ def _check_files(folder: Path, manifest: Manifest, kit: Path) -> None:
         if file.path not in needed:
             continue
         path = folder / file.path
-        if not path.is_file() or _sha256(path) != file.sha256:
+        if not path.is_file() or sha256_of(path) != file.sha256:
             raise BAD_KIT.error(
                 Text("{file} is not the file that was packed", file=file.path),
                 place=Place(str(kit), field=file.path),
                 help=Text("unpack the kit again; files in it must not be changed"),
             )
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 class _Whole:
@@ -164,7 +155,7 @@ class _Whole:
         _check_names(manifest, request)
 
     def done(self, kit: Path, on_stage: Callable[[str], None] | None) -> BoardDone:
-        digest = _sha256(self._kit / MANIFEST)
+        digest = sha256_of(self._kit / MANIFEST)
         if self._record.manifest_sha256 != digest:
             raise refused_results(self._given, Text("it is of another kit, or of one that changed"))
         self._findings += _incomplete(self._record, self._given)
@@ -201,7 +192,7 @@ class _Whole:
             for file in self._record.files
             if not _is_inside(file.path)
             or not (self._back / file.path).is_file()
-            or _sha256(self._back / file.path) != file.sha256
+            or sha256_of(self._back / file.path) != file.sha256
         ]
         if odd:
             yield BOARD_LEFT_OUT.diagnostic(
@@ -284,7 +275,7 @@ class _Whole:
             options = _at_gear(options, sample)
         source, original = self._manifest.source, None
         path = Path(source.path)
-        if source.original == "model" and path.is_file() and _sha256(path) == source.sha256:
+        if source.original == "model" and path.is_file() and sha256_of(path) == source.sha256:
             original = path
         return Compilation(self._kit / self._manifest.model, options, original)
 

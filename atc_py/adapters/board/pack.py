@@ -1,6 +1,5 @@
 """`board pack`: the folder and the archive that a host with CANN takes."""
 
-import hashlib
 import re
 import shutil
 import zipfile
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from atc_py import __version__
 from atc_py.adapters.board.expectations import Draws, Expectations, Expected
@@ -17,6 +17,7 @@ from atc_py.adapters.board.layout import (
     KIT_VERSION,
     MANIFEST,
     MODEL,
+    README,
     RUN_FOLDER,
     SCRIPT,
     KitFile,
@@ -24,7 +25,6 @@ from atc_py.adapters.board.layout import (
     KitVariant,
     Manifest,
 )
-from atc_py.adapters.board.readme import readme_texts
 from atc_py.adapters.board.variants import Compiling, shared_compiling, variants_of
 from atc_py.compare.dims_of_data import shapes_with_data
 from atc_py.compare.proof.fix_file import fix_file
@@ -39,6 +39,7 @@ from atc_py.options.option import parse_options
 from atc_py.options.ranges import refuse_ranges
 from atc_py.system.atomic_files import atomic_write, make_folder
 from atc_py.system.cache_folders import templates_dir
+from atc_py.system.input_files import sha256_of
 from atc_py.system.structs import Result, replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
@@ -196,7 +197,7 @@ def _write_model(
     changed = taken is not model and not deploys and not (options.fix and options.fix.bind)
     return KitSource(
         path=str(model),
-        sha256=_sha256(model),
+        sha256=sha256_of(model),
         rules=tuple(rules),
         named=named,
         opset=file.opsets.get("", 0),
@@ -270,14 +271,29 @@ def _finish(
         repeats=request.repeats,
         back=_back(variants, names),
     )
-    _write_all(kit, readme_texts(manifest))
+    _write_all(kit, _instructions(manifest))
     files = tuple(
-        KitFile(name, path.stat().st_size, _sha256(path)) for name, path in _files_of(kit)
+        KitFile(name, path.stat().st_size, sha256_of(path)) for name, path in _files_of(kit)
     )
     manifest = replace(manifest, files=files)
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
     _write_all(kit, {MANIFEST: text + b"\n"})
     return manifest
+
+
+def _instructions(manifest: Manifest) -> dict[str, bytes]:
+    """Texts for a colleague without atc-py, in each language, by their files' names."""
+    environment = Environment(  # noqa: S701  (Markdown that people read, not a page)
+        loader=FileSystemLoader(templates_dir() / "board"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return {
+        name: environment.get_template(f"{name}.j2").render(kit=manifest).encode()
+        for name in README.values()
+    }
 
 
 def _back(variants: Sequence[KitVariant], samples: Sequence[str]) -> tuple[str, ...]:
@@ -302,14 +318,6 @@ def _files_of(kit: Path) -> Iterator[tuple[str, Path]]:
     """Yield the files of a folder by their paths in it, sorted."""
     found = {path.relative_to(kit).as_posix(): path for path in kit.rglob("*") if path.is_file()}
     yield from sorted(found.items())
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def write_zip(kit: Path, name: str, file: Any) -> None:

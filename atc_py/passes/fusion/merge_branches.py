@@ -6,6 +6,7 @@ from atc_py.passes.fusion.merge_kernels import (
     ELEMENTWISE,
     MOST,
     MergePass,
+    between_text,
     node_between,
     put_launches_in_order,
     unreached,
@@ -53,6 +54,5 @@ class MergeBranchesPass(MergePass):
             return [], text, members[MOST]
         between = node_between([head, *members], self._place)
         if between is not None:
-            text = Text("{node} reads a part of the launch, and another part reads it")
-            return [], text.with_values(node=repr(between)), between
+            return [], between_text(between), between
         return members, "", head

@@ -6,6 +6,7 @@ from atc_py.ir import Engine, Graph, Node
 from atc_py.passes.base import Miss, Pass, PassContext, PassFusions
 from atc_py.passes.fusion.merge_kernels import (
     BY_CHANNEL,
+    between_text,
     is_function,
     node_between,
     put_launches_in_order,
@@ -44,17 +45,18 @@ class _Groups:
     """Nodes with the launches that they form, which are the scopes of nodes.
 
     Attributes:
-        _inside: functions whose result is read by functions alone, all in reach of one launch.
+        _stored: functions whose result is stored, with the reason: others are read by functions
+            alone, all in reach of one launch.
     """
 
     def __init__(self, graph: Graph, soc: Soc) -> None:
         self._nodes = graph.nodes
         self._place = {node: place for place, node in enumerate(graph.nodes)}
         self._functions = {node for node in graph.nodes if _is_free_function(node, soc)}
-        self._inside: set[Node] = set()
+        self._stored: dict[Node, str] = {}
         for node in reversed(graph.nodes):
-            if node in self._functions and not self._reason_to_store(node):
-                self._inside.add(node)
+            if node in self._functions and (reason := self._reason_to_store(node)):
+                self._stored[node] = reason
         self._before = max((node.scope for node in graph.nodes), default=0)
         self._next = self._before
         self._groups: dict[int, list[Node]] = {}
@@ -76,16 +78,15 @@ class _Groups:
     def _join(self, maker: Node, reader: Node, record: PassFusions) -> None:
         if maker not in self._functions or not _fits(maker, reader):
             return
-        reason = "" if maker in self._inside else self._reason_to_store(maker)
+        reason = self._stored.get(maker, "")
         ours, theirs = (self._groups.get(node.scope, [node]) for node in (maker, reader))
         if not reason and ours is not theirs:
             joined = sorted({*ours, *theirs}, key=self._place.__getitem__)
             both = len(ours) > 1 < len(theirs)
             if len(joined) > _MOST_NODES - both:
                 reason = Text("a launch holds at most {most} nodes", most=_MOST_NODES)
-            elif node_between(joined, self._place) is not None:
-                reason = Text("{node} reads a part of the launch, and another part reads it")
-                reason = reason.with_values(node=repr(node_between(joined, self._place)))
+            elif (between := node_between(joined, self._place)) is not None:
+                reason = between_text(between)
             else:
                 self._hold(joined, ours, theirs)
         if reason:
@@ -112,9 +113,7 @@ class _Groups:
                 return Text("a function of each element must follow, found {op}", op=reader.op)
         stored = next(self._stored_between(readers), None)
         if stored is not None:
-            return Text("{node} reads a part of the launch, and another part reads it").with_values(
-                node=repr(stored)
-            )
+            return between_text(stored)
         return ""
 
     def _stored_between(self, readers: tuple[Node, ...]) -> Iterator[Node]:
@@ -130,7 +129,7 @@ class _Groups:
         for node in sorted(reached, key=self._place.__getitem__, reverse=True):
             if any(not leading.isdisjoint(value.consumers) for value in node.outputs):
                 leading.add(node)
-                if node not in self._inside:
+                if node not in self._functions or node in self._stored:
                     yield node
 
 

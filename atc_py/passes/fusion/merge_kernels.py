@@ -17,7 +17,7 @@ from atc_py.ir import (
     Node,
     TensorType,
     Value,
-    launch_positions,
+    launches_in,
     producers_first,
 )
 from atc_py.passes.base import Miss, Pass, PassContext
@@ -343,11 +343,15 @@ def node_between(launch: Sequence[Node], place: Mapping[Node, int]) -> Node | No
     return None
 
 
+def between_text(node: Node) -> Text:
+    """The reason why nodes do not share a launch between which `node` must run."""
+    text = Text("{node} reads a part of the launch, and another part reads it")
+    return text.with_values(node=repr(node))
+
+
 def put_launches_in_order(graph: Graph) -> None:
     """Sort nodes so that launches, each at its last node, stand after what they read."""
-    launches = [
-        tuple(graph.nodes[at] for at in places) for places in launch_positions(graph.nodes).values()
-    ]
+    launches = launches_in(graph.nodes)
     launch_of = {node: launch for launch in launches for node in launch}
 
     def needs(launch: tuple[Node, ...]) -> list[tuple[Node, ...]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from atc_py.ir import Graph, Node, Value, launch_positions
+from atc_py.ir import Graph, Node, Value, launches_in
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Unit, find_operator
 from atc_py.tensor.dtypes import DType
@@ -47,9 +47,7 @@ class OrderLaunchesPass(Pass):
 
 
 def _ordered(graph: Graph) -> list[Launch]:
-    launches = [
-        tuple(graph.nodes[at] for at in places) for places in launch_positions(graph.nodes).values()
-    ]
+    launches = launches_in(graph.nodes)
     constants = _Constants()
     operands = [dict.fromkeys(_operands(launch, constants)) for launch in launches]
     waits = [len(values) for values in operands]

@@ -1,7 +1,6 @@
 """What the page shows of a model, as one JSON document; every part may be missing."""
 
 import base64
-import hashlib
 import os
 import zlib
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from atc_py.report.profile.text import bound_text, calibration_tables
 from atc_py.report.tables import Table, format_time
 from atc_py.results.profile import Profile, SocProfile
 from atc_py.results.summary import ModelSummary
+from atc_py.system.input_files import sha256_of
 from atc_py.target import Soc
 from atc_py.target.soc import rates_of
 from atc_py.tensor.dtypes import DType
@@ -134,7 +134,6 @@ def _seconds(value: float) -> float:
 
 
 VERSION = 1
-_PIECE = 1 << 20
 
 
 def page_json(models: Sequence[Mapping[str, object]], language: str) -> bytes:
@@ -244,17 +243,12 @@ def _file_graph(file_graph: FileGraph) -> dict[str, object]:
 
 
 def _file(path: Path) -> dict[str, object]:
-    digest, size = hashlib.sha256(), 0
     try:
         if not path.is_file():
             return {}
-        with path.open("rb") as file:
-            while piece := file.read(_PIECE):
-                digest.update(piece)
-                size += len(piece)
+        return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
     except OSError:
         return {}
-    return {"bytes": size, "sha256": digest.hexdigest()}
 
 
 def _kernels(done: ModelSummary) -> str:
