@@ -207,9 +207,9 @@ _NO_EVIDENCE = Evidence("", 0, 0.4, 2.5, 2.5)
 """Twice as wide as where there are figures."""
 
 _EVIDENCE = {
-    SocFamily.ASCEND310: Evidence("Ascend310", 22, 0.65, 1.65, 1.5),
-    SocFamily.ASCEND310B: Evidence("Ascend310B1", 7, 0.7, 1.4, 1.35),
-    SocFamily.ASCEND310P: Evidence("Ascend310P3", 53, 0.62, 1.85, 1.65),
+    SocFamily.ASCEND310: Evidence("Ascend310", 21, 0.65, 1.65, 1.5),
+    SocFamily.ASCEND310B: Evidence("Ascend310B1", 6, 0.7, 1.4, 1.35),
+    SocFamily.ASCEND310P: Evidence("Ascend310P3", 51, 0.62, 1.85, 1.65),
     SocFamily.ASCEND910B: Evidence("Ascend910B2", 58, 0.55, 1.75, 1.7, kernels=True),
 }
 

@@ -45,7 +45,9 @@ LISTS = ("base", "cann-9.0")
 
 def launches(folder: Path, figure: Figure) -> list[LaunchGroup]:
     """Return the launches of a network, which are kept in a file."""
-    path = folder / "launches" / f"{figure.network}@{figure.soc}@{figure.batch}"
+    path = (
+        folder / "launches" / f"{figure.network}@{figure.soc}@{figure.batch}{'@aipp' * figure.aipp}"
+    )
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(pickle.dumps(_compiled(folder, figure)))
@@ -65,11 +67,26 @@ def _compiled(folder: Path, figure: Figure) -> list[LaunchGroup]:
                 soc=figure.soc,
                 input_shape=shapes,
                 operator_list=name,
+                aipp=_aipp(folder, shapes["x0"]) if figure.aipp else None,
             ) as model:
                 return [placed.launch for placed in launches_of(model.description)]
         except AtcError as error:  # noqa: PERF203  (two lists at most)
             refused = error
     raise refused
+
+
+def _aipp(folder: Path, shape: tuple[int, ...]) -> Path:
+    """A configuration of AIPP for pictures of bytes as large as the input."""
+    height, width = shape[2:]
+    path = folder / f"aipp-{height}x{width}.cfg"
+    path.write_text(
+        "aipp_op {\n  aipp_mode: static\n  input_format: RGB888_U8\n"
+        f"  src_image_size_w: {width}\n  src_image_size_h: {height}\n"
+        "  mean_chn_0: 124\n  mean_chn_1: 117\n  mean_chn_2: 104\n"
+        "  var_reci_chn_0: 0.0171\n  var_reci_chn_1: 0.0175\n  var_reci_chn_2: 0.0174\n}\n",
+        encoding="utf-8",
+    )
+    return path
 
 
 def summary(errors: Sequence[float] | NDArray[np.float64]) -> str:
@@ -148,7 +165,7 @@ def main(folder: Path, *, write: bool) -> None:
     for soc in NETWORKS:
         groups: dict[str, list[tuple[Figure, list[LaunchGroup]]]] = {}
         for figure, kernels in found.items():
-            if figure.soc == soc:
+            if figure.soc == soc and not figure.of_other_kernels:
                 groups.setdefault(figure.network, []).append((figure, kernels))
         model = _model(soc, [each for pairs in groups.values() for each in pairs])
         builtin = expected_case(find_soc(soc)).factors
