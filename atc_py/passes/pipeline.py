@@ -184,6 +184,14 @@ PIPELINE: tuple[PassRow, ...] = (
         in_atc=False,
     ),
     PassRow(
+        "fuse-group-norm",
+        "fusion.fuse_group_norm.FuseGroupNormPass",
+        "Turns an InstanceNorm of groups of channels, a factor and a summand into GroupNorm.",
+        anchors=("InstanceNorm",),
+        cann_only=True,
+        atc_names=("GroupNormFusionPass",),
+    ),
+    PassRow(
         "fuse-softmax",
         "fusion.fuse_softmax.FuseSoftmaxPass",
         "Turns a decomposed softmax into SoftmaxV2.",

@@ -1,4 +1,4 @@
-"""LeakyRelu of a product and a maximum, divisions as products, convolutions of one input."""
+"""LeakyRelu, GroupNorm, divisions as products, convolutions of one input: operators restated."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext, PassFusions
 from atc_py.passes.fusion.divide_by_product import DivideByProductPass
+from atc_py.passes.fusion.fuse_group_norm import FuseGroupNormPass
 from atc_py.passes.fusion.fuse_mul_maximum import FuseMulMaximumPass
 from atc_py.passes.fusion.join_same_input_convs import JoinSameInputConvsPass
 from atc_py.passes.manager import verifier_rules
@@ -34,6 +35,23 @@ graph @g phase lowered {
   %y = RealDiv(%x, %c) : float32[4,8] ND from [0 "y" Div]
   output %y
 }
+"""
+GROUPS = f"""
+graph @g phase lowered {{
+  input %x : float32[2,6,3,4] ND
+  const %s : int64[3] ND = dense [2, 3, 24]
+  const %t : int64[4] ND = dense [2, 6, 3, 4]
+  const %one : float32[3] ND = splat 1.0
+  const %zero : float32[3] ND = splat 0.0
+  {literal("scale", RANDOM.uniform(0.5, 2, (6, 1, 1)).round(2), "float32")}
+  {literal("offset", RANDOM.uniform(-1, 1, (6, 1, 1)).round(2), "float32")}
+  %r = Reshape(%x, %s) : float32[2,3,24] ND from [0 "r" Reshape]
+  %n = InstanceNorm(%r, %one, %zero) {{data_format="NCHW", epsilon=0.25}} : float32[2,3,24] ND from [1 "n" InstanceNormalization]
+  %b = Reshape(%n, %t) : float32[2,6,3,4] ND from [2 "b" Reshape]
+  %m = Mul(%b, %scale) : float32[2,6,3,4] ND from [3 "m" Mul]
+  %y = Add(%m, %offset) : float32[2,6,3,4] ND from [4 "y" Add]
+  output %y
+}}
 """
 CONV = "{dilations=[1,1,1,1], pads=[1,1,1,1], strides=[1,1,1,1]}"
 SAME_INPUT = f"""
@@ -121,6 +139,47 @@ def test_leaky_relu_keeps_its_numbers(slope: str, mode: str) -> None:
         np.testing.assert_array_equal(found, expected)
     else:
         np.testing.assert_allclose(found, expected, rtol=2**-10, atol=2**-24)
+
+
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend310B4", "Ascend910B4"])
+def test_instance_norm_of_groups_is_a_group_norm_and_numbers_stay(soc: str) -> None:
+    graph, record = fuse(FuseGroupNormPass, GROUPS, soc)
+    (node,) = graph.nodes
+    assert (node.op, node.attributes) == ("GroupNorm", {"num_groups": 3, "eps": 0.25})
+    assert [each.type.dims for each in node.present_inputs] == [(2, 6, 3, 4), (6,), (6,)]
+    assert [origin.name for origin in node.origins] == ["r", "n", "b", "m", "y"]
+    assert (record.matched, record.effective) == (1, 1)
+    feeds = {"x": RANDOM.standard_normal((2, 6, 3, 4)).astype(np.float32)}
+    for mode, bound in (("must_keep_origin_dtype", 1e-6), ("force_fp16", 2e-3)):
+        expected, found = results(GROUPS, feeds, mode)["y"], results(graph, feeds, mode)["y"]
+        np.testing.assert_allclose(found, expected, rtol=bound, atol=bound)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"splat 1.0": "splat 0.5"}, "scale and offset of InstanceNorm must be 1 and 0"),
+        ({"splat 0.0": "splat 0.5"}, "scale and offset of InstanceNorm must be 1 and 0"),
+        ({"Mul(%b, %scale)": "Exp(%b)"}, "Mul must read the result of Reshape, found Exp"),
+        ({"output %y": "output %y\n  output %b"}, "an output of the model"),
+        ({"[2, 3, 24]": "[1, 6, 24]", "[2,3,24]": "[1,6,24]", "[3] ND": "[6] ND",
+          "int64[6]": "int64[3]"}, "must be so many groups, found [1, 6, 24]"),
+        ({"Add(%m, %offset)": "Add(%m, %zero)", "[2, 6, 3, 4]": "[2, 6, 4, 3]",
+          "float32[2,6,3,4] ND from": "float32[2,6,4,3] ND from"}, "the result must be"),
+    ],
+)  # fmt: skip
+def test_normalization_of_something_else_stays(changes: dict[str, str], reason: str) -> None:
+    graph, record = fuse(FuseGroupNormPass, changed(GROUPS, changes))
+    assert "InstanceNorm" in ops(graph)
+    assert record.nearest is not None
+    assert reason in record.nearest.reason
+
+
+def test_group_norm_stays_apart_where_it_has_no_kernel() -> None:
+    graph, record = fuse(FuseGroupNormPass, GROUPS, "Ascend310")
+    assert "InstanceNorm" in ops(graph)
+    assert record.nearest is not None
+    assert "GroupNorm has no AI Core kernel on Ascend310" in record.nearest.reason
 
 
 @pytest.mark.parametrize("soc", ["Ascend310", "Ascend310P3", "Ascend310B4", "Ascend910B4"])
