@@ -276,6 +276,14 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("AConv2dMulFusion",),
     ),
     PassRow(
+        "rank-on-core",
+        "fusion.rank_on_core.RankOnCorePass",
+        "Turns TopK of a constant k into TopKD of the last axis, for which the AI Core has a kernel.",
+        anchors=("TopK",),
+        cann_only=True,
+        atc_names=("TopKFusionPass",),
+    ),
+    PassRow(
         "divide-by-product",
         "fusion.divide_by_product.DivideByProductPass",
         "Turns a division by one float32 number into a product with its reciprocal.",

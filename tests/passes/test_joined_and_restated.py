@@ -12,6 +12,7 @@ from atc_py.passes.fusion.divide_by_product import DivideByProductPass
 from atc_py.passes.fusion.fuse_group_norm import FuseGroupNormPass
 from atc_py.passes.fusion.fuse_mul_maximum import FuseMulMaximumPass
 from atc_py.passes.fusion.join_same_input_convs import JoinSameInputConvsPass
+from atc_py.passes.fusion.rank_on_core import RankOnCorePass
 from atc_py.passes.manager import verifier_rules
 from atc_py.target import find_soc
 from tests.passes.fusing import changed
@@ -53,6 +54,16 @@ graph @g phase lowered {{
   output %y
 }}
 """
+RANKED = """
+graph @g phase lowered {
+  input %x : float32[2,9,5] ND
+  const %k : int64[1] ND = dense [3]
+  %v, %i = TopK(%x, %k) {sorted=true, largest=true, dim=1} : float32[2,3,5] ND, int32[2,3,5] ND from [0 "t" TopK]
+  output %v
+  output %i
+}
+"""
+LAST = {"dim=1": "dim=2", "[2,3,5]": "[2,9,3]"}
 CONV = "{dilations=[1,1,1,1], pads=[1,1,1,1], strides=[1,1,1,1]}"
 SAME_INPUT = f"""
 graph @g phase lowered {{
@@ -180,6 +191,48 @@ def test_group_norm_stays_apart_where_it_has_no_kernel() -> None:
     assert "InstanceNorm" in ops(graph)
     assert record.nearest is not None
     assert "GroupNorm has no AI Core kernel on Ascend310" in record.nearest.reason
+
+
+@pytest.mark.parametrize("soc", ["Ascend310", "Ascend310P3", "Ascend310B4", "Ascend910B4"])
+@pytest.mark.parametrize("largest", ["true", "false"])
+def test_largest_elements_are_found_on_the_core_and_numbers_stay(soc: str, largest: str) -> None:
+    """Values are rounded to float16 first under force_fp16, in both forms alike."""
+    x = RANDOM.integers(-4, 4, (2, 9, 5)).astype(np.float32)
+    x[0, 3, 1] = np.nan
+    for changes, expected_ops in (
+        (LAST, ["TopKD"]),
+        ({}, ["TransposeD", "TopKD", *["TransposeD"] * 2]),
+    ):
+        text = changed(RANKED, {**changes, "largest=true": f"largest={largest}"})
+        graph, record = fuse(RankOnCorePass, text, soc)
+        assert ops(graph) == expected_ops
+        assert (record.matched, record.effective) == (1, 1)
+        ramp = next(node for node in graph.nodes if node.op == "TopKD").present_inputs[1].const
+        assert ramp is not None
+        assert ramp.numpy()[[7, 2049, 4096 + 2048, 4096 + 2051]].tolist() == [7, 2048, 0, -1]
+        expected, found = results(text, {"x": x}), results(graph, {"x": x})
+        for name in ("v", "i"):
+            np.testing.assert_array_equal(found[name], expected[name])
+
+
+@pytest.mark.parametrize(
+    ("changes", "soc", "reason"),
+    [
+        ({"sorted=true": "sorted=false"}, "Ascend310P3", "must be sorted"),
+        ({}, "Ascend950PR_9599", "has no AI Core kernel"),
+        ({"float32[2,9,5]": "float32[2,?,5]"}, "Ascend310P3", "dims must be known"),
+        ({"float32[2,3,5]": "float32[2,?,5]", "int32[2,3,5]": "int32[2,?,5]", "dense [3]": "dense [3]"},
+         "Ascend310P3", "k must be constant"),
+        ({"float32": "float64"}, "Ascend310P3", "must be at most float32"),
+        ({"2,9,5": "2,9000,5"}, "Ascend310P3", "takes no 3 of"),
+        ({"2,9,5": "2,1,5", "2,3,5": "2,1,5", "dense [3]": "dense [1]"}, "Ascend310P3", "takes no 1 of"),
+    ],
+)  # fmt: skip
+def test_largest_elements_stay(changes: dict[str, str], soc: str, reason: str) -> None:
+    graph, record = fuse(RankOnCorePass, changed(RANKED, changes), soc)
+    assert ops(graph) == ["TopK"]
+    assert record.nearest is not None
+    assert reason in record.nearest.reason
 
 
 @pytest.mark.parametrize("soc", ["Ascend310", "Ascend310P3", "Ascend310B4", "Ascend910B4"])

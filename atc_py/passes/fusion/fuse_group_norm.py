@@ -33,7 +33,9 @@ class FuseGroupNormPass(RewritePass):
             grouped,
             dims=list(dims),
         )
-        match.require(back.output.type == x.type, "the dims of %{x} must be there again", back, x=x.name)
+        match.require(
+            back.output.type == x.type, "the dims of %{x} must be there again", back, x=x.name
+        )
         plain = _is_all(norm.input(1), 1.0) and _is_all(norm.input(2), 0.0)
         match.require(plain, "scale and offset of InstanceNorm must be 1 and 0")
         gamma, beta = (_by_channel(match, each, back) for each in (product, total))
@@ -42,7 +44,11 @@ class FuseGroupNormPass(RewritePass):
 
 
 def _is_all(value: Value | None, number: float) -> bool:
-    return value is not None and value.const is not None and bool((value.const.numpy() == number).all())
+    return (
+        value is not None
+        and value.const is not None
+        and bool((value.const.numpy() == number).all())
+    )
 
 
 def _by_channel(match: Match, node: Node, layer: Node) -> Value:

@@ -144,7 +144,12 @@ def test_operators_of_channels_agree_whatever_dims_are_one(
         for shape in (*shapes, (2, 3, 9), (2, 3)):
             x, p = TensorType(dtype, shape), TensorType(dtype, shape[1:2])
             _one(graph, add_node, "InstanceNorm", [x, p, p], x, data_format="NCHW")
-        for shape, groups in (((2, 6, 5, 7), 3), ((3, 4, 1), 2), ((1, 2, 20_011), 1), ((2, 4, 9), 4)):
+        for shape, groups in (
+            ((2, 6, 5, 7), 3),
+            ((3, 4, 1), 2),
+            ((1, 2, 20_011), 1),
+            ((2, 4, 9), 4),
+        ):
             x, p = TensorType(dtype, shape), TensorType(dtype, shape[1:2])
             _one(graph, add_node, "GroupNorm", [x, p, p], x, num_groups=groups)
         for shape in shapes:
