@@ -511,6 +511,15 @@ PIPELINE: tuple[PassRow, ...] = (
         requires=Phase.LAID_OUT,
     ),
     PassRow(
+        "join-convs-in-place",
+        "memory.join_in_place.JoinConvsInPlacePass",
+        "Lets convolutions write their channels of images into the result of ConcatD.",
+        anchors=("ConcatD",),
+        cann_only=True,
+        atc_names=("ConvConcatFusionPass",),
+        requires=Phase.LAID_OUT,
+    ),
+    PassRow(
         "join-in-place",
         "memory.join_in_place.JoinInPlacePass",
         "Computes the operands of ConcatD inside its result, on SoCs of CANN.",
