@@ -199,6 +199,14 @@ PIPELINE: tuple[PassRow, ...] = (
         in_atc=False,
     ),
     PassRow(
+        "softmax-of-rows",
+        "fusion.softmax_of_rows.SoftmaxOfRowsPass",
+        "Turns SoftmaxV2 over several axes into SoftmaxV2 of the rows of a matrix.",
+        anchors=("SoftmaxV2",),
+        cann_only=True,
+        atc_names=("ASoftmaxFusionPass",),
+    ),
+    PassRow(
         "fuse-masked-softmax",
         "fusion.fuse_masked_softmax.FuseMaskedSoftmaxPass",
         "Turns the softmax of masked scores into ScaledMaskedSoftmax.",

@@ -13,6 +13,7 @@ from atc_py.passes.fusion.fuse_group_norm import FuseGroupNormPass
 from atc_py.passes.fusion.fuse_mul_maximum import FuseMulMaximumPass
 from atc_py.passes.fusion.join_same_input_convs import JoinSameInputConvsPass
 from atc_py.passes.fusion.rank_on_core import RankOnCorePass
+from atc_py.passes.fusion.softmax_of_rows import SoftmaxOfRowsPass
 from atc_py.passes.manager import verifier_rules
 from atc_py.target import find_soc
 from tests.passes.fusing import changed
@@ -61,6 +62,13 @@ graph @g phase lowered {
   %v, %i = TopK(%x, %k) {sorted=true, largest=true, dim=1} : float32[2,3,5] ND, int32[2,3,5] ND from [0 "t" TopK]
   output %v
   output %i
+}
+"""
+SOFTMAX = """
+graph @g phase lowered {
+  input %x : float32[2,3,5,7] ND
+  %y = SoftmaxV2(%x) {axes=[1,2,3]} : float32[2,3,5,7] ND from [0 "s" Softmax]
+  output %y
 }
 """
 LAST = {"dim=1": "dim=2", "[2,3,5]": "[2,9,3]"}
@@ -191,6 +199,33 @@ def test_group_norm_stays_apart_where_it_has_no_kernel() -> None:
     assert "InstanceNorm" in ops(graph)
     assert record.nearest is not None
     assert "GroupNorm has no AI Core kernel on Ascend310" in record.nearest.reason
+
+
+@pytest.mark.parametrize("axes", ["[1,2,3]", "[2,3]", "[-2,-1]"])
+def test_softmax_of_several_axes_is_one_of_rows_and_numbers_stay(axes: str) -> None:
+    text = changed(SOFTMAX, {"[1,2,3]": axes})
+    graph, record = fuse(SoftmaxOfRowsPass, text)
+    assert ops(graph) == ["Reshape", "SoftmaxV2", "Reshape"]
+    assert graph.nodes[1].attributes["axes"] == (1,)
+    assert (record.matched, record.effective) == (1, 1)
+    feeds = {"x": RANDOM.standard_normal((2, 3, 5, 7)).astype(np.float32)}
+    np.testing.assert_allclose(results(graph, feeds)["y"], results(text, feeds)["y"], rtol=2**-10)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"[1,2,3]": "[3]"}, "several axes must be"),
+        ({"[1,2,3]": "[0,2]"}, "must be neighbors"),
+        ({"[1,2,3]": "[1,2]"}, "rows of elements must be there"),
+        ({"2,3,5,7": "2,3,?,7"}, "dims must be known"),
+    ],
+)
+def test_other_softmax_stays(changes: dict[str, str], reason: str) -> None:
+    graph, record = fuse(SoftmaxOfRowsPass, changed(SOFTMAX, changes))
+    assert ops(graph) == ["SoftmaxV2"]
+    assert record.nearest is not None
+    assert reason in record.nearest.reason
 
 
 @pytest.mark.parametrize("soc", ["Ascend310", "Ascend310P3", "Ascend310B4", "Ascend910B4"])

@@ -55,7 +55,9 @@ def test_concat_in_blocks_gives_the_same_bits(
         atc_py.load(om, storage="exact") as exact,
         atc_py.load(rows) as plain,
     ):
-        (node,) = (node for node in model.description.nodes if node.op in {"ConcatD", "PhonyConcat"})
+        (node,) = (
+            node for node in model.description.nodes if node.op in {"ConcatD", "PhonyConcat"}
+        )
         (result,) = (model.description.tensors[at] for at in node.outputs)
         assert (result.storage is not None) is (blocks and soc != "sim")
         wanted = plain.run({"x": x})
