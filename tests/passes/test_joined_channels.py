@@ -194,9 +194,9 @@ RELUS = "s = Relu(p)\n t = Relu(q)"
 def test_other_operands_of_several_images_stay(tmp_path: Path, after: str, soc: str) -> None:
     path, om = convs(tmp_path, after), tmp_path / "net.om"
     if "z" in after:
-        model = onnx.load(path)
-        model.graph.output.append(onnx.helper.make_tensor_value_info("z", 1, [3, 16, 8, 8]))
-        onnx.save(model, path)
+        network_of = onnx.load(path)
+        network_of.graph.output.append(onnx.helper.make_tensor_value_info("z", 1, [3, 16, 8, 8]))
+        onnx.save(network_of, path)
     atc_py.convert(path, om, soc=soc)
     with atc_py.load(om) as model:
         assert "PhonyConcat" not in [node.op for node in model.description.nodes]

@@ -108,7 +108,7 @@ def _channels_tiling(launch: Launch, room: int) -> ChannelsTiling:
     """Groups of one channel, or of several as runs, of one image each, whatever dims are 1."""
     images, channels, *pixels = launch.inputs[0]
     length = prod(pixels)
-    groups = int(launch.kernel.attributes.get("num_groups", channels))  # type: ignore[call-overload]
+    groups = int(launch.kernel.attributes.get("num_groups", channels))  # type: ignore[arg-type]
     runs = channels // max(1, groups)
     rows = Folded(((images * groups, runs * length),), ((runs, length),) * (runs > 1), 1, length)
     base = axes_tiling(rows, room, launch.soc)

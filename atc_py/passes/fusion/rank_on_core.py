@@ -26,7 +26,7 @@ class RankOnCorePass(RewritePass):
         x, values = node.present_inputs[0], node.outputs[0]
         match.require_known_dims(x)
         match.require(values.type.dims.count(None) == 0, "k must be constant", node)
-        axis = int(node.attributes["dim"]) % x.type.rank  # type: ignore[call-overload]  # verified: an int
+        axis = int(node.attributes["dim"]) % x.type.rank  # type: ignore[arg-type]  # verified: an int
         k = values.type.shape[axis]
         match.require(node.attributes["sorted"], "elements must be sorted", node)
         family = match.soc.family

@@ -17,7 +17,7 @@ _BLOCKED = frozenset({DType.FLOAT16, DType.INT8, DType.INT4})
 
 
 _POOL, _MIXED, _ALONE = "MaxPoolV3", "AscendDequant", "AscendRequant"
-_KINDS = {
+_KINDS: dict[tuple[str, ...], str] = {
     ("Conv2D",): "Conv2D",
     (_POOL,): _POOL,
     **{(op, "Conv2D"): op for op in ("Relu", "LeakyRelu", _MIXED, _ALONE)},
