@@ -300,14 +300,17 @@ class _Sweep:
 
 
 def _parts(placement: Placement) -> dict[int, tuple[int, int]]:
-    """For each tensor that is computed inside another one: that one, and the bytes before it."""
+    """For each tensor that is computed inside another one: that one, and the bytes before it.
+
+    Of several images that is where the first one begins.
+    """
     parts: dict[int, tuple[int, int]] = {}
     for node in placement.nodes:
         start = 0
         for position in node.reads if node.is_join else ():
             tensor = placement.tensors[position]
             parts[position] = node.writes[0], start
-            start += prod(dim or 0 for dim in tensor.dims) * tensor.itemsize
+            start += prod(dim or 0 for dim in tensor.dims[1:]) * tensor.itemsize
     return parts
 
 

@@ -45,9 +45,12 @@ class RowsTiling(AxesTiling):
 
 
 class ChannelsTiling(AxesTiling):
-    """Work along all axes of a channel; groups are the channels of the first image, then the next."""
+    """Work along all axes of a channel; groups are the channels of the first image, then the next.
 
-    channels: int = wide("channels of an image")
+    GroupNorm has several channels in a group, each of which is a run.
+    """
+
+    channels: int = wide("channels of an image, or groups of them")
 
 
 class Folded(msgspec.Struct, frozen=True):

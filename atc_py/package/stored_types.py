@@ -153,7 +153,7 @@ def _is_joined(model: OmModel, node: OmNode) -> bool:
     known = not any(dim is None for shape in shapes for dim in shape)
     computed = all(kind.member is None for kind in kinds)
     like = len({(kind.dtype, storage_of(kind)) for kind in kinds}) == 1
-    outermost = axis == 1 and all(shape[:1] == (1,) for shape in shapes)
+    outermost = axis == 1 and len({shape[:1] for shape in shapes}) == 1
     return different and computed and known and like and outermost and model.memory is not None
 
 

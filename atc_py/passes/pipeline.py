@@ -184,11 +184,27 @@ PIPELINE: tuple[PassRow, ...] = (
         in_atc=False,
     ),
     PassRow(
+        "fuse-group-norm",
+        "fusion.fuse_group_norm.FuseGroupNormPass",
+        "Turns an InstanceNorm of groups of channels, a factor and a summand into GroupNorm.",
+        anchors=("InstanceNorm",),
+        cann_only=True,
+        atc_names=("GroupNormFusionPass",),
+    ),
+    PassRow(
         "fuse-softmax",
         "fusion.fuse_softmax.FuseSoftmaxPass",
         "Turns a decomposed softmax into SoftmaxV2.",
         anchors=("ReduceSumD",),
         in_atc=False,
+    ),
+    PassRow(
+        "softmax-of-rows",
+        "fusion.softmax_of_rows.SoftmaxOfRowsPass",
+        "Turns SoftmaxV2 over several axes into SoftmaxV2 of the rows of a matrix.",
+        anchors=("SoftmaxV2",),
+        cann_only=True,
+        atc_names=("ASoftmaxFusionPass",),
     ),
     PassRow(
         "fuse-masked-softmax",
@@ -266,6 +282,14 @@ PIPELINE: tuple[PassRow, ...] = (
         "Multiplies a constant factor after a layer into its weights and bias.",
         anchors=("Mul", "RealDiv"),
         atc_names=("AConv2dMulFusion",),
+    ),
+    PassRow(
+        "rank-on-core",
+        "fusion.rank_on_core.RankOnCorePass",
+        "Turns TopK of a constant k into TopKD of the last axis, for which the AI Core has a kernel.",
+        anchors=("TopK",),
+        cann_only=True,
+        atc_names=("TopKFusionPass",),
     ),
     PassRow(
         "divide-by-product",
@@ -492,6 +516,15 @@ PIPELINE: tuple[PassRow, ...] = (
         anchors=("Aipp",),
         atc_names=("TbeAippCommonFusionPass", "TbeAippConvZ"),
         ub_fusion=True,
+        requires=Phase.LAID_OUT,
+    ),
+    PassRow(
+        "join-convs-in-place",
+        "memory.join_in_place.JoinConvsInPlacePass",
+        "Lets convolutions write their channels of images into the result of ConcatD.",
+        anchors=("ConcatD",),
+        cann_only=True,
+        atc_names=("ConvConcatFusionPass",),
         requires=Phase.LAID_OUT,
     ),
     PassRow(

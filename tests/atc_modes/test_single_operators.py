@@ -463,3 +463,45 @@ def test_part_of_unknown_dims_is_refused() -> None:
     found = refused({**op, "output_desc": [tensor([-1, 4])]})
     assert found.atc is not None
     assert found.atc.code == "E10055"
+
+
+def _same(op: str, shape: list[int], type_: str, count: int) -> dict[str, Any]:
+    """Return an operator whose tensors are all alike."""
+    alike = tensor(shape, type_)
+    return {"op": op, "input_desc": [alike] * count, "output_desc": [alike]}
+
+
+OF_SAMPLES = [
+    _same("Add", [8, 16], "int32", 2),
+    _same("Pow", [2, 2], "int32", 2),
+    _same("SoftmaxV2", [8, 16], "float32", 1),
+    {"op": "Cast", "input_desc": [tensor([1000], "float")], "output_desc": [tensor([1000])],
+     "attr": [attr("truncate", "bool", value=False), attr("dst_type", "int", 1)]},
+    {"op": "ArgMaxV2",
+     "input_desc": [tensor([1000]), tensor([1], "int32", is_const=True, const_value=[0])],
+     "output_desc": [tensor([1], "int32")]},
+    {"op": "Slice", "input_desc": [tensor([60, 30]), *[tensor([2], "int32")] * 2],
+     "output_desc": [tensor([60, 30])]},
+    {**CONV, "input_desc": [tensor([2, 16, 16, 3], format_="NHWC"), tensor([6, 3, 3, 3], format_="NCHW")],
+     "output_desc": [tensor([2, 16, 16, 6], format_="NHWC")]},
+    GEMM,
+]  # fmt: skip
+"""What Huawei's public samples compile of CANN's operators, in the forms of their files."""
+
+DEFINED_BY_SAMPLES = [
+    "AddBlockCust", "AddCustom", "AddDsl", "AddMatMatElements", "AddRowRanges", "Blast", "Conv2DTik",
+    "MatmulTik", "ReshapeCust",
+]  # fmt: skip
+"""Operators whose kernels are part of the samples."""
+
+
+@pytest.mark.parametrize("soc", ["Ascend310", "Ascend310B4"])
+def test_operators_of_huaweis_samples_compile(soc: str) -> None:
+    assert len(compiled(*OF_SAMPLES, soc=soc)) == len(OF_SAMPLES)
+
+
+@pytest.mark.parametrize("op", DEFINED_BY_SAMPLES)
+def test_operators_that_samples_define_are_unknown(op: str) -> None:
+    found = refused({**_same(op, [8, 16], "float16", 2)})
+    assert found.atc is not None
+    assert found.atc.code == "E10501"

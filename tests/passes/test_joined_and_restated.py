@@ -1,4 +1,4 @@
-"""LeakyRelu of a product and a maximum, divisions as products, convolutions of one input."""
+"""LeakyRelu, GroupNorm, divisions as products, convolutions of one input: operators restated."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,11 @@ from atc_py.ir.verifier import verify_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext, PassFusions
 from atc_py.passes.fusion.divide_by_product import DivideByProductPass
+from atc_py.passes.fusion.fuse_group_norm import FuseGroupNormPass
 from atc_py.passes.fusion.fuse_mul_maximum import FuseMulMaximumPass
 from atc_py.passes.fusion.join_same_input_convs import JoinSameInputConvsPass
+from atc_py.passes.fusion.rank_on_core import RankOnCorePass
+from atc_py.passes.fusion.softmax_of_rows import SoftmaxOfRowsPass
 from atc_py.passes.manager import verifier_rules
 from atc_py.target import find_soc
 from tests.passes.fusing import changed
@@ -35,6 +38,40 @@ graph @g phase lowered {
   output %y
 }
 """
+GROUPS = f"""
+graph @g phase lowered {{
+  input %x : float32[2,6,3,4] ND
+  const %s : int64[3] ND = dense [2, 3, 24]
+  const %t : int64[4] ND = dense [2, 6, 3, 4]
+  const %one : float32[3] ND = splat 1.0
+  const %zero : float32[3] ND = splat 0.0
+  {literal("scale", RANDOM.uniform(0.5, 2, (6, 1, 1)).round(2), "float32")}
+  {literal("offset", RANDOM.uniform(-1, 1, (6, 1, 1)).round(2), "float32")}
+  %r = Reshape(%x, %s) : float32[2,3,24] ND from [0 "r" Reshape]
+  %n = InstanceNorm(%r, %one, %zero) {{data_format="NCHW", epsilon=0.25}} : float32[2,3,24] ND from [1 "n" InstanceNormalization]
+  %b = Reshape(%n, %t) : float32[2,6,3,4] ND from [2 "b" Reshape]
+  %m = Mul(%b, %scale) : float32[2,6,3,4] ND from [3 "m" Mul]
+  %y = Add(%m, %offset) : float32[2,6,3,4] ND from [4 "y" Add]
+  output %y
+}}
+"""
+RANKED = """
+graph @g phase lowered {
+  input %x : float32[2,9,5] ND
+  const %k : int64[1] ND = dense [3]
+  %v, %i = TopK(%x, %k) {sorted=true, largest=true, dim=1} : float32[2,3,5] ND, int32[2,3,5] ND from [0 "t" TopK]
+  output %v
+  output %i
+}
+"""
+SOFTMAX = """
+graph @g phase lowered {
+  input %x : float32[2,3,5,7] ND
+  %y = SoftmaxV2(%x) {axes=[1,2,3]} : float32[2,3,5,7] ND from [0 "s" Softmax]
+  output %y
+}
+"""
+LAST = {"dim=1": "dim=2", "[2,3,5]": "[2,9,3]"}
 CONV = "{dilations=[1,1,1,1], pads=[1,1,1,1], strides=[1,1,1,1]}"
 SAME_INPUT = f"""
 graph @g phase lowered {{
@@ -121,6 +158,116 @@ def test_leaky_relu_keeps_its_numbers(slope: str, mode: str) -> None:
         np.testing.assert_array_equal(found, expected)
     else:
         np.testing.assert_allclose(found, expected, rtol=2**-10, atol=2**-24)
+
+
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend310B4", "Ascend910B4"])
+def test_instance_norm_of_groups_is_a_group_norm_and_numbers_stay(soc: str) -> None:
+    graph, record = fuse(FuseGroupNormPass, GROUPS, soc)
+    (node,) = graph.nodes
+    assert (node.op, node.attributes) == ("GroupNorm", {"num_groups": 3, "eps": 0.25})
+    assert [each.type.dims for each in node.present_inputs] == [(2, 6, 3, 4), (6,), (6,)]
+    assert [origin.name for origin in node.origins] == ["r", "n", "b", "m", "y"]
+    assert (record.matched, record.effective) == (1, 1)
+    feeds = {"x": RANDOM.standard_normal((2, 6, 3, 4)).astype(np.float32)}
+    for mode, bound in (("must_keep_origin_dtype", 1e-6), ("force_fp16", 2e-3)):
+        expected, found = results(GROUPS, feeds, mode)["y"], results(graph, feeds, mode)["y"]
+        np.testing.assert_allclose(found, expected, rtol=bound, atol=bound)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"splat 1.0": "splat 0.5"}, "scale and offset of InstanceNorm must be 1 and 0"),
+        ({"splat 0.0": "splat 0.5"}, "scale and offset of InstanceNorm must be 1 and 0"),
+        ({"Mul(%b, %scale)": "Exp(%b)"}, "Mul must read the result of Reshape, found Exp"),
+        ({"output %y": "output %y\n  output %b"}, "an output of the model"),
+        ({"[2, 3, 24]": "[1, 6, 24]", "[2,3,24]": "[1,6,24]", "[3] ND": "[6] ND",
+          "int64[6]": "int64[3]"}, "must be so many groups, found [1, 6, 24]"),
+        ({"Add(%m, %offset)": "Add(%m, %zero)", "[2, 6, 3, 4]": "[2, 6, 4, 3]",
+          "float32[2,6,3,4] ND from": "float32[2,6,4,3] ND from"}, "the result must be"),
+    ],
+)  # fmt: skip
+def test_normalization_of_something_else_stays(changes: dict[str, str], reason: str) -> None:
+    graph, record = fuse(FuseGroupNormPass, changed(GROUPS, changes))
+    assert "InstanceNorm" in ops(graph)
+    assert record.nearest is not None
+    assert reason in record.nearest.reason
+
+
+def test_group_norm_stays_apart_where_it_has_no_kernel() -> None:
+    graph, record = fuse(FuseGroupNormPass, GROUPS, "Ascend310")
+    assert "InstanceNorm" in ops(graph)
+    assert record.nearest is not None
+    assert "GroupNorm has no AI Core kernel on Ascend310" in record.nearest.reason
+
+
+@pytest.mark.parametrize("axes", ["[1,2,3]", "[2,3]", "[-2,-1]"])
+def test_softmax_of_several_axes_is_one_of_rows_and_numbers_stay(axes: str) -> None:
+    text = changed(SOFTMAX, {"[1,2,3]": axes})
+    graph, record = fuse(SoftmaxOfRowsPass, text)
+    assert ops(graph) == ["Reshape", "SoftmaxV2", "Reshape"]
+    assert graph.nodes[1].attributes["axes"] == (1,)
+    assert (record.matched, record.effective) == (1, 1)
+    feeds = {"x": RANDOM.standard_normal((2, 3, 5, 7)).astype(np.float32)}
+    np.testing.assert_allclose(results(graph, feeds)["y"], results(text, feeds)["y"], rtol=2**-10)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"[1,2,3]": "[3]"}, "several axes must be"),
+        ({"[1,2,3]": "[0,2]"}, "must be neighbors"),
+        ({"[1,2,3]": "[1,2]"}, "rows of elements must be there"),
+        ({"2,3,5,7": "2,3,?,7"}, "dims must be known"),
+    ],
+)
+def test_other_softmax_stays(changes: dict[str, str], reason: str) -> None:
+    graph, record = fuse(SoftmaxOfRowsPass, changed(SOFTMAX, changes))
+    assert ops(graph) == ["SoftmaxV2"]
+    assert record.nearest is not None
+    assert reason in record.nearest.reason
+
+
+@pytest.mark.parametrize("soc", ["Ascend310", "Ascend310P3", "Ascend310B4", "Ascend910B4"])
+@pytest.mark.parametrize("largest", ["true", "false"])
+def test_largest_elements_are_found_on_the_core_and_numbers_stay(soc: str, largest: str) -> None:
+    """Values are rounded to float16 first under force_fp16, in both forms alike."""
+    x = RANDOM.integers(-4, 4, (2, 9, 5)).astype(np.float32)
+    x[0, 3, 1] = np.nan
+    for changes, expected_ops in (
+        (LAST, ["TopKD"]),
+        ({}, ["TransposeD", "TopKD", *["TransposeD"] * 2]),
+    ):
+        text = changed(RANKED, {**changes, "largest=true": f"largest={largest}"})
+        graph, record = fuse(RankOnCorePass, text, soc)
+        assert ops(graph) == expected_ops
+        assert (record.matched, record.effective) == (1, 1)
+        ramp = next(node for node in graph.nodes if node.op == "TopKD").present_inputs[1].const
+        assert ramp is not None
+        assert ramp.numpy()[[7, 2049, 4096 + 2048, 4096 + 2051]].tolist() == [7, 2048, 0, -1]
+        expected, found = results(text, {"x": x}), results(graph, {"x": x})
+        for name in ("v", "i"):
+            np.testing.assert_array_equal(found[name], expected[name])
+
+
+@pytest.mark.parametrize(
+    ("changes", "soc", "reason"),
+    [
+        ({"sorted=true": "sorted=false"}, "Ascend310P3", "must be sorted"),
+        ({}, "Ascend950PR_9599", "has no AI Core kernel"),
+        ({"float32[2,9,5]": "float32[2,?,5]"}, "Ascend310P3", "dims must be known"),
+        ({"float32[2,3,5]": "float32[2,?,5]", "int32[2,3,5]": "int32[2,?,5]", "dense [3]": "dense [3]"},
+         "Ascend310P3", "k must be constant"),
+        ({"float32": "float64"}, "Ascend310P3", "must be at most float32"),
+        ({"2,9,5": "2,9000,5"}, "Ascend310P3", "takes no 3 of"),
+        ({"2,9,5": "2,1,5", "2,3,5": "2,1,5", "dense [3]": "dense [1]"}, "Ascend310P3", "takes no 1 of"),
+    ],
+)  # fmt: skip
+def test_largest_elements_stay(changes: dict[str, str], soc: str, reason: str) -> None:
+    graph, record = fuse(RankOnCorePass, changed(RANKED, changes), soc)
+    assert ops(graph) == ["TopK"]
+    assert record.nearest is not None
+    assert reason in record.nearest.reason
 
 
 @pytest.mark.parametrize("soc", ["Ascend310", "Ascend310P3", "Ascend310B4", "Ascend910B4"])

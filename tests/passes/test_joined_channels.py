@@ -55,7 +55,9 @@ def test_concat_in_blocks_gives_the_same_bits(
         atc_py.load(om, storage="exact") as exact,
         atc_py.load(rows) as plain,
     ):
-        (node,) = (node for node in model.description.nodes if node.op == "ConcatD")
+        (node,) = (
+            node for node in model.description.nodes if node.op in {"ConcatD", "PhonyConcat"}
+        )
         (result,) = (model.description.tensors[at] for at in node.outputs)
         assert (result.storage is not None) is (blocks and soc != "sim")
         wanted = plain.run({"x": x})
@@ -121,3 +123,80 @@ def test_join_of_several_images_stays_a_launch(tmp_path: Path, images: int, soc:
     atc_py.convert(joins(tmp_path, images), om, soc=soc)
     with atc_py.load(om) as model:
         assert [node.op for node in model.description.nodes].count("ConcatD") == 1
+
+
+APART = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[{n},3,8,8] x) => (float[{n},4,8,8] y)
+<float[16,3,3,3] v, float[{b},3,3,3] w, float[4,{c},1,1] u> {{
+    p = Conv <pads = [1,1,1,1]> (x, v)
+    q = Conv <pads = [1,1,1,1]> (x, w)
+    {after}
+    j = Concat <axis = 1> (s, t)
+    y = Conv (j, u)
+}}"""
+
+
+def convs(folder: Path, after: str, images: int = 3, last: int = 20) -> Path:
+    text = APART.format(n=images, b=last, c=16 + last, after=after)
+    head, tail = text.split("\n<float", 1)
+    model = onnx.parser.parse_model(head + tail[tail.index(" {") :])
+    shapes = {"v": (16, 3, 3, 3), "w": (last, 3, 3, 3), "u": (4, 16 + last, 1, 1)}
+    random = np.random.default_rng(last)
+    for name, shape in shapes.items():
+        array = random.standard_normal(shape).astype(np.float32)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    path = folder / "convs.onnx"
+    onnx.save(model, path)
+    return path
+
+
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend310B4"])
+def test_convolutions_of_several_images_are_joined_in_place_and_numbers_stay(
+    tmp_path: Path, soc: str
+) -> None:
+    """Check operands with a stride: each image of the result has one of each, the last not whole."""
+    path, om, apart = convs(tmp_path, RELUS), tmp_path / "in.om", tmp_path / "apart.om"
+    atc_py.convert(path, om, soc=soc, verify=True)
+    atc_py.convert(path, apart, soc=soc, disable_pass={"ConvConcatFusionPass"})
+    x = np.random.default_rng(1).standard_normal((3, 3, 8, 8)).astype(np.float32)
+    with (
+        atc_py.load(om) as model,
+        atc_py.load(om, storage="exact") as exact,
+        atc_py.load(apart) as plain,
+    ):
+        description = model.description
+        assert len(launches_of(description)) == len(launches_of(plain.description)) - 1
+        (join,) = (node for node in description.nodes if node.op == "PhonyConcat")
+        assert description.memory is not None
+        first, second, whole = (
+            description.memory.places[at] for at in (*join.inputs, *join.outputs)
+        )
+        assert (first, second) == (whole, int(whole) + 16 * 8 * 8 * 2)
+        wanted = plain.run({"x": x})
+        assert_same_bits(model.run({"x": x}), wanted)
+        assert_same_bits(exact.run({"x": x}), wanted)
+
+
+RELUS = "s = Relu(p)\n t = Relu(q)"
+
+
+@pytest.mark.parametrize(
+    ("after", "soc"),
+    [
+        (RELUS, "sim"),
+        (RELUS, "Ascend950PR_9599"),
+        ("s = Relu(p)\n t = LeakyRelu(q)", "Ascend310P3"),
+        ("s = Sigmoid(p)\n t = Sigmoid(q)", "Ascend310P3"),
+        ("s = Relu(p)\n t = Relu(q)\n z = Exp(s)", "Ascend310P3"),
+    ],
+)
+def test_other_operands_of_several_images_stay(tmp_path: Path, after: str, soc: str) -> None:
+    path, om = convs(tmp_path, after), tmp_path / "net.om"
+    if "z" in after:
+        network_of = onnx.load(path)
+        network_of.graph.output.append(onnx.helper.make_tensor_value_info("z", 1, [3, 16, 8, 8]))
+        onnx.save(network_of, path)
+    atc_py.convert(path, om, soc=soc)
+    with atc_py.load(om) as model:
+        assert "PhonyConcat" not in [node.op for node in model.description.nodes]

@@ -41,6 +41,10 @@ _OTHER_HEADS = {
 }
 """Rules without and with a fix pipe behind the cube."""
 
+_LAYERS = {"DynamicGRUV2": "CommonGRUFusionPass", "DynamicRNN": "CommonLSTMFusionPass"}
+"""Rules that make kernels of one direction of recurrent layers, which lowering does here. CANN of 2021
+called the first one GRUFusionPass."""
+
 _DEQUANTS = {
     (False, False): "TbeConvDequantFusionPass",
     (False, True): "TbeConvDequantQuantFusionPass",
@@ -88,6 +92,9 @@ def fusion_result(effects: Sequence[FusionEffect], model: OmModel, soc: Soc) -> 
             rule for rule, (ops, _) in zip(named, launches, strict=True) if cube.intersection(ops)
         ]
         graph["FIXPIPEFUSIONPASS"] = (len(heads), sum(map(bool, heads)))
+    for op, rule in _LAYERS.items():
+        layers = {node.origins[0].index for node in model.nodes if node.op == op and node.origins}
+        graph[rule] = (len(layers), len(layers))
     found: dict[str, object] = {}
     if graph := {name: counts for name, counts in graph.items() if counts[0]}:
         found["graph_fusion"] = {name: _times(*counts) for name, counts in graph.items()}

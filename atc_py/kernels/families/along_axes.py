@@ -31,14 +31,15 @@ _REDUCTIONS = _EXTREMES | _POSITIONS | {
     "GlobalLpPool", "LpNorm", "ReduceLogSumExp", "ReduceMeanD", "ReduceProdD", "ReduceSumD", "SquareSumV1",
 }  # fmt: skip
 _NORMALIZATIONS = frozenset({
-    "InstanceNorm", "LayerNorm", "LogSoftmaxV2", "LpNormalize", "MVNV2", "RmsNorm", "SoftmaxV2",
+    "GroupNorm", "InstanceNorm", "LayerNorm", "LogSoftmaxV2", "LpNormalize", "MVNV2", "RmsNorm", "SoftmaxV2",
 })  # fmt: skip
 
 _PRODUCT = "ReduceProdD"
 _SCANS = frozenset({"CumsumD", "HardMax"})
 
 _OF_ROWS = frozenset({"LayerNorm", "RmsNorm"})
-_OF_CHANNELS = frozenset({"GlobalLpPool", "InstanceNorm"})
+_OF_CHANNELS = frozenset({"GlobalLpPool", "GroupNorm", "InstanceNorm"})
+_WITH_PARAMETERS = _OF_CHANNELS - {"GlobalLpPool"}
 _PIXELS = 2
 """The first axis that operators of channels run along, after batch and channel."""
 
@@ -104,12 +105,14 @@ def room_of(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
 
 
 def _channels_tiling(launch: Launch, room: int) -> ChannelsTiling:
-    """Groups of one channel of one image each, whatever dims are 1."""
+    """Groups of one channel, or of several as runs, of one image each, whatever dims are 1."""
     images, channels, *pixels = launch.inputs[0]
     length = prod(pixels)
-    rows = Folded(((images * channels, length),), (), 1, length)
+    groups = int(launch.kernel.attributes.get("num_groups", channels))  # type: ignore[arg-type]
+    runs = channels // max(1, groups)
+    rows = Folded(((images * groups, runs * length),), ((runs, length),) * (runs > 1), 1, length)
     base = axes_tiling(rows, room, launch.soc)
-    return extended(ChannelsTiling, base, channels=channels)
+    return extended(ChannelsTiling, base, channels=groups)
 
 
 class _AlongAxes(Family):
@@ -123,7 +126,7 @@ class _AlongAxes(Family):
         """Take pieces as long as the unified buffer takes with all that is computed from them."""
         room, buffers = room_of(launch)
         axes = folded(launch.inputs[0], _axes(launch))
-        if launch.kernel.op == "InstanceNorm":
+        if launch.kernel.op in _WITH_PARAMETERS:
             tiling: AxesTiling = _channels_tiling(launch, room)
         elif launch.kernel.op in _OF_ROWS and axes.lanes != 1:
             rows = prod(launch.inputs[0])  # of one element each: parameters go along the row

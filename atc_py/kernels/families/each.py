@@ -127,7 +127,7 @@ class _Each(Family):
     operators = frozenset({
         "AdaptiveMaxPool2d", "Cumsum", "DynSeqOuter", "EmbeddingBag", "Merge",
         "MovingSumWithSigmoid", "PadV3", "ROIPooling", "Range", "ReduceSum",
-        "ReverseSequence", "RoiExtractor", "Shape", "Tile",
+        "ReverseSequence", "RoiExtractor", "Shape", "Tile", "TopKD",
     })  # fmt: skip
 
     def plan(self, launch: Launch) -> Plan:

@@ -180,7 +180,7 @@ def _top_k(b: Builder, k: int | None) -> Sequence[Value]:
         raise b.bad(Text("takes k from 0 to {dim}, found {found}", dim=dim, found=k), "K")
     shape = (*x.type.dims[:axis], k, *x.type.dims[axis + 1 :])
     attributes: dict[str, AttrValue] = {
-        "sorted": True,
+        "sorted": b.integer("sorted", 1) != 0,
         "largest": b.integer("largest", 1) != 0,
         "dim": axis,
     }

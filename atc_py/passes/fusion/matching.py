@@ -17,7 +17,7 @@ import numpy as np
 from atc_py.ir import AttrValue, DenseConst, Graph, Node, Origin, Return, Value
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Miss, Pass, PassContext, PassFusions
-from atc_py.target import Column, find_operator, is_view
+from atc_py.target import Column, Soc, find_operator, is_view
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text, made_text
@@ -68,6 +68,10 @@ class Match:
         self.dead: list[Node] = []
         self.rule = ""
         self._context = context
+
+    @property
+    def soc(self) -> Soc:
+        return self._context.soc
 
     @property
     def only_atc(self) -> bool:

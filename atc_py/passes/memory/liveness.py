@@ -92,7 +92,8 @@ def _parts(graph: Graph) -> _Parts:
     parts: _Parts = {}
     for node in graph.nodes:
         if node.op == JOINED_IN_PLACE:
-            sizes = [value.type.stored_nbytes for value in node.present_inputs]
+            images = max(1, node.output.type.shape[0])
+            sizes = [value.type.stored_nbytes // images for value in node.present_inputs]
             shifts = accumulate(sizes, initial=0)
             parts |= {
                 value: (node.output, shift)

@@ -74,6 +74,27 @@ ROWS = (
         ),
         passes=3.0,
     ),
+    # CANN's also outputs the statistics. Its kernels take channels from axis 1, whatever data_format.
+    TargetOp(
+        "GroupNorm",
+        *operands("x gamma beta > y"),
+        "Elements less the mean of their group of channels in their image, divided by its deviation, "
+        "times gamma, plus beta.",
+        attributes=(
+            Attribute("num_groups", "int"),
+            Attribute("data_format", "string", "NHWC"),
+            Attribute("eps", "float", 1e-4),
+            Attribute("is_training", "bool", default=True),
+        ),
+        columns=columns(FLOATS, "T T T > T"),
+        kernels=on("310 610 CS: -; 310P 310B 910 A3: ?; A2 950: f16 f32", "T T T > T"),
+        family="rows",
+        formula=(
+            "y = (x - mean[n, g]) / sqrt(variance[n, g] + eps) * gamma[c] + beta[c], n the image "
+            "(axis 0), c the channel (axis 1), g its group of channels"
+        ),
+        passes=9.0,
+    ),
     TargetOp(
         "HardMax",
         *operands("x > y"),

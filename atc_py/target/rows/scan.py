@@ -13,6 +13,8 @@ _DIRECTION = (
     Attribute("reverse", "bool", default=False),
 )
 
+_RANKED = "T f16 > T i32"
+
 ROWS = (
     TargetOp(
         "Cumsum",
@@ -62,6 +64,28 @@ ROWS = (
         formula=(
             "values[i] = the i-th largest x along dim (smallest without largest), the lower "
             "place first among equals\n"
+            "indices[i] = its place"
+        ),
+        passes=20.0,
+    ),
+    # Dtypes are those of TopKV2 in CANN 8.1, which has the same arithmetic; on 310 those of 2022.
+    TargetOp(
+        "TopKD",
+        *operands("x assist_seq > values indices"),
+        "The k largest or smallest elements along the last axis, in order, and where they are.",
+        attributes=(
+            Attribute("k", "int"),
+            Attribute("sorted", "bool", default=True),
+            Attribute("dim", "int", -1),
+            Attribute("largest", "bool", default=True),
+        ),
+        columns=columns("f16", _RANKED),
+        kernels=on("310 610 910 CS: f16; 310P 310B: f16 f32; A2 A3: f16 f32 bf16; 950: -", _RANKED),
+        family="rows",
+        selects=True,
+        formula=(
+            "values[i] = the i-th largest x along the last axis (smallest without largest), the "
+            "lower place first among equals\n"
             "indices[i] = its place"
         ),
         passes=20.0,

@@ -86,6 +86,22 @@ def test_fix_pipe_counts_cube_operators_and_those_with_functions() -> None:
     assert found["ub_fusion"]["TbeConvFixPipeFusionPass"]["effect_times"] == "1"
 
 
+def test_recurrent_layer_of_two_directions_is_one_effect() -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (float[2,1,16] x) => (float[2,2,1,16] y)
+        <float[2,48,16] w, float[2,48,16] r> {
+          y = GRU<hidden_size=16, direction="bidirectional">(x, w, r)
+        }"""
+    )
+    for name in "wr":
+        array = np.full((2, 48, 16), 0.5, np.float32)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    onnx.save(model, "net.onnx")
+    assert atc("Ascend310P3") == 0
+    counts = {"effect_times": "1", "match_times": "1"}
+    assert written()["graph_fusion"]["CommonGRUFusionPass"] == counts
+
+
 def test_file_of_an_earlier_run_goes() -> None:
     FILE.write_text("old")
     assert atc("Ascend310P3", "--oo_level=O1") == 0

@@ -144,6 +144,17 @@ def test_instance_norm(shape: tuple[int, ...]) -> None:
         agree("InstanceNorm", [x, gamma, beta], [(dtype, shape)], attributes, exact=False)
 
 
+@pytest.mark.parametrize("groups", [1, 2, 6])
+@pytest.mark.parametrize("shape", [(2, 6), (2, 6, 3, 5), (0, 6, 4)])
+def test_group_norm(shape: tuple[int, ...], groups: int) -> None:
+    for dtype in FLOATS:
+        x, gamma, beta = (
+            random_array(seed, dims, dtype) for seed, dims in ((21, shape), (22, (6,)), (23, (6,)))
+        )
+        attributes: Attributes = {"num_groups": groups, "eps": 1e-3}
+        agree("GroupNorm", [x, gamma, beta], [(dtype, shape)], attributes, exact=False)
+
+
 @pytest.mark.parametrize("rank", [1, 2])
 @pytest.mark.parametrize("shape", [(3, 4, 5), (0, 4, 5)])
 def test_rms_norm(rank: int, shape: tuple[int, ...]) -> None:
@@ -239,6 +250,7 @@ PARAMETERS = [np.ones(4, np.float16), np.zeros(4, np.float16)]
 LATE: dict[str, tuple[list[Array], Attributes]] = {
     "BNInferenceD": ([np.full((1, 4, 1), number, np.float16) for number in (0.3, 1.7)], {}),
     "BNInfer": ([*PARAMETERS, *PARAMETERS], {"epsilon": 1e-3}),
+    "GroupNorm": (PARAMETERS, {"num_groups": 2}),
     "HardMax": ([], {"axis": 1}),
     "InstanceNorm": (PARAMETERS, {"data_format": "NCHW"}),
     "LRN": ([], {"depth_radius": 1}),

@@ -42,6 +42,10 @@ def test_first_elements_with_ties_and_nan(dtype: DType, largest: bool, k: int) -
     x = unordered((3, 40, 2), dtype)
     attributes: Attributes = {"dim": 1, "largest": largest, "sorted": False}
     made = (3, k, 2)
+    if k and dtype is not F64:
+        rows, ramp = x.reshape(6, 40), np.zeros(8192, np.float16)
+        types = [(dtype, (6, k)), (I32, (6, k))]
+        agree("TopKD", [rows, ramp], types, {"k": k, "largest": largest})
     agree("TopK", [x, np.array([k])], [(dtype, made), (I32, made)], attributes)
     agree("TopK", [random_array(1, (3, 40, 2), dtype), np.array(k)],
           [(dtype, made), (I32, made)], attributes, constants=[1])  # fmt: skip

@@ -144,12 +144,20 @@ def test_operators_of_channels_agree_whatever_dims_are_one(
         for shape in (*shapes, (2, 3, 9), (2, 3)):
             x, p = TensorType(dtype, shape), TensorType(dtype, shape[1:2])
             _one(graph, add_node, "InstanceNorm", [x, p, p], x, data_format="NCHW")
+        for shape, groups in (
+            ((2, 6, 5, 7), 3),
+            ((3, 4, 1), 2),
+            ((1, 2, 20_011), 1),
+            ((2, 4, 9), 4),
+        ):
+            x, p = TensorType(dtype, shape), TensorType(dtype, shape[1:2])
+            _one(graph, add_node, "GroupNorm", [x, p, p], x, num_groups=groups)
         for shape in shapes:
             x, y = TensorType(dtype, shape), TensorType(dtype, shape[:2] + (1,) * (len(shape) - 2))
             for power in (1.0, 3.0) if dtype is F16 else (2.0,):
                 _one(graph, add_node, "GlobalLpPool", [x], y, p=power)
     checked = verified(graph)
-    assert len(checked) == 2 * 8 + 6 * 3
+    assert len(checked) == 2 * (8 + 4) + 6 * 3
     assert wrong(checked) == []
 
 

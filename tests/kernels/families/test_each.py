@@ -160,12 +160,21 @@ def _add_sequences_of_different_lengths(graph: Graph, dtype: DType) -> None:
         _add(graph, "MovingSumWithSigmoid", inputs, results, {"ksize": ksize})
 
 
+def _add_rows_in_order(graph: Graph, dtype: DType) -> None:
+    """Add nodes of one dtype."""
+    ramp: Typed = (F16, (8192,))
+    for x, k, largest in (((3, 40), 5, True), ((2, 3, 17), 17, False), ((1, 9_001), 8, True)):
+        results = [(dtype, (*x[:-1], k)), (I32, (*x[:-1], k))]
+        _add(graph, "TopKD", [(dtype, x), ramp], results, {"k": k, "largest": largest})
+
+
 TAKEN: dict[Callable[[Graph, DType], None], set[DType]] = {
     _add_parts_of_sequences_in_reverse: {F16, BF16, I64, U8},
     _add_numbers_of_the_run: {F16, I32, I8},
     _add_sums_along_axes_of_the_run: {F16, F32, I32},
     _add_regions: {F16, F32, BF16},
     _add_windows_that_divide_an_image: {F16},
+    _add_rows_in_order: {F16, F32, BF16},
     _add_sequences_of_different_lengths: {F16, F32},
 }
 

@@ -1,6 +1,7 @@
 """Normalization along axes or channels, and choices that stand in for it."""
 
 from collections.abc import Collection, Sequence
+from math import prod
 
 import numpy as np
 
@@ -201,6 +202,23 @@ def instance_norm(body: Body) -> str:
     normal = body.add("Div", centered, _root(body, variances))
     shape = body.ints(-1, *(1,) * len(axes))
     gamma, beta = (body.add("Reshape", each, shape) for each in (gamma, beta))
+    return body.add("Add", body.add("Mul", normal, gamma), beta)
+
+
+@emulates("GroupNorm")
+def group_norm(body: Body) -> str:
+    """Write `y = (x - mean) / sqrt(mean((x - mean)^2) + eps) * gamma + beta` by channel."""
+    node, (_, *image) = body.node, body.node.required(0).dims
+    count = node.integer("num_groups")
+    known = [dim for dim in image if dim is not None]
+    length = prod(known) // count if len(known) == len(image) else -1
+    groups = body.add("Reshape", body.x(), body.ints(0, count, length))
+    centered = body.add("Sub", groups, reduced(body, "ReduceMean", groups, (2,)))
+    variances = reduced(body, "ReduceMean", body.add("Mul", centered, centered), (2,))
+    root = body.add("Sqrt", body.add("Add", variances, number(body, node.number("eps"))))
+    normal = body.add("Reshape", body.add("Div", centered, root), body.add("Shape", body.x()))
+    shape = body.ints(-1, *(1,) * (node.rank() - _CHANNEL_AXES))
+    gamma, beta = (body.add("Reshape", body.x(at), shape) for at in (1, 2))
     return body.add("Add", body.add("Mul", normal, gamma), beta)
 
 

@@ -54,9 +54,19 @@ def top_k(body: Body) -> tuple[str, str]:
 
     NaN is larger than all numbers, and of equal elements the one in front comes first.
     """
+    k = body.add("Reshape", body.cast(body.own(1), DType.INT64), body.ints(1))
+    return _ranked(body, k)
+
+
+@emulates("TopKD", moves=True)
+def top_k_d(body: Body) -> tuple[str, str]:
+    """Write the first k elements of rows in falling or rising order, and their places."""
+    return _ranked(body, body.ints(body.node.integer("k")))
+
+
+def _ranked(body: Body, k: str) -> tuple[str, str]:
     node, value = body.node, body.x()
     axis = node.integer("dim")
-    k = body.add("Reshape", body.cast(body.own(1), DType.INT64), body.ints(1))
     if node.dtype() is DType.FLOAT64:
         places = _ordered(body, value, k, axis)
     else:

@@ -1,4 +1,4 @@
-"""Normalization of rows by statistics of their own: LayerNorm, InstanceNorm and RmsNorm.
+"""Normalization of rows by statistics of their own: LayerNorm, InstanceNorm, GroupNorm and RmsNorm.
 
 All compute in float32 where the operands are float16 or bfloat16, and are rounded once.
 """
@@ -109,7 +109,8 @@ def _instance_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of x; gamma and beta have one element per channel."""
     require_float(node.x)
     one_dtype(node.present)
-    node.expect("data_format", "NCHW")
+    if node.op == "InstanceNorm":
+        node.expect("data_format", "NCHW")
     if node.x.rank < _CHANNEL_AXES:
         raise NodeError(Text("x must have a channel axis, found {found}", found=node.x))
     for position, name in enumerate(("gamma", "beta"), start=1):
@@ -126,17 +127,40 @@ def instance_norm(call: Call) -> None:
 
     A mean is that of one channel of one image.
     """
-    images, channels = call.x.shape[:_CHANNEL_AXES]
+    _normalize_groups(call, call.x.shape[1], call.node.number("epsilon"))
+
+
+def _group_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    """The type of x, whose channels are so many groups of equal length."""
+    types, groups = _instance_norm_types(node), node.integer("num_groups")
+    if groups < 1 or node.x.shape[1] % groups:
+        text = Text("num_groups must divide {channels} channels, found {found}")
+        raise NodeError(text.with_values(channels=node.x.shape[1], found=groups))
+    return types
+
+
+@kernel("GroupNorm", _group_norm_types, in_place=True)
+def group_norm(call: Call) -> None:
+    """Compute `y = (x - mean) / sqrt(mean((x - mean)^2) + eps) * gamma + beta` by channel.
+
+    A mean is that of one group of channels of one image.
+    """
+    _normalize_groups(call, call.node.integer("num_groups"), call.node.number("eps"))
+
+
+def _normalize_groups(call: Call, groups: int, epsilon: float) -> None:
+    """Normalize groups of channels of one image each; gamma and beta are of channels."""
     if not call.x.size:
         return
-    gamma, beta = (np.tile(call.input(at), images)[:, np.newaxis] for at in (1, 2))
-    x, out = (each.reshape(images * channels, -1) for each in (call.x, call.out))
+    images, channels = call.x.shape[:_CHANNEL_AXES]
+    gamma, beta = (np.array(call.input(at)).reshape(channels, 1) for at in (1, 2))
+    x, out = (each.reshape(images * groups, -1) for each in (call.x, call.out))
     squares = call.workspace.take("squares", x.shape, x.dtype)
     np.subtract(x, _means(x), out=out)
-    epsilon = gamma.dtype.type(call.node.number("epsilon"))
-    _scale(out, np.multiply(out, out, out=squares), epsilon, out)
-    np.multiply(out, gamma, out=out)
-    np.add(out, beta, out=out)
+    _scale(out, np.multiply(out, out, out=squares), x.dtype.type(epsilon), out)
+    by_channel = call.out.reshape(images, channels, -1)
+    np.multiply(by_channel, gamma, out=by_channel)
+    np.add(by_channel, beta, out=by_channel)
 
 
 def _rms_norm_types(node: NodeView) -> tuple[TensorFacts, ...]:

@@ -53,10 +53,21 @@ def _accumulate(call: Call, axis: int) -> None:
 
 def _top_k_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x with k elements along the axis; positions are int32."""
+    return _ranked_types(node, _k(node))
+
+
+def _top_k_d_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    """The same, along the last axis; the ramp of places is there, and not read."""
+    if node.integer("dim") not in {-1, node.x.rank - 1}:
+        raise NodeError(Text("dim must be the last, found {found}", found=node.integer("dim")))
+    node.required(1)
+    return _ranked_types(node, node.integer("k"))
+
+
+def _ranked_types(node: NodeView, k: int) -> tuple[TensorFacts, ...]:
     x = node.x
     require_float(x)
     (axis,) = axes_of((node.integer("dim"),), x.rank)
-    k = _k(node)
     if not 0 <= k <= x.shape[axis]:
         text = Text("k must be in [0, {dim}], found {found}")
         raise NodeError(text.with_values(dim=x.shape[axis], found=k))
@@ -76,6 +87,7 @@ _ORDERED = 24
 
 
 @kernel("TopK", _top_k_types, rounding=Rounding.ON_GRID)
+@kernel("TopKD", _top_k_d_types, rounding=Rounding.ON_GRID)
 def top_k(call: Call) -> None:
     """Find the first k elements in falling or rising order, and their positions.
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from atc_py.device.sim.execution.program import Program
@@ -202,7 +203,11 @@ class DeviceMemory:
     def _region(self, tensor: int, shape: Shape) -> Bytes:
         place, root = self._places[tensor], self._roots[tensor]
         if isinstance(place, int):
-            return self.arena[place : place + self._layouts.nbytes(tensor, shape)]
+            count, stride = self._layouts.images(tensor, shape)
+            nbytes = self._layouts.nbytes(tensor, shape) // max(1, count)
+            if count <= 1:
+                return self.arena[place : place + nbytes]
+            return as_strided(self.arena[place:], (count, nbytes), (stride, 1))
         if root in self._kept:
             return self._kept[root]
         if root not in self._pieces:
@@ -210,8 +215,10 @@ class DeviceMemory:
         return self._pieces[root]
 
     def _store(self, tensor: int, array: NDArray[Any]) -> None:
-        self._region(tensor, array.shape)[...] = self._layouts.packed(tensor, array)
+        region = self._region(tensor, array.shape)
+        region[...] = self._layouts.packed(tensor, array).reshape(region.shape)
 
     def _unpacked(self, tensor: int) -> NDArray[Any]:
         """A tensor in its true dtype, from the bytes at its place."""
-        return self._layouts.unpacked(tensor, self.piece(tensor), self._shapes[tensor])
+        stored = np.ascontiguousarray(self.piece(tensor)).reshape(-1)
+        return self._layouts.unpacked(tensor, stored, self._shapes[tensor])

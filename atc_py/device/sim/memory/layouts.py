@@ -34,6 +34,18 @@ class Layouts:
         self._origins = [Format(tensor.format) for tensor in model.tensors]
         self._storages = [storage_of(tensor) for tensor in model.tensors]
         self.roots = _roots(model)
+        self._wholes = _wholes(model)
+
+    def images(self, tensor: int, shape: Shape) -> tuple[int, int]:
+        """The pieces in which a tensor is stored, and the bytes from one to the next.
+
+        What is computed inside another tensor has a piece in each image of that.
+        """
+        whole = self._wholes.get(tensor)
+        if whole is None:
+            return 1, 0
+        count = shape[0]
+        return count, self.nbytes(whole, self._types[whole].shape) // max(1, count)
 
     def nbytes(self, tensor: int, shape: Shape) -> int:
         """Bytes that a tensor takes when it has that shape, padding included."""
