@@ -135,9 +135,8 @@ def magnitude(ctx: RuleContext) -> Sequence[str]:
 
 @cann_form("Clip", "lower-bound-in-float32", "upper-bound-in-float32")
 def clip_in_float32(ctx: RuleContext) -> Sequence[str]:
-    """Write the bound in float32, and the result as the integers that the model declares."""
-    inputs = [name and ctx.cast(name, DType.FLOAT32) for name in ctx.names]
-    return [ctx.cast(ctx.again(*inputs)[0], DType.INT32)]
+    """Write all in float32, as which the result stays."""
+    return ctx.again(*(name and ctx.cast(name, DType.FLOAT32) for name in ctx.names))
 
 
 @cann_form("BatchMatMul", "adj-x1-ignored", "adj-x2-ignored")
