@@ -98,12 +98,23 @@ for _op, _fixed in (
     ("RandomNormalLike", {"mean": 2.0, "scale": 1e-6}),
     ("RandomUniformLike", {"low": 2.0, "high": 2.0}),
 ):
+    for _release in ("5", "9.1"):
+        deviation(
+            DeviationCase(
+                f"{_op}/float32-without-dtype",
+                _release,
+                DeviatingNode(_op, 13, (LIKE,), _fixed),
+                DeviatingNode(_op, 13, (LIKE,), {**_fixed, "dtype": 10}),
+                lambda x: np.full(x.shape, 2, np.float32),
+                CANN_9,
+            )
+        )
     deviation(
         DeviationCase(
-            f"{_op}/float32-without-dtype",
-            "9.1",
+            f"{_op}/float32-after-nodes",
+            "9.2",
+            DeviatingNode(_op, 13, (LIKE,), _fixed, follows=True),
             DeviatingNode(_op, 13, (LIKE,), _fixed),
-            DeviatingNode(_op, 13, (LIKE,), {**_fixed, "dtype": 10}),
             lambda x: np.full(x.shape, 2, np.float32),
             CANN_9,
         )
