@@ -63,6 +63,7 @@ _CHANGED: Mapping[tuple[str, str], dict[str, Any]] = {
     ("GRU", "clip-ignored"): {"clip": None},
     ("LSTM", "clip-ignored"): {"clip": None},
     ("GRU", "reset-after-product"): {"linear_before_reset": 1},
+    ("GRU", "reverse-as-forward"): {"direction": None},
     ("GatherND", "batch-dims-ignored"): {"batch_dims": None},
     ("Gemm", "alpha-ignored"): {"alpha": None},
     ("Gemm", "alpha-ignored-without-c"): {"alpha": None},
