@@ -100,12 +100,13 @@ def _layer(
     miss=_layer("GRU", 3, MOST_STEPS + 1, 1, bias=False),
     boundary=_layer("GRU", 3, 1, bias=False),
     bound=_BOUND,
-    deviations="GRU/reset-after-product GRU/activations-ignored GRU/clip-ignored",
+    deviations="GRU/reset-after-product GRU/activations-ignored GRU/clip-ignored "
+    "GRU/reverse-as-forward",
 )
 def gru_unroll(ctx: RuleContext) -> Sequence[str]:
-    """GRU with linear_before_reset 0, clip, or activations of its own -> MatMul for all steps;
-    then, for each, Slice, MatMul, Add, the activations, Mul; Concat, if dims are known; at most
-    512 steps; the sequence is the first axis.
+    """GRU with linear_before_reset 0, clip, or activations of its own, or in reverse -> MatMul for
+    all steps; then, for each, Slice, MatMul, Add, the activations, Mul; Concat, if dims are known;
+    at most 512 steps; the sequence is the first axis.
 
     Every step of a GRU, one after the other (GRU-7 to -22 of ONNX).
 
