@@ -22,7 +22,7 @@ from atc_py.fix.parts.unrolled import (
     unrolled,
 )
 from atc_py.fix.rule import APPROXIMATE, BOUNDED, EQUAL, REORDERED, rule
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import require, skip_unless
 from atc_py.tensor.dtypes import DType
 
 
@@ -339,7 +339,7 @@ def gru_of_reversed(ctx: RuleContext) -> Sequence[str]:
     """GRU with direction reverse -> Gather, GRU with direction forward, Gather, if the number of
     steps is known; lengths are absent; the sequence is the first axis.
     """
-    require(ctx.text("direction", "forward") == "reverse", "direction is reverse")
+    skip_unless(ctx.text("direction", "forward") == "reverse")
     require(ctx.tensor(_LENGTHS) is None, "lengths are absent")
     require(not ctx.integer("layout", 0), "the sequence is the first axis")
     steps = ctx.dims(0)[0]
@@ -371,6 +371,7 @@ _STATE, _SEQUENCE = (1, 0, 2), (2, 0, 1, 3)
         "RNN", [3, 2, 4], data(1, 5, 4), data(1, 5, 5), hidden_size=5, layout=0, opset=14, outputs=2
     ),
     deviations="GRU/layout-ignored LSTM/layout-ignored",
+    lists=True,
 )
 def recurrent_layout(ctx: RuleContext) -> Sequence[str]:
     """LSTM, GRU or RNN with layout 1 -> Transpose, the operator with layout 0, Transpose, if layout
