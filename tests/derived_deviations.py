@@ -35,9 +35,13 @@ The plugins that the rows name were compared at the tags v8.5.0, v9.0.0, v9.0.1,
 layout. Those of BatchMultiClassNMS, Clip, DepthToSpace, EyeLike, GatherND, GlobalLpPool, GlobalMaxPool, GRU, Hardmax, IsInf,
 LpNormalization, LSTM, Mod, Multinomial, OneHot, RandomNormal, RandomUniform, Resize, RoiAlign, Selu and Split are the same in what they
 do at all five, so that a row holds for all or for none; Resize of 9.1 and later refuses fewer than three inputs besides, which no
-model of ONNX has. A second reading of the rows of GatherND, Hardmax, IsInf, Mod, ReduceLogSum, ReduceSum and Selu, and of what the
-plugins of GRU and LSTM read, found them as they stand here, but for ReduceSum: right after an input it has all axes in 9.1 and later,
-and without axes and with noop_with_empty_axes 1 it is refused. Of the rows that a second reading has not reached one reading stands.
+model of ONNX has.
+
+Every row was read a second time, independently of the first, in canndev of June 2022 and at the five tags. It changed or added rows of
+Clip, Conv, GlobalMaxPool, GRU, LpPool, LSTM, OneHot, RandomNormalLike, RandomUniformLike, ReduceLogSum, ReduceMean, ReduceSum and Split, and
+found the others as they stand. Files are named as they are in the tags. What a plugin looks up of a tensor while the model is read is
+known of inputs of the model alone: GE hands a node the description of what feeds it as it joins the two, before shapes are inferred
+(`SetInputImpl` of ge's operator_impl.cc), and any other tensor is described as float32 without dims (ge_tensor_impl.h).
 
 ## How to read a row
 

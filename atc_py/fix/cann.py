@@ -63,6 +63,7 @@ _CHANGED: Mapping[tuple[str, str], dict[str, Any]] = {
     ("GRU", "clip-ignored"): {"clip": None},
     ("LSTM", "clip-ignored"): {"clip": None},
     ("GRU", "reset-after-product"): {"linear_before_reset": 1},
+    ("GRU", "reverse-as-forward"): {"direction": None},
     ("GatherND", "batch-dims-ignored"): {"batch_dims": None},
     ("Gemm", "alpha-ignored"): {"alpha": None},
     ("Gemm", "alpha-ignored-without-c"): {"alpha": None},
@@ -74,7 +75,9 @@ _CHANGED: Mapping[tuple[str, str], dict[str, Any]] = {
     ("Mod", "sign-of-dividend"): {"fmod": 1},
     ("Multinomial", "int32-always"): {"dtype": 6},
     ("Multinomial", "one-sample"): {"sample_size": 1},
+    ("RandomNormalLike", "float32-after-nodes"): {"dtype": 1},
     ("RandomNormalLike", "float32-without-dtype"): {"dtype": 1},
+    ("RandomUniformLike", "float32-after-nodes"): {"dtype": 1},
     ("RandomUniformLike", "float32-without-dtype"): {"dtype": 1},
     ("ReduceSumSquare", "keepdims-absent"): {"keepdims": 0},
     ("ReduceSumSquare", "keepdims-always"): {"keepdims": 1},
@@ -135,9 +138,8 @@ def magnitude(ctx: RuleContext) -> Sequence[str]:
 
 @cann_form("Clip", "lower-bound-in-float32", "upper-bound-in-float32")
 def clip_in_float32(ctx: RuleContext) -> Sequence[str]:
-    """Write the bound in float32, and the result as the integers that the model declares."""
-    inputs = [name and ctx.cast(name, DType.FLOAT32) for name in ctx.names]
-    return [ctx.cast(ctx.again(*inputs)[0], DType.INT32)]
+    """Write all in float32, as which the result stays."""
+    return ctx.again(*(name and ctx.cast(name, DType.FLOAT32) for name in ctx.names))
 
 
 @cann_form("BatchMatMul", "adj-x1-ignored", "adj-x2-ignored")

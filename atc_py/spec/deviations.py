@@ -160,9 +160,15 @@ class RowsWithinColumns(OfTensor, frozen=True, kw_only=True):
 
 
 class SameWindowsReachEnd(OfAttribute, frozen=True, kw_only=True):
-    """With an auto_pad of SAME no image has rows or columns after the last window of `attribute`."""
+    """With an auto_pad of SAME no image has rows or columns after the last window of `attribute`.
+
+    Attributes:
+        tensor: the images.
+        small: whether windows of more than 255 elements, or with a stride above 63, may have them.
+    """
 
     tensor: Text
+    small: bool = False
 
 
 class SamePaddingNone(OfAttribute, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ NOT_REMOVED = {
     "BatchMultiClassNMS/coordinate-frame-ignored": _NO_OPERATOR_OF_ONNX,
     "BatchMultiClassNMS/transpose-box-ignored": _NO_OPERATOR_OF_ONNX,
     "Cast/bfloat16-refused": "no other operator of ONNX makes bfloat16 of another dtype",
+    "LpPool/same-beyond-end": "as of AveragePool",
     "Multinomial/one-sample": _OTHER_CLASSES,
     "Multinomial/seed-cut-to-0": _OTHER_CLASSES,
     "Multinomial/seed-ignored": _OTHER_CLASSES,

@@ -168,7 +168,7 @@ def _begin_inside(pool: _Pool, node: BoundNode, name: str) -> Answer:
 )
 def _same_windows_reach_end(rule: SameWindowsReachEnd, node: BoundNode) -> Answer:
     pool = _pool(node, rule.attribute)
-    if pool.auto_pad not in _SAME or pool.is_volume:
+    if pool.auto_pad not in _SAME or pool.is_volume or (rule.small and pool.is_large):
         return HOLDS
     return _no_axis(pool, node, rule.tensor, lambda axis: axis.ends_early)
 

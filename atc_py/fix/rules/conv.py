@@ -31,10 +31,11 @@ from atc_py.fix.unfit import require
     REORDERED,
     case("Conv", [1, 2, 5, 6], data(3, 2, 3, 2), group=1),
     miss=case("Conv", [1, 2, 5, 6], data(3, 2, 3, 2), strides=[1, 1]),
-    deviations="Conv/no-attribute-refused Conv/same-padding-of-volumes-refused",
+    deviations="Conv/no-attribute-refused Conv/padding-of-volumes-at-risk "
+    "Conv/same-padding-of-volumes-refused",
 )
 def conv_attributes(ctx: RuleContext) -> Sequence[str]:
-    """Conv without attributes, or of volumes with SAME pads -> Conv with kernel_shape, strides,
+    """Conv without attributes, or of volumes with auto_pad -> Conv with kernel_shape, strides,
     dilations and pads, if dims are known.
     """
     return ctx.again(auto_pad=None, **window_attributes(conv_axes(ctx)))

@@ -188,6 +188,7 @@ def thresholded_relu_as_where(ctx: RuleContext) -> str:
 
 
 _CLIP_AS_INPUT = 11
+_CAST_TO_CLIP = frozenset({DType.FLOAT16, DType.INT32})
 
 
 @rule(
@@ -198,16 +199,19 @@ _CLIP_AS_INPUT = 11
     deviations="Clip/lower-bound-in-float32 Clip/no-bound Clip/upper-bound-in-float32",
 )
 def clip_both_bounds(ctx: RuleContext) -> str:
-    """Clip without bounds, or of int32 with one -> Clip with both bounds, the ends of the dtype, if
-    opset 11 or more.
+    """Clip without bounds, or of float16 or int32 with one -> Clip with both bounds, the ends of
+    the dtype, if opset 11 or more.
     """
     require(ctx.opset >= _CLIP_AS_INPUT, "opset 11 or more")
     least, most = ctx.name(1), ctx.name(2)
     dtype = ctx.element
-    skip_unless(not (least and most) and (dtype is DType.INT32 or not (least or most)))
+    skip_unless(not (least and most) and (dtype in _CAST_TO_CLIP or not (least or most)))
     limits = np.finfo(dtype.numpy) if dtype.is_float else np.iinfo(dtype.numpy)
-    least = least or ctx.const(limits.min, dtype, "least")
-    most = most or ctx.const(limits.max, dtype, "most")
+    ends = limits.min, limits.max
+    if dtype is DType.FLOAT16 and ctx.opset == _CLIP_AS_INPUT:
+        ends = -np.inf, np.inf  # those of float32 are, in float16
+    least = least or ctx.const(ends[0], dtype, "least")
+    most = most or ctx.const(ends[1], dtype, "most")
     return ctx.op("Clip", ctx.name(0), least, most)
 
 

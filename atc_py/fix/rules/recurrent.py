@@ -21,8 +21,8 @@ from atc_py.fix.parts.unrolled import (
     require_finite_weights,
     unrolled,
 )
-from atc_py.fix.rule import APPROXIMATE, BOUNDED, REORDERED, rule
-from atc_py.fix.unfit import require
+from atc_py.fix.rule import APPROXIMATE, BOUNDED, EQUAL, REORDERED, rule
+from atc_py.fix.unfit import require, skip_unless
 from atc_py.tensor.dtypes import DType
 
 
@@ -100,12 +100,13 @@ def _layer(
     miss=_layer("GRU", 3, MOST_STEPS + 1, 1, bias=False),
     boundary=_layer("GRU", 3, 1, bias=False),
     bound=_BOUND,
-    deviations="GRU/reset-after-product GRU/activations-ignored GRU/clip-ignored",
+    deviations="GRU/reset-after-product GRU/activations-ignored GRU/clip-ignored "
+    "GRU/reverse-as-forward",
 )
 def gru_unroll(ctx: RuleContext) -> Sequence[str]:
-    """GRU with linear_before_reset 0, clip, or activations of its own -> MatMul for all steps;
-    then, for each, Slice, MatMul, Add, the activations, Mul; Concat, if dims are known; at most
-    512 steps; the sequence is the first axis.
+    """GRU with linear_before_reset 0, clip, or activations of its own, or in reverse -> MatMul for
+    all steps; then, for each, Slice, MatMul, Add, the activations, Mul; Concat, if dims are known;
+    at most 512 steps; the sequence is the first axis.
 
     Every step of a GRU, one after the other (GRU-7 to -22 of ONNX).
 
@@ -324,6 +325,35 @@ def _after_gates(
     return ctx.op("Concat", ctx.const(gates, ctx.element, "gates"), x, axis=1)
 
 
+_LENGTHS = 4
+
+
+@rule(
+    EQUAL,
+    _layer("GRU", 3, direction="reverse", linear_before_reset=1),
+    miss=_layer("GRU", 3, direction="forward", linear_before_reset=1),
+    boundary=_layer("GRU", 3, 1, direction="reverse", linear_before_reset=1),
+    deviations="GRU/reverse-as-forward",
+)
+def gru_of_reversed(ctx: RuleContext) -> Sequence[str]:
+    """GRU with direction reverse -> Gather, GRU with direction forward, Gather, if the number of
+    steps is known; lengths are absent; the sequence is the first axis.
+    """
+    skip_unless(ctx.text("direction", "forward") == "reverse")
+    require(ctx.tensor(_LENGTHS) is None, "lengths are absent")
+    require(not ctx.integer("layout", 0), "the sequence is the first axis")
+    steps = ctx.dims(0)[0]
+    require(steps is not None, "the number of steps is known")
+    order = ctx.const(tables.arange(int(steps or 0))[::-1], label="order")
+
+    def turned(x: str) -> str:
+        return ctx.op("Gather", x, order, axis=0)
+
+    inputs = [turned(ctx.name(0)), *ctx.names[1:]]
+    y, *states = ctx.again(*inputs, count=ctx.output_count, direction=None)
+    return ["" if ctx.output(0) is None else turned(y), *states]
+
+
 # Positions of X, initial_h and initial_c, whose first two axes change places.
 _BATCHED_INPUTS = (0, 5, 6)
 
@@ -340,6 +370,8 @@ _STATE, _SEQUENCE = (1, 0, 2), (2, 0, 1, 3)
     miss=case(
         "RNN", [3, 2, 4], data(1, 5, 4), data(1, 5, 5), hidden_size=5, layout=0, opset=14, outputs=2
     ),
+    deviations="GRU/layout-ignored LSTM/layout-ignored",
+    lists=True,
 )
 def recurrent_layout(ctx: RuleContext) -> Sequence[str]:
     """LSTM, GRU or RNN with layout 1 -> Transpose, the operator with layout 0, Transpose, if layout

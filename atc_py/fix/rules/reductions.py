@@ -130,7 +130,7 @@ def reduction_of_nothing(ctx: RuleContext) -> str:
     case("ReduceMax", [2, 3], opset=11),
     operators="ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum",
     miss=case("ReduceMax", [2, 3], axes=[1], opset=11),
-    deviations="ReduceMax/axes-absent ReduceMean/axes-absent ReduceMin/axes-absent "
+    deviations="ReduceMax/axes-absent ReduceMean/axes-absent ReduceMean/axes-absent-undefined ReduceMin/axes-absent "
     "ReduceProd/axes-absent ReduceSum/axes-absent ReduceSum/axes-absent-undefined",
 )
 def reduction_over_named_axes(ctx: RuleContext) -> str:
@@ -142,6 +142,21 @@ def reduction_over_named_axes(ctx: RuleContext) -> str:
     require(not ctx.integer("noop_with_empty_axes", 0), "noop_with_empty_axes is 0")
     keepdims = ctx.flag("keepdims", default=True)
     return ctx.reduce(ctx.node.op_type, ctx.name(0), range(rank), keepdims=keepdims)
+
+
+@rule(
+    EQUAL,
+    case("ReduceSum", [2, 3], np.array([1]), cann="5"),
+    miss=case("ReduceSum", [2, 3], np.array([1])),
+    deviations="ReduceSum/axes-input-refused",
+)
+def sum_with_flag(ctx: RuleContext) -> str:
+    """ReduceSum with axes as an input -> the same with noop_with_empty_axes 1, if axes are constant
+    and not empty.
+    """
+    require(ctx.constant(1).size, "axes are not empty")
+    (result,) = ctx.again(noop_with_empty_axes=1)
+    return result
 
 
 @rule(

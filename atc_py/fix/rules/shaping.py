@@ -239,12 +239,10 @@ def expand_as_tile(ctx: RuleContext) -> str:
     miss=case(
         "Split", [4, 4], axis=0, num_outputs=2, opset=18, outputs=2, operator_list="cann-9.0"
     ),
-    deviations="Split/axis-from-end Split/uneven-parts",
+    deviations="Split/axis-from-end Split/dims-not-known Split/uneven-parts",
 )
 def split_by_sizes(ctx: RuleContext) -> Sequence[str]:
-    """Split with num_outputs, into parts of unequal length -> Split with the size of each part, if
-    the dim along axis is known.
-    """
+    """Split with num_outputs -> Split with the size of each part, if the dim along axis is known."""
     skip_unless(ctx.tensor(1) is None)
     dims, count = ctx.dims(0), len(ctx.node.outputs)
     size = dims[ctx.axis(0, len(dims))]

@@ -104,7 +104,8 @@ def grid_sample_with_modes(ctx: RuleContext) -> Sequence[str]:
     case("RandomUniformLike", Fed((2, 3), DType.FLOAT16), operator_list="cann-9.0"),
     operators="RandomNormalLike RandomUniformLike",
     miss=case("RandomUniformLike", Fed((2, 3), DType.FLOAT16), dtype=10, operator_list="cann-9.0"),
-    deviations="RandomNormalLike/float32-without-dtype RandomUniformLike/float32-without-dtype",
+    deviations="RandomNormalLike/float32-after-nodes RandomNormalLike/float32-without-dtype "
+    "RandomUniformLike/float32-after-nodes RandomUniformLike/float32-without-dtype",
 )
 def random_with_dtype(ctx: RuleContext) -> Sequence[str]:
     """Random numbers like a tensor, without dtype -> the operator with that of the tensor."""

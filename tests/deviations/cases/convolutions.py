@@ -31,12 +31,26 @@ deviation(
 deviation(
     DeviationCase(
         "Conv/same-padding-of-volumes-refused",
-        5,
+        "9.2",
         DeviatingNode(
             "Conv", 11, (VOLUME,), {"auto_pad": "SAME_UPPER", "strides": [1] * 3}, {"w": WINDOW}
         ),
         DeviatingNode(
             "Conv", 11, (VOLUME,), {"auto_pad": "VALID", "strides": [1] * 3}, {"w": WINDOW}
+        ),
+        None,
+        "cann-9.0",
+    )
+)
+deviation(
+    DeviationCase(
+        "Conv/padding-of-volumes-at-risk",
+        5,
+        DeviatingNode(
+            "Conv", 11, (VOLUME,), {"auto_pad": "VALID", "strides": [1] * 3}, {"w": WINDOW}
+        ),
+        DeviatingNode(
+            "Conv", 11, (VOLUME,), {"auto_pad": "NOTSET", "strides": [1] * 3}, {"w": WINDOW}
         ),
         None,
         "cann-9.0",

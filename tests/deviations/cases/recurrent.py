@@ -79,6 +79,15 @@ def lstm(opset: int = 13, more: dict[str, Array] | None = None, **attributes: An
 for _generation in (5, 9):
     deviation(
         DeviationCase(
+            "GRU/reverse-as-forward",
+            _generation,
+            gru(direction="reverse"),
+            gru(direction="forward"),
+            gru_on_cann,
+        )
+    )
+    deviation(
+        DeviationCase(
             "GRU/reset-after-product", _generation, gru(linear_before_reset=0), gru(), gru_on_cann
         )
     )
@@ -89,6 +98,24 @@ for _generation in (5, 9):
             gru(activations=["HardSigmoid", "Softsign"], activation_alpha=[0.3]),
             gru(activations=["sigmoid", "tanh"]),
             gru_on_cann,
+        )
+    )
+    deviation(
+        DeviationCase(
+            "GRU/layout-ignored",
+            _generation,
+            gru(14, layout=1),
+            gru(14, layout=0),
+            None,
+        )
+    )
+    deviation(
+        DeviationCase(
+            "LSTM/layout-ignored",
+            _generation,
+            lstm(14, layout=1),
+            lstm(14, layout=0),
+            None,
         )
     )
     deviation(DeviationCase("GRU/clip-ignored", _generation, gru(clip=0.2), gru(), gru_on_cann))

@@ -148,14 +148,33 @@ for _op, _release in (("ReduceLogSum", "9.1"), ("ReduceSum", "9.2")):
             CANN_9,
         )
     )
+for _release in ("5", "9.1"):
+    deviation(
+        DeviationCase(
+            "ReduceSum/no-op-refused",
+            _release,
+            DeviatingNode("ReduceSum", 13, (X,), {"noop_with_empty_axes": 1}),
+            DeviatingNode("ReduceSum", 13, (X,), {"noop_with_empty_axes": 0}),
+            None,
+            CANN_9,
+        )
+    )
 deviation(
     DeviationCase(
-        "ReduceSum/no-op-refused",
-        "9.1",
-        DeviatingNode("ReduceSum", 13, (X,), {"noop_with_empty_axes": 1}),
-        DeviatingNode("ReduceSum", 13, (X,), {"noop_with_empty_axes": 0}),
+        "ReduceSum/axes-input-refused",
+        "6",
+        DeviatingNode("ReduceSum", 13, (X,), constants=AXES),
+        DeviatingNode("ReduceSum", 13, (X,), {"noop_with_empty_axes": 1}, AXES),
         None,
-        CANN_9,
+    )
+)
+deviation(
+    DeviationCase(
+        "ReduceMean/axes-absent-undefined",
+        "5",
+        DeviatingNode("ReduceMean", 11, (X,)),
+        DeviatingNode("ReduceMean", 11, (X,), {"axes": [0, 1, 2]}),
+        None,
     )
 )
 

@@ -50,7 +50,7 @@ for _row, _dividends, _divisors in (
 
 
 def float32_clip(x: Array, least: float, most: float) -> Array:
-    return np.clip(x.astype(np.float32), np.float32(least), np.float32(most)).astype(np.int32)
+    return np.asarray(np.clip(x.astype(np.float32), np.float32(least), np.float32(most)))
 
 
 LEAST, MOST = np.array(-(2**25), np.int32), np.array(2**25, np.int32)
@@ -73,6 +73,25 @@ deviation(
         ),
         BOTH,
         lambda x: float32_clip(x, -3.4e38, 4),
+    )
+)
+HALVES = np.array([-2.5, 0.25, np.inf, -np.inf], np.float16)
+deviation(
+    DeviationCase(
+        "Clip/upper-bound-in-float32",
+        5,
+        DeviatingNode(
+            "Clip", 11, (HALVES,), {}, {"most": np.array(2, np.float16)}, ("x0", "", "most")
+        ),
+        DeviatingNode(
+            "Clip",
+            11,
+            (HALVES.astype(np.float32),),
+            {},
+            {"most": np.array(2, np.float32)},
+            ("x0", "", "most"),
+        ),
+        lambda x: float32_clip(x, -3.4e38, 2),
     )
 )
 for _generation in (5, 9):

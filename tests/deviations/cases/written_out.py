@@ -83,6 +83,17 @@ deviation(
         reference=lambda x: x[..., ::2, ::2],  # onnxruntime refuses it as well
     )
 )
+deviation(
+    DeviationCase(
+        "LpPool/same-beyond-end",
+        "9.2",
+        DeviatingNode("LpPool", 11, (drawn(1, 2, 6, 6),), {**STEPS, "auto_pad": "SAME_UPPER"}),
+        DeviatingNode("LpPool", 11, (drawn(1, 2, 5, 5),), {**STEPS, "auto_pad": "SAME_UPPER"}),
+        None,
+        CANN_9,
+        reference=lambda x: abs(x[..., ::2, ::2]),
+    )
+)
 ONE_CLASS = np.zeros((2, 1), np.float32)
 deviation(
     DeviationCase(
@@ -98,12 +109,23 @@ for _op, _fixed in (
     ("RandomNormalLike", {"mean": 2.0, "scale": 1e-6}),
     ("RandomUniformLike", {"low": 2.0, "high": 2.0}),
 ):
+    for _release in ("5", "9.1"):
+        deviation(
+            DeviationCase(
+                f"{_op}/float32-without-dtype",
+                _release,
+                DeviatingNode(_op, 13, (LIKE,), _fixed),
+                DeviatingNode(_op, 13, (LIKE,), {**_fixed, "dtype": 10}),
+                lambda x: np.full(x.shape, 2, np.float32),
+                CANN_9,
+            )
+        )
     deviation(
         DeviationCase(
-            f"{_op}/float32-without-dtype",
-            "9.1",
+            f"{_op}/float32-after-nodes",
+            "9.2",
+            DeviatingNode(_op, 13, (LIKE,), _fixed, follows=True),
             DeviatingNode(_op, 13, (LIKE,), _fixed),
-            DeviatingNode(_op, 13, (LIKE,), {**_fixed, "dtype": 10}),
             lambda x: np.full(x.shape, 2, np.float32),
             CANN_9,
         )
@@ -137,6 +159,18 @@ deviation(
         "9.1",
         DeviatingNode("Split", 18, (X,), {"axis": -1, "num_outputs": 2}, outputs=2),
         DeviatingNode("Split", 18, (X,), {"axis": 2, "num_outputs": 2}, outputs=2),
+        None,
+        CANN_9,
+    )
+)
+deviation(
+    DeviationCase(
+        "Split/dims-not-known",
+        "8.5",
+        DeviatingNode(
+            "Split", 18, (abs(X),), {"axis": 2, "num_outputs": 2}, outputs=2, follows=True
+        ),
+        DeviatingNode("Split", 18, (abs(X),), {"axis": 2, "num_outputs": 2}, outputs=2),
         None,
         CANN_9,
     )

@@ -27,9 +27,18 @@ def clip_both_bounds(rng: np.random.Generator) -> RuleCase:
     dims = shape(rng)
     if rng.integers(2):
         return RuleCase("Clip", (Fed(dims),), cann=one_of(rng, "5", "9.1"))
-    bound = ConstInput(np.array(rng.integers(-9, 9), np.int32))
+    dtype = one_of(rng, DType.INT32, DType.FLOAT16)
+    bound = ConstInput(np.array(rng.integers(-9, 9), dtype.numpy))
     bounds = one_of(rng, (bound,), (None, bound))
-    return RuleCase("Clip", (Fed(dims, DType.INT32), *bounds), cann="5")
+    opset = 13 if dtype is DType.INT32 else one_of(rng, 11, 13)
+    return RuleCase("Clip", (Fed(dims, dtype), *bounds), opset=opset, cann="5")
+
+
+@draws("sum-with-flag")
+def sum_with_flag(rng: np.random.Generator) -> RuleCase:
+    dims = shape(rng)
+    axes = ConstInput(np.array([axis_of(rng, dims)]))
+    return RuleCase("ReduceSum", (Fed(dims), axes), {"keepdims": int(rng.integers(2))}, cann="5")
 
 
 @draws("gather-from-start")

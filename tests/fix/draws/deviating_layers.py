@@ -42,6 +42,19 @@ def gru_unroll(rng: np.random.Generator) -> RuleCase:
     return layer(rng, "GRU", 3, 2, linear_before_reset=int(rng.integers(2)))
 
 
+@draws("gru-of-reversed")
+def gru_of_reversed(rng: np.random.Generator) -> RuleCase:
+    steps, batch, width, size = (int(n) for n in rng.integers(1, 5, 4))
+    bias = data(1, 6 * size, seed=2) if rng.integers(2) else None
+    state = Fed((1, batch, size)) if rng.integers(2) else None
+    inputs = (
+        Fed((steps, batch, width)), data(1, 3 * size, width), data(1, 3 * size, size, seed=1), bias,
+        None, state,
+    )  # fmt: skip
+    given = {"hidden_size": size, "direction": "reverse", "linear_before_reset": 1}
+    return RuleCase("GRU", inputs, given, outputs=2, cann=one_of(rng, "5", "9.1"))
+
+
 @draws("lstm-unroll")
 def lstm_unroll(rng: np.random.Generator) -> RuleCase:
     return layer(rng, "LSTM", 4, 3, input_forget=int(rng.integers(2)))
