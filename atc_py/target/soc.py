@@ -178,7 +178,8 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
         cube_average_pools: True if average pools of float16 run on the cube.
         vector_fusion: True if vector operators that follow one another can share a launch.
         deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
-        quant_float32: True if AscendQuant computes in float32; in float16 elsewhere.
+        quant_float32: True if AscendQuant and AscendAntiQuant compute in float32; in float16
+            elsewhere.
         requant: True if there is a kernel that goes from int32 to int8 in one step; whether a pass
             makes nodes for it is in `quant_rules`.
         requant_s16: True if there are kernels that go from int32 to int8 over int16.

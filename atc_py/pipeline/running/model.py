@@ -168,8 +168,11 @@ class Model:
                 help=Text("the model's inputs are {inputs}", inputs=names),
             )
         if self.takes_settings:
-            from atc_py.pipeline.running.pictures import filled
+            from atc_py.pipeline.running.pictures import filled, settings_of_gear
 
+            if self.gears is not None and (gear is not None or SHAPE_DATA in inputs):
+                position, _ = gear_of_feeds(self.gears, inputs, gear)
+                inputs = settings_of_gear(self.at_gear(position).description, inputs)
             inputs = filled(self.description, inputs)
         if self.gears is None:
             if gear is not None:
