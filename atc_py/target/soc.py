@@ -74,6 +74,7 @@ class QuantRules(msgspec.Struct, frozen=True, kw_only=True):
             layer needs it as int8; it is rounded elsewhere.
         needs_channels: True if a layer whose data have an unknown number of channels gets neither
             the offset of its data in its bias nor offset_x.
+        even_int4: True if AscendQuant gives int4 along a last axis of even length alone.
     """
 
     roll_back: int = 0
@@ -82,6 +83,7 @@ class QuantRules(msgspec.Struct, frozen=True, kw_only=True):
     obeys_round_mode: frozenset[DType] = frozenset({DType.INT4, DType.INT8, DType.INT16})
     cuts_offsets: bool = False
     needs_channels: bool = False
+    even_int4: bool = False
 
 
 class SocFamily(Enum):
@@ -317,6 +319,9 @@ def rates_of(soc: Soc) -> Rates:
 
 SUMS = frozenset({"Add"})
 """Functions of the unit between the two others; that of differences is in no file seen."""
+
+IMAGE_CONVS = frozenset({"Conv2D", "DepthwiseConv2D"})
+"""Heads of what a pass of CANN for Ascend950 turns into ExtendConv2D."""
 
 SLOPED = "PRelu"
 """The function with a slope for each channel, which is float32 in the pipe whatever the data are."""
