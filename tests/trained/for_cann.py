@@ -10,6 +10,7 @@ from pathlib import Path
 
 import atc_py
 from atc_py.check.findings import Standing
+from atc_py.options.keywords import RuleKeywords
 from tests.trained.fixed_figures import bound_of, exact_results, largest, session
 from tests.trained.subjects import SUBJECTS, Subject
 
@@ -29,9 +30,8 @@ def left_for_cann(subject: Subject, release: str = RELEASE) -> list[str]:
         path, fixed = subject.path(Path(name)), Path(name) / "fixed.onnx"
         feeds = [subject.feeds(seed) for seed in range(SEEDS)]
         shapes = {each: array.shape for each, array in feeds[0].items()}
-        done = atc_py.fix_model(
-            path, fixed, input_shape=shapes, for_cann=True, cann=release, seeds=0, **subject.rules
-        )
+        rules: RuleKeywords = {**subject.rules, "for_cann": True}
+        done = atc_py.fix_model(path, fixed, input_shape=shapes, cann=release, seeds=0, **rules)
         written = path if done.output is None else fixed
         (check,) = atc_py.check_models(written, cann=release).models
         left = [
