@@ -99,16 +99,14 @@ def test_gear_of_batches_by_its_settings(tmp_path: Path) -> None:
             found = loaded.run({"x0": data, "ascend_dynamic_aipp_data": params})["y"]
             assert len(found) == count
         most = [settings(mean_chn=(at, 0, 0, 0)) for at in range(3)]
-        for chosen in (
-            {"gear": 0},
-            {"data": {"ascend_mbatch_shape_data": np.array([1], np.int32)}},
-        ):
-            of_largest = np.frombuffer(parameter_bytes(most), np.uint8)
-            feeds = {"x0": data[:1], "ascend_dynamic_aipp_data": of_largest}
-            named = loaded.run(feeds | chosen.pop("data", {}), **chosen)["y"]
-            own = np.frombuffer(parameter_bytes(most[:1]), np.uint8)
-            first = loaded.run({"x0": data[:1], "ascend_dynamic_aipp_data": own})["y"]
-            np.testing.assert_array_equal(named, first)
+        own, of_largest = (
+            np.frombuffer(parameter_bytes(each), np.uint8) for each in (most[:1], most)
+        )
+        first = loaded.run({"x0": data[:1], "ascend_dynamic_aipp_data": own})["y"]
+        feeds: dict[str, Array] = {"x0": data[:1], "ascend_dynamic_aipp_data": of_largest}
+        np.testing.assert_array_equal(loaded.run(feeds, gear=0)["y"], first)
+        feeds["ascend_mbatch_shape_data"] = np.array([1], np.int32)
+        np.testing.assert_array_equal(loaded.run(feeds)["y"], first)
 
 
 def test_biases_that_a_kernel_adds_without_a_conversion_are_refused(tmp_path: Path) -> None:
