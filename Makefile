@@ -155,6 +155,7 @@ networks: $(VENV)/.dev ## Compile and run the shared networks for each SoC; writ
 trained: $(VENV)/.dev ## Download trained models, compile and run them; write their two pages again
 	$(FIGURES) -m tests.trained.page --write
 	$(FIGURES) -m tests.trained.fixed_page --write
+	$(FIGURES) -m tests.trained.for_cann
 
 deviations: $(VENV)/.dev ## Compare what CANN computes of whole networks; write docs/deviations-in-networks.md again
 	$(FIGURES) -m tests.deviations.networks_page --write

@@ -167,7 +167,7 @@ def rules_table() -> Iterator[str]:
             "clipped" if rules.clips_padding else "refused",
             "cut off" if rules.cuts_padding else "refused",
             f"{rules.least_width} x {rules.least_height}",
-            "inferred" if rules.inferred else "named in a source",
+            "inferred" if rules.inferred else "proven",
         )
         for family, rules in AIPP_RULES.items()
     ]

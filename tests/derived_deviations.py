@@ -27,7 +27,7 @@ _READING = """*Proven* means that the published sources of that release say it. 
 from a part of the sources only: of 8.5 and later the plugins are published, most passes after them are not, so that what arises in
 a pass is proven for 5 and 6 and inferred for those. Plugins of Conv, ConvTranspose, DeformableConv2D, Gemm, AveragePool, MaxPool, LpPool
 and LayerNormalization are published as of 9.2 alone; for 8.5 to 9.1 what they do is inferred. All that is said of a release without
-sources of its own is inferred. `--cann 9` is 9.1, the newest release that is not a beta, and what counts where `--cann` is left out; of
+sources of its own is inferred. Unmarked sentences are proven for the releases that they name. `--cann 9` is 9.1, the newest release that is not a beta, and what counts where `--cann` is left out; of
 8.0 to 8.3, which are `--cann 8`, no source is published, and they are read by that of 8.5. Findings, `--json` and
 `atc-py ops show OPERATOR` give the certainty for the release that is asked for.
 

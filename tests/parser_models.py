@@ -179,6 +179,19 @@ def integers_in_branch() -> ModelProto:
     return model([chosen(then, _negated("b"))], [X, COND])
 
 
+@_breaks("fill-one-by-one")
+def filled() -> ModelProto:
+    """A fill with float16, whose number stands in int32_data."""
+    number = helper.make_tensor("v", TensorProto.FLOAT16, [1], [2.5])
+    nodes = [
+        make_node("Shape", ["x"], ["s"]),
+        make_node("ConstantOfShape", ["s"], ["c"], value=number),
+        make_node("Cast", ["c"], ["d"], to=FLOAT),
+        make_node("Mul", ["x", "d"], ["y"]),
+    ]
+    return model(nodes)
+
+
 @_breaks("no-inputs")
 def without_inputs() -> ModelProto:
     constant = from_array(np.ones((2, 4), np.float32), "c")

@@ -18,6 +18,9 @@ from atc_py.text import Text
 _HEADER = Struct("<B4b3x2i9h6x3B3B18x")
 _BATCH = Struct("<4b4x2i2i4i4i4h4e4e16x")
 HEADER_BYTES, BATCH_BYTES = _HEADER.size, _BATCH.size
+COUNT_AT = 4
+"""Offset of the number of pictures, a signed byte."""
+
 MOST_PICTURES = 127
 """Pictures of a run: their number is a signed byte."""
 

@@ -36,6 +36,7 @@ class AippRules:
         least_height: the lowest picture.
         strict_gray: True if all three output biases of RGB, and of YUV all input biases and the
             factors of U and V, must be 0 for one channel; elsewhere rows 1 and 2 alone count.
+        biases_alone: True if the kernel of dynamic AIPP takes biases even without csc_switch.
         inferred: True if no source names the family.
     """
 
@@ -51,6 +52,7 @@ class AippRules:
     least_width: int = 2
     least_height: int = 1
     strict_gray: bool = False
+    biases_alone: bool = False
     inferred: bool = False
 
 
@@ -83,6 +85,7 @@ AIPP_RULES = {
         least_width=1,
         least_height=2,
         strict_gray=True,
+        biases_alone=True,
     ),
     "Hi3796CV300CS": replace(_OLDER, formats=_ALL, even_crop=True, row_bytes=16, padded_width=4096),
 }

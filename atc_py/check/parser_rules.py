@@ -71,6 +71,9 @@ _SAID = {
     "numbers-one-by-one": _Words(
         Text("constants of narrow types must have their data in raw_data"), _WRITES
     ),
+    "fill-one-by-one": _Words(
+        Text("the value of a ConstantOfShape must have its data in raw_data"), _WRITES
+    ),
     "external-data-in-branch": _Words(
         Text("constants of branches must have their data in the model's file"), _WRITES
     ),

@@ -261,12 +261,16 @@ _KINDS = {
         QUANT_ROUND_MODE,
         Text("quantize with round_mode Round, or choose another --soc"),
     ),
+    "dst_type": (
+        UNSUPPORTED_FORM,
+        Text("pad the last axis to an even length, quantize to INT8, or choose another --soc"),
+    ),
 }
 """Code and advice by attribute."""
 
 
 def attribute_findings(view: SourceNode, soc: Soc, path: str) -> Iterator[Finding]:
-    """Yield a finding for each attribute of a node that a device does not obey."""
+    """Yield a finding for each attribute of a node that a device does not obey or take."""
     if view.op_type != "AscendQuant":
         return
     if view.attributes.get("sqrt_mode", 0):
@@ -278,6 +282,13 @@ def attribute_findings(view: SourceNode, soc: Soc, path: str) -> Iterator[Findin
         allowed = Text("round_mode of AscendQuant must be Round for {target}", target=target.value)
         observed = Text("{mode}, which the kernel ignores: it rounds ties to even", mode=mode)
         yield _finding(view, path, "round_mode", allowed, observed, soc_words(soc.name))
+    x = view.inputs[0] if view.inputs else None
+    last = x.dims[-1:] if x is not None and x.dims is not None else ()
+    odd = last != () and last[0] is not None and last[0] % 2 != 0
+    if target is DType.INT4 and soc.quant_rules.even_int4 and odd:
+        allowed = Text("the last axis of x must be even for int4")
+        found = Text("{dim} elements", dim=last[0])
+        yield _finding(view, path, "dst_type", allowed, found, soc_words(soc.name))
 
 
 def _root(view: SourceNode) -> Text:
@@ -297,7 +308,7 @@ def _finding(
     code, help_ = _KINDS[attribute]
     return Finding(
         code=code,
-        standing=Standing.ACCURACY,
+        standing=Standing.ERROR if code is UNSUPPORTED_FORM else Standing.ACCURACY,
         rule=f"AscendQuant/obeyed/{attribute}",
         source="",
         place=Place(path, view.index, view.name, view.op_type, f"attribute {attribute}"),

@@ -164,6 +164,23 @@ def changed_operators(names: Collection[str], before: int, after: int) -> frozen
     )
 
 
+_SAME_WITHOUT_ATTRIBUTES = frozenset({"Reshape", "Shape", "Size"})
+"""Operators whose versions differ in attributes that older ones do not have, and in dtypes."""
+
+
+def changed_results(nodes: Collection[OnnxNode], before: int, after: int) -> set[str]:
+    """The results of nodes whose operators' versions at two opsets differ, but for equal forms."""
+    changed = changed_operators([node.op_type for node in nodes], before, after)
+    return {
+        name
+        for node in nodes
+        if not node.domain
+        and node.op_type in changed
+        and (node.proto.attribute or node.op_type not in _SAME_WITHOUT_ATTRIBUTES)
+        for name in node.writes
+    }
+
+
 def restate_graph(
     graph: OnnxGraph, model: FoldedModel, library: Library, opset: int
 ) -> list[NotStated]:

@@ -13,7 +13,7 @@ from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.pipeline import PIPELINE, PassRow, check_names
 from atc_py.passes.precision.columns import cast_engine, fits
 from atc_py.target import Soc, find_operator
-from atc_py.target.soc import SLOPED
+from atc_py.target.soc import IMAGE_CONVS, SLOPED
 from atc_py.target.storage_choices import select_storages
 from atc_py.target.stored_nodes import in_blocks, is_stored_as
 from atc_py.tensor.dtypes import DType
@@ -106,7 +106,7 @@ def _dtypes_ok(node: Node, *, soc: Soc) -> Text | None:
         wanted = cast_engine(node, soc)
         belongs = Text("Cast belongs on {engine}", engine=wanted.value)
         return None if node.engine is wanted else belongs
-    if fits(node, row, soc) or _has_wide_slopes(node, soc):
+    if fits(node, row, soc) or _has_wide_slopes(node, soc) or _has_sums_inside(node, soc):
         return None
     found = ", ".join(value.type.dtype.value for value in (*node.present_inputs, *node.outputs))
     engine = node.engine.value if node.engine else Text("no engine")
@@ -120,6 +120,16 @@ def _has_wide_slopes(node: Node, soc: Soc) -> bool:
     wide = [DType.FLOAT16, DType.FLOAT32, DType.FLOAT16]
     joined = node.op == SLOPED and node.scope != 0
     return joined and SLOPED in soc.fix_pipe_functions and dtypes == wide
+
+
+def _has_sums_inside(node: Node, soc: Soc) -> bool:
+    """True for a float16 convolution whose float32 sums do not leave the pipe that quantizes them."""
+    joined = node.op in IMAGE_CONVS and node.scope != 0 and soc.fix_pipe_half_images
+    readers = {reader.op for reader, _ in node.output.uses}
+    wide = {value.type.dtype for value in (*node.present_inputs[2:], node.output)}
+    data = {value.type.dtype for value in node.present_inputs[:2]}
+    sums = data == {DType.FLOAT16} and wide == {DType.FLOAT32}
+    return joined and sums and readers == {"AscendQuant"}
 
 
 def storage_fault(node: Node, soc: Soc) -> Text | None:

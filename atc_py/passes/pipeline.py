@@ -456,7 +456,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "merge-requant",
         "fusion.merge_conversions.MergeRequantPass",
-        "Launches a convolution or product together with AscendRequant after it.",
+        "Launches a convolution or product together with what makes int8 of its sums.",
         atc_names=("TbeConvRequantFusionPass", "TbeMatmulRequantFusionPass"),
         ub_fusion=True,
         requires=Phase.LAID_OUT,

@@ -9,13 +9,19 @@ import msgspec
 
 from atc_py.check.findings import ModelCheck
 from atc_py.cost.network import network_time
-from atc_py.diag import BAD_OPTION, MEMORY_TOO_SMALL, Diagnostic, Place
+from atc_py.diag import (
+    BAD_OPTION,
+    INT8_IN_HIGH_PRECISION,
+    MEMORY_TOO_SMALL,
+    Diagnostic,
+    Place,
+)
 from atc_py.ir import Graph
 from atc_py.kernels.kernels import KernelSet, SourceMemo, emit_kernels, write_kernels
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model, with_user_ends
-from atc_py.options.compile_options import CompileOptions
-from atc_py.package.schema import PackageContents
+from atc_py.options.compile_options import CompileOptions, PrecisionMode
+from atc_py.package.schema import OmModel, PackageContents
 from atc_py.package.writer import write_model
 from atc_py.pipeline.conversion_facts import contents_of, facts_of
 from atc_py.pipeline.lowering import lowered_file
@@ -56,6 +62,7 @@ def compile_model(
     with clock.stage("estimate"):
         needs = memory_facts(written.description), network_time(written.description)
         warnings += too_large(model, needs[0], shared.soc)
+        warnings += _int8_in_high_precision(model, written.description, options, shared.soc)
     return Conversion(
         model,
         output,
@@ -67,6 +74,22 @@ def compile_model(
         warnings,
         *needs,
     )
+
+
+_HIGH = frozenset({PrecisionMode.FORCE_FP32, PrecisionMode.MUST_KEEP_ORIGIN_DTYPE})
+
+
+def _int8_in_high_precision(
+    model: Path, description: OmModel, options: CompileOptions, soc: Soc
+) -> tuple[Diagnostic, ...]:
+    """The warning where ATC's guide excludes the mode for layers on int8; empty elsewhere."""
+    mode = options.precision_mode
+    if mode not in _HIGH or soc.family is SocFamily.SIM:
+        return ()
+    if all(node.op != "AscendQuant" for node in description.nodes):
+        return ()
+    text = Text("layers on int8 are compiled in {mode}", mode=mode.value)
+    return (INT8_IN_HIGH_PRECISION.diagnostic(text, place=Place(str(model))),)
 
 
 def too_large(model: Path, needs: MemoryFacts | None, soc: Soc) -> tuple[Diagnostic, ...]:

@@ -123,7 +123,7 @@ def _calibrate_layer(
 ) -> CalibratedLayer:
     activation = ActivationScale(float(np.float32(record.scale_d)), int(record.offset_d or 0))
     chosen = ValueRange(activation.low, activation.high)
-    if not record.scale_w:
+    if not record.scale_w or layer.is_pool:
         scale, codes = weight_numbers(model.graph, layer, activation.scale, settings.weights)
         return CalibratedLayer(layer, None, chosen, activation, scale, codes)
     scale = np.array(record.scale_w, np.float32)

@@ -95,29 +95,29 @@ def _named(text: str, model: FloatModel) -> list[str]:
 
 
 def _layers_before(graph: OnnxGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
-    """The most layers in a row before each layer."""
-    own = {each.node: each.name for each in layers}
+    """The most layers with weights in a row before each layer."""
+    own = {each.node: each for each in layers}
     depth: dict[str, int] = {}
     found: dict[str, int] = {}
     for node in graph.nodes:
         most = max((depth.get(name, 0) for name in node.reads), default=0)
         if node in own:
-            found[own[node]] = most
-            most += 1
+            found[own[node].name] = most
+            most += not own[node].is_pool
         depth.update(dict.fromkeys(node.writes, most))
     return found
 
 
 def _layers_after(graph: OnnxGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
-    """The most layers in a row after each layer."""
-    own = {each.node: each.name for each in layers}
+    """The most layers with weights in a row after each layer."""
+    own = {each.node: each for each in layers}
     depth: dict[str, int] = {}
     found: dict[str, int] = {}
     for node in reversed(graph.nodes):
         most = max((depth.get(name, 0) for name in node.writes), default=0)
         if node in own:
-            found[own[node]] = most
-            most += 1
+            found[own[node].name] = most
+            most += not own[node].is_pool
         for name in node.reads:
             depth[name] = max(depth.get(name, 0), most)
     return found

@@ -19,7 +19,9 @@ _LARGEST_PRODUCT = 128 * 128
 
 
 def layer_weights(graph: OnnxGraph, layer: FloatLayer) -> NDArray[np.float32]:
-    """The weights of a layer."""
+    """The weights of a layer; the one weight 1 of a pool."""
+    if layer.is_pool:
+        return np.ones(layer.shape, np.float32)
     const = graph.consts[layer.weight]
     result = np.array(const.numpy(), np.float32)
     const.release()
@@ -61,6 +63,8 @@ def weight_numbers(
         AtcError: BAD_OPTION for another method; SCALE_OUT_OF_RANGE; VALUES_NOT_FINITE.
     """
     weights = layer_weights(graph, layer)
+    if layer.is_pool:
+        return np.ones_like(weights), np.ones(weights.shape, np.int8)
     place = layer.node.place.with_field(f"weights {layer.weight}")
     scales = weight_scales(weights, layer.axis if per_channel else None, method, place)
     scales = _least_scales(weights, layer.axis, scales)

@@ -74,6 +74,7 @@ class QuantRules(msgspec.Struct, frozen=True, kw_only=True):
             layer needs it as int8; it is rounded elsewhere.
         needs_channels: True if a layer whose data have an unknown number of channels gets neither
             the offset of its data in its bias nor offset_x.
+        even_int4: True if AscendQuant gives int4 along a last axis of even length alone.
     """
 
     roll_back: int = 0
@@ -82,6 +83,7 @@ class QuantRules(msgspec.Struct, frozen=True, kw_only=True):
     obeys_round_mode: frozenset[DType] = frozenset({DType.INT4, DType.INT8, DType.INT16})
     cuts_offsets: bool = False
     needs_channels: bool = False
+    even_int4: bool = False
 
 
 class SocFamily(Enum):
@@ -178,7 +180,8 @@ class Soc(msgspec.Struct, frozen=True, kw_only=True):
         cube_average_pools: True if average pools of float16 run on the cube.
         vector_fusion: True if vector operators that follow one another can share a launch.
         deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
-        quant_float32: True if AscendQuant computes in float32; in float16 elsewhere.
+        quant_float32: True if AscendQuant and AscendAntiQuant compute in float32; in float16
+            elsewhere.
         requant: True if there is a kernel that goes from int32 to int8 in one step; whether a pass
             makes nodes for it is in `quant_rules`.
         requant_s16: True if there are kernels that go from int32 to int8 over int16.
@@ -316,6 +319,9 @@ def rates_of(soc: Soc) -> Rates:
 
 SUMS = frozenset({"Add"})
 """Functions of the unit between the two others; that of differences is in no file seen."""
+
+IMAGE_CONVS = frozenset({"Conv2D", "DepthwiseConv2D"})
+"""Heads of what a pass of CANN for Ascend950 turns into ExtendConv2D."""
 
 SLOPED = "PRelu"
 """The function with a slope for each channel, which is float32 in the pipe whatever the data are."""

@@ -101,7 +101,9 @@ _V100 = QuantRules(
 )
 _V200 = replace(_V100, requant=Requant.FUSED)
 _LATER = replace(_V100, roll_back=0, requant=Requant.NONE, flat_slope=0.0)
-_ASCEND950_RULES = replace(_LATER, obeys_round_mode=frozenset({DType.INT8, DType.INT4}))
+_ASCEND950_RULES = replace(
+    _LATER, obeys_round_mode=frozenset({DType.INT8, DType.INT4}), even_int4=True
+)
 
 
 _published = partial(

@@ -98,6 +98,34 @@ def test_gear_of_batches_by_its_settings(tmp_path: Path) -> None:
             data = pictures(count, 8, 12, 3)
             found = loaded.run({"x0": data, "ascend_dynamic_aipp_data": params})["y"]
             assert len(found) == count
+        most = [settings(mean_chn=(at, 0, 0, 0)) for at in range(3)]
+        own, of_largest = (
+            np.frombuffer(parameter_bytes(each), np.uint8) for each in (most[:1], most)
+        )
+        first = loaded.run({"x0": data[:1], "ascend_dynamic_aipp_data": own})["y"]
+        feeds: dict[str, Array] = {"x0": data[:1], "ascend_dynamic_aipp_data": of_largest}
+        np.testing.assert_array_equal(loaded.run(feeds, gear=0)["y"], first)
+        feeds["ascend_mbatch_shape_data"] = np.array([1], np.int32)
+        np.testing.assert_array_equal(loaded.run(feeds)["y"], first)
+
+
+def test_biases_that_a_kernel_adds_without_a_conversion_are_refused(tmp_path: Path) -> None:
+    model = network(tmp_path / "m.onnx", [(1, 3, 8, 12)])
+    biased = settings(output_bias=(0, 4, 0), input_bias=(1, 2, 3))
+    params = np.frombuffer(parameter_bytes([biased]), np.uint8)
+    feeds = {"x0": pictures(1, 8, 12, 3), "ascend_dynamic_aipp_data": params}
+    atc_py.convert(model, tmp_path / "a.om", aipp=config(tmp_path, DYNAMIC), soc="Ascend310P3")
+    with atc_py.load(tmp_path / "a.om") as loaded:
+        loaded.run(feeds)
+    atc_py.convert(model, tmp_path / "b.om", aipp=config(tmp_path, DYNAMIC), soc="Ascend950PR_9599")
+    with atc_py.load(tmp_path / "b.om") as loaded:
+        with pytest.raises(AtcError, match=r"output_bias \[0, 4, 0\] without csc_switch"):
+            loaded.run(feeds)
+        unbiased = settings(input_bias=(1, 2, 3))
+        loaded.run(
+            feeds
+            | {"ascend_dynamic_aipp_data": np.frombuffer(parameter_bytes([unbiased]), np.uint8)}
+        )
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ CODES = {
     "capture-of-nested-if": "E89999",
     "element-type": "E19999",
     "numbers-one-by-one": "E19999",
+    "fill-one-by-one": "E89999",
     "external-data-in-branch": "E13001",
     "external-data-key": "E10001",
     "file-size": "E13015",

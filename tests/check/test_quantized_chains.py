@@ -140,6 +140,26 @@ def test_a_round_mode_that_the_kernel_ignores_is_reported(
         assert f"when the SoC is {soc}" in found[0].message.en
 
 
+@pytest.mark.parametrize(
+    ("soc", "target", "last", "told"),
+    [
+        ("Ascend950PR_9599", "INT4", 7, True),
+        ("Ascend950PR_9599", "INT4", 8, False),
+        ("Ascend950PR_9599", "INT8", 7, False),
+        ("Ascend910B3", "INT4", 7, False),
+    ],
+)
+def test_int4_has_an_even_last_axis_where_its_tiling_says_so(
+    soc: str, target: str, last: int, *, told: bool, tmp_path: Path
+) -> None:
+    quant = helper.make_node("AscendQuant", ["x"], ["y"], scale=2.0, offset=0.0, dst_type=target)
+    model = onnx_files.model([quant], {"x": (onnx_files.FLOAT, [2, last])}, ["y"])
+    path = onnx_files.save(model, tmp_path)
+    (check,) = atc_py.check_models(path, soc=soc).models
+    found = [each for each in check.findings if each.standing is Standing.ERROR]
+    assert [each.rule for each in found] == ["AscendQuant/obeyed/dst_type"] * told
+
+
 BROKEN = [
     ({"weights": np.ones((4, 3, 3, 3), np.float32)}, "Conv", "W", "must be int8", "float32"),
     ({"data": "x"}, "Conv", "X", "must be int8", "float32"),

@@ -183,25 +183,28 @@ def test_quant_of_anything(
 EVERY_INT8 = np.arange(-128, 128, dtype=np.int8)
 
 
+@in_one_item("compute", [F16, F32])
 @in_one_item("result", [F16, F32])
 @in_one_item("squared", [False, True])
 @in_one_item("scale", SCALES)
 @in_one_item("offset", sampling.some(OFFSETS, 3))
 def test_anti_quant_is_the_formula(
-    result: DType, squared: bool, scale: float, offset: float
+    compute: DType, result: DType, squared: bool, scale: float, offset: float
 ) -> None:
     attributes: dict[str, Any] = {
         "scale": number(scale), "offset": number(offset), "sqrt_mode": squared,
-        "dtype": result.value,
+        "dtype": result.value, "compute_type": compute.value,
     }  # fmt: skip
     (found,) = run_operator("AscendAntiQuant", [EVERY_INT8], [(result, (256,))], attributes)
+    step: Any = np.float16 if compute is F16 else np.float32
     with np.errstate(all="ignore"):
-        factor, addend = np.float16(number(scale)), np.float16(number(offset))
+        factor, addend = step(number(scale)), step(number(offset))
         expected = []
         for value in EVERY_INT8.tolist():
-            y = np.float16(np.float16(value) + addend) * factor
-            expected.append(np.float16(y * factor) if squared else np.float16(y))
-    assert _same(found, np.array(expected).astype(result.numpy))
+            y = step(step(value) + addend) * factor
+            expected.append(step(y * factor) if squared else step(y))
+        rounded = np.array(expected).astype(result.numpy)
+    assert _same(found, rounded)
 
 
 def _same(found: Array, expected: Array) -> bool:
@@ -332,6 +335,9 @@ WORDS = np.ones(3, np.uint64)
         ("AscendQuant", [X.astype(np.float16)], DType.INT16, {"scale": 1.0, "offset": 0.0},
          "the result is int8 2x3x4x5"),
         ("AscendAntiQuant", [X], F16, {"scale": 1.0, "offset": 0.0}, "x must be int8"),
+        ("AscendAntiQuant", [X.astype(np.int8)], F16,
+         {"scale": 1.0, "offset": 0.0, "dtype": "float16", "compute_type": "int8"},
+         "compute_type must be float16 or float32"),
         ("AscendAntiQuant", [X.astype(np.int8)], DType.INT8,
          {"scale": 1.0, "offset": 0.0, "dtype": "int8"}, "dtype must be float16 or float32"),
         ("AscendDequant", [X.astype(np.int16), WORDS], F32, {}, "x must be int32"),

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_INPUT_SHAPE, GEAR_NOT_COMPILED
+from atc_py.diag.codes import BAD_INPUT_SHAPE, GEAR_NOT_COMPILED, INT8_IN_HIGH_PRECISION
 from tests.gears.models import differences, image_model, two_inputs
 from tests.onnx_graph.onnx_files import Ports, model, save
 
@@ -146,6 +146,21 @@ def test_gear_that_breaks_a_rule_is_named(tmp_path: Path) -> None:
     assert findings
     assert refused.value.exit_code != 0
     assert (tmp_path / "net.om").read_bytes() == b"as it was"
+
+
+def test_layers_on_int8_and_a_mode_of_float32_are_warned_of(tmp_path: Path) -> None:
+    quant = helper.make_node("AscendQuant", ["x"], ["q"], "quant", scale=4.0, offset=0.0)
+    back = helper.make_node("AscendAntiQuant", ["q"], ["y"], scale=0.25, offset=0.0)
+    source = save(model([quant, back], {"x": (TensorProto.FLOAT, [1, 3])}, ["y"]), tmp_path)
+    for soc, mode, count in (
+        ("Ascend910B3", "force_fp32", 1),
+        ("Ascend910B3", "must_keep_origin_dtype", 1),
+        ("Ascend910B3", "force_fp16", 0),
+        ("sim", "must_keep_origin_dtype", 0),
+    ):
+        done = atc_py.convert(source, tmp_path / "net.om", soc=soc, precision_mode=mode)
+        codes = [each.code for each in done.warnings]
+        assert codes == [INT8_IN_HIGH_PRECISION] * count, (soc, mode)
 
 
 def test_layers_on_int8_have_no_gears_on_socs_of_cann(tmp_path: Path) -> None:

@@ -80,6 +80,40 @@ def test_it_is_the_mean_of_what_the_codes_stand_for(form: str, tmp_path: Path) -
     np.testing.assert_allclose(found, wanted, rtol=2.0**-9, atol=2.0**-9)
 
 
+@pytest.mark.parametrize("form", ["padded", "counted", "valid", "same"])
+def test_quantize_writes_it_so(form: str, tmp_path: Path) -> None:
+    attributes = {"kernel_shape": [3, 3], **FORMS[form]}
+    pool = node("AveragePool", ["x"], ["y"], "pool", **attributes)
+    ports: onnx_files.Ports = {"x": (onnx_files.FLOAT, list(SHAPE))}
+    path = onnx_files.save(onnx_files.model([pool], ports, ["y"], opsets={"": 11}), tmp_path)
+    atc_py.quantize(path, tmp_path / "int8.onnx", data=[{"x": DATA}], measure=0)
+    model = onnx.load(tmp_path / "int8.onnx")
+    assert [each.op_type for each in model.graph.node] == [
+        "AscendQuant", "AveragePool", "AscendDequant",
+    ]  # fmt: skip
+    (step,) = (each.f for each in model.graph.node[0].attribute if each.name == "scale")
+    found = compiled(model, tmp_path, "Ascend310P3")
+    np.testing.assert_allclose(found, floats(form), atol=0.5 / step + 2.0**-6)
+
+
+@pytest.mark.parametrize(("form", "requants"), [("valid", 1), ("counted", 0), ("padded", 0)])
+def test_a_pool_is_requantized_without_padding_alone(
+    form: str, requants: int, tmp_path: Path
+) -> None:
+    model = pooled(form)
+    quant = node("AscendQuant", ["y"], ["z"], "again", scale=1 / SCALE, offset=float(OFFSET))
+    model.graph.node.append(quant)
+    model.graph.node.append(node("AscendAntiQuant", ["z"], ["r"], scale=SCALE, offset=-7.0))
+    model.graph.output[0].name = "r"
+    path = onnx_files.save(model, tmp_path)
+    atc_py.convert(path, tmp_path / "model.om", soc="Ascend310P3")
+    with atc_py.load(tmp_path / "model.om") as offline:
+        operators = [each.op for each in offline.description.nodes]
+        (found,) = offline.run({"x": DATA}).values()
+    assert operators.count("AscendRequant") == requants
+    np.testing.assert_allclose(np.asarray(found), floats(form), atol=SCALE)
+
+
 @pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend910B3"])
 def test_borders_before_it_are_zeros_and_count(soc: str, tmp_path: Path) -> None:
     wanted = floats("plain", border=True)

@@ -123,6 +123,44 @@ def test_fix_pipe_converts_and_leaves_sums_and_functions_to_others(
     assert _launches(_merged(CONV.replace("TAIL", TAILS[tail]), soc)) == wanted
 
 
+QUANTIZED = f"""
+graph @g phase lowered {{
+  input %x : float32[1,32,8,8] ND
+  {literal("w", FILTER / 100, "float32")}
+  {literal("b", np.linspace(-3, 3, 32), "float32")}
+  %c = Conv2D(%x, %w, %b) {{pads=[1,1,1,1], strides=[1,1,1,1]}} : float32[1,32,8,8] ND
+  %y = AscendQuant(%c) {{offset=3.0, scale=0.7}} : int8[1,32,8,8] ND
+  output %y
+}}
+"""
+
+
+def test_sums_of_floats_are_quantized_with_one_rounding_on_ascend950() -> None:
+    """In float16 alone: a sum between two codes may fall on the other side once it is rounded."""
+    feeds = {"x": GENERATOR.standard_normal((1, 32, 8, 8)).astype(np.float32)}
+    graph = _merged(QUANTIZED, "Ascend950PR_9599")
+    assert _launches(graph) == {("Conv2D", "AscendQuant")}
+    once = results_of_typed(graph, feeds, "Ascend950PR_9599")["y"]
+    apart = _merged(QUANTIZED, "Ascend950PR_9599", *NEW)
+    assert _launches(apart) == set()
+    twice = results_of_typed(apart, feeds, "Ascend950PR_9599")["y"]
+    assert 0 < (once != twice).mean() < 0.01
+    assert np.abs(once.astype(int) - twice).max() == 1
+
+
+@pytest.mark.parametrize(
+    ("soc", "mode", "text"),
+    [
+        ("Ascend950PR_9599", "must_keep_origin_dtype", QUANTIZED),
+        ("Ascend950PR_9599", "force_fp16", QUANTIZED.replace("scale=0.7", "scale=-0.7")),
+        ("Ascend950PR_9599", "force_fp16", QUANTIZED.replace("output %y", "output %y output %c")),
+        ("Ascend910B3", "force_fp16", QUANTIZED),
+    ],
+)
+def test_other_sums_of_floats_are_quantized_apart(soc: str, mode: str, text: str) -> None:
+    assert _launches(_merged(text.replace("y output", "y\n  output"), soc, mode=mode)) == set()
+
+
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend610"])
 def test_requantized_sums_are_one_launch(soc: str) -> None:
     graph = _merged(CONV.replace("TAIL", TAILS["requant"]), soc)

@@ -51,6 +51,7 @@ def test_quant_and_anti_quant(  # noqa: PLR0913  (one column a parameter)
     assert quant.output.type.dtype is quant.attributes["dst_type"] is DType.INT8
     assert quant.attributes["compute_type"] is compute
     assert anti.output.type.dtype is anti.attributes["dtype"] is given
+    assert anti.attributes.get("compute_type", F16) is compute
 
 
 @pytest.mark.parametrize(("mode", "given"), [(FORCE, F16), (KEEP, F32), (ALLOW, F32)])

@@ -88,14 +88,19 @@ def test_slice_of_a_part_is_quantized_after_it(tmp_path: Path) -> None:
     assert makers_of(tmp_path / "o.onnx", "Conv") == ["AscendQuant"]
 
 
-def test_average_pool_stays_in_floats(tmp_path: Path) -> None:
+def test_average_pool_is_a_layer_but_over_all_of_an_image(tmp_path: Path) -> None:
+    """CANN pools floats where the window is all of the image, whatever the file says."""
     net = FloatSketch()
     x = net.add("AveragePool", [net.input("x", [1, 20, 8, 8])], "a", kernel_shape=[2, 2])
-    net.add("Conv", [x, net.weight("w", 6, 20, 1, 1)], "y")
+    x = net.add("Conv", [x, net.weight("w", 6, 20, 1, 1)], "c")
+    net.add("AveragePool", [x], "y", kernel_shape=[7, 7])
     model, samples = net.save(tmp_path / "n.onnx", "y"), samples_of(3, 1, 20, 8, 8)
-    atc_py.quantize(model, tmp_path / "o.onnx", data=samples, format="both", measure=0)
-    assert makers_of(tmp_path / "o.qdq.onnx", "AveragePool") == ["input"]
-    assert makers_of(tmp_path / "o.onnx", "AveragePool") == ["input"]
+    done = atc_py.quantize(model, tmp_path / "o.onnx", data=samples, format="both", measure=0)
+    assert makers_of(tmp_path / "o.qdq.onnx", "AveragePool") == ["DequantizeLinear", "Conv"]
+    assert makers_of(tmp_path / "o.onnx", "AveragePool") == ["AscendQuant", "AscendDequant"]
+    assert (done.layers[0].kind, done.layers[0].weight_scales) == ("AveragePool", (1.0, 1.0))
+    atc_py.quantize(model, tmp_path / "f.onnx", data=samples, skip=["OpType::AveragePool"])
+    assert makers_of(tmp_path / "f.onnx", "AveragePool") == ["input", "AscendDequant"]
 
 
 def branched(net: FloatSketch) -> onnx.ModelProto:

@@ -12,7 +12,7 @@ from atc_py.diag.codes import BAD_QUANT_RECORD, QUANT_FIELD_NOT_MODELED
 from atc_py.diag.diagnostic import Code
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
-from tests.quantizing.float_networks import conv_network, run_ort, samples_of
+from tests.quantizing.float_networks import FloatSketch, conv_network, run_ort, samples_of
 from tests.quantizing.test_prepare import norm_products, pair_network
 
 SHAPES: dict[Callable[[Path], Path], tuple[int, ...]] = {
@@ -49,6 +49,19 @@ def test_layers_without_an_entry_stay_in_floats(tmp_path: Path) -> None:
     assert done.written[0].integer_layers == 1
     sample = samples_of(1, 1, 3, 16, 16)[0]
     assert np.isfinite(run_ort(tmp_path / "out.onnx", sample)[0]).all()
+
+
+def test_average_pool_has_a_weight_of_1(tmp_path: Path) -> None:
+    """AMCT writes records of AveragePool so."""
+    net = FloatSketch()
+    net.add("AveragePool", [net.input("x", [1, 20, 8, 8])], "y", kernel_shape=[2, 2])
+    model, record = net.save(tmp_path / "n.onnx", "y"), tmp_path / "r.txt"
+    samples = samples_of(4, 1, 20, 8, 8)
+    atc_py.quantize(model, tmp_path / "a.onnx", data=samples, record=record, measure=0)
+    assert "scale_w: 1\n" in record.read_text()
+    assert "offset_w: 0\n" in record.read_text()
+    atc_py.quantize(model, tmp_path / "b.onnx", record=record)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
 
 
 def test_scales_of_weights_may_be_left_out(tmp_path: Path) -> None:

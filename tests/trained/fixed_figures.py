@@ -89,16 +89,16 @@ def measure(subject: Subject, operator_list: str) -> Figures:
         bound = subject.rules.get("bind") or {}
         fed = [{k: v for k, v in each.items() if k not in bound} for each in feeds]
         found = [session(fixed)(each) for each in fed]
-        float32 = _largest(found, wanted)
-        exact = _exact(path, feeds) if float32 > WITHIN else None
-        to_float64 = (_largest(wanted, exact), _largest(found, exact)) if exact else None
+        float32 = largest(found, wanted)
+        exact = exact_results(path, feeds) if float32 > WITHIN else None
+        to_float64 = (largest(wanted, exact), largest(found, exact)) if exact else None
         regions = _regions(path, shapes, operator_list, subject) if float32 > WITHIN else None
         device = on_device(fixed, fed[:DEVICE_SEEDS], wanted, operator_list, folder)
     return Figures(
         errors=done.errors,
         rules=rules_of(done),
         float32=float32,
-        bound=_bound(done),
+        bound=bound_of(done),
         cosine=device[0],
         float16=device[1],
         of_class=_class(done),
@@ -131,7 +131,7 @@ def _class(done: Fixing) -> str:
     return "-" if widest is None else f"{widest.exactness.value} {widest.limit:.0e}"
 
 
-def _exact(path: Path, feeds: list[dict[str, Any]]) -> list[Arrays] | None:
+def exact_results(path: Path, feeds: list[dict[str, Any]]) -> list[Arrays] | None:
     """Return the results of the original in float64; None where the reference cannot run it."""
     found = [run_in_float64(path, each) for each in feeds]
     return [each for each in found if each is not None] if all(found) else None
@@ -162,7 +162,7 @@ def on_device(
         for name in theirs
         if theirs[name].dtype.kind == "f"
     ]
-    return min(cosines), _largest(found, wanted), ""
+    return min(cosines), largest(found, wanted), ""
 
 
 def session(path: Path) -> Run:
@@ -182,7 +182,7 @@ def session(path: Path) -> Run:
     return run
 
 
-def _largest(found: Iterable[Arrays], wanted: Iterable[Arrays]) -> float:
+def largest(found: Iterable[Arrays], wanted: Iterable[Arrays]) -> float:
     """Return the largest difference as a part of the range that an output has over all runs."""
     gaps: dict[str, float] = {}
     ranges: dict[str, float] = {}
@@ -209,7 +209,7 @@ def rules_of(done: Fixing) -> dict[str, int]:
     return dict(sorted(Counter(rule for each in done.rewrites for rule in each.rules).items()))
 
 
-def _bound(done: Fixing) -> float:
+def bound_of(done: Fixing) -> float:
     """Return the largest difference that the rules allow."""
     rules = load_rules()
     used = [rules[name] for each in done.rewrites for name in each.rules]

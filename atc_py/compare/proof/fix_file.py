@@ -32,7 +32,7 @@ from atc_py.diag import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED, AtcError,
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.fixed_files import state_at_listed_opset, with_original_layers
-from atc_py.fix.restate import changed_operators
+from atc_py.fix.restate import changed_results
 from atc_py.fix.start import Start, deciding_values
 from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
@@ -323,7 +323,7 @@ class _Writer:
             graph,
             trial,
             external=self.options.external_data,
-            gone=gone | changed_operators(operators, *self.opsets),
+            gone=gone,
             marks=marks,
             bound=self.options.rules.bind,
             final=path,
@@ -332,7 +332,8 @@ class _Writer:
                 for applied in fixed.applied
                 for output in applied.node.outputs
                 if output
-            },
+            }
+            | changed_results(fixed.file.nodes, *self.opsets),
         )
         return _Form(graph, written, self._check(trial, fixed.file, written))
 

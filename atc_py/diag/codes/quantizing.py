@@ -153,3 +153,12 @@ LAYERS_IN_BODIES = add_code(
     "part of the main graph.",
     Severity.NOTE,
 )
+INT8_IN_HIGH_PRECISION = add_code(
+    2090,
+    "int8-in-high-precision",
+    ExitCode.USAGE,
+    "A model with layers on int8 is compiled in a mode of high precision. ATC's guide excludes that: "
+    "the conversions around the layers cost what int8 saves, and the layers stay as exact as int8 is.",
+    "Leave --precision-mode out, or convert the float model in that mode.",
+    Severity.WARNING,
+)

@@ -38,9 +38,14 @@ def _quant(kernel: KernelFacts) -> Formula:
 
 
 def _anti_quant(kernel: KernelFacts) -> Formula:
-    """Every step in float16, whatever dtype the result has."""
-    scratch = () if kernel.outputs[0].ctype == "half" else (Scratch("values", "half"),)
-    context = (("sqrt_mode", kernel.attributes["sqrt_mode"]), ("words", False))
+    """Every step in the dtype that `compute_type` names, whatever dtype the result has."""
+    step = C_TYPES[DType(kernel.attributes["compute_type"])]
+    scratch = () if kernel.outputs[0].ctype == step else (Scratch("values", step),)
+    if step == "float":
+        scratch = (*scratch, _HALVES)
+    context = (
+        ("step", step), ("sqrt_mode", kernel.attributes["sqrt_mode"]), ("words", False)
+    )  # fmt: skip
     return Formula("vector", loaded(kernel.inputs), scratch=scratch, context=context)
 
 

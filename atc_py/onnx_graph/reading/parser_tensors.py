@@ -81,9 +81,19 @@ def _starts_with_number(text: str) -> bool:
 
 
 def attribute_faults(nodes: Sequence[OnnxNode], scope: str) -> Iterator[Broken]:
-    """Yield the Constants whose data is in another attribute than value."""
+    """Yield the nodes whose data is where the parser does not look."""
     for node in nodes:
         if node.op_type == "Constant" and not node.domain:
             names = [attribute.name for attribute in node.proto.attribute]
             if names and "value" not in names:
                 yield Broken("constant-without-value", node, verbatim(names[0]), scope)
+        elif node.op_type == "ConstantOfShape" and not node.domain:
+            for attribute in node.proto.attribute:
+                if is_one_by_one(attribute.t):
+                    name = verbatim(element_name(attribute.t.data_type))
+                    yield Broken("fill-one-by-one", node, name, scope, field="attribute value")
+
+
+def is_one_by_one(tensor: TensorProto) -> bool:
+    """True for data in a field of protobuf that is not of the element type alone."""
+    return bool(tensor.uint64_data or (tensor.int32_data and tensor.data_type != _T.INT32))

@@ -31,6 +31,7 @@ from atc_py.onnx_graph.reading.nodes import (
     normal_domain,
     subgraphs,
 )
+from atc_py.onnx_graph.reading.parser_tensors import is_one_by_one
 from atc_py.onnx_graph.reading.tensors import dense_array
 from atc_py.onnx_graph.rewriting.given_defaults import default_inputs
 from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
@@ -203,20 +204,24 @@ def _is_constant(node: NodeProto) -> bool:
     return node.op_type == "Constant" and not normal_domain(node.domain)
 
 
+def _is_filled(node: NodeProto) -> bool:
+    return node.op_type == "ConstantOfShape" and not normal_domain(node.domain)
+
+
 def _is_odd(node: NodeProto) -> bool:
     """True for a node with a domain or data in another form than the parser's."""
-    return node.domain == "ai.onnx" or _is_constant(node)
+    return node.domain == "ai.onnx" or _is_constant(node) or _is_filled(node)
 
 
 def _set_form(node: NodeProto) -> None:
     if node.domain and not normal_domain(node.domain):
         node.ClearField("domain")
-    if not _is_constant(node):
+    if not _is_constant(node) and not _is_filled(node):
         return
     for attribute in node.attribute:
         if attribute.name == "value":
             set_raw(attribute.t)
-        else:
+        elif _is_constant(node):
             tensor = _value_of(attribute)
             attribute.Clear()
             attribute.name, attribute.type = "value", onnx.AttributeProto.TENSOR
@@ -235,8 +240,8 @@ def _value_of(attribute: onnx.AttributeProto) -> TensorProto:
 
 
 def set_raw(tensor: TensorProto) -> None:
-    """Give a tensor of a type narrower than int32 its data in raw_data, which older parsers demand."""
-    if tensor.int32_data and tensor.data_type != TensorProto.INT32:
+    """Give a tensor its data in raw_data where the parser of some release demands it."""
+    if is_one_by_one(tensor):
         dims, data_type = list(tensor.dims), tensor.data_type
         raw = numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name)
         if list(raw.dims) == dims and raw.data_type == data_type:

@@ -9,12 +9,19 @@ from typing import ClassVar
 
 from atc_py.ir import Engine, Graph, Node
 from atc_py.passes.base import PassContext
-from atc_py.passes.fusion.merge_kernels import MergePass, any_open, only_reader
+from atc_py.passes.fusion.merge_kernels import (
+    MergePass,
+    any_open,
+    in_float32,
+    only_reader,
+)
 from atc_py.target import Soc, find_operator
+from atc_py.target.soc import IMAGE_CONVS
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
 _QUANT = "AscendQuant"
+_BIAS = 2
 _NARROW = frozenset({DType.FLOAT16, DType.BFLOAT16})
 
 
@@ -99,9 +106,52 @@ class MergeDequantPass(ConversionPass):
 
 
 class MergeRequantPass(ConversionPass):
-    """Convolution or product and AscendRequant are one launch."""
+    """Convolution or product and AscendRequant are one launch.
+
+    On Ascend950 so are a float16 convolution of images and AscendQuant, and its sums are rounded
+    once: Conv2DPostCubeToExtendConv2DFusionPass of ops-nn. That takes int8 codes and scales that are
+    not negative. That the pipe adds the offset before it rounds, as AscendQuant does, is inferred.
+    """
 
     conversions = frozenset({"AscendRequant"})
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        changed = super().run(graph, context)
+        for conv in graph.nodes:
+            if conv.scope and _quant_of_sums(conv, context.soc) is not None:
+                conv.output.type = conv.output.type.with_dtype(DType.FLOAT32)
+                bias = conv.input(_BIAS)
+                if bias is not None and bias.const is not None:
+                    data = in_float32(bias.const)
+                    conv.set_input(_BIAS, graph.constant(bias.name, data, like=bias.type))
+        return changed
+
+    def _is_head(self, node: Node, soc: Soc) -> bool:
+        return super()._is_head(node, soc) or _quant_of_sums(node, soc) is not None
+
+    def _members(self, head: Node, soc: Soc) -> tuple[list[Node], str, Node]:
+        quant = _quant_of_sums(head, soc)
+        return super()._members(head, soc) if quant is None else ([quant], "", head)
+
+
+def _quant_of_sums(conv: Node, soc: Soc) -> Node | None:
+    """The AscendQuant that alone reads a float16 convolution and joins it in the pipe of `soc`."""
+    if conv.op not in IMAGE_CONVS or not soc.fix_pipe_half_images:
+        return None
+    values, bias = (*conv.present_inputs, conv.output), conv.input(_BIAS)
+    _, quant = only_reader(conv)
+    if quant is None or quant.op != _QUANT or quant.scope != conv.scope:
+        return None
+    known = {value.type.dtype for value in values} == {DType.FLOAT16} and (
+        bias is None or bias.const is not None
+    )
+    if not known or any_open([value.type for value in values]):
+        return None
+    if {conv.engine, quant.engine} != {Engine.AICORE} or not _goes_along(quant, conv):
+        return None
+    scale = quant.attributes["scale"]
+    positive = isinstance(scale, float) and scale >= 0
+    return quant if positive and quant.output.type.dtype is DType.INT8 else None
 
 
 def _goes_along(node: Node, before: Node) -> bool:

@@ -23,7 +23,7 @@ from atc_py.ir import (
 from atc_py.passes.base import Miss, Pass, PassContext
 from atc_py.passes.fusion.matching import listed_readers, scalar
 from atc_py.target import VIEWS, Soc, Unit, find_operator
-from atc_py.target.soc import SLOPED, SUMS, fix_pipe_length
+from atc_py.target.soc import IMAGE_CONVS, SLOPED, SUMS, fix_pipe_length
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
@@ -33,9 +33,6 @@ ELEMENTWISE = frozenset({"unary", "binary"})
 
 BY_CHANNEL = frozenset({SLOPED, "BNInferenceD"})
 """Functions of each element with constants for each channel, which have conditions of their own."""
-
-_IMAGE_CONVS = frozenset({"Conv2D", "DepthwiseConv2D"})
-"""Heads of what a pass of CANN for Ascend950 turns into ExtendConv2D."""
 
 MOST = 16
 """Nodes after a head: the code of a kernel and what it reads from outside are bounded."""
@@ -200,12 +197,12 @@ class _Slopes:
             if value is None or value.const is None or value.type.dtype is DType.FLOAT32:
                 continue
             if value not in self._wide:
-                data = _in_float32(value.const)
+                data = in_float32(value.const)
                 self._wide[value] = self._graph.constant(value.name, data, like=value.type)
             node.set_input(1, self._wide[value])
 
 
-def _in_float32(data: ConstData) -> ConstData:
+def in_float32(data: ConstData) -> ConstData:
     """A constant in float32; of one that was cast to fewer bits, what it was cast from."""
     while isinstance(data, CastConst) and data.source.dtype.is_float:
         data = data.source
@@ -272,7 +269,7 @@ def unreached(head: Node, start: Node, functions: Sequence[Node], soc: Soc) -> s
 
 def _leaves_by_pipe(head: Node, soc: Soc) -> bool:
     """True if passes of CANN give functions after `head` to the fix pipe, where there is one."""
-    return not soc.fix_pipe_half_images or head.op in _IMAGE_CONVS
+    return not soc.fix_pipe_half_images or head.op in IMAGE_CONVS
 
 
 def _done_by_fix_pipe(functions: Sequence[Node], soc: Soc) -> int:

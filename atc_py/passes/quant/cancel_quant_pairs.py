@@ -50,23 +50,27 @@ def _gives_back(quant: Node, *, single: bool) -> bool:
     if quant.attributes.get("round_mode", "Round") != "Round":
         return False
     numbers = np.arange(-128, 128)
+    dtype = np.dtype(np.float32 if single else np.float16)
     with np.errstate(all="ignore"):
-        values = _anti_quantized(anti, numbers)
-        found = _before_rounding(quant, values, np.dtype(np.float32 if single else np.float16))
-    return np.array_equal(np.clip(np.rint(found.astype(np.float32)), -128, 127), numbers)
+        values = _anti_quantized(anti, numbers, dtype)
+        for given in (values, values.astype(np.float16)):  # precision modes choose one later
+            found = _before_rounding(quant, given, dtype).astype(np.float32)
+            if not np.array_equal(np.clip(np.rint(found), -128, 127), numbers):
+                return False
+    return True
 
 
-def _anti_quantized(anti: Node, numbers: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
-    """(x + offset) * scale, with sqrt_mode times scale once more, all in float16."""
-    scale, offset = _scale_and_offset(anti)
-    values: npt.NDArray[np.float16] = (numbers.astype(np.float16) + np.float16(offset)) * (
-        np.float16(scale)
-    )
-    return values * np.float16(scale) if anti.attributes.get("sqrt_mode", False) else values
+def _anti_quantized(
+    anti: Node, numbers: npt.NDArray[Any], dtype: np.dtype[Any]
+) -> npt.NDArray[Any]:
+    """(x + offset) * scale, with sqrt_mode times scale once more, all in `dtype`."""
+    scale, offset = map(dtype.type, _scale_and_offset(anti))
+    values: npt.NDArray[Any] = (numbers.astype(dtype) + offset) * scale
+    return values * scale if anti.attributes.get("sqrt_mode", False) else values
 
 
 def _before_rounding(
-    quant: Node, values: npt.NDArray[np.float16], dtype: np.dtype[Any]
+    quant: Node, values: npt.NDArray[Any], dtype: np.dtype[Any]
 ) -> npt.NDArray[Any]:
     """Values * scale + offset in `dtype`; with sqrt_mode times scale twice or squared.
 

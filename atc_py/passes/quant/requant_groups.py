@@ -69,6 +69,8 @@ class Finder(msgspec.Struct, frozen=True):
 
     def _after(self, dequant: Node) -> RequantGroup | None:
         """The group of a dequantization whose results only quantizations read."""
+        if _is_padded_pool(dequant):
+            return None
         readers = [node for node, _ in dequant.output.uses]
         activations = [node for node in readers if is_activation(node)]
         if len(activations) not in {0, len(readers)}:
@@ -98,6 +100,8 @@ class Finder(msgspec.Struct, frozen=True):
                     cleared.append(node)
             if node is None or node.op != "AscendDequant" or len(node.output.uses) != 1:
                 return None
+            if _is_padded_pool(node):
+                return None
             dequants.append(node)
         if last is not None:
             activations, cleared = [*activations, last], dequants
@@ -123,6 +127,14 @@ class Finder(msgspec.Struct, frozen=True):
             return None
         nodes = (tuple(dequants), tuple(activations), tuple(dict.fromkeys(cleared)), concat)
         return RequantGroup(*nodes, tuple(quants), scale, all(relus))
+
+
+def _is_padded_pool(dequant: Node) -> bool:
+    """True after an average pool on int8 with padding that counts: CANN's pass takes VALID alone."""
+    pool = _producer(dequant)
+    if pool is None or pool.op != "DepthwiseConv2D" or not any(pool.attributes["pads"]):  # type: ignore[arg-type]  # verified: integers
+        return False
+    return any(origin.op_type == "AveragePool" for origin in pool.origins)
 
 
 def _producer(node: Node) -> Node | None:

@@ -168,9 +168,7 @@ class Model:
                 help=Text("the model's inputs are {inputs}", inputs=names),
             )
         if self.takes_settings:
-            from atc_py.pipeline.running.pictures import filled
-
-            inputs = filled(self.description, inputs)
+            inputs = self._filled(inputs, gear)
         if self.gears is None:
             if gear is not None:
                 from atc_py.options.named_gear import NamedGear
@@ -182,6 +180,17 @@ class Model:
         position, feeds = gear_of_feeds(self.gears, inputs, gear)
         self._last = self.at_gear(position)
         return self._last.run(feeds)
+
+    def _filled(
+        self, inputs: Mapping[str, npt.NDArray[np.generic]], gear: int | None
+    ) -> Mapping[str, npt.NDArray[np.generic]]:
+        """Feeds whose pictures fill their inputs, with the settings of a gear that is named."""
+        from atc_py.pipeline.running.pictures import filled, settings_of_gear
+
+        if self.gears is not None and (gear is not None or SHAPE_DATA in inputs):
+            position, _ = gear_of_feeds(self.gears, inputs, gear)
+            inputs = settings_of_gear(self.at_gear(position).description, inputs)
+        return filled(self.description, inputs)
 
     def _check_ranges(self, inputs: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Refuse arrays with dims outside of the ranges that the model was converted for."""

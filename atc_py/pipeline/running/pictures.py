@@ -14,6 +14,8 @@ from atc_py.aipp import (
     settings_of_bytes,
     source_bytes,
 )
+from atc_py.aipp.parameters import BATCH_BYTES, COUNT_AT, HEADER_BYTES
+from atc_py.aipp.rules import rules_of
 from atc_py.diag import BAD_AIPP, BAD_RUN_INPUT, MISSING_RUN_INPUT, AtcError, Place
 from atc_py.package.schema import OmModel
 from atc_py.results.picture_inputs import PictureInput, picture_inputs
@@ -32,10 +34,14 @@ def filled(description: OmModel, feeds: Mapping[str, Array]) -> dict[str, Array]
     """Feeds in which pictures for dynamic AIPP fill their inputs, with zeros after them.
 
     Raises:
-        AtcError: BAD_RUN_INPUT for fewer bytes than the pictures of the run's settings have.
+        AtcError: BAD_RUN_INPUT for fewer bytes than the pictures of the run's settings have, and
+            for settings that the kernel of the SoC takes otherwise.
     """
     found = {**feeds}
+    rules = rules_of(find_soc(description.soc).family.value)
     for each in _dynamic_inputs(description):
+        if rules.biases_alone:
+            _check_biases(each, feeds)
         array = feeds.get(each.name)
         if not isinstance(array, np.ndarray) or array.dtype != np.uint8:
             continue
@@ -48,17 +54,60 @@ def filled(description: OmModel, feeds: Mapping[str, Array]) -> dict[str, Array]
     return found
 
 
-def _check_size(found: PictureInput, array: Array, feeds: Mapping[str, Array]) -> None:
-    """Refuse fewer bytes than the pictures have, where the settings of the run are fed."""
+def settings_of_gear(description: OmModel, feeds: Mapping[str, Array]) -> dict[str, Array]:
+    """Feeds in which parameter buffers are for the pictures of a gear.
+
+    ATC's guide has programs set them for the largest batch; those of the first pictures count.
+
+    Args:
+        description: the gear.
+        feeds: arrays by name.
+    """
+    found = {**feeds}
+    for each in _dynamic_inputs(description):
+        array, name = feeds.get(each.parameters or ""), each.parameters or ""
+        count, wanted = each.features[0], HEADER_BYTES + BATCH_BYTES * each.features[0]
+        if isinstance(array, np.ndarray) and array.dtype == np.uint8 and array.size > wanted:
+            found[name] = array.reshape(-1)[:wanted].copy()
+            found[name][COUNT_AT] = count
+    return found
+
+
+def _check_biases(found: PictureInput, feeds: Mapping[str, Array]) -> None:
+    """Refuse biases beside colors that are not converted, for a kernel that adds them all the same."""
+    first = _fed_settings(found, feeds)[:1]
+    if not first or first[0].csc_switch:
+        return
+    name = "input_bias" if first[0].input_format == "YUV420SP_U8" else "output_bias"
+    biases = getattr(first[0], name)
+    if any(biases):
+        raise BAD_RUN_INPUT.error(
+            Text(
+                "the settings have {name} {biases} without csc_switch, which this SoC adds all "
+                "the same",
+                name=name,
+                biases=list(biases),
+            ),
+            place=Place(field=Text("input {at}", at=found.parameters)),
+            help=Text("set {name} to 0, as AscendCL leaves it", name=name),
+        )
+
+
+def _fed_settings(found: PictureInput, feeds: Mapping[str, Array]) -> tuple[AippSettings, ...]:
+    """The settings of a run's pictures; none where none are fed, or the device refuses them."""
     params = feeds.get(found.parameters or "")
     if not isinstance(params, np.ndarray) or params.dtype != np.uint8:
-        return
+        return ()
     try:
-        pictures = settings_of_bytes(params.tobytes())
+        return settings_of_bytes(params.tobytes())
     except AtcError:
-        return  # the device says what is wrong with them
-    wanted = source_bytes(pictures[0], len(pictures))
-    if array.size < wanted:
+        return ()
+
+
+def _check_size(found: PictureInput, array: Array, feeds: Mapping[str, Array]) -> None:
+    """Refuse fewer bytes than the pictures have, where the settings of the run are fed."""
+    pictures = _fed_settings(found, feeds)
+    if pictures and array.size < (wanted := source_bytes(pictures[0], len(pictures))):
         first = pictures[0]
         raise BAD_RUN_INPUT.error(
             Text(

@@ -61,7 +61,8 @@ def balance_sites(graph: OnnxGraph, found: FoundLayers) -> list[BalanceSite]:
     """The tensors of `graph` that layers alone read and whose channels can be scaled."""
     read_by: dict[str, list[FloatLayer]] = defaultdict(list)
     for layer in found.layers:
-        read_by[layer.data].append(layer)
+        if not layer.is_pool:
+            read_by[layer.data].append(layer)
     sites = []
     search = _Search(graph, found)
     for name, layers in read_by.items():
@@ -74,7 +75,9 @@ def balance_sites(graph: OnnxGraph, found: FoundLayers) -> list[BalanceSite]:
 
 
 def input_channels(layer: FloatLayer) -> int:
-    """The number of input channels of a layer, all groups together."""
+    """The number of input channels of a layer, all groups together; 0 of a pool."""
+    if layer.is_pool:
+        return 0
     at = _input_axis(layer)
     return layer.shape[at] * (layer.groups if layer.kind == "Conv" else 1)
 
@@ -130,7 +133,7 @@ def scaled_values(graph: OnnxGraph, site: BalanceSite) -> list[str]:
 class _Search:
     def __init__(self, graph: OnnxGraph, found: FoundLayers) -> None:
         self._graph = graph
-        self._layers = {layer.node: layer for layer in found.layers}
+        self._layers = {layer.node: layer for layer in found.layers if not layer.is_pool}
 
     def site(self, name: str, readers: list[FloatLayer]) -> BalanceSite | None:
         """The tensor called `name` as a site; None where it is none."""

@@ -233,7 +233,7 @@ class FloatModel:
         while True:
             chosen = _Rest(numbers, refused)
             graph = self._with_qdq(chosen)
-            nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT)
+            nodes = import_quantized(graph, self.file.tensors, FOLD_LIMIT, chosen.indices)
             failed = {
                 node.index: node
                 for node in nodes

@@ -1,7 +1,8 @@
 """The layers of a float model that have an int8 form, and why the others have none.
 
-The kinds are those that CANN's quantizer takes: Conv and ConvTranspose, Gemm, and MatMul with
-constant weights on the right. Weights have one scale per output channel for all of them.
+The kinds are those that CANN's quantizer takes: Conv and ConvTranspose, Gemm, MatMul with constant
+weights on the right, and AveragePool. Weights have one scale per output channel for all of them but
+AveragePool, whose weights are 1.
 """
 
 from collections import Counter
@@ -65,9 +66,11 @@ TRANSPOSED_DATA = Text("its data is transposed")
 
 
 KINDS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
-"""Operators of layers that can be quantized."""
+"""Operators of layers with weights that can be quantized."""
 
-_MATRIX, _VOLUME = 2, 5
+_POOL = "AveragePool"
+_MOST_STRIDE = 63
+_MATRIX, _IMAGE, _VOLUME = 2, 4, 5
 _DATA, _WEIGHTS, _BIAS = 0, 1, 2
 """Positions among the inputs."""
 
@@ -79,11 +82,11 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
         node: its node.
         name: name of the node, or of its result where the node has none; no other layer has it.
         data: the tensor that it reads.
-        weight: the constant that holds its weights.
+        weight: the constant that holds its weights; "" for a pool.
         bias: the constant that holds its bias, "" where it has none.
         axis: the axis of the output channels in the weights.
         groups: number of groups of a convolution, else 1.
-        shape: the shape of the weights.
+        shape: the shape of the weights; that of the one weight 1 of a pool.
         addition: of a MatMul, the Add after it whose constant has a number for each output channel;
             None for none.
     """
@@ -102,6 +105,11 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
     def kind(self) -> str:
         """Its operator."""
         return self.node.op_type
+
+    @property
+    def is_pool(self) -> bool:
+        """True for a layer without weights."""
+        return self.kind == _POOL
 
     @property
     def is_deep(self) -> bool:
@@ -133,7 +141,11 @@ def find_layers(graph: OnnxGraph) -> FoundLayers:
     names: set[str] = set()
     additions = additions_after(graph)
     for node in graph.nodes:
-        if node.domain or node.op_type not in KINDS or node in graph.unsound:
+        if node.domain or node in graph.unsound:
+            continue
+        if node.op_type == _POOL and _is_integer_pool(graph, node):
+            layers.append(_pool_layer(node, names))
+        if node.op_type not in KINDS:
             continue
         layer = _layer(graph, node, names, additions)
         if isinstance(layer, FloatLayer):
@@ -141,6 +153,33 @@ def find_layers(graph: OnnxGraph) -> FoundLayers:
         else:
             left.append((node, layer))
     return FoundLayers(tuple(layers), tuple(left))
+
+
+def _is_integer_pool(graph: OnnxGraph, node: OnnxNode) -> bool:
+    """True for a pool of images that has a form on int8, but for one over all of an image.
+
+    CANN pools floats for the latter.
+    """
+    known = known_type(graph, node.input_names[0])
+    if known is None or known.element != TensorProto.FLOAT or node.input_names[0] in graph.consts:
+        return False
+    dims, size = known.dims or (), node.integers("kernel_shape")
+    if len(dims) != _IMAGE or None in dims[1:] or max(node.integers("dilations"), default=1) > 1:
+        return False
+    return tuple(size) != dims[2:] and max(node.integers("strides"), default=1) <= _MOST_STRIDE
+
+
+def _pool_layer(node: OnnxNode, names: set[str]) -> FloatLayer:
+    return FloatLayer(
+        node=node,
+        name=layer_name(node, names),
+        data=node.input_names[_DATA],
+        weight="",
+        bias="",
+        axis=0,
+        groups=1,
+        shape=(1,),
+    )
 
 
 def layer_name(node: OnnxNode, taken: set[str]) -> str:

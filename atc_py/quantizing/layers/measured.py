@@ -336,8 +336,9 @@ class FormWriter:
         zero = self._constant(f"{base}/offset", np.array(form.data.offset, np.int8))
         steps = self._op("QuantizeLinear", [data or node.input[0], scale, zero], f"{base}/codes")
         real = self._op("DequantizeLinear", [steps, scale, zero], f"{base}/data")
-        weights = self._weights(base, form, codes=codes)
-        inputs, result = [real, weights, *node.input[2:]], f"{base}/result"
+        inputs, result = [real], f"{base}/result"
+        if not form.layer.is_pool:
+            inputs += [self._weights(base, form, codes=codes), *node.input[2:]]
         bias = "" if form.bias is None else self._constant(f"{base}/bias", form.bias)
         if bias and form.layer.kind != "MatMul":
             inputs = [*inputs[:2], bias]

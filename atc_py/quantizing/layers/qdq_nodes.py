@@ -22,7 +22,7 @@ from atc_py.quantizing.layers.layers import FloatLayer
 
 # Quantization works element by element, and so commutes with movement. It never decreases, so that it
 # commutes with MaxPool as well: the code of the largest number is the largest code. It does not with
-# sums and means, such as AveragePool.
+# sums and means: AveragePool is a layer, whose sums are dequantized.
 
 _ALL_MOVED = frozenset(
     {
@@ -167,9 +167,11 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
 def takes_bias(graph: OnnxGraph, layer: FloatLayer) -> bool:
     """True if a layer can get another bias.
 
-    Not a product that no Add of a constant follows, and not a Gemm whose addend is computed or
+    Not a pool, a product that no Add of a constant follows, and not a Gemm whose addend is computed or
     differs from row to row.
     """
+    if layer.is_pool:
+        return False
     if layer.kind == "MatMul":
         return layer.addition is not None
     if layer.kind != "Gemm" or not layer.bias:
@@ -220,8 +222,9 @@ class _QdqWriter:
 
     def _write_layer(self, layer: Int8Layer) -> None:
         node, writer = layer.layer.node, self._writer
-        weights = self._weights(layer)
-        inputs = [self._pair(node, layer.layer.data, layer.data), weights, *node.input_names[2:]]
+        inputs = [self._pair(node, layer.layer.data, layer.data)]
+        if not layer.layer.is_pool:
+            inputs += [self._weights(layer), *node.input_names[2:]]
         if layer.bias is not None and layer.layer.kind != "MatMul":
             name = writer.const(f"{node.output_names[0]}/bias", layer.bias)
             inputs = [*inputs[:2], name]

@@ -1,7 +1,7 @@
 """Quantization: floats to small integers and back, and sums of products to either.
 
-`compute_type` is not CANN's: the dtype in which AscendQuant computes, which CANN's kernels know from
-the SoC that they are built for. It and the attributes that name the dtype of a result follow from
+`compute_type` is not CANN's: the dtype in which AscendQuant and AscendAntiQuant compute, which CANN's
+kernels know from the SoC that they are built for. It and the attributes that name the dtype of a result follow from
 the column that a node takes.
 """
 
@@ -40,8 +40,17 @@ ROWS = (
         "AscendAntiQuant",
         *operands("x > y"),
         "int8 plus an offset, times a factor.",
-        attributes=(*_SCALE_AND_OFFSET, Attribute("dtype", "dtype", F32), _SQRT_MODE),
-        columns=tuple(Column((I8,), (y,), attributes=(("dtype", y),)) for y in (F16, F32)),
+        attributes=(
+            *_SCALE_AND_OFFSET,
+            Attribute("dtype", "dtype", F32),
+            _SQRT_MODE,
+            Attribute("compute_type", "dtype", F16),
+        ),
+        columns=tuple(
+            Column((I8,), (y,), needs, (("dtype", y), *compute))
+            for needs, compute in ((Resource.QUANT_FLOAT32, (("compute_type", F32),)), (None, ()))
+            for y in (F16, F32)
+        ),
         family="quant",
         passes=3.0,
     ),

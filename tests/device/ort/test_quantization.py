@@ -54,12 +54,14 @@ def test_factor_beyond_float16_is_infinite() -> None:
     assert list(y) == [-128, 0, 127]
 
 
+@pytest.mark.parametrize("compute", [F16, F32])
 @pytest.mark.parametrize("dtype", [F16, F32])
-def test_codes_become_floats_in_steps_of_float16(dtype: DType) -> None:
+def test_codes_become_floats_in_steps_of_a_dtype(dtype: DType, compute: DType) -> None:
     x = np.arange(-128, 128).astype(np.int8)
     for scale, offset, root in ((0.37, 0.0, False), (0.37, -3.3, False), (11.3, 2000.0, True)):
         attributes: Attributes = {
             "scale": scale, "offset": offset, "sqrt_mode": root, "dtype": dtype.value,
+            "compute_type": compute.value,
         }  # fmt: skip
         agree("AscendAntiQuant", [x], [(dtype, x.shape)], attributes)
 

@@ -39,10 +39,12 @@ def test_quant_and_anti_quant_agree(
                     }  # fmt: skip
                     types = [TensorType(x, shape)], [TensorType(y, shape)]
                     add_node(graph, "AscendQuant", *types, {**base, **given})
-        types = [TensorType(I8, shape)], [TensorType(x, shape)]
-        add_node(graph, "AscendAntiQuant", *types, {**base, "dtype": x})
+        for compute in (F16, F32):
+            types = [TensorType(I8, shape)], [TensorType(x, shape)]
+            own: dict[str, AttrValue] = {"dtype": x, "compute_type": compute}
+            add_node(graph, "AscendAntiQuant", *types, {**base, **own})
     checked = verified(graph)
-    assert len(checked) == 8 * len(modes) + 4 + 2
+    assert len(checked) == 8 * len(modes) + 4 + 4
     assert wrong(checked) == []
 
 

@@ -51,16 +51,17 @@ def _held(value: float, compute: DType) -> np.float32:
 
 @emulates("AscendAntiQuant")
 def ascend_anti_quant(body: Body) -> str:
-    """Write `y = (x + offset) * scale`, every step rounded to float16, with sqrt_mode scale twice."""
+    """Write `y = (x + offset) * scale`, every step rounded, with sqrt_mode scale twice."""
     node = body.node
+    compute = node.dtype_named("compute_type")
     values = body.cast(body.own(), F32)
-    if _held(node.number("offset"), F16):
-        values = body.rounded(body.add("Add", values, body.attribute("offset", F16)), F16)
-    scale = body.attribute("scale", F16)
+    if _held(node.number("offset"), compute):
+        values = body.rounded(body.add("Add", values, body.attribute("offset", compute)), compute)
+    scale = body.attribute("scale", compute)
     values = body.add("Mul", values, scale)
     if node.flag("sqrt_mode"):
-        values = body.add("Mul", body.rounded(values, F16), scale)
-    return _last(body, values)
+        values = body.add("Mul", body.rounded(values, compute), scale)
+    return _last(body, values) if compute is F16 else values
 
 
 @emulates("AscendDequant")

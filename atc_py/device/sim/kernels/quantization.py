@@ -106,6 +106,7 @@ def _multiply(values: Floats, factor: Floats | np.float32) -> None:
 def _anti_quant_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The shape of x in the dtype that `dtype` names."""
     check_dtype(node.x.dtype, "x", I8)
+    check_dtype(node.dtype_named("compute_type"), "compute_type", F16, F32)
     return (TensorFacts(check_dtype(node.dtype_named("dtype"), "dtype", F16, F32), node.x.dims),)
 
 
@@ -113,16 +114,22 @@ def _anti_quant_types(node: NodeView) -> tuple[TensorFacts, ...]:
 def ascend_anti_quant(call: Call) -> None:
     """Compute `y = (x + offset) * scale`, with sqrt_mode times scale once more.
 
-    scale, offset and the result of every step are rounded to float16, whatever dtype y has.
+    In float16 scale, offset and the result of every step are rounded to float16, whatever dtype y
+    has. In float32 they are rounded to float32, and y once more where it is float16.
     """
-    scale = _constant(call.node.number("scale"), F16)
-    offset = _constant(call.node.number("offset"), F16)
+    node = call.node
+    compute = node.dtype_named("compute_type")
+    scale = _constant(node.number("scale"), compute)
+    offset = _constant(node.number("offset"), compute)
     np.copyto(call.out, call.x)
     if offset:
         call.out[...] += offset
-        round_to_grid(call.out, F16, call.out)
-    for _ in range(2 if call.node.flag("sqrt_mode") else 1):
-        _multiply(call.out, scale)
+        round_to_grid(call.out, compute, call.out)
+    for _ in range(2 if node.flag("sqrt_mode") else 1):
+        np.multiply(call.out, scale, out=call.out)
+        round_to_grid(call.out, compute, call.out)
+    if compute is F32:
+        round_to_grid(call.out, node.dtype_named("dtype"), call.out)
 
 
 def _dequant_types(node: NodeView) -> tuple[TensorFacts, ...]:

@@ -6,6 +6,7 @@ AscendAntiQuant.
 """
 
 import re
+from collections.abc import Collection
 
 from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.tensors import TensorReader
@@ -16,7 +17,7 @@ _QUANTIZING = re.compile(r"[Qq]uantize|Integer\Z|QLinear|QGemm|AscendQuant|Ascen
 
 
 def import_quantized(
-    graph: OnnxGraph, tensors: TensorReader, limit: int
+    graph: OnnxGraph, tensors: TensorReader, limit: int, pools: Collection[int] = ()
 ) -> tuple[QuantizedNode, ...]:
     """Rewrite `graph`; one without quantization is only looked at.
 
@@ -25,6 +26,12 @@ def import_quantized(
     Constants are folded first, all but those that are dequantized, so that the graph is known as
     far as it can be. Its faults are left to the next fold.
 
+    Args:
+        graph: the graph.
+        tensors: reads its constants.
+        limit: most bytes of a constant that is folded.
+        pools: positions of AveragePools that become layers on int8; others stay on floats.
+
     Returns:
         The outcome of the layers and of nodes without a counterpart; empty without quantization.
     """
@@ -32,4 +39,4 @@ def import_quantized(
         return ()
     from atc_py.onnx_graph.rewriting.qdq.importing import rewrite_graph  # most models need none
 
-    return rewrite_graph(graph, tensors, limit)
+    return rewrite_graph(graph, tensors, limit, pools)

@@ -5,7 +5,7 @@ QuantizeLinear. Those of ONNX's own domain are of its QOperator form; those of c
 ones that onnxruntime's static quantization writes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 import numpy as np
@@ -14,7 +14,11 @@ from atc_py.onnx_graph.folding.fold import fold_graph
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader, known_type
-from atc_py.onnx_graph.rewriting.qdq.layers import rewrite_convolution, rewrite_gemm
+from atc_py.onnx_graph.rewriting.qdq.layers import (
+    rewrite_convolution,
+    rewrite_gemm,
+    rewrite_pool,
+)
 from atc_py.onnx_graph.rewriting.qdq.movement import is_moving, move, nodes_before_codes, pool_codes
 from atc_py.onnx_graph.rewriting.qdq.parameters import (
     BOTH_CONSTANT,
@@ -33,6 +37,7 @@ _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 _IMAGE = 4
 
 _LAYERS: dict[str, Callable[[Writer, KnownTensors, OnnxNode], None]] = {
+    "AveragePool": rewrite_pool,
     "Conv": rewrite_convolution,
     "ConvTranspose": rewrite_convolution,
     "Gemm": rewrite_gemm,
@@ -40,15 +45,17 @@ _LAYERS: dict[str, Callable[[Writer, KnownTensors, OnnxNode], None]] = {
 }
 
 
-def rewrite_graph(graph: OnnxGraph, tensors: TensorReader, limit: int) -> tuple[QuantizedNode, ...]:
+def rewrite_graph(
+    graph: OnnxGraph, tensors: TensorReader, limit: int, pools: Collection[int] = ()
+) -> tuple[QuantizedNode, ...]:
     """Rewrite `graph` as `import_quantized` does."""
-    nodes = _rewrite_linear(graph, tensors, limit)
+    nodes = _rewrite_linear(graph, tensors, limit, pools)
     write_rows_as_images(graph)
     return nodes
 
 
 def _rewrite_linear(
-    graph: OnnxGraph, tensors: TensorReader, limit: int
+    graph: OnnxGraph, tensors: TensorReader, limit: int, pools: Collection[int]
 ) -> tuple[QuantizedNode, ...]:
     """Rewrite QuantizeLinear, DequantizeLinear and operators with scales of their own."""
     if any(node.is_if and _branches_quantize(node) for node in graph.nodes):
@@ -58,7 +65,7 @@ def _rewrite_linear(
         return ()
     open_operators(graph)
     fold_graph(graph, tensors, limit, _HELD)
-    return _Import(graph).run()
+    return _Import(graph, pools).run()
 
 
 def _branches_quantize(node: OnnxNode) -> bool:
@@ -70,8 +77,8 @@ def _branches_quantize(node: OnnxNode) -> bool:
 class _Import:
     """Writes one graph anew."""
 
-    def __init__(self, graph: OnnxGraph) -> None:
-        self._graph = graph
+    def __init__(self, graph: OnnxGraph, pools: Collection[int]) -> None:
+        self._graph, self._pools = graph, pools
         self._writer = Writer(graph)
         self._tensors = KnownTensors(self._writer)
         self._before_codes = nodes_before_codes(graph)
@@ -95,7 +102,7 @@ class _Import:
             return False
         if node.op_type in _HELD:
             return self._try(node, _rewrite_quantization, Outcome.KEPT)
-        if node.op_type in _LAYERS:
+        if node.op_type in _LAYERS and (node.op_type != "AveragePool" or node.index in self._pools):
             return self._try(node, _LAYERS[node.op_type], Outcome.FLOAT)
         if is_sum(node):
             return self._try(node, rewrite_sum, Outcome.KEPT)

@@ -72,6 +72,20 @@ def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: OnnxNode) -
     dequant(writer, node, sums, words, data.parameters.real, y)
 
 
+def rewrite_pool(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
+    """Rewrite AveragePool: its weights are 1, and the compiler divides by the area.
+
+    Raises:
+        NoCounterpartError: it has no integer form.
+    """
+    data = data_of(tensors, node)
+    words = scale_words(np.array(data.parameters.factor), np.zeros((), np.int64))
+    y = node.output_names[0]
+    sums = writer.fresh(f"{y}/int32")
+    writer.again(node, node.op_type, [tensors.zero_adjusted(data)], [sums], with_own=True)
+    dequant(writer, node, sums, words, data.parameters.real, y)
+
+
 def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
     """Rewrite Gemm: alpha goes into the scale, C into the bias if constant and one per column.
 
