@@ -141,7 +141,7 @@ WITHOUT_DEFINITION = {
 """Operators with such an entry of which Ascend950 has no definition."""
 
 DECIDED_LATER = {
-    "Add", "BatchMatMul", "ConcatD", "ConfusionTransposeD", "Cos", "DynamicGRUV2", "GatherV2D",
+    "Add", "BatchMatMul", "ConcatD", "ConfusionTransposeD", "Cos", "DynamicGRUV2", "GatherV2D", "GroupNorm",
     "LayerNorm", "Mul", "PRelu", "RealDiv", "Reciprocal", "Resize", "SoftmaxV2", "SpaceToDepth", "SplitD", "SplitVD",
     "SquareSumV1", "StridedSliceD", "TileD",
 }  # fmt: skip
