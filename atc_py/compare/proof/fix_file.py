@@ -52,9 +52,9 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     if idle and (output is None or options.dry_run or has_errors(before.check, options)):
         return _nothing_to_do(fixed, before.check, options)
     # What writes and runs models takes longer to load than a small one to check.
-    from atc_py.compare.proof.fix_form import Writer, written_and_proved
+    from atc_py.compare.proof.fix_form import FixedWriter, written_and_proved
 
-    return written_and_proved(fixed, before.check, path, Writer(library, opsets, options))
+    return written_and_proved(fixed, before.check, path, FixedWriter(library, opsets, options))
 
 
 def _nothing_to_do(fixed: Fixed, check: ModelCheck, options: FixOptions) -> Fixing:

@@ -144,7 +144,7 @@ def written_and_proved(
     fixed: Fixed,
     before: ModelCheck,
     path: Path,
-    writer: Writer,
+    writer: FixedWriter,
 ) -> Fixing:
     """Write, check and run what rules made of a model.
 
@@ -205,7 +205,7 @@ class _Form:
     check: ModelCheck
 
 
-def _write(fixed: Fixed, trial: Path, path: Path, writer: Writer) -> _Form:
+def _write(fixed: Fixed, trial: Path, path: Path, writer: FixedWriter) -> _Form:
     """Write the form that is left with the fewest findings, with the file's own layers where it may."""
     rules, deployed = writer.options.rules, fixed.graph
     original = None if rules.all_findings else with_original_layers(fixed)
@@ -221,7 +221,7 @@ def _write(fixed: Fixed, trial: Path, path: Path, writer: Writer) -> _Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class FixedWriter:
     """Writes graphs of one fixed model.
 
     Attributes:
