@@ -214,12 +214,15 @@ def fix_model(
         >>> atc_py.check_models("fixed.onnx").standing.value
         'rewrite'
     """
-    from atc_py.compare.dims_of_data import shapes_with_data
     from atc_py.compare.proof.fix_file import fix_file
     from atc_py.options.command_options import FixOptions
 
     reject_unknown("fix_model", keywords, FixKeywords)
-    dims = shapes_with_data(model, input_shape, keywords.get("data", ()), 1, {})
+    dims = input_shape
+    if data := keywords.get("data"):
+        from atc_py.compare.dims_of_data import shapes_with_data
+
+        dims = shapes_with_data(model, input_shape, data, 1, {})
     options = parse_options(
         "fix_model", FixOptions, keywords, soc=soc, input_shape=dims, op_specs=op_specs
     )

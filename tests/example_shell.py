@@ -1,4 +1,4 @@
-"""A shell for the examples of `explain`: atc-py and Python run in this process, which is fast.
+"""A shell for the examples of `explain` and of pages: atc-py and Python run in this process, which is fast.
 
 Everything else, such as `head -c 100 a > b`, goes to the system's shell.
 """
@@ -72,6 +72,11 @@ def working_in(folder: Path, language: str) -> Iterator[None]:
 
 def printed(line: str) -> str:
     """Run a command line and return what it prints on both streams."""
+    return ran(line)[1]
+
+
+def ran(line: str) -> tuple[int, str]:
+    """Run a command line; its status, and what it prints on both streams."""
     command, _, rest = line.partition(" | ")
     words = shlex.split(command)
     settings = {}
@@ -85,34 +90,39 @@ def printed(line: str) -> str:
             text=True,
             check=True,
         )
-        return done.stdout
+        return done.returncode, done.stdout
     # A program under `exec` and atc-py itself print at once.
     apart = bool(rest) or words[:2] == ["atc-py", "exec"]
     with mock.patch.dict(os.environ, settings), _captured(apart=apart) as output:
-        _run_here(words)
+        status = _run_here(words)
     if rest:
         filter_, option, count = shlex.split(rest)
         assert (filter_, option) == ("head", "-n"), line
         output[0] = "".join(output[0].splitlines(keepends=True)[: int(count)])
-    return "".join(output)
+    return status, "".join(output)
 
 
-def _run_here(words: list[str]) -> None:
-    """Run `atc-py` or `python` in this process."""
+def _run_here(words: list[str]) -> int:
+    """Run `atc-py` or `python` in this process; its exit status."""
     program, *args = words
     try:
         if program == "atc-py":
             main(args)
         elif args[0] == "-c":
             exec(compile(args[1], "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102
+        elif args[0] == "-m":
+            with mock.patch.object(sys, "argv", args[1:]), _warnings_shown():
+                runpy.run_module(args[1], run_name="__main__", alter_sys=True)
         else:
             with mock.patch.object(sys, "argv", args), _warnings_shown():
                 runpy.run_path(args[0], run_name="__main__")
-    except SystemExit:
-        pass
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except Exception as error:  # noqa: BLE001  (a program's own ends it, as it would end Python)
         last = "".join(traceback.format_exception_only(error))
         sys.stderr.write(f"Traceback (most recent call last):\n  ...\n{last}")
+        return 1
+    return 0
 
 
 @contextmanager

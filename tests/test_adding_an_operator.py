@@ -55,10 +55,14 @@ for name in sys.argv[1:]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the project with the page's files in their places."""
+    """Return a copy of the project with the page's files in their places.
+
+    Bytecode is copied as well, without the files that another process is about to rename.
+    """
     root = tmp_path_factory.mktemp("tree")
+    written = shutil.ignore_patterns("*.pyc.*")
     for folder in ("atc_py", "op_specs", "templates"):
-        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, root / folder, ignore=written)
     for name, text in FILES.items():
         path = root / name
         assert not path.exists()

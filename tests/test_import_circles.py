@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_style import statements
+from tests.test_style import outline
 
 ROOT = Path(__file__).resolve().parents[1]
 FACADE = "atc_py"
@@ -27,10 +27,10 @@ def modules_of(root: Path) -> dict[str, str]:
 def imports_of(name: str, text: str, modules: Mapping[str, str]) -> set[str]:
     """Return the modules that one imports anywhere in its text."""
     found = set()
-    for node in statements(text):
+    for node in outline(text).imports:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             parts = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {part if part in modules else str(node.module) for part in parts}
     return (found & modules.keys()) - {name}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_style import statements
+from tests.test_style import outline
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "atc_py").rglob("*.py"))
@@ -85,7 +85,7 @@ The others load their modules as they are needed: a face that imports all would 
 def entered_beside_faces(module: str, text: str) -> list[str]:
     """Modules of packages with faces that another package imports from."""
     own = module.partition(".")[0]
-    modules = (n.module or "" for n in statements(text) if isinstance(n, ast.ImportFrom))
+    modules = (n.module or "" for n in outline(text).imports if isinstance(n, ast.ImportFrom))
     beside = []
     for name in modules:
         top, _, rest = name.partition(".")
@@ -110,10 +110,10 @@ def test_import_beside_a_face_is_caught() -> None:
 
 def imported_names(text: str) -> Iterator[str]:
     """Yield dotted names of all imports, also those inside functions and for type checking."""
-    for node in statements(text):
+    for node in outline(text).imports:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             start = "." * node.level + (node.module or "")
             yield from (f"{start}.{alias.name}" for alias in node.names)
 

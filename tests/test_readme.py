@@ -4,8 +4,7 @@ import os
 import re
 import shlex
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,7 @@ import pytest
 
 from atc_py.spec.library import library
 from atc_py.spec.lists import operator_lists
-
-Shell = Callable[[str], subprocess.CompletedProcess[str]]
+from tests.example_shell import printed, ran, working_in
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -31,59 +29,43 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Return what runs a command line as a reader's shell does: both streams together, in one folder."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (tmp_path / "work").mkdir()
-    for name, module in (("python", ""), ("atc-py", "-m atc_py")):
-        program = programs / name
-        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {module} "$@"\n')
-        program.chmod(0o755)
-    settings = {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-
-    def run(line: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["/bin/sh", "-c", line],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            cwd=tmp_path / "work",
-            env={**os.environ, **settings},
-        )
-
-    return run
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The one folder of all commands, which take a line of any length."""
+    with working_in(tmp_path, "en"):
+        monkeypatch.delenv("COLUMNS")
+        yield tmp_path
 
 
-def test_blocks_run_and_print_what_the_readme_shows(shell: Shell, tmp_path: Path) -> None:
+def test_blocks_run_and_print_what_the_readme_shows(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    script = tmp_path_factory.mktemp("scripts") / "block.py"
     kinds = []
-    for position, block in enumerate(BLOCK.finditer(README.read_text(encoding="utf-8"))):
+    for block in BLOCK.finditer(README.read_text(encoding="utf-8")):
         kinds.append(block["kind"])
         if block["kind"] == "console":
             for line, shown in commands(block["text"]):
-                done = shell(line)
+                status, text = ran(line)
                 if shown:
-                    assert_shown(done.stdout, shown, line)
+                    assert_shown(text, shown, line)
                 else:
-                    assert done.returncode == 0, (line, done.stdout)
+                    assert status == 0, (line, text)
         elif block["kind"] == "python":
-            script = tmp_path / f"block{position}.py"
             script.write_text(block["text"], encoding="utf-8")
-            done = shell(f"python {shlex.quote(str(script))}")
-            assert done.returncode == 0, (block["text"], done.stdout)
+            status, text = ran(f"python {shlex.quote(str(script))}")
+            assert status == 0, (block["text"], text)
         else:
             assert block["kind"] == "sh"
             assert_targets_are_made(block["text"])
     assert kinds.count("sh") == 1
     assert kinds.count("python") == 4
     assert kinds.count("console") >= 7
-    scores = np.load(tmp_path / "work" / "results" / "scores.npy")
+    scores = np.load(folder / "results" / "scores.npy")
     assert scores.shape == (1, 4)
     rows = ROW.findall(README.read_text(encoding="utf-8"))
     assert len(rows) > 10
     for line, shown in rows:
-        assert shown in shell(line).stdout, line
+        assert shown in printed(line), line
 
 
 def assert_shown(printed: str, shown: str, line: str) -> None:

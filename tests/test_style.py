@@ -4,6 +4,7 @@ import ast
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,34 +40,41 @@ class Definition(NamedTuple):
     doc: str
 
 
-def statements(text: str) -> Iterator[ast.AST]:
-    """A module and all of its statements, outer ones first; expressions take most of a walk's time."""
-    todo: deque[ast.AST] = deque([ast.parse(text)])
-    while todo:
-        yield todo[0]
-        node = todo.popleft()
-        for part in ("body", "handlers", "orelse", "finalbody", "cases"):
-            todo.extend(getattr(node, part, ()))
+@dataclass(frozen=True)
+class Outline:
+    """What the tests of style and layers ask of a module, which is parsed once for all of them.
+
+    Attributes:
+        definitions: the functions and classes, after the module itself.
+        imports: the statements, also those inside functions and for type checking.
+    """
+
+    definitions: tuple[Definition, ...]
+    imports: tuple[ast.Import | ast.ImportFrom, ...]
 
 
 @cache
-def definitions(text: str) -> tuple[Definition, ...]:
-    """The functions and classes of a module, after the module itself."""
-    return tuple(
-        Definition(
-            type(node),
-            getattr(node, "name", ""),
-            getattr(node, "end_lineno", 0) - getattr(node, "lineno", 0) + 1,
-            ast.get_docstring(node) or "",
-        )
-        for node in statements(text)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-    )
+def outline(text: str) -> Outline:
+    """Outer statements first; expressions, which take most of a walk's time, are left out."""
+    definitions: list[Definition] = []
+    imports: list[ast.Import | ast.ImportFrom] = []
+    todo: deque[ast.AST] = deque([ast.parse(text)])
+    while todo:
+        node = todo.popleft()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.append(node)
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = getattr(node, "end_lineno", 0) - getattr(node, "lineno", 0) + 1
+            name, doc = getattr(node, "name", ""), ast.get_docstring(node) or ""
+            definitions.append(Definition(type(node), name, lines, doc))
+        for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+            todo.extend(getattr(node, part, ()))
+    return Outline(tuple(definitions), tuple(imports))
 
 
 def size_faults(text: str) -> list[str]:
     """Return the overlong parts of a module of that text, and those without docstring."""
-    doc = definitions(text)[0].doc
+    doc = outline(text).definitions[0].doc
     first = text.partition("\n")[0]
     count = len(text.splitlines())
     faults = []
@@ -76,7 +84,7 @@ def size_faults(text: str) -> list[str]:
         faults.append(f"{count} lines; over {LINES} the docstring says why, naming `{LINES} lines`")
     return faults + [
         f"{each.name} has {each.lines} lines, {FUNCTION_LINES} are allowed"
-        for each in definitions(text)
+        for each in outline(text).definitions
         if each.kind in FUNCTIONS and each.lines > FUNCTION_LINES
     ]
 
@@ -149,7 +157,7 @@ def relative_docstrings(text: str) -> list[str]:
 
     Rules are left out: Where is an operator that one of them replaces.
     """
-    docs = ((each.name, each.doc or ".") for each in definitions(text)[1:])
+    docs = ((each.name, each.doc or ".") for each in outline(text).definitions[1:])
     return [name for name, doc in docs if doc.split()[0] in RELATIVE and " -> " not in doc]
 
 
@@ -167,7 +175,7 @@ def classes_defined_twice(texts: dict[str, str]) -> dict[str, list[str]]:
     """Return the public classes that more than one of the modules defines, with those modules."""
     found: dict[str, list[str]] = {}
     for name, text in texts.items():
-        for each in definitions(text):
+        for each in outline(text).definitions:
             if each.kind is ast.ClassDef and not each.name.startswith("_"):
                 found.setdefault(each.name, []).append(name)
     return {name: places for name, places in found.items() if len(places) > 1}
@@ -224,13 +232,18 @@ PLAIN_EXCEPTIONS = (
 
 
 ANY_PLAIN_WORD = re.compile("|".join(PLAIN_WORDS), re.IGNORECASE)
+PART_OF_PLAIN_WORD = re.compile(
+    r"extent|lie|lying|behind|hand[es io_]|told|mend|way[ _]o|against|born|birth|from|[ _]over"
+    r"|without|one an? |(is|are) no |in the p|onnx'"
+)
+"""Letters without which a line of small letters has none of these words; they are found at once."""
 
 
 def unplain_words(text: str) -> list[str]:
     """Return the lines with a word of PLAIN_WORDS, each with the word and its replacement."""
     found = []
     for line in text.splitlines():
-        if ANY_PLAIN_WORD.search(line) is None:
+        if not PART_OF_PLAIN_WORD.search(line.lower()) or not ANY_PLAIN_WORD.search(line):
             continue
         rest = re.sub("|".join(PLAIN_EXCEPTIONS), " ", line)
         for word, instead in PLAIN_WORDS.items():
@@ -267,7 +280,7 @@ def comments_of_template(text: str) -> list[str]:
 
 def names_and_docstrings(text: str) -> Iterator[str]:
     """Yield the docstrings of a module, and the names of its tests as words."""
-    for each in definitions(text):
+    for each in outline(text).definitions:
         yield each.doc
         if each.kind is ast.FunctionDef and each.name.startswith("test_"):
             yield each.name.replace("_", " ")

@@ -8,12 +8,10 @@
 #ifndef ATC_PY_HOST_RUNNER_H_
 #define ATC_PY_HOST_RUNNER_H_
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,33 +59,63 @@ struct Job {
   std::vector<Operand> operands;
 };
 
+// The bytes of a file, and no more memory than that; none if it cannot be opened.
 inline std::vector<uint8_t> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::vector<uint8_t> data;
+  if (std::FILE* file = std::fopen(path.c_str(), "rb")) {
+    std::fseek(file, 0, SEEK_END);
+    data.resize(static_cast<size_t>(std::max(0L, std::ftell(file))));
+    std::rewind(file);
+    data.resize(std::fread(data.data(), 1, data.size(), file));
+    std::fclose(file);
+  }
+  return data;
 }
+
+inline void WriteFile(const std::string& path, const std::vector<uint8_t>& data) {
+  if (std::FILE* file = std::fopen(path.c_str(), "wb")) {
+    std::fwrite(data.data(), 1, data.size(), file);
+    std::fclose(file);
+  }
+}
+
+// A line, taken word by word: streams would take longer to compile than most kernels.
+struct Words {
+  const char* at;
+
+  std::string Next() {
+    const char* start = at + std::strspn(at, " ");
+    at = start + std::strcspn(start, " ");
+    return {start, at};
+  }
+
+  uint64_t Number() { return std::strtoull(Next().c_str(), nullptr, 10); }
+
+  std::string Rest() { return at + std::strspn(at, " "); }
+};
 
 inline std::vector<Job> ReadJobs(const char* path) {
   constexpr uint8_t kUnwritten = 0xa5;
   std::vector<Job> jobs;
-  std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) {
-    std::istringstream words(line);
-    std::string kind;
-    words >> kind;
+  const std::vector<uint8_t> data = ReadFile(path);
+  for (auto start = data.begin(); start != data.end();) {
+    const auto end = std::find(start, data.end(), '\n');
+    const std::string line(start, end);
+    start = end == data.end() ? end : end + 1;
+    Words words{line.c_str()};
+    const std::string kind = words.Next();
     if (kind == "job") {
-      jobs.emplace_back();
-      words >> jobs.back().kernel >> jobs.back().row >> jobs.back().cores >> jobs.back().workspace;
+      Job job;
+      job.kernel = words.Next();
+      job.row = static_cast<uint32_t>(words.Number());
+      job.cores = static_cast<uint32_t>(words.Number());
+      job.workspace = words.Number();
+      jobs.push_back(std::move(job));
     } else if (!jobs.empty()) {
       Operand operand;
-      uint64_t bytes = 0;
       operand.output = kind == "out";
-      if (operand.output) {
-        words >> bytes;
-      }
-      words >> std::ws;
-      std::getline(words, operand.file);
-      operand.data.assign(bytes, kUnwritten);
+      operand.data.assign(operand.output ? words.Number() : 0, kUnwritten);
+      operand.file = words.Rest();
       jobs.back().operands.push_back(std::move(operand));
     }
   }
@@ -124,9 +152,7 @@ inline void Launch(const Entry& entry, Job& job) {
   }
   for (const Operand& operand : job.operands) {
     if (operand.output) {
-      std::ofstream file(operand.file, std::ios::binary);
-      file.write(reinterpret_cast<const char*>(operand.data.data()),
-                 static_cast<std::streamsize>(operand.data.size()));
+      WriteFile(operand.file, operand.data);
     }
   }
 }

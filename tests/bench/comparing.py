@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tests.bench.measuring import BLOCKS, say
 from tests.bench.networks import MODELS
+from tests.bench.targets import note
 
 
 class _Times(NamedTuple):
@@ -39,13 +40,16 @@ def comparing() -> None:
         return
     say(f"compare at force_fp16, medians of {BLOCKS} blocks in turn; pieces: the original in it")
     say(f"  {'network':22} {'run ms':>8} {'sim ms':>8} {'pieces':>8} {'all ms':>8} {'ratio':>7}")
+    ratios = []
     for folder in folders:
         with tempfile.TemporaryDirectory() as name:
             blocks = _blocks(folder / "model.onnx", Path(name) / "model.om")
         run, sim, done, pieces = (statistics.median(each) for each in zip(*blocks, strict=True))
         ratio = statistics.median(each.ratio for each in blocks)
+        ratios.append(ratio)
         numbers = f"{run * 1e3:8.1f} {sim * 1e3:8.1f} {pieces * 1e3:8.1f} {done * 1e3:8.1f}"
         say(f"  {folder.name:22} {numbers} {ratio:7.2f}")
+    note("compare / the runs it needs, largest", max(ratios))
 
 
 def _blocks(path: Path, om: Path) -> list[_Times]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.bench.measuring import MIB, Cost, measure, say
+from tests.bench.targets import geometric_mean, note
 
 TURNS = 7
 LARGE = 100 * MIB
@@ -55,10 +56,13 @@ def converting(chosen: tuple[str, ...] = ()) -> None:
     """Print a line for each network: medians of the turns as shares of openvino's."""
     say(f"convert, whole process, medians of {TURNS} turns; shares of openvino's time and memory")
     say(f"  {'network':24} {'MiB':>6} {'time':>6} {'cpu':>6} {'target':>7} {'peak':>6} {'ort':>6}")
+    ratios = []
     for name in (*sorted(each.parent.name for each in SHARED.glob("*/model.onnx")), *LIGHT, *SIZED):
         if not chosen or name.startswith(chosen):
             with tempfile.TemporaryDirectory() as folder:
-                _measure_network(name, _made(name, Path(folder)))
+                ratios.append(_measure_network(name, _made(name, Path(folder))))
+    note("convert / openvino, geometric mean", geometric_mean(ratios))
+    note("convert / openvino, largest", max(ratios))
 
 
 def _made(name: str, folder: Path) -> Path:
@@ -72,8 +76,8 @@ def _made(name: str, folder: Path) -> Path:
     return path
 
 
-def _measure_network(name: str, path: Path) -> None:
-    """Print the line of one network."""
+def _measure_network(name: str, path: Path) -> float:
+    """Print the line of one network; its share of openvino's time."""
     output = str(path.with_suffix(""))
     commands = {
         "atc-py": [sys.executable, "-m", "atc_py", "convert", str(path), "-o", f"{output}.om"],
@@ -91,6 +95,7 @@ def _measure_network(name: str, path: Path) -> None:
         f"{runtime.seconds / theirs.seconds:6.2f}"
         f"  peak {ours.peak / MIB:.0f} MiB of {room / MIB:.0f}"
     )
+    return ours.seconds / theirs.seconds
 
 
 def _medians(costs: Iterator[Cost]) -> Cost:

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from tests.bench.measuring import ROUNDS, Cost, cheapest, measure, say
+from tests.bench.targets import note
 
 SIZES = (1_000, 10_000)
 LARGE = 100_000
@@ -58,6 +59,8 @@ def _measure(command: str, shape: str, sizes: tuple[int, ...]) -> None:
         bar = "#" * round(each / BAR)
         say(f"  {shape:18} {nodes:7} {seconds:7.2f} {ratio:>6} {each:8.0f} {memory:>8} {bar}")
         before = nodes, seconds, cost.peak
+        if nodes == LARGE and shape == LARGE_SHAPES[-1]:
+            note(f"{command} {LARGE:,} nodes, s of processor", cost.processor)
 
 
 def _cost(command: str, shape: str, nodes: int) -> Cost:

@@ -1,6 +1,5 @@
 """Time of one inference of each shared network beside onnxruntime and ONNX's reference."""
 
-import math
 import statistics
 import tempfile
 import time
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.measuring import BLOCKS, RUNS, median_time, say
+from tests.bench.targets import geometric_mean, note
 
 MODELS = Path(__file__).resolve().parents[2] / ".." / "shared" / "models"
 
@@ -29,7 +29,8 @@ def networks() -> None:
         ratios.append(ours / theirs)
         beside = "fails" if reference is None else f"{ours / reference:.3f}"
         say(f"  {folder.name:22} {ours * 1000:10.1f} {ours / theirs:7.2f} {beside:>12}")
-    mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
+    mean = geometric_mean(ratios)
+    note("simulator / onnxruntime, all cores, geometric mean", mean)
     say(f"  {'geometric mean':22} {'':10} {mean:7.2f}")
 
 

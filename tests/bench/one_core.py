@@ -4,9 +4,7 @@ What the clock on the wall says depends on what else the machine does, and on ho
 up. Processor time on one core says what the work itself takes, also on a busy machine.
 """
 
-import math
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from typing import Any
 
 from tests.bench.measuring import say
 from tests.bench.networks import MODELS
+from tests.bench.targets import geometric_mean, note
 
 TURNS, SECONDS = 6, 0.15
 """How often the two take turns, and for how long each time."""
@@ -38,7 +37,8 @@ def one_core() -> None:
             os.sched_setaffinity(0, cores)
         ratios.append(ours / theirs)
         say(f"  {folder.name:22} {ours * 1000:10.2f} {ours / theirs:7.2f}")
-    mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
+    mean = geometric_mean(ratios)
+    note("simulator / onnxruntime, one core, geometric mean", mean)
     say(f"  {'geometric mean':22} {'':10} {mean:7.2f}")
 
 

@@ -18,6 +18,7 @@ from tests.bench.comparing import comparing
 from tests.bench.converting import converting
 from tests.bench.emitting import emitting
 from tests.bench.exporting import exporting
+from tests.bench.fixing import fixing
 from tests.bench.growing import growing
 from tests.bench.integers import integers
 from tests.bench.many_samples import many_samples
@@ -30,13 +31,15 @@ from tests.bench.quantizing import quantizing
 from tests.bench.reporting import reporting
 from tests.bench.sweeping import sweeping
 from tests.bench.target_search import target_search
+from tests.bench.targets import Machine, say_targets
 
 RUNS = 10
 BLOCKS = 7
 
 
 def main() -> None:
-    """Make the models, measure, print."""
+    """Make the models, measure, print; last the table of targets."""
+    machine = Machine()
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "tests.bench.models", folder], check=True)
         checking(Path(folder) / "deep.onnx")
@@ -46,6 +49,7 @@ def main() -> None:
     exporting()
     one_core()
     comparing()
+    fixing()
     many_samples()
     reporting()
     integers()
@@ -56,6 +60,7 @@ def main() -> None:
     quantizing()
     target_search()
     sweeping()
+    say_targets(machine)
 
 
 def inference(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Checks of one-node models, in which nothing is folded away."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from unittest.mock import patch
 
@@ -13,7 +14,7 @@ from atc_py.onnx_graph.folding import fold
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import surveyed
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import Library, library
 from atc_py.system.structs import replace
@@ -44,15 +45,21 @@ def check_node(
         seen: values that are taken for other ones than the front end finds, by name.
         specs: the specifications to judge by; the default list's if there are none.
     """
-    path = folder / "one_node.onnx"
-    path.unlink(missing_ok=True)
-    path.write_bytes(model.SerializeToString())
-    with patch.object(fold._Folder, "_try", lambda _self, _node: None):
-        view = surveyed(read_model(path, lenient=True), {}).model
+    view = _unfolded(model.SerializeToString(), folder)
     view = replace(view, nodes=tuple(_as_seen(node, seen or {}) for node in view.nodes))
     check = check_view(view, Conditions(mode, find_soc(soc)), specs or library(), history()).check
     assert check.nodes
     return check
+
+
+@lru_cache(maxsize=2)
+def _unfolded(data: bytes, folder: Path) -> SourceModel:
+    """A model as the front end reads it; that of several checks in a row is read once."""
+    path = folder / "one_node.onnx"
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
+    with patch.object(fold._Folder, "_try", lambda _self, _node: None):
+        return surveyed(read_model(path, lenient=True), {}).model
 
 
 def opset_codes(check: ModelCheck) -> list[Finding]:

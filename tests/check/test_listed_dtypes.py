@@ -1,9 +1,11 @@
 """Dtypes of every input: the listed ones are accepted in every mode, others are refused."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+import onnx
 import onnx.defs
 import pytest
 
@@ -33,23 +35,37 @@ def _rules(spec: OpSpec) -> Iterator[tuple[DtypeListed, tuple[int, ...]]]:
             yield rule, (min(opsets), max(opsets)) if opsets else (13,)
 
 
-def _findings(
-    spec: OpSpec,
-    rule: DtypeListed,
-    opset: int,
-    dtype: DType | str,
-    folder: Path,
-    mode: PrecisionMode,
-) -> list[Finding]:
-    """Return the findings on the dtype of an input; rules that exclude dtypes are left out."""
+@dataclass(frozen=True)
+class Case:
+    """An input of a dtype, in a model of the operator alone.
+
+    Attributes:
+        spec: of the operator.
+        rule: on the dtypes of the input.
+        model: at one opset, in which the input has the dtype.
+        folder: where the model is written.
+    """
+
+    spec: OpSpec
+    rule: DtypeListed
+    model: onnx.ModelProto
+    folder: Path
+
+    def findings(self, mode: PrecisionMode) -> list[Finding]:
+        """Those on the dtype of the input; rules that exclude dtypes are left out."""
+        check = check_node(self.model, self.folder, mode=mode, specs=library_of(self.spec))
+        found = (each for each in check.findings if each.code is DTYPE_NOT_LISTED)
+        return [
+            each
+            for each in found
+            if each.place.field == f"input {self.rule.tensor}"
+            and "/dtype_excluded/" not in each.rule
+        ]
+
+
+def _case(spec: OpSpec, rule: DtypeListed, opset: int, dtype: DType | str, folder: Path) -> Case:
     change = Ground(spec, rule, opset).base.plus(Change(dtypes={rule.tensor: dtype}))
-    check = check_node(change.model(spec, opset), folder, mode=mode, specs=library_of(spec))
-    found = (each for each in check.findings if each.code is DTYPE_NOT_LISTED)
-    return [
-        each
-        for each in found
-        if each.place.field == f"input {rule.tensor}" and "/dtype_excluded/" not in each.rule
-    ]
+    return Case(spec, rule, change.model(spec, opset), folder)
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -58,9 +74,10 @@ def test_dtype_is_accepted_where_listed_or_changed_by_the_mode(
 ) -> None:
     with Failures() as failures:
         for rule, opsets in _rules(spec):
-            for dtype, opset, mode in product(rule.dtypes, opsets, (FORCE_FP16, MUST_KEEP)):
-                with failures.of(rule.tensor, dtype, opset, mode):
-                    assert not _findings(spec, rule, opset, dtype, tmp_path, mode)
+            for dtype, opset in product(rule.dtypes, opsets):
+                with failures.of(rule.tensor, dtype, opset):
+                    case = _case(spec, rule, opset, dtype, tmp_path)
+                    assert [case.findings(mode) for mode in (FORCE_FP16, MUST_KEEP)] == [[], []]
             with failures.of(rule.tensor, "not listed"):
                 _refused_in_every_mode(spec, rule, max(opsets), tmp_path)
             with failures.of(rule.tensor, "the other float"):
@@ -70,8 +87,9 @@ def test_dtype_is_accepted_where_listed_or_changed_by_the_mode(
 def _refused_in_every_mode(spec: OpSpec, rule: DtypeListed, opset: int, folder: Path) -> None:
     """Check that a dtype that is not listed is refused."""
     dtype = unlisted_dtype(rule.dtypes)
+    case = _case(spec, rule, opset, dtype, folder)
     for mode in PrecisionMode:
-        found = _findings(spec, rule, opset, dtype, folder, mode)
+        found = case.findings(mode)
         assert [(each.standing, each.source) for each in found] == [
             (Standing.ERROR, spec.place_of(rule.line))
         ], (dtype, mode)
@@ -82,9 +100,9 @@ def _accepted_where_changed(spec: OpSpec, rule: DtypeListed, opset: int, folder:
     """Check that a float that the mode makes a listed one is accepted."""
     listed = FLOATS & set(rule.dtypes)
     for dtype in FLOATS - listed if listed else ():
-        assert not _findings(spec, rule, opset, dtype, folder, FORCE_FP16), dtype
-        kept = _findings(spec, rule, opset, dtype, folder, MUST_KEEP)
-        assert bool(kept) is (dtype is DType.FLOAT32), dtype
+        case = _case(spec, rule, opset, dtype, folder)
+        assert not case.findings(FORCE_FP16), dtype
+        assert bool(case.findings(MUST_KEEP)) is (dtype is DType.FLOAT32), dtype
 
 
 def test_floats_that_modes_change_occur_both_ways() -> None:

@@ -154,7 +154,7 @@ def test_weights_do_not_replace_those_of_the_model(atc: Atc) -> None:
 def test_an_interrupted_proof_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
-    from atc_py.compare.proof import fix_file
+    from atc_py.compare.proof import fix_form
 
     def stop(*_: object) -> None:
         assert any(each.startswith(".atc-py-work-") for each in names()), "the trial is here"
@@ -162,7 +162,7 @@ def test_an_interrupted_proof_leaves_nothing(
 
     write(MISH)
     Path("m.fixed.onnx").write_bytes(b"before")
-    monkeypatch.setattr(fix_file, "prove", stop)
+    monkeypatch.setattr(fix_form, "prove", stop)
     with pytest.raises(error):
         atc_py.fix_model("m.onnx")
     assert names() == ["m.fixed.onnx", "m.onnx"]

@@ -129,6 +129,14 @@ def test_check_loads_what_a_small_model_needs(small_model: Path) -> None:
     assert ours <= 252
 
 
+def test_fix_of_nothing_neither_writes_nor_runs(small_model: Path) -> None:
+    modules = outcome_of(["fix", str(small_model)]).modules
+    assert "atc_py.fix.engine" in modules
+    assert modules.isdisjoint(
+        {"atc_py.compare.proof.fix_form", "atc_py.pipeline.compile", "jinja2", "onnx.reference", "onnxruntime"}
+    )  # fmt: skip
+
+
 def test_convert_loads_what_a_small_model_needs(small_model: Path, tmp_path: Path) -> None:
     modules, ours = counts_of(["convert", str(small_model), "-o", str(tmp_path / "small.om")])
     assert modules <= 720

@@ -1,17 +1,16 @@
 """The record of a fixed model: each rewritten node with its rules, assumptions and proof."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_changes
 from math import isfinite
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from atc_py.check.findings import Finding, ModelCheck, Standing
-from atc_py.compare.proof.region_proof import Disagreement, RegionProof
-from atc_py.compare.proof.result_gap import ResultGap
-from atc_py.compare.proof.target_proof import OnTarget
-from atc_py.compare.proof.whole_models import FixProof
+from atc_py.check.parser_rules import is_of_model
 from atc_py.diag import (
     DEVIATES_ON_CANN,
     FIX_DIFFERS,
@@ -23,12 +22,19 @@ from atc_py.diag import (
 )
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.rule import Exactness
+from atc_py.fix.start import deciding_values
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.options.command_options import FixOptions
 from atc_py.options.fix_rules import FixRules
 from atc_py.results.fixing import Difference, Left, NewNodePlace, ProofData, Rewrite
 from atc_py.system.structs import replace
 from atc_py.text import Text, verbatim
+
+if TYPE_CHECKING:
+    from atc_py.compare.proof.region_proof import Disagreement, RegionProof
+    from atc_py.compare.proof.result_gap import ResultGap
+    from atc_py.compare.proof.target_proof import OnTarget
+    from atc_py.compare.proof.whole_models import FixProof
 
 
 def rewrite_groups(applied: Iterable[Applied]) -> list[tuple[Applied, ...]]:
@@ -319,3 +325,47 @@ def odd_outputs(target: OnTarget | None) -> Iterator[Diagnostic]:
                 ),
                 place=Place(field=Text("output {at}", at=name)),
             )
+
+
+class _Verdicts(TypedDict):
+    errors: tuple[int, int]
+    verdicts: tuple[str, str]
+    left: tuple[Left, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    deciding: Mapping[str, tuple[float, ...]]
+
+
+def parser_rules(check: ModelCheck) -> set[str]:
+    """The rules of CANN's parser that the model breaks."""
+    return {each.rule for each in check.findings if is_of_model(each)}
+
+
+def verdicts(
+    fixed: Fixed,
+    checks: tuple[ModelCheck, ModelCheck],
+    options: FixOptions,
+    target: OnTarget | None = None,
+) -> _Verdicts:
+    """The fields of the record about the checks before and after."""
+    before, after = checks
+    left = errors_left(after, options.rules)
+    return {
+        "errors": (_errors(before.counts), _errors(after.counts)),
+        "verdicts": (before.standing.value, after.standing.value),
+        "left": tuple(left_findings(fixed, left, after.faults)),
+        "diagnostics": (
+            *after.faults,
+            *(name.diagnostic() for name in left),
+            *odd_outputs(target),
+        ),
+        "deciding": deciding_values(fixed.folded) if left and fixed.folded is not None else {},
+    }
+
+
+def has_errors(check: ModelCheck, options: FixOptions) -> bool:
+    """True if the file is broken, or findings are errors under the user's rules."""
+    return bool(check.faults or errors_left(check, options.rules))
+
+
+def _errors(counts: Mapping[Standing, int]) -> int:
+    return counts.get(Standing.ERROR, 0)

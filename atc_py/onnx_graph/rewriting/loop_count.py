@@ -9,7 +9,6 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
 from atc_py.diag import Place
 from atc_py.onnx_graph.graph import OnnxNode
@@ -91,6 +90,8 @@ def _run(
         most: largest number of steps that counts.
         going: the condition before the first step.
     """
+    from onnx.reference import ReferenceEvaluator
+
     evaluator = ReferenceEvaluator(model)
     names = [value.name for value in body.input]
     read = {value.name for value in model.graph.input}

@@ -1,0 +1,316 @@
+"""A fixed model in a file: written, checked, and proved to compute what the original does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from atc_py.check.findings import ModelCheck
+from atc_py.compare.original import runnable_file
+from atc_py.compare.proof.fix_diff import graph_changes
+from atc_py.compare.proof.fix_record import (
+    errors_left,
+    has_errors,
+    parser_rules,
+    placed_in,
+    proved,
+    refuse_differences,
+    rewrite_groups,
+    rewrites_of,
+    verdicts,
+)
+from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
+from atc_py.compare.proof.whole_models import FixProof, ModelFeeds, prove
+from atc_py.compare.reference import ReferenceModel
+from atc_py.diag import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED, AtcError
+from atc_py.fix.fixed import Applied, Fixed
+from atc_py.fix.fixed_files import with_original_layers
+from atc_py.fix.restate import changed_results
+from atc_py.onnx_graph.graph import OnnxGraph
+from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.onnx_graph.rewriting.onnx_writer import Written, write_onnx
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
+from atc_py.onnx_graph.running.piece import FED_BYTES, constant_bytes
+from atc_py.onnx_graph.source import SourceModel
+from atc_py.options.command_options import FixOptions
+from atc_py.pipeline.check import judged
+from atc_py.pipeline.running.feeds import read_feeds
+from atc_py.pipeline.running.model import Port
+from atc_py.results.fixing import Fixing
+from atc_py.spec import Library
+from atc_py.system.atomic_files import put_in_place
+from atc_py.system.cache_folders import is_folder
+from atc_py.system.memory_limit import RAISE_IT, held_memory
+from atc_py.system.temp_folders import work_folder
+from atc_py.text import Text
+
+_FORMS = frozenset({".bin", ".npy", ".npz", ".pb"})
+
+
+def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
+    """The data of the runs; None where dims of inputs are open.
+
+    Args:
+        source: the model, with the dims that the user gave.
+        options: the number of runs, bound values, ranges, and files.
+
+    Raises:
+        AtcError: a file cannot be read, or does not fit its input.
+    """
+    typed = [tensor for tensor in source.inputs if not tensor.is_open and tensor.dtype is not None]
+    if len(typed) < len(source.inputs):
+        if options.data:
+            names = ", ".join(tensor.name for tensor in source.inputs if tensor not in typed)
+            raise BAD_RUN_INPUT.error(
+                Text("data cannot be fed while dims of {names} are open", names=names),
+                help=Text("give the dims with --input-shape"),
+            )
+        return None
+    ports = [Port(tensor.name, tensor.required_dtype, tensor.required_dims) for tensor in typed]
+    free = [port for port in ports if port.name not in options.rules.bind]
+    read = read_feeds(_files(options.data, free), free)
+    for port in free:
+        if port.name in read:
+            _refuse_misfit(port, read[port.name])
+    bound: dict[str, NDArray[Any]] = {
+        tensor.name: np.full(
+            tensor.shape, options.rules.bind[tensor.name], tensor.required_dtype.numpy
+        )
+        for tensor in typed
+        if tensor.name in options.rules.bind
+    }
+    # Where files have every input, a second run would be the first one again.
+    runs = 1 if free and len(read) == len(free) else options.seeds
+    return ModelFeeds(
+        ports, range(min(runs, options.seeds)), {**read, **bound}, options.rules.ranges
+    )
+
+
+def _files(given: Iterable[str], ports: Iterable[Port]) -> Iterator[str]:
+    """Yield `name=file` texts; a folder stands for its files, each called like an input."""
+    names = [port.name for port in ports]
+    for text in given:
+        folder = Path(text)
+        if not is_folder(folder):
+            yield text
+            continue
+        results = [
+            f"{name}={folder / f'{name}{form}'}"
+            for name in names
+            for form in sorted(_FORMS)
+            if (folder / f"{name}{form}").is_file()
+        ]
+        if not results:
+            raise BAD_RUN_INPUT.error(
+                Text("{folder} has no file that is named after an input", folder=folder),
+                help=Text("name files {names}", names=", ".join(f"{name}.npy" for name in names)),
+            )
+        yield from results
+
+
+def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
+    dims = tuple(port.shape)
+    if array.shape != dims or array.dtype != port.dtype.numpy:
+        raise BAD_RUN_INPUT.error(
+            Text(
+                "data for {port} are {dtype} {shape}, the input is {dtype_2} {dims}",
+                port=port.name,
+                dtype=array.dtype,
+                shape=list(array.shape),
+                dtype_2=port.dtype.value,
+                dims=list(dims),
+            ),
+            help=Text("save the data in the dims and the element type of the input"),
+        )
+
+
+_PIECE_BYTES = 128 << 20
+"""Bytes of weights of a piece of a model, unless one node has more."""
+
+_LESS_PROOF = Text("{raise_it}; --random 0 fixes it without a proof", raise_it=RAISE_IT)
+_WITHOUT_PROOF = Text(
+    "run the model in onnxruntime to see why; --random 0 fixes it without a proof"
+)
+
+
+def written_and_proved(
+    fixed: Fixed,
+    before: ModelCheck,
+    path: Path,
+    writer: FixedWriter,
+) -> Fixing:
+    """Write, check and run what rules made of a model.
+
+    Args:
+        fixed: the model after the rules.
+        before: the check of the original.
+        path: the file to write.
+        writer: of the model.
+
+    Raises:
+        AtcError: FIX_DIFFERS; what writing, checking and running raise.
+    """
+    options, opsets = writer.options, writer.opsets
+    groups = rewrite_groups(fixed.applied)
+    rewritten = bool(groups) or opsets[0] != opsets[1]
+    broken, model = parser_rules(before), fixed.file.path
+    with work_folder(None if options.dry_run else Path(os.path.realpath(path)).parent) as folder:
+        trial = folder / path.name
+        form = _write(fixed, trial, path, writer)
+        reformed = tuple(sorted(broken - parser_rules(form.check)))
+        served = bool(reformed) or (options.rules.for_cann and opsets[0] != opsets[1])
+        in_vain = not groups and _is_in_vain(form.check, options, served=served)
+        after = before if in_vain else form.check
+        proves = (rewritten or reformed) and options.seeds and not in_vain
+        proof = _prove(fixed, groups, trial, options) if proves else None
+        refuse_differences(groups, proof, model)
+        target = _on_target(fixed, proof, folder, path.name, options)
+        if not (options.dry_run or in_vain):
+            _put_in_place(trial, form.written, path)
+    return Fixing(
+        model=model,
+        output=None if options.dry_run or in_vain else path,
+        operator_list=options.check.precision.operator_list,
+        opset=(opsets[0], opsets[0 if in_vain else 1]),
+        rewrites=tuple(rewrites_of(fixed, groups, proof, options, form.written.graph, target)),
+        bound=options.rules.bind,
+        ranges=options.rules.ranges,
+        changes=graph_changes(fixed, form.written.graph),
+        data=options.data,
+        target=None if target is None else target.proof,
+        reformed=() if in_vain else reformed,
+        **verdicts(fixed, (before, after), options, target),
+        **proved(proof),
+    )
+
+
+def _is_in_vain(check: ModelCheck, options: FixOptions, *, served: bool) -> bool:
+    """True where errors are left though no rule applied, and CANN's parser is not served either."""
+    return has_errors(check, options) and (not served or bool(check.faults))
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A fixed model in a file, and its check, whose findings are placed in the original."""
+
+    graph: OnnxGraph
+    written: Written
+    check: ModelCheck
+
+
+def _write(fixed: Fixed, trial: Path, path: Path, writer: FixedWriter) -> _Form:
+    """Write the form that is left with the fewest findings, with the file's own layers where it may."""
+    rules, deployed = writer.options.rules, fixed.graph
+    original = None if rules.all_findings else with_original_layers(fixed)
+    form = writer.write(fixed, deployed if original is None else original, trial, path)
+    if original is not None and errors_left(form.check, rules):
+        other = writer.write(fixed, deployed, trial, path)
+        if len(errors_left(other.check, rules)) < len(errors_left(form.check, rules)):
+            form = other
+        else:
+            form = writer.write(fixed, original, trial, path)
+    fixed.graph = form.graph
+    return form
+
+
+@dataclass(frozen=True, slots=True)
+class FixedWriter:
+    """Writes graphs of one fixed model.
+
+    Attributes:
+        library: the operator list.
+        opsets: of the file, and of what is written.
+        options: the user's.
+    """
+
+    library: Library
+    opsets: tuple[int, int]
+    options: FixOptions
+
+    def write(self, fixed: Fixed, graph: OnnxGraph, trial: Path, path: Path) -> _Form:
+        """Write a graph and check it; no folded node comes back that the list does not take."""
+        operators = {node.op_type for node in fixed.file.nodes}
+        gone = {operator for operator in operators if self.library.find(operator) is None}
+        # The file's producer becomes atc-py, so biases of int8 layers need the mark of their convention.
+        deploys = is_deploy_form(node.op_type for node in graph.nodes)
+        marks = {MARK: graph.quant_bias.value} if deploys else {}
+        written = write_onnx(
+            fixed.file,
+            graph,
+            trial,
+            external=self.options.external_data,
+            gone=gone,
+            marks=marks,
+            bound=self.options.rules.bind,
+            final=path,
+            replaced={
+                output.name
+                for applied in fixed.applied
+                for output in applied.node.outputs
+                if output
+            }
+            | changed_results(fixed.file.nodes, *self.opsets),
+        )
+        return _Form(graph, written, self._check(trial, fixed.file, written))
+
+    def _check(self, trial: Path, file: OnnxFile, written: Written) -> ModelCheck:
+        model = read_model(trial, lenient=True)
+        inputs = {tensor.name for tensor in model.inputs}
+        given = self.options.check.input_shapes
+        shapes = {name: dims for name, dims in given.items() if name in inputs}
+        check = judged(model, shapes, self.options.check).check
+        return placed_in(check, file.path, written.graph.nodes)
+
+
+def _put_in_place(trial: Path, written: Written, path: Path) -> None:
+    """Give the model and its weights their names; the model refers to the weights and comes last."""
+    beside = [] if written.data is None else [written.data]
+    put_in_place((each, path.with_name(each.name)) for each in (*beside, trial))
+
+
+def _prove(
+    fixed: Fixed, groups: Sequence[tuple[Applied, ...]], trial: Path, options: FixOptions
+) -> FixProof | None:
+    """Run both models and all rewrites; None where dims are open."""
+    if fixed.model is None:
+        return None
+    feeds = model_feeds(fixed.model, options)
+    if feeds is None:
+        return None
+    original, written = (
+        ReferenceModel(runnable_file(file, trial.parent), _PIECE_BYTES, FED_BYTES)
+        for file in (fixed.file, read_model(trial))
+    )
+    try:
+        return prove(original, written, groups, feeds, fixed.tidied.twins)
+    except AtcError as error:
+        helps = {REFERENCE_FAILED: _WITHOUT_PROOF, MEMORY_LIMIT: _LESS_PROOF}
+        raise AtcError(
+            *(
+                replace(diagnostic, help=helps.get(diagnostic.code, diagnostic.help))
+                for diagnostic in error.diagnostics
+            )
+        ) from error
+
+
+def _on_target(
+    fixed: Fixed, proof: FixProof | None, folder: Path, name: str, options: FixOptions
+) -> OnTarget | None:
+    """Run the fixed model in the target's precision; None where that is not wanted."""
+    if proof is None or not options.simulate:
+        return None
+    bound = options.rules.bind
+    samples = [
+        ({name: feed for name, feed in feeds.items() if name not in bound}, results)
+        for feeds, results in proof.samples
+    ]
+    size = sum(constant_bytes(const) for const in fixed.graph.consts.values())
+    with held_memory(proof.nbytes):
+        return prove_on_target(folder / name, size, options.check, samples, folder)
