@@ -1,12 +1,13 @@
 """The engine: rules are applied to refused nodes, round by round, until none is left or none fits."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import Checked, check_view
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Finding, Standing
+from atc_py.check.findings_builder import amended
 from atc_py.diag import OPERATOR_RESTATED
 from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
 from atc_py.fix.context import RuleContext, splice
@@ -52,6 +53,9 @@ _Choice = tuple[int, tuple[str, ...]]
 
 _Look: TypeAlias = Callable[[], tuple[FoldedModel, Checked]]
 
+Trial: TypeAlias = Callable[[FoldedModel, Checked], Sequence[Finding]]
+"""Further findings: errors of nodes that the list takes and for which a SoC has no kernel."""
+
 
 class Fixer:
     """Applies rules to one file.
@@ -67,6 +71,7 @@ class Fixer:
         library: Library,
         rules: FixRules,
         start: Start | None = None,
+        trial: Trial | None = None,
     ) -> None:
         """Take a file.
 
@@ -77,10 +82,12 @@ class Fixer:
             rules: the rules that apply.
             start: the file folded and checked with these conditions and that list, without inputs
                 that are bound; None where that is still to be done.
+            trial: finds listed nodes that would not compile; None to go by the list alone.
         """
         self.looked_around = False
         self._file = file
         self._start = start
+        self._trial = trial
         self._conditions = conditions
         self._library = library
         self._rules = rules
@@ -156,6 +163,9 @@ class Fixer:
         for _ in range(_MOST_ROUNDS + self._levels):
             source, refused = model.source, set(self._refused(model.source, after))
             changed, unfit = self._round(graph, source, refused)
+            if not changed and (tried := self._tried(model, after)) is not after:
+                after, refused = tried, set(self._refused(source, tried))
+                changed, unfit = self._round(graph, source, refused)
             if not changed and self._rules.for_cann:
                 model, after = self._read_as_onnx(graph, look, (model, after))
                 source, refused = model.source, set(self._refused(model.source, after))
@@ -292,6 +302,13 @@ class Fixer:
                 writer.keep(node)
         writer.finish()
         return changed, unfit
+
+    def _tried(self, model: FoldedModel, checked: Checked) -> Checked:
+        """The check with the errors of what the list takes and that would not compile."""
+        found = () if self._trial is None else self._trial(model, checked)
+        errors = [finding for finding in found if finding.standing is Standing.ERROR]
+        check = amended(checked.check, model.source, errors)
+        return checked if check is checked.check else replace(checked, check=check)
 
     def _refused(self, model: SourceModel, checked: Checked) -> Iterator[SourceNode]:
         """Yield the nodes with a finding that is to be removed.

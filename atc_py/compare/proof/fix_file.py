@@ -33,7 +33,7 @@ from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.fixed_files import state_at_listed_opset, with_original_layers
 from atc_py.fix.restate import changed_operators
-from atc_py.fix.start import Start, deciding_values
+from atc_py.fix.start import Start, deciding_values, with_input_ranges
 from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
@@ -48,6 +48,7 @@ from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port
 from atc_py.results.fixing import Fixing, Left
 from atc_py.spec import Library
+from atc_py.system import structs
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.cache_folders import is_folder
 from atc_py.system.memory_limit import RAISE_IT, held_memory
@@ -170,6 +171,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     path = rewritten_output(model, output, "fixed", ("fixed",))
     file, check = read_model(model), options.check
     before = judged(file, check.input_shapes, check)
+    options = _with_ranges(file, before.survey.model, options)
     library, fixed = before.judge.specs, _fix(file, options, before)
     opsets = file.opsets.get("", 0), state_at_listed_opset(fixed, library, _cann(options))
     groups = rewrite_groups(fixed.applied)
@@ -205,6 +207,13 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         **_verdicts(fixed, (before.check, after), options, target),
         **proved(proof),
     )
+
+
+def _with_ranges(file: OnnxFile, source: SourceModel, options: FixOptions) -> FixOptions:
+    """Options with bounds for integer inputs, those of their data among them."""
+    feeds = model_feeds(source, options) if options.data else None
+    given = {} if feeds is None else feeds.given
+    return structs.replace(options, rules=with_input_ranges(file, options.rules, given))
 
 
 def _nothing_to_do(fixed: Fixed, check: ModelCheck, options: FixOptions) -> Fixing:
@@ -267,7 +276,10 @@ def _fix(file: OnnxFile, options: FixOptions, before: LoneCheck) -> Fixed:
     same = known is not None and known.survey is before.survey
     if known is not None and same and not options.rules.bind and before.judge.quant_bias is None:
         start = Start.of(known.survey.folded, known.checked)
-    fixer = Fixer(file, before.judge.conditions, before.judge.specs, options.rules, start)
+    judge = before.judge
+    fixer = Fixer(
+        file, judge.conditions, judge.specs, options.rules, start, trial=before.uncompiled
+    )
     fixed = fixer.fix(options.check.input_shapes)
     fixed.require_settled()
     return fixed
