@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,9 +18,10 @@ from atc_py.compare.matching import match
 from atc_py.compare.measure import Measure
 from atc_py.compare.observed import DEVICES, observed_device
 from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.row_order import RowOrder
 from atc_py.compare.spreads import Spread
 from atc_py.device.backend import LoadedModel
-from atc_py.diag import DEVICE_FAILED, AtcError
+from atc_py.diag import DEVICE_FAILED, ROWS_REORDERED, AtcError, Diagnostic, Place
 from atc_py.package.schema import FIXED
 from atc_py.results.cann_nodes import CannSemantics
 from atc_py.results.judgment import MagnitudeHistogram, Ranking, SampleSpread
@@ -155,7 +156,13 @@ class Pair:
         self._looked_at = set(self._matching.values)
         self._floors = floors_of(self._description)
         self._grids = grids_of(self._description, self._matching.values, reference)
-        self._scored = {port.tensor: Ranks() for port in self._description.outputs}
+        outputs = self._description.outputs
+        self._scored = {port.tensor: Ranks() for port in outputs}
+        names = {port.tensor: self._matching.values.get(port.tensor, "") for port in outputs}
+        self._order = RowOrder.of_compiled(self._description, reference.nodes, names.values())
+        self._ordered = {t: name for t, name in names.items() if name in self._order.outputs}
+        self._waiting: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
+        self._moved: dict[str, int] = {}
         self._measures: dict[int, Measure] = {}
         self._of_sample: dict[int, Measure] = self._measures
         self._spreads: dict[int, Spread] = {}
@@ -228,6 +235,7 @@ class Pair:
             found = error.diagnostics[0]
             where = "" if found.place is None else f"{found.place.node_name or ''}: "
             self._stopped = f"{where}{found.message}"
+        self._measure_ordered(shapes)
         for name in sorted(third):
             self._show_beside(name, None, run, third)
         self._device_seconds += self._device.seconds
@@ -266,6 +274,34 @@ class Pair:
         if reason or wanted is None:
             self._unlike[tensor] = reason
             return
+        if tensor in self._ordered:
+            self._waiting[tensor] = found, wanted
+        else:
+            self._add_result(tensor, found, wanted, shapes)
+
+    def _measure_ordered(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Measure the outputs that TopK orders, as sets of rows."""
+        found, wanted = (
+            {self._ordered[tensor]: pair[side] for tensor, pair in self._waiting.items()}
+            for side in (0, 1)
+        )
+        moved = self._order.moved(found, wanted)
+        for tensor, (array, other) in self._waiting.items():
+            name = self._ordered[tensor]
+            if name in moved:
+                self._moved[name] = self._moved.get(name, 0) + 1
+            self._add_result(tensor, moved.get(name, array), other, shapes)
+        self._waiting.clear()
+
+    def _add_result(
+        self,
+        tensor: int,
+        found: npt.NDArray[Any],
+        wanted: npt.NDArray[Any],
+        shapes: Sequence[tuple[int, ...]],
+    ) -> None:
+        dtype, grid = DType(self._description.tensors[tensor].dtype), self._grids.get(tensor)
+        codes = grid is not None and grid.codes
         if tensor not in self._of_sample:
             zero = grid.zero if grid is not None and codes else 0
             self._of_sample[tensor] = Measure(dtype, self._floors.get(tensor, 0.0), zero)
@@ -308,8 +344,21 @@ class Pair:
             rankings=self._rankings(),
             semantics=self._semantics,
             spreads=self._spreads_at(at),
+            warnings=tuple(self._reordered()),
         )
         return replace(done, histograms=self._histograms(done))
+
+    def _reordered(self) -> Iterator[Diagnostic]:
+        for name, samples in self._moved.items():
+            yield ROWS_REORDERED.diagnostic(
+                Text(
+                    "TopK orders rows of {name} otherwise in {samples} samples; they are compared "
+                    "as sets",
+                    name=name,
+                    samples=samples,
+                ),
+                place=Place(field=Text("output {at}", at=name)),
+            )
 
     def _histograms(self, done: LayerComparison) -> dict[int, MagnitudeHistogram]:
         """Those of the first failing layer and the worst ones, by position; one a value."""

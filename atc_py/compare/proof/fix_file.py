@@ -28,6 +28,7 @@ from atc_py.compare.proof.fix_record import (
 from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
 from atc_py.compare.proof.whole_models import FixProof, ModelFeeds, prove
 from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.row_order import RowOrder
 from atc_py.diag import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED, AtcError, Diagnostic
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
@@ -97,7 +98,11 @@ def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
     # Where files have every input, a second run would be the first one again.
     runs = 1 if free and len(read) == len(free) else options.seeds
     return ModelFeeds(
-        ports, range(min(runs, options.seeds)), {**read, **bound}, options.rules.ranges
+        ports,
+        range(min(runs, options.seeds)),
+        {**read, **bound},
+        options.rules.ranges,
+        RowOrder.of_source(source),
     )
 
 
@@ -401,7 +406,9 @@ def _on_target(
     ]
     size = sum(constant_bytes(const) for const in fixed.graph.consts.values())
     with held_memory(proof.nbytes):
-        return prove_on_target(folder / name, size, options.check, samples, folder)
+        return prove_on_target(
+            folder / name, size, options.check, samples, folder, fixed.graph.nodes
+        )
 
 
 def _errors(counts: Mapping[Standing, int]) -> int:

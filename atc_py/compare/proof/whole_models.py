@@ -24,6 +24,7 @@ from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.region_proof import RegionProof, prove_step
 from atc_py.compare.proof.result_gap import ResultGap, largest_gap
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.compare.row_order import RowOrder
 from atc_py.fix.fixed import Applied, RuleApplication
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
@@ -121,12 +122,14 @@ class ModelFeeds:
         seeds: one run each.
         given: data that are the same in all runs: of bound inputs, and from files.
         ranges: bounds of integer inputs, both included, by name.
+        order: the outputs whose rows a TopK orders.
     """
 
     ports: Sequence[Port]
     seeds: Sequence[int]
     given: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    order: RowOrder = field(default_factory=RowOrder)
 
     def of(self, seed: int, roles: Mapping[str, Role]) -> Feeds:
         """The data of one run, in which inputs have the given roles."""
@@ -145,6 +148,7 @@ class FixProof:
         samples: data of the inputs of each run, and the original's results.
         diverging_output: the output that differs grossly although every rewrite keeps to its class; "" if none,
             and where ONNX leaves open what a node computes.
+        order: the outputs whose rows a TopK orders, which are compared as sets.
     """
 
     seeds: tuple[int, ...]
@@ -152,6 +156,7 @@ class FixProof:
     rewrites: list[RegionProof]
     samples: list[tuple[Feeds, Feeds]] = field(default_factory=list)
     diverging_output: str = ""
+    order: RowOrder = field(default_factory=RowOrder)
 
     @property
     def nbytes(self) -> int:
@@ -184,6 +189,7 @@ def prove(
         tuple(feeds.seeds),
         {name: ResultGap() for name in fixed.outputs},
         [RegionProof() for _ in groups],
+        order=feeds.order,
     )
     regions = FinalRegions(original, fixed, groups, result.rewrites, twins)
     kept = dict.fromkeys(_not_drawn(original, groups))
@@ -223,12 +229,13 @@ def _run_both(
     second.expect(dict.fromkeys(proof.outputs, 1))
     for region in regions.in_order():
         region.prove_shown(first, original.engines)
-    results: Feeds = {}
-    for name, gap in proof.outputs.items():
-        wanted, value = first.value(name), second.value(name)
-        if wanted is not None and value is not None:
-            results[name] = wanted
-            gap.add(value, wanted)
+    sides = [{name: run.value(name) for name in proof.outputs} for run in (first, second)]
+    known = [{name: each for name, each in side.items() if each is not None} for side in sides]
+    results = {name: wanted for name, wanted in known[0].items() if name in known[1]}
+    for name, value in {**known[1], **proof.order.moved(known[1], results)}.items():
+        if name in results:
+            proof.outputs[name].add(value, results[name])
+    for name in proof.outputs:
         first.release(name)
         second.release(name)
     proof.samples.append((feeds, results))
