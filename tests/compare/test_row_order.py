@@ -37,7 +37,7 @@ def test_order_of_nearly_equal_scores_is_no_error_of_an_output(model: Path) -> N
     assert [each.code.id for each in done.warnings] == ["ATC7100"] * 2
 
 
-def test_other_rows_stay_an_error(model: Path) -> None:
+def test_other_rows_stay_an_error() -> None:
     """A row that the original does not have is not hidden by the order of the others."""
     from atc_py.compare.row_order import RowOrder
 
@@ -46,7 +46,9 @@ def test_other_rows_stay_an_error(model: Path) -> None:
     found = wanted[:, [1, 0, 2, 3, 4]].copy()
     found[0, 4] = 99
     best = np.array([[5, 4, 3, 2, 1]], np.float32)
-    moved = order.moved({"rows": found, "best": best[:, [1, 0, 2, 3, 4]]}, {"rows": wanted, "best": best})
+    moved = order.moved(
+        {"rows": found, "best": best[:, [1, 0, 2, 3, 4]]}, {"rows": wanted, "best": best}
+    )
     np.testing.assert_array_equal(moved["rows"][0, :4], wanted[0, :4])
     np.testing.assert_array_equal(moved["best"], best)
     assert (moved["rows"][0, 4] == 99).all()
