@@ -87,7 +87,7 @@ def _after_top_k(
 
 def _counts(shapes: Iterable[tuple[Sequence[int | None], Sequence[int | None]]]) -> frozenset[int]:
     """The numbers of rows selected, given the dims of TopK nodes' inputs and results."""
-    counts = set()
+    counts: set[int] = set()
     for before, after in shapes:
         pairs = [*zip(before, after, strict=False)]
         changed = [dim for other, dim in pairs if other != dim] or [dim for _, dim in pairs[-1:]]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from atc_py.compare.input_roles import Role, input_roles
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.compare.proof.final_regions import FinalRegions
+from atc_py.compare.proof.quantizer_steps import MovedCodes, quantized_values
 from atc_py.compare.proof.region_data import moved, step_of
 from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.region_proof import RegionProof, prove_step
@@ -26,6 +27,7 @@ from atc_py.compare.proof.result_gap import ResultGap, largest_gap
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.row_order import RowOrder
 from atc_py.fix.fixed import Applied, RuleApplication
+from atc_py.fix.rule import Exactness
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
@@ -109,6 +111,9 @@ _ROUNDINGS = 16
 
 _GROSS = 1e-3
 """Error of an output that is looked into: regions that each keep to their class do not add up to it."""
+
+_STEPS = 2
+"""Multiple of the effect of codes that are a step off that an output of a quantized model may have."""
 
 Feeds = dict[str, "NDArray[Any]"]
 
@@ -264,15 +269,42 @@ def _diverging_output(
     limit = sum(
         {applied.rule.name: applied.rule.limit for group in groups for applied in group}.values()
     )
-    if not isfinite(limit):
+    exact = all(applied.rule.exactness is Exactness.EQUAL for group in groups for applied in group)
+    if not isfinite(limit) or (exact and all(map(_is_equal, proof.rewrites))):
         return ""
+    codes = quantized_values(original.nodes) if original.can_be_amended else ()
     least = max(limit, _coarsest_step(original))
     for name, gap in proof.outputs.items():
         if gap.error > max(limit, _GROSS):
             effect = _effect_of_rounding(original, feeds, name, least)
-            if gap.gap > _ROUNDINGS * effect + max(limit, _GROSS) * gap.scale:
+            if gap.gap <= _ROUNDINGS * effect + max(limit, _GROSS) * gap.scale:
+                continue
+            if not codes or gap.gap > _STEPS * _effect_of_steps(original, feeds, name, codes):
                 return name
     return ""
+
+
+def _is_equal(rewrite: RegionProof) -> bool:
+    """True for a rewrite that gave each bit of its node's results on the values that the model has."""
+    return bool(rewrite.runs) and not rewrite.differing
+
+
+def _effect_of_steps(
+    original: ReferenceModel, feeds: ModelFeeds, name: str, codes: Sequence[str]
+) -> float:
+    """The largest change of an output of the original when codes on the way move by a step."""
+    largest = 0.0
+    roles = input_roles(original, feeds.ports)
+    for seed in feeds.seeds:
+        values = []
+        for model in (original, original.with_amendment(MovedCodes(codes, seed))):
+            run = ReferenceRun(model, feeds.of(seed, roles))
+            run.expect({name: 1})
+            values.append(run.value(name))
+        first, second = values
+        if first is not None and second is not None:
+            largest = max(largest, largest_gap(second, first))
+    return largest
 
 
 def _coarsest_step(original: ReferenceModel) -> float:
