@@ -1,4 +1,7 @@
-"""The engine: rules are applied to refused nodes, round by round, until none is left or none fits."""
+"""The engine: rules are applied to refused nodes, round by round, until none is left or none fits.
+
+Over 400 lines: the rounds share the state of one fix.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
@@ -161,11 +164,8 @@ class Fixer:
             model, after = look()
         precise = self._for_precision()
         for _ in range(_MOST_ROUNDS + self._levels):
+            changed, unfit, after = self._listing_round(graph, model, after)
             source, refused = model.source, set(self._refused(model.source, after))
-            changed, unfit = self._round(graph, source, refused)
-            if not changed and (tried := self._tried(model, after)) is not after:
-                after, refused = tried, set(self._refused(source, tried))
-                changed, unfit = self._round(graph, source, refused)
             if not changed and self._rules.for_cann:
                 model, after = self._read_as_onnx(graph, look, (model, after))
                 source, refused = model.source, set(self._refused(model.source, after))
@@ -303,12 +303,21 @@ class Fixer:
         writer.finish()
         return changed, unfit
 
-    def _tried(self, model: FoldedModel, checked: Checked) -> Checked:
-        """The check with the errors of what the list takes and that would not compile."""
-        found = () if self._trial is None else self._trial(model, checked)
+    def _listing_round(
+        self, graph: OnnxGraph, model: FoldedModel, checked: Checked
+    ) -> tuple[bool, list[Unfit], Checked]:
+        """A round on what the list refuses, then on what it takes and would not compile, with the check."""
+        changed, unfit = self._round(graph, model.source, set(self._refused(model.source, checked)))
+        if changed or self._trial is None:
+            return changed, unfit, checked
+        found = self._trial(model, checked)
         errors = [finding for finding in found if finding.standing is Standing.ERROR]
         check = amended(checked.check, model.source, errors)
-        return checked if check is checked.check else replace(checked, check=check)
+        if check is not checked.check:
+            checked = replace(checked, check=check)
+            refused = set(self._refused(model.source, checked))
+            changed, unfit = self._round(graph, model.source, refused)
+        return changed, unfit, checked
 
     def _refused(self, model: SourceModel, checked: Checked) -> Iterator[SourceNode]:
         """Yield the nodes with a finding that is to be removed.

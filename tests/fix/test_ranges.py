@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper
@@ -241,9 +242,9 @@ def test_reason_names_the_inputs_that_lack_a_range(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_operator_without_a_kernel_on_one_soc_is_fixed(tmp_path: Path, dtype: type) -> None:
+def test_operator_without_a_kernel_on_one_soc_is_fixed(tmp_path: Path, dtype: type[Any]) -> None:
     """The list takes ArgMax of int32, Ascend310P3 has none: the form of the list would be refused."""
-    data = np.array([[3, 9, 1], [7, 0, 7]], dtype)
+    data: npt.NDArray[Any] = np.array([[3, 9, 1], [7, 0, 7]], dtype)
     model, fixed = tmp_path / "m.onnx", tmp_path / "fixed.onnx"
     onnx.save(one_node_model("ArgMax", {"x": data}, 13, axis=1, keepdims=0), model)
     np.save(tmp_path / "x.npy", data)
@@ -251,6 +252,7 @@ def test_operator_without_a_kernel_on_one_soc_is_fixed(tmp_path: Path, dtype: ty
     assert [each.fixed_by for each in check.findings] == [
         ("--range x=LOW:HIGH", "integers-as-float32")
     ]
+    options: dict[str, Any]
     for options in ({"ranges": {"*": (0, 9)}}, {"data": [f"x={tmp_path / 'x.npy'}"]}):
         done = atc_py.fix_model(model, fixed, soc="Ascend310P3", **options)
         assert (done.errors, done.ranges) == ((1, 0), {"x": (0, 9)})

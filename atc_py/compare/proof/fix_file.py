@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypedDict
 
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.check.parser_rules import is_of_model
@@ -25,123 +22,34 @@ from atc_py.compare.proof.fix_record import (
     rewrite_groups,
     rewrites_of,
 )
+from atc_py.compare.proof.model_data import model_feeds, with_ranges
 from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
-from atc_py.compare.proof.whole_models import FixProof, ModelFeeds, prove
+from atc_py.compare.proof.whole_models import FixProof, prove
 from atc_py.compare.reference import ReferenceModel
-from atc_py.compare.row_order import RowOrder
-from atc_py.diag import BAD_RUN_INPUT, MEMORY_LIMIT, REFERENCE_FAILED, AtcError, Diagnostic
+from atc_py.diag import MEMORY_LIMIT, REFERENCE_FAILED, AtcError, Diagnostic
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.fixed_files import state_at_listed_opset, with_original_layers
 from atc_py.fix.restate import changed_operators
-from atc_py.fix.start import Start, deciding_values, with_input_ranges
+from atc_py.fix.start import Start, deciding_values
 from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.onnx_writer import Written, write_onnx
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.onnx_graph.running.piece import FED_BYTES, constant_bytes
-from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.command_options import FixOptions
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.check import judged
-from atc_py.pipeline.running.feeds import read_feeds
-from atc_py.pipeline.running.model import Port
 from atc_py.results.fixing import Fixing, Left
 from atc_py.spec import Library
-from atc_py.system import structs
 from atc_py.system.atomic_files import put_in_place
-from atc_py.system.cache_folders import is_folder
 from atc_py.system.memory_limit import RAISE_IT, held_memory
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text
 
 if TYPE_CHECKING:
     from atc_py.pipeline.check import LoneCheck
-
-
-_FORMS = frozenset({".bin", ".npy", ".npz", ".pb"})
-
-
-def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
-    """The data of the runs; None where dims of inputs are open.
-
-    Args:
-        source: the model, with the dims that the user gave.
-        options: the number of runs, bound values, ranges, and files.
-
-    Raises:
-        AtcError: a file cannot be read, or does not fit its input.
-    """
-    typed = [tensor for tensor in source.inputs if not tensor.is_open and tensor.dtype is not None]
-    if len(typed) < len(source.inputs):
-        if options.data:
-            names = ", ".join(tensor.name for tensor in source.inputs if tensor not in typed)
-            raise BAD_RUN_INPUT.error(
-                Text("data cannot be fed while dims of {names} are open", names=names),
-                help=Text("give the dims with --input-shape"),
-            )
-        return None
-    ports = [Port(tensor.name, tensor.required_dtype, tensor.required_dims) for tensor in typed]
-    free = [port for port in ports if port.name not in options.rules.bind]
-    read = read_feeds(_files(options.data, free), free)
-    for port in free:
-        if port.name in read:
-            _refuse_misfit(port, read[port.name])
-    bound: dict[str, NDArray[Any]] = {
-        tensor.name: np.full(
-            tensor.shape, options.rules.bind[tensor.name], tensor.required_dtype.numpy
-        )
-        for tensor in typed
-        if tensor.name in options.rules.bind
-    }
-    # Where files have every input, a second run would be the first one again.
-    runs = 1 if free and len(read) == len(free) else options.seeds
-    return ModelFeeds(
-        ports,
-        range(min(runs, options.seeds)),
-        {**read, **bound},
-        options.rules.ranges,
-        RowOrder.of_source(source),
-    )
-
-
-def _files(given: Iterable[str], ports: Iterable[Port]) -> Iterator[str]:
-    """Yield `name=file` texts; a folder stands for its files, each called like an input."""
-    names = [port.name for port in ports]
-    for text in given:
-        folder = Path(text)
-        if not is_folder(folder):
-            yield text
-            continue
-        results = [
-            f"{name}={folder / f'{name}{form}'}"
-            for name in names
-            for form in sorted(_FORMS)
-            if (folder / f"{name}{form}").is_file()
-        ]
-        if not results:
-            raise BAD_RUN_INPUT.error(
-                Text("{folder} has no file that is named after an input", folder=folder),
-                help=Text("name files {names}", names=", ".join(f"{name}.npy" for name in names)),
-            )
-        yield from results
-
-
-def _refuse_misfit(port: Port, array: NDArray[Any]) -> None:
-    dims = tuple(port.shape)
-    if array.shape != dims or array.dtype != port.dtype.numpy:
-        raise BAD_RUN_INPUT.error(
-            Text(
-                "data for {port} are {dtype} {shape}, the input is {dtype_2} {dims}",
-                port=port.name,
-                dtype=array.dtype,
-                shape=list(array.shape),
-                dtype_2=port.dtype.value,
-                dims=list(dims),
-            ),
-            help=Text("save the data in the dims and the element type of the input"),
-        )
 
 
 _PIECE_BYTES = 128 << 20
@@ -173,10 +81,9 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         AtcError: FIX_DIFFERS where a region differs beyond its class, FIX_NOT_SETTLED where rules
             undo each other; BAD_OPTION for an unknown rule; what reading and writing raise.
     """
-    path = rewritten_output(model, output, "fixed", ("fixed",))
-    file, check = read_model(model), options.check
-    before = judged(file, check.input_shapes, check)
-    options = _with_ranges(file, before.survey.model, options)
+    path, file = rewritten_output(model, output, "fixed", ("fixed",)), read_model(model)
+    before = judged(file, options.check.input_shapes, options.check)
+    options = with_ranges(file, before.survey.model, options)
     library, fixed = before.judge.specs, _fix(file, options, before)
     opsets = file.opsets.get("", 0), state_at_listed_opset(fixed, library, _cann(options))
     groups = rewrite_groups(fixed.applied)
@@ -188,8 +95,8 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         trial = folder / path.name
         form = _write(fixed, trial, path, _Writer(library, opsets, options))
         reformed = tuple(sorted(broken - _parser_rules(form.check)))
-        served = bool(reformed) or (options.rules.for_cann and opsets[0] != opsets[1])
-        in_vain = not groups and _is_in_vain(form.check, options, served=served)
+        served = reformed or (options.rules.for_cann and opsets[0] != opsets[1])
+        in_vain = not groups and _is_in_vain(form.check, options, served=bool(served))
         after = before.check if in_vain else form.check
         proves = (rewritten or reformed) and options.seeds and not in_vain
         proof = _prove(fixed, groups, trial, options) if proves else None
@@ -212,13 +119,6 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         **_verdicts(fixed, (before.check, after), options, target),
         **proved(proof),
     )
-
-
-def _with_ranges(file: OnnxFile, source: SourceModel, options: FixOptions) -> FixOptions:
-    """Options with bounds for integer inputs, those of their data among them."""
-    feeds = model_feeds(source, options) if options.data else None
-    given = {} if feeds is None else feeds.given
-    return structs.replace(options, rules=with_input_ranges(file, options.rules, given))
 
 
 def _nothing_to_do(fixed: Fixed, check: ModelCheck, options: FixOptions) -> Fixing:

@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 from atc_py.onnx_graph.graph import OnnxNode
 
 _QUANTIZERS = frozenset({"AscendQuant", "DynamicQuantizeLinear", "QGemm", "QuantizeLinear"})
+_CODES = (np.dtype(np.int8), np.dtype(np.uint8))
+_FEW = 16
+"""Codes of which one at most may fall to the other side of a rounding."""
+
 _SHARE = 64
 """Codes of which one moves: far more than roundings reach, and few enough not to add up to a fault."""
 
@@ -19,6 +23,15 @@ def quantized_values(nodes: Iterable[OnnxNode]) -> tuple[str, ...]:
         node for node in nodes if node.op_type in _QUANTIZERS or node.op_type.startswith("QLinear")
     )
     return tuple(node.output_names[0] for node in rounding if node.output_names[0])
+
+
+def is_step_apart(
+    nodes: Iterable[OnnxNode], value: NDArray[Any], wanted: NDArray[Any], gap: float
+) -> bool:
+    """True if few codes of two results differ, by as many steps at most as `nodes` round to codes."""
+    if wanted.dtype not in _CODES or not 0 < gap <= len(quantized_values(nodes)):
+        return False
+    return int(np.count_nonzero(value != wanted)) <= max(1, wanted.size // _FEW)
 
 
 class MovedCodes:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.compare.proof.quantizer_steps import quantized_values
+from atc_py.compare.proof.quantizer_steps import is_step_apart
 from atc_py.compare.proof.region_data import (
     FLOAT32_STEP,
     OWN_RUN,
@@ -58,11 +58,6 @@ within 1."""
 _FIRST, _SECOND = ENGINES
 _PAIRS = ((_FIRST, _FIRST), (_FIRST, _SECOND), (_SECOND, _SECOND), (_SECOND, _FIRST))
 """Engines of the node and of its new form, in the order in which they are tried."""
-
-_CODES = (np.dtype(np.int8), np.dtype(np.uint8))
-
-_FEW_CODES = 16
-"""Codes of which one at most may fall to the other side of a rounding."""
 
 Feeds = dict[str, "NDArray[Any]"]
 
@@ -189,12 +184,6 @@ class RegionTest:
             self.proof.runs += 1
             return
 
-    def _is_step_apart(self, value: NDArray[Any], wanted: NDArray[Any], gap: float) -> bool:
-        """True if few codes differ, by as many steps at most as they are rounded to codes."""
-        if wanted.dtype not in _CODES or gap > len(quantized_values(self.before.nodes)):
-            return False
-        return np.count_nonzero(value != wanted) <= max(1, wanted.size // _FEW_CODES)
-
     def close(self) -> None:
         """Give back what the engines hold."""
         self.before.close()
@@ -244,7 +233,7 @@ class RegionTest:
         proof, limit = self.proof, self._limit(wanted)
         exact = limit == 0.0
         gap = largest_gap(value, wanted, finite=not exact)
-        gap = 0.0 if not exact and self._is_step_apart(value, wanted, gap) else gap
+        gap = 0.0 if not exact and is_step_apart(self.before.nodes, value, wanted, gap) else gap
         scale = magnitude(wanted)
         if not data.own_scale:
             scale = self._scales[name] = max(scale, self._scales.get(name, 0.0))

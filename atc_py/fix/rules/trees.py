@@ -117,9 +117,9 @@ def _leaf_choice(ctx: RuleContext, trees: Mapping[int, _Tree]) -> str:
             wanted[at, 0, leaf] = 1 - sum(went for _, went in path)
     picked = ctx.op("Gather", x, ctx.const(chosen.reshape(-1), label="features"), axis=1)
     picked = ctx.reshape(picked, [-1, len(trees), decisions])
-    went = ctx.op(_comparison(ctx), picked, floats(ctx, limits, "limits"))
-    went = ctx.transpose(ctx.cast(went, DType.FLOAT32), [1, 0, 2])
-    sums = ctx.op("MatMul", went, floats(ctx, ways, "paths"))
+    above = ctx.op(_comparison(ctx), picked, floats(ctx, limits, "limits"))
+    above = ctx.transpose(ctx.cast(above, DType.FLOAT32), [1, 0, 2])
+    sums = ctx.op("MatMul", above, floats(ctx, ways, "paths"))
     return ctx.op("Relu", ctx.op("Add", sums, floats(ctx, wanted, "wanted")))
 
 
@@ -166,7 +166,7 @@ def _ensemble(ctx: RuleContext, what: str, results: int, *, ranked: bool = False
     for number, leaf, target, weight in zip(ids, numbers, targets, weights, strict=True):
         place = at.get((number, leaf))
         if place is not None:
-            values[(*place, target)] += weight
+            values[place[0], place[1], target] += weight
             named[place[0], target] += 1
     each = ctx.op("MatMul", _leaf_choice(ctx, trees), floats(ctx, values, "leaves"))
     y = ctx.reduce(_REDUCTIONS[reduction], each, [0], keepdims=False)

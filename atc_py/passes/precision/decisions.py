@@ -110,7 +110,7 @@ _FIX = Text("; `atc-py fix` names the rules that give it another form")
 
 
 def _ways_out(rule: str, modes: list[str], elsewhere: list[Soc]) -> Text:
-    """What lets the node compile: nothing that leads to the same refusal.
+    """Ways to let a node compile, none of which leads to the same refusal.
 
     Args:
         rule: the precision mode or finer control that wants the dtypes; "" where no mode helps.

@@ -25,7 +25,7 @@ def scaler(rng: np.random.Generator) -> RuleCase:
     rows, count = sides(rng)
     x = Fed((rows, count), DType(one_of(rng, "float32", "int64")), (-100, 100))
     size = int(one_of(rng, 1, count))
-    factors = {name: some(rng, size) for name in ("offset", "scale")}
+    factors: dict[str, Any] = {name: some(rng, size) for name in ("offset", "scale")}
     return ml_case("Scaler", x, **factors)
 
 
@@ -97,7 +97,7 @@ def leaf_values(
 
 
 def ordered(rng: np.random.Generator) -> str:
-    return one_of(rng, "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT")
+    return str(one_of(rng, "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT"))
 
 
 @draws("tree-regressor-as-products")
@@ -120,7 +120,9 @@ def tree_classifier(rng: np.random.Generator) -> RuleCase:
     nodes, leaves = grown(rng, count, ordered(rng))
     classes, positive = int(rng.integers(2, 4)), bool(rng.integers(2))
     alone = classes == 2
-    transforms = ("NONE",) if alone and positive else ("NONE", "LOGISTIC", "SOFTMAX")
+    transforms: tuple[str, ...] = (
+        ("NONE",) if alone and positive else ("NONE", "LOGISTIC", "SOFTMAX")
+    )
     if alone:
         transforms = tuple(each for each in transforms if each != "SOFTMAX")
     return ml_case(
