@@ -205,12 +205,14 @@ class FixAdvice(Result, frozen=True):
         input_shape: text for --input-shape, of the inputs that the model has; "" for none.
         bind: values of inputs that decide which branch runs, by name.
         candidates: values that the model compares these inputs with, by name.
+        ranges: options with the bounds of integer inputs that rules have to know.
     """
 
     removed: int
     input_shape: str = ""
     bind: Mapping[str, float] = msgspec.field(default_factory=dict)
     candidates: Mapping[str, tuple[float, ...]] = msgspec.field(default_factory=dict)
+    ranges: tuple[str, ...] = ()
 
 
 class ModelCheck(Result, frozen=True):

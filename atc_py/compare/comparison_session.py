@@ -319,7 +319,8 @@ class ComparisonSession:
             self.beside.begin()
         if self._source.count > 1:
             pair.name_of = lambda at: self._names[at]
-        return replace(pair.compared(self._runs()), warnings=self.warnings, newer=newer)
+        done = pair.compared(self._runs())
+        return replace(done, warnings=(*self.warnings, *done.warnings), newer=newer)
 
     def _counted_layers(self) -> Callable[[int], None] | None:
         """Callback that announces each layer of all samples as it is done; None for nobody."""

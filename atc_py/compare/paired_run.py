@@ -2,12 +2,11 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
 from atc_py.compare.beside import Beside
 from atc_py.compare.error_origin import trace_origins
@@ -17,10 +16,12 @@ from atc_py.compare.histograms import Sampled
 from atc_py.compare.matching import match
 from atc_py.compare.measure import Measure
 from atc_py.compare.observed import DEVICES, observed_device
+from atc_py.compare.ranks import Ranks, holds_scores
 from atc_py.compare.reference import ReferenceModel
+from atc_py.compare.row_order import RowOrder
 from atc_py.compare.spreads import Spread
 from atc_py.device.backend import LoadedModel
-from atc_py.diag import DEVICE_FAILED, AtcError
+from atc_py.diag import DEVICE_FAILED, ROWS_REORDERED, AtcError, Diagnostic, Place
 from atc_py.package.schema import FIXED
 from atc_py.results.cann_nodes import CannSemantics
 from atc_py.results.judgment import MagnitudeHistogram, Ranking, SampleSpread
@@ -28,56 +29,7 @@ from atc_py.results.layer import NOISE
 from atc_py.results.layer_comparison import Alone, LayerComparison
 from atc_py.system.structs import replace
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.sameness import best_places
 from atc_py.text import Text
-
-# Such an output has floats of shape [N, classes], two classes or more, and N rows as the model's inputs
-# have samples: N is the first dimension of an input of rank 2 or more. Logits and probabilities rank
-# alike. A regression of that shape looks the same and is counted too.
-
-_FEW = 5
-"""How many of the device's highest scores the second figure looks at."""
-
-
-def holds_scores(scores: NDArray[Any], inputs: Iterable[tuple[int, ...]]) -> bool:
-    """True if a float output has a row of scores for each sample; `inputs` are shapes."""
-    if scores.ndim != 2 or scores.shape[1] < 2:  # noqa: PLR2004  (rank 2, two classes)
-        return False
-    return any(len(shape) > 1 and shape[0] == scores.shape[0] for shape in inputs)
-
-
-class Ranks:
-    """Counters of rows on whose classes both sides agree."""
-
-    def __init__(self) -> None:
-        self._rows = self._first = self._among = 0
-        self._classes = 0
-
-    def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
-        """Add a pair of score matrices.
-
-        Rows in which the original has NaN, or nothing finite, say nothing.
-        """
-        self._classes = wanted.shape[1]
-        pair = found.astype(np.float64), wanted.astype(np.float64)
-        places = zip(*pair, *map(best_places, pair), strict=True)
-        for ours, theirs, first, best in places:
-            if best < 0:
-                continue
-            self._rows += 1
-            if first < 0:
-                continue
-            self._first += bool(theirs[first] == theirs[best])
-            before = int((ours > ours[best]).sum() + (ours[:best] == ours[best]).sum())
-            self._among += before < _FEW
-
-    def ranking(self) -> Ranking | None:
-        """The shares; None without rows."""
-        if not self._rows:
-            return None
-        few = self._among / self._rows if self._classes > _FEW else None
-        return Ranking(self._rows, self._first / self._rows, few)
-
 
 Array = npt.NDArray[np.generic]
 Feeds = Mapping[str, Array]
@@ -155,7 +107,13 @@ class Pair:
         self._looked_at = set(self._matching.values)
         self._floors = floors_of(self._description)
         self._grids = grids_of(self._description, self._matching.values, reference)
-        self._scored = {port.tensor: Ranks() for port in self._description.outputs}
+        outputs = self._description.outputs
+        self._scored = {port.tensor: Ranks() for port in outputs}
+        names = {port.tensor: self._matching.values.get(port.tensor, "") for port in outputs}
+        self._order = RowOrder.of_compiled(self._description, reference.nodes, names.values())
+        self._ordered = {t: name for t, name in names.items() if name in self._order.outputs}
+        self._waiting: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
+        self._moved: dict[str, int] = {}
         self._measures: dict[int, Measure] = {}
         self._of_sample: dict[int, Measure] = self._measures
         self._spreads: dict[int, Spread] = {}
@@ -228,6 +186,7 @@ class Pair:
             found = error.diagnostics[0]
             where = "" if found.place is None else f"{found.place.node_name or ''}: "
             self._stopped = f"{where}{found.message}"
+        self._measure_ordered(shapes)
         for name in sorted(third):
             self._show_beside(name, None, run, third)
         self._device_seconds += self._device.seconds
@@ -266,6 +225,34 @@ class Pair:
         if reason or wanted is None:
             self._unlike[tensor] = reason
             return
+        if tensor in self._ordered:
+            self._waiting[tensor] = found, wanted
+        else:
+            self._add_result(tensor, found, wanted, shapes)
+
+    def _measure_ordered(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Measure the outputs that TopK orders, as sets of rows."""
+        found, wanted = (
+            {self._ordered[tensor]: pair[side] for tensor, pair in self._waiting.items()}
+            for side in (0, 1)
+        )
+        moved = self._order.moved(found, wanted)
+        for tensor, (array, other) in self._waiting.items():
+            name = self._ordered[tensor]
+            if name in moved:
+                self._moved[name] = self._moved.get(name, 0) + 1
+            self._add_result(tensor, moved.get(name, array), other, shapes)
+        self._waiting.clear()
+
+    def _add_result(
+        self,
+        tensor: int,
+        found: npt.NDArray[Any],
+        wanted: npt.NDArray[Any],
+        shapes: Sequence[tuple[int, ...]],
+    ) -> None:
+        dtype, grid = DType(self._description.tensors[tensor].dtype), self._grids.get(tensor)
+        codes = grid is not None and grid.codes
         if tensor not in self._of_sample:
             zero = grid.zero if grid is not None and codes else 0
             self._of_sample[tensor] = Measure(dtype, self._floors.get(tensor, 0.0), zero)
@@ -308,8 +295,21 @@ class Pair:
             rankings=self._rankings(),
             semantics=self._semantics,
             spreads=self._spreads_at(at),
+            warnings=tuple(self._reordered()),
         )
         return replace(done, histograms=self._histograms(done))
+
+    def _reordered(self) -> Iterator[Diagnostic]:
+        for name, samples in self._moved.items():
+            yield ROWS_REORDERED.diagnostic(
+                Text(
+                    "TopK orders rows of {name} otherwise in {samples} samples; they are compared "
+                    "as sets",
+                    name=name,
+                    samples=samples,
+                ),
+                place=Place(field=Text("output {at}", at=name)),
+            )
 
     def _histograms(self, done: LayerComparison) -> dict[int, MagnitudeHistogram]:
         """Those of the first failing layer and the worst ones, by position; one a value."""

@@ -1,12 +1,16 @@
-"""The engine: rules are applied to refused nodes, round by round, until none is left or none fits."""
+"""The engine: rules are applied to refused nodes, round by round, until none is left or none fits.
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+Over 400 lines: the rounds share the state of one fix.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import Checked, check_view
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Finding, Standing
+from atc_py.check.findings_builder import amended
 from atc_py.diag import OPERATOR_RESTATED
 from atc_py.fix.choosing import FittingForm, Misfit, cheapest, fitting_forms
 from atc_py.fix.context import RuleContext, splice
@@ -52,6 +56,9 @@ _Choice = tuple[int, tuple[str, ...]]
 
 _Look: TypeAlias = Callable[[], tuple[FoldedModel, Checked]]
 
+Trial: TypeAlias = Callable[[FoldedModel, Checked], Sequence[Finding]]
+"""Further findings: errors of nodes that the list takes and for which a SoC has no kernel."""
+
 
 class Fixer:
     """Applies rules to one file.
@@ -67,6 +74,7 @@ class Fixer:
         library: Library,
         rules: FixRules,
         start: Start | None = None,
+        trial: Trial | None = None,
     ) -> None:
         """Take a file.
 
@@ -77,10 +85,12 @@ class Fixer:
             rules: the rules that apply.
             start: the file folded and checked with these conditions and that list, without inputs
                 that are bound; None where that is still to be done.
+            trial: finds listed nodes that would not compile; None to go by the list alone.
         """
         self.looked_around = False
         self._file = file
         self._start = start
+        self._trial = trial
         self._conditions = conditions
         self._library = library
         self._rules = rules
@@ -154,8 +164,8 @@ class Fixer:
             model, after = look()
         precise = self._for_precision()
         for _ in range(_MOST_ROUNDS + self._levels):
+            changed, unfit, after = self._listing_round(graph, model, after)
             source, refused = model.source, set(self._refused(model.source, after))
-            changed, unfit = self._round(graph, source, refused)
             if not changed and self._rules.for_cann:
                 model, after = self._read_as_onnx(graph, look, (model, after))
                 source, refused = model.source, set(self._refused(model.source, after))
@@ -292,6 +302,22 @@ class Fixer:
                 writer.keep(node)
         writer.finish()
         return changed, unfit
+
+    def _listing_round(
+        self, graph: OnnxGraph, model: FoldedModel, checked: Checked
+    ) -> tuple[bool, list[Unfit], Checked]:
+        """A round on what the list refuses, then on what it takes and would not compile, with the check."""
+        changed, unfit = self._round(graph, model.source, set(self._refused(model.source, checked)))
+        if changed or self._trial is None:
+            return changed, unfit, checked
+        found = self._trial(model, checked)
+        errors = [finding for finding in found if finding.standing is Standing.ERROR]
+        check = amended(checked.check, model.source, errors)
+        if check is not checked.check:
+            checked = replace(checked, check=check)
+            refused = set(self._refused(model.source, checked))
+            changed, unfit = self._round(graph, model.source, refused)
+        return changed, unfit, checked
 
     def _refused(self, model: SourceModel, checked: Checked) -> Iterator[SourceNode]:
         """Yield the nodes with a finding that is to be removed.

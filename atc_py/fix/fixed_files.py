@@ -7,6 +7,7 @@ from atc_py.check.findings import Standing
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.restate import opsets_to_try, restate_graph
+from atc_py.fix.start import with_input_ranges
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
@@ -160,6 +161,7 @@ def fixed_file(
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for an unknown rule, and
             for a value that an input cannot be bound to; FIX_NOT_SETTLED for rules without end.
     """
+    rules = with_input_ranges(file, rules)
     result = Fixer(file, conditions, library, rules).fix(shapes)
     result.require_settled()
     if rules.for_cann:

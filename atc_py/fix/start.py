@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from atc_py.check.evaluate import Checked
 from atc_py.diag import BAD_OPTION
@@ -14,9 +17,15 @@ from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.source import QuantizedNode, SourceTensor
+from atc_py.options.fix_rules import EVERY_INPUT, FixRules
 from atc_py.system.memory_limit import require_memory
+from atc_py.system.structs import replace
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 from atc_py.text import Text
+
+if TYPE_CHECKING:
+    from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -73,6 +82,33 @@ def bind_inputs(graph: OnnxGraph, values: Mapping[str, float]) -> None:
             Text("input {name}, bound to one value,", name=repr(name)),
         )
         graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))
+
+
+_COUNTING = frozenset({DType.INT32, DType.INT64, DType.UINT32, DType.UINT64})
+
+
+def with_input_ranges(
+    file: OnnxFile, rules: FixRules, data: Mapping[str, NDArray[Any]] = MappingProxyType({})
+) -> FixRules:
+    """Rules with bounds for the integer inputs, by their names.
+
+    Args:
+        file: the model.
+        rules: the user's rules; its bounds for every input are those of inputs without others.
+        data: what inputs are fed; it bounds those of integers that have no bounds of their own.
+    """
+    every = rules.ranges.get(EVERY_INPUT)
+    ranges = {name: bounds for name, bounds in rules.ranges.items() if name != EVERY_INPUT}
+    for tensor in file.inputs:
+        dtype = dtype_of_element(tensor.element)
+        if dtype not in _COUNTING or tensor.name in ranges or tensor.name in rules.bind:
+            continue
+        fed = data.get(tensor.name)
+        if every is not None:
+            ranges[tensor.name] = every
+        elif fed is not None and fed.size:
+            ranges[tensor.name] = min(int(fed.min()), 0), int(fed.max())
+    return rules if ranges == rules.ranges else replace(rules, ranges=ranges)
 
 
 _PASSING = frozenset({"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"})

@@ -40,18 +40,23 @@ def bind_options(values: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(f"--bind {name}={value:.15g}" for name, value in values.items())
 
 
+EVERY_INPUT = "*"
+"""The name of bounds for all integer inputs that have none of their own."""
+
+
 def value_ranges(given: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """The bounds of each named input.
+    """The bounds of each named input; those without a name are for every input.
 
     Raises:
         AtcError: BAD_OPTION for a text of another form, and for an input that is named twice.
     """
     found: dict[str, tuple[int, int]] = {}
     for text in given:
-        name, separator, bounds = text.rpartition("=")
+        name, _, bounds = text.rpartition("=")
+        name = name or EVERY_INPUT
         low, colon, high = bounds.partition(":")
         whole = all(each.lstrip("+-").isdigit() for each in (low, high))
-        if not separator or not name or not colon or not whole or name in found:
+        if not colon or not whole or name in found:
             raise BAD_OPTION.error(
                 Text("--range {text} is not NAME=LOW:HIGH", text=repr(text)),
                 help=Text("--range ids=0:30521"),
@@ -105,9 +110,10 @@ class FixRules(Result, frozen=True):
         doc="values of inputs that become constants, by name; every element gets the value.",
     )] = msgspec.field(default_factory=dict)  # fmt: skip
     ranges: Annotated[Mapping[str, tuple[int, int]], Option(
-        "--range", "Bounds of an integer input, both included; may be repeated.",
-        metavar="NAME=LOW:HIGH", read=value_ranges, parse=_ranges_keyword,
-        doc="bounds of integer inputs, both included, by name.",
+        "--range",
+        "Bounds of an integer input, both included; may be repeated. Without a name, of all.",
+        metavar="[NAME=]LOW:HIGH", read=value_ranges, parse=_ranges_keyword,
+        doc="bounds of integer inputs, both included, by name; `*` is every other input.",
     )] = msgspec.field(default_factory=dict)  # fmt: skip
     for_precision: Annotated[bool | None, Option(
         "--for-precision/--no-for-precision",

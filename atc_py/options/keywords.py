@@ -72,7 +72,7 @@ class RuleKeywords(TypedDict, total=False):
         skip: names of rules that do not apply.
         approximate: apply rules whose error has no bound, too.
         bind: values of inputs that become constants, by name; every element gets the value.
-        ranges: bounds of integer inputs, both included, by name.
+        ranges: bounds of integer inputs, both included, by name; `*` is every other input.
         for_precision: replace listed nodes that overflow or lose accuracy in float16, too; None,
             the default, for that in precision mode force_fp16 alone.
         for_cann: replace nodes, too, that the release `cann` of CANN computes otherwise than ONNX,

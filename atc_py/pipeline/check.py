@@ -7,10 +7,11 @@ from pathlib import Path
 import msgspec
 
 from atc_py.check.bound_node import Conditions
-from atc_py.check.evaluate import check_view
+from atc_py.check.evaluate import Checked, check_view
 from atc_py.check.findings import CheckReport, Finding, ModelCheck, OtherVerdict, Standing
 from atc_py.check.findings_builder import amended, with_kept
 from atc_py.diag import BAD_INPUT_SHAPE, AtcError, Diagnostic
+from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.reading.file_graph import file_graph_of
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, Survey, surveyed
@@ -192,7 +193,7 @@ def checked_file(
     found = judged(file, shapes, options)
     judge, view = found.judge, found.survey.model
     check = with_other_lists(found.check, found.survey, judge.conditions, options, found.trial)
-    fixable = with_fixes(check, file, judge, shapes, found.known)
+    fixable = with_fixes(check, file, judge, shapes, found.known, found.uncompiled)
     file_graph = file_graph_of(file, view) if with_graphs else None
     return FileCheck(fixable, names, found.unknown, file_graph)
 
@@ -215,6 +216,12 @@ class LoneCheck(msgspec.Struct, frozen=True):
     known: Judgment | None
     unknown: tuple[Diagnostic, ...]
     trial: TrialCompilation
+
+    def uncompiled(self, folded: FoldedModel, checked: Checked) -> Sequence[Finding]:
+        """Errors of what the list takes and that would not compile, of this or a new form."""
+        if self.known is not None and checked is self.known.checked:
+            return self.check.findings
+        return self.trial.findings_of_listed(folded, checked)
 
 
 def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -> LoneCheck:

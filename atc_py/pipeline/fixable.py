@@ -21,6 +21,7 @@ from atc_py.tensor.shapes import Shape
 
 _Node = tuple[int | None, str]
 if TYPE_CHECKING:
+    from atc_py.fix.engine import Trial
     from atc_py.fix.fixed import Fixed
 
 
@@ -30,6 +31,7 @@ def with_fixes(
     judge: Judge,
     shapes: Mapping[str, Shape],
     known: Judgment | None = None,
+    trial: Trial | None = None,
 ) -> ModelCheck:
     """A check whose errors and deviations of CANN name the rules that remove them.
 
@@ -51,16 +53,34 @@ def with_fixes(
     if refused.isdisjoint(fixable):
         return check
     rules = FixRules(for_precision=False)
-    fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known))
-    plain = _Outcome.of(fixer.fix(shapes, tidy=False))
+    fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial)
+    found = fixer.fix(shapes, tidy=False)
+    plain = _Outcome.of(found)
     best, values = plain, {} if known is None else deciding_values(known.survey.folded)
     if values and plain.left:
         rules = replace(rules, bind={name: several[0] for name, several in values.items()})
         with suppress(AtcError):
-            fixer = Fixer(file, judge.conditions, judge.specs, rules)
+            fixer = Fixer(file, judge.conditions, judge.specs, rules, trial=trial)
             bound = _Outcome.of(fixer.fix(shapes, tidy=False), rules.bind)
             best = bound if len(bound.left) < len(plain.left) else plain
+    unbounded = _inputs_without_bounds(file, found) if best is plain and plain.left else ()
+    if unbounded:
+        rules = replace(rules, bind={}, ranges=dict.fromkeys(unbounded, (0, 1)))
+        fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial)
+        options = tuple(f"--range {name}=LOW:HIGH" for name in unbounded)
+        bounded = _Outcome.of(fixer.fix(shapes, tidy=False))
+        if len(bounded.left) < len(plain.left):
+            best = replace(bounded, ranges=options, bounded=plain.left)
     return _with_advice(check, best, shapes, values)
+
+
+def _inputs_without_bounds(file: OnnxFile, found: Fixed) -> tuple[str, ...]:
+    """The inputs whose bounds rules asked for that did not fit."""
+    reasons = [misfit.reason.en for misfit in found.unfit]
+    names = (tensor.name for tensor in file.inputs)
+    return tuple(
+        name for name in names if any(f"--range {name}=LOW:HIGH" in each for each in reasons)
+    )
 
 
 def _with_advice(
@@ -78,7 +98,7 @@ def _with_advice(
     removed = sum(bool(each.fixed_by) for each in errors)
     if not removed:
         return check
-    advice = FixAdvice(removed, format_input_shapes(shapes), best.bind, values)
+    advice = FixAdvice(removed, format_input_shapes(shapes), best.bind, values, best.ranges)
     return replace(check, findings=findings, fix=advice)
 
 
@@ -176,12 +196,15 @@ class _Outcome(msgspec.Struct, frozen=True):
         rules: of the nodes that were rewritten.
         of_holder: rules by the position alone, of what stands in branches.
         bind: values of inputs that became constants.
+        ranges: options with the bounds that the nodes `bounded` need.
     """
 
     left: frozenset[_Node]
     rules: Mapping[_Node, tuple[str, ...]]
     of_holder: Mapping[int | None, tuple[str, ...]]
     bind: Mapping[str, float]
+    ranges: tuple[str, ...] = ()
+    bounded: frozenset[_Node] = frozenset()
 
     @classmethod
     def of(cls, found: Fixed, bind: Mapping[str, float] | None = None) -> _Outcome:
@@ -210,4 +233,4 @@ class _Outcome(msgspec.Struct, frozen=True):
             rules = self.of_holder.get(node[0], ())
         chosen = finding.scope or not rules
         options = bind_options(self.bind) if chosen else ()
-        return (*options, *rules)
+        return (*options, *(self.ranges if node in self.bounded else ()), *rules)

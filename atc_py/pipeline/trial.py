@@ -21,7 +21,7 @@ from atc_py.diag import INFINITY_CLIPPED, NO_KERNEL, AtcError, Diagnostic, Place
 from atc_py.ir import Graph, Phase
 from atc_py.lowering.lower import lower_model, not_lowered
 from atc_py.lowering.rewritten import restated
-from atc_py.onnx_graph.folding.folded import sample
+from atc_py.onnx_graph.folding.folded import FoldedModel, sample
 from atc_py.onnx_graph.reading.onnx_file import Survey
 from atc_py.onnx_graph.source import SourceModel, SourceNode, form_of
 from atc_py.options.compile_options import PrecisionMode
@@ -92,6 +92,16 @@ class TrialCompilation(msgspec.Struct, frozen=True):
         if compiled.lacking or self._depends_on_neighbors:
             return self._of_whole(survey, checked, rehearsed=not compiled.lacking)
         return compiled.remarks
+
+    def findings_of_listed(self, folded: FoldedModel, checked: Checked) -> list[Finding]:
+        """An error for each reason why a node that no rule refuses would not compile."""
+        survey = Survey(folded)
+        if checked.check.standing is not Standing.ERROR:
+            return self.findings(survey, checked)
+        rows = zip(survey.model.all_nodes, checked.check.rows, strict=True)
+        refused = {node for node, row in rows if row.standing is Standing.ERROR}
+        listed = [at for at, node in enumerate(survey.model.nodes) if node not in refused]
+        return self.findings_of_nodes(survey, checked, listed)
 
     def findings_of_nodes(
         self, survey: Survey, checked: Checked, positions: Iterable[int]

@@ -154,6 +154,7 @@ def test_bound_inputs_become_constants(atc: Atc) -> None:
         (("--bind", "z=1"), "no input 'z'"),
         (("--bind", "x=one"), "no number"),
         (("--range", "x=1"), "is not NAME=LOW:HIGH"),
+        (("--range", "1:2", "--range", "*=1:2"), "is not NAME=LOW:HIGH"),
         (("--range", "x=2:1"), "has no value"),
         (("-o", "m.onnx"), "is a file that is read"),
     ],

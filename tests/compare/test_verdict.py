@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto
 
 import atc_py
-from atc_py.compare.paired_run import Ranks, holds_scores
+from atc_py.compare.ranks import Ranks, holds_scores
 from atc_py.compare.targets import missed_targets, reaches
 from atc_py.report.layers.formats import FORMATS, render_layers
 from atc_py.results.layer_comparison import LayerComparison

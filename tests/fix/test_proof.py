@@ -131,6 +131,37 @@ def test_a_rule_that_is_wrong_everywhere_is_a_bug_report(
     assert "--skip tried" in (found.help or "")
 
 
+def quantized_mish(step: float) -> str:
+    """Write Mish of integers, which moving the inputs does not show, and its codes as floats again."""
+    nodes = [
+        node("Cast", ["x"], ["f"], to=1),
+        node("Mish", ["f"], ["m"], "mish"),
+        node("QuantizeLinear", ["m", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["y"]),
+    ]
+    save(nodes, s=np.float32(step), z=np.int8(0))
+    model = onnx.load("m.onnx")
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    onnx.save(model, "m.onnx")
+    return "m.onnx"
+
+
+def test_a_code_on_the_other_side_of_a_rounding_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The rule keeps to its class; its results are the ones that a code of 2.5 falls to 3 for."""
+
+    def apply(ctx: RuleContext) -> Sequence[str]:
+        (result,) = ctx.body()
+        return [ctx.op("Mul", result, ctx.scalar(1 + 5e-6))]
+
+    use_rule(monkeypatch, apply, Exactness.REORDERED)
+    step = float(np.tanh(np.log1p(np.e)) * (1 + 2e-6) / 2.5)
+    done = atc_py.fix_model(quantized_mish(step), "f.onnx", ranges={"x": (1, 1)}, simulate=False)
+    assert done.outputs["y"].differing == done.outputs["y"].elements
+    assert done.outputs["y"].error > 0.1
+
+
 @pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 0.5, float("inf")])
 def test_a_rule_that_is_wrong_at_one_value_is_caught(
     monkeypatch: pytest.MonkeyPatch, value: float

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper
@@ -240,6 +241,24 @@ def test_reason_names_the_inputs_that_lack_a_range(tmp_path: Path) -> None:
     assert any("its bounds are wider" in each for each in left_of(model, tmp_path, ranges=far))
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_operator_without_a_kernel_on_one_soc_is_fixed(tmp_path: Path, dtype: type[Any]) -> None:
+    """The list takes ArgMax of int32, Ascend310P3 has none: the form of the list would be refused."""
+    data: npt.NDArray[Any] = np.array([[3, 9, 1], [7, 0, 7]], dtype)
+    model, fixed = tmp_path / "m.onnx", tmp_path / "fixed.onnx"
+    onnx.save(one_node_model("ArgMax", {"x": data}, 13, axis=1, keepdims=0), model)
+    np.save(tmp_path / "x.npy", data)
+    (check,) = atc_py.check_models(model, soc="Ascend310P3").models
+    assert [each.fixed_by for each in check.findings] == [
+        ("--range x=LOW:HIGH", "integers-as-float32")
+    ]
+    options: dict[str, Any]
+    for options in ({"ranges": {"*": (0, 9)}}, {"data": [f"x={tmp_path / 'x.npy'}"]}):
+        done = atc_py.fix_model(model, fixed, soc="Ascend310P3", **options)
+        assert (done.errors, done.ranges) == ((1, 0), {"x": (0, 9)})
+        atc_py.convert(fixed, tmp_path / "m.om", soc="Ascend310P3")
+
+
 def test_sums_of_many_reach_as_many_times_as_far() -> None:
     """No element gives 0, which is among all sums."""
     pairs = {Range(2, 5): Range(0, 35), Range(-5, -2): Range(-35, 0), Range(-1, 3): Range(-7, 21)}
@@ -247,7 +266,7 @@ def test_sums_of_many_reach_as_many_times_as_far() -> None:
 
 
 def test_range_of_one_number_has_a_value() -> None:
-    assert value_ranges(["x=5:5", "y=-1:0"]) == {"x": (5, 5), "y": (-1, 0)}
+    assert value_ranges(["x=5:5", "y=-1:0", "2:3"]) == {"x": (5, 5), "y": (-1, 0), "*": (2, 3)}
 
 
 def test_operator_that_may_wrap_around_is_not_narrowed(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.check.findings import ModelCheck
 from atc_py.compare.proof.fix_record import (
@@ -17,15 +17,20 @@ from atc_py.compare.proof.fix_record import (
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Fixed
 from atc_py.fix.fixed_files import state_at_listed_opset
-from atc_py.fix.start import Start
+from atc_py.fix.start import Start, with_input_ranges
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.command_options import FixOptions
 from atc_py.options.output_paths import rewritten_output
 from atc_py.pipeline.check import judged
 from atc_py.results.fixing import Fixing
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from atc_py.pipeline.check import LoneCheck
 
 
@@ -41,9 +46,9 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
         AtcError: FIX_DIFFERS where a region differs beyond its class, FIX_NOT_SETTLED where rules
             undo each other; BAD_OPTION for an unknown rule; what reading and writing raise.
     """
-    path = rewritten_output(model, output, "fixed", ("fixed",))
-    file, check = read_model(model), options.check
-    before = judged(file, check.input_shapes, check)
+    path, file = rewritten_output(model, output, "fixed", ("fixed",)), read_model(model)
+    before = judged(file, options.check.input_shapes, options.check)
+    options = _with_ranges(file, before, options)
     library, fixed = before.judge.specs, _fix(file, options, before)
     opsets = file.opsets.get("", 0), state_at_listed_opset(fixed, library, _cann(options))
     groups = rewrite_groups(fixed.applied)
@@ -55,6 +60,17 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     from atc_py.compare.proof.fix_form import FixedWriter, written_and_proved
 
     return written_and_proved(fixed, before.check, path, FixedWriter(library, opsets, options))
+
+
+def _with_ranges(file: OnnxFile, before: LoneCheck, options: FixOptions) -> FixOptions:
+    """Options with bounds for integer inputs, those of their data among them."""
+    given: Mapping[str, NDArray[Any]] = {}
+    if options.data:
+        from atc_py.compare.proof.model_data import model_feeds
+
+        feeds = model_feeds(before.survey.model, options)
+        given = given if feeds is None else feeds.given
+    return replace(options, rules=with_input_ranges(file, options.rules, given))
 
 
 def _nothing_to_do(fixed: Fixed, check: ModelCheck, options: FixOptions) -> Fixing:
@@ -83,7 +99,10 @@ def _fix(file: OnnxFile, options: FixOptions, before: LoneCheck) -> Fixed:
     same = known is not None and known.survey is before.survey
     if known is not None and same and not options.rules.bind and before.judge.quant_bias is None:
         start = Start.of(known.survey.folded, known.checked)
-    fixer = Fixer(file, before.judge.conditions, before.judge.specs, options.rules, start)
+    judge = before.judge
+    fixer = Fixer(
+        file, judge.conditions, judge.specs, options.rules, start, trial=before.uncompiled
+    )
     fixed = fixer.fix(options.check.input_shapes)
     fixed.require_settled()
     return fixed

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.compare.proof.quantizer_steps import is_step_apart
 from atc_py.compare.proof.region_data import (
     FLOAT32_STEP,
     OWN_RUN,
@@ -232,6 +233,7 @@ class RegionTest:
         proof, limit = self.proof, self._limit(wanted)
         exact = limit == 0.0
         gap = largest_gap(value, wanted, finite=not exact)
+        gap = 0.0 if not exact and is_step_apart(self.before.nodes, value, wanted, gap) else gap
         scale = magnitude(wanted)
         if not data.own_scale:
             scale = self._scales[name] = max(scale, self._scales.get(name, 0.0))

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from atc_py.compare.measure import Measure
 from atc_py.compare.proof.result_gap import in_float64, largest_gap
+from atc_py.compare.row_order import RowOrder
 from atc_py.cost.network import network_cost
 from atc_py.cost.reading import launches_of
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.package.reader import OfflineModel, open_model
 from atc_py.package.schema import OmModel
@@ -54,6 +56,7 @@ def prove_on_target(
     check: CheckOptions,
     samples: Sequence[tuple[Feeds, Feeds]],
     folder: Path,
+    nodes: Sequence[OnnxNode] = (),
 ) -> OnTarget:
     """Compile a fixed model and run it; a model that does not compile or run is a part of the result.
 
@@ -63,6 +66,7 @@ def prove_on_target(
         check: the SoC and the precision.
         samples: data of the inputs, and the original's results.
         folder: where the compiled model goes.
+        nodes: of the fixed model; outputs that a TopK among them orders are sets of rows.
     """
     names = check.soc, check.precision_mode.value
     if weight_bytes > _MOST_WEIGHTS:
@@ -79,7 +83,7 @@ def prove_on_target(
         compile_model(model, om, _options(check, samples))
         with open_model(om) as package:
             cost = network_cost(package.description)
-            outputs = _outputs(package, samples)
+            outputs = _outputs(package, samples, nodes)
             times = _times(package.description, [kernel.cost.expected for kernel in cost.kernels])
     except AtcError as error:
         return OnTarget(TargetProof(*names, {}, failed=error.diagnostics), {})
@@ -99,10 +103,11 @@ def _options(check: CheckOptions, samples: Sequence[tuple[Feeds, Feeds]]) -> Com
 
 
 def _outputs(
-    package: OfflineModel, samples: Sequence[tuple[Feeds, Feeds]]
+    package: OfflineModel, samples: Sequence[tuple[Feeds, Feeds]], nodes: Sequence[OnnxNode]
 ) -> dict[str, TargetError]:
     model = package.description
     dtypes = {output.name: DType(model.tensors[output.tensor].dtype) for output in model.outputs}
+    order = RowOrder.of_compiled(model, nodes, dtypes)
     inputs = {
         tensor.name: DType(model.tensors[tensor.tensor].dtype).numpy for tensor in model.inputs
     }
@@ -115,6 +120,7 @@ def _outputs(
             found = device.run(
                 {name: feeds[name].astype(inputs[name], copy=False) for name in inputs}
             )
+            found = {**found, **order.moved(found, wanted)}
             for name, array in found.items():
                 if name in wanted and wanted[name].shape == array.shape:
                     measures[name].add(array, wanted[name])

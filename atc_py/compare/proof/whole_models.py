@@ -19,12 +19,15 @@ from numpy.typing import NDArray
 from atc_py.compare.input_roles import Role, input_roles
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.compare.proof.final_regions import FinalRegions
+from atc_py.compare.proof.quantizer_steps import MovedCodes, quantized_values
 from atc_py.compare.proof.region_data import moved, step_of
 from atc_py.compare.proof.region_inputs import inputs_of
 from atc_py.compare.proof.region_proof import RegionProof, prove_step
 from atc_py.compare.proof.result_gap import ResultGap, largest_gap
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
+from atc_py.compare.row_order import RowOrder
 from atc_py.fix.fixed import Applied, RuleApplication
+from atc_py.fix.rule import Exactness
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
@@ -109,6 +112,9 @@ _ROUNDINGS = 16
 _GROSS = 1e-3
 """Error of an output that is looked into: regions that each keep to their class do not add up to it."""
 
+_STEPS = 2
+"""Multiple of the effect of codes that are a step off that an output of a quantized model may have."""
+
 Feeds = dict[str, "NDArray[Any]"]
 
 
@@ -121,12 +127,14 @@ class ModelFeeds:
         seeds: one run each.
         given: data that are the same in all runs: of bound inputs, and from files.
         ranges: bounds of integer inputs, both included, by name.
+        order: the outputs whose rows a TopK orders.
     """
 
     ports: Sequence[Port]
     seeds: Sequence[int]
     given: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    order: RowOrder = field(default_factory=RowOrder)
 
     def of(self, seed: int, roles: Mapping[str, Role]) -> Feeds:
         """The data of one run, in which inputs have the given roles."""
@@ -145,6 +153,7 @@ class FixProof:
         samples: data of the inputs of each run, and the original's results.
         diverging_output: the output that differs grossly although every rewrite keeps to its class; "" if none,
             and where ONNX leaves open what a node computes.
+        order: the outputs whose rows a TopK orders, which are compared as sets.
     """
 
     seeds: tuple[int, ...]
@@ -152,6 +161,7 @@ class FixProof:
     rewrites: list[RegionProof]
     samples: list[tuple[Feeds, Feeds]] = field(default_factory=list)
     diverging_output: str = ""
+    order: RowOrder = field(default_factory=RowOrder)
 
     @property
     def nbytes(self) -> int:
@@ -184,6 +194,7 @@ def prove(
         tuple(feeds.seeds),
         {name: ResultGap() for name in fixed.outputs},
         [RegionProof() for _ in groups],
+        order=feeds.order,
     )
     regions = FinalRegions(original, fixed, groups, result.rewrites, twins)
     kept = dict.fromkeys(_not_drawn(original, groups))
@@ -223,12 +234,13 @@ def _run_both(
     second.expect(dict.fromkeys(proof.outputs, 1))
     for region in regions.in_order():
         region.prove_shown(first, original.engines)
-    results: Feeds = {}
-    for name, gap in proof.outputs.items():
-        wanted, value = first.value(name), second.value(name)
-        if wanted is not None and value is not None:
-            results[name] = wanted
-            gap.add(value, wanted)
+    sides = [{name: run.value(name) for name in proof.outputs} for run in (first, second)]
+    known = [{name: each for name, each in side.items() if each is not None} for side in sides]
+    results = {name: wanted for name, wanted in known[0].items() if name in known[1]}
+    for name, value in {**known[1], **proof.order.moved(known[1], results)}.items():
+        if name in results:
+            proof.outputs[name].add(value, results[name])
+    for name in proof.outputs:
         first.release(name)
         second.release(name)
     proof.samples.append((feeds, results))
@@ -257,15 +269,42 @@ def _diverging_output(
     limit = sum(
         {applied.rule.name: applied.rule.limit for group in groups for applied in group}.values()
     )
-    if not isfinite(limit):
+    exact = all(applied.rule.exactness is Exactness.EQUAL for group in groups for applied in group)
+    if not isfinite(limit) or (exact and all(map(_is_equal, proof.rewrites))):
         return ""
+    codes = quantized_values(original.nodes) if original.can_be_amended else ()
     least = max(limit, _coarsest_step(original))
     for name, gap in proof.outputs.items():
         if gap.error > max(limit, _GROSS):
             effect = _effect_of_rounding(original, feeds, name, least)
-            if gap.gap > _ROUNDINGS * effect + max(limit, _GROSS) * gap.scale:
+            if gap.gap <= _ROUNDINGS * effect + max(limit, _GROSS) * gap.scale:
+                continue
+            if not codes or gap.gap > _STEPS * _effect_of_steps(original, feeds, name, codes):
                 return name
     return ""
+
+
+def _is_equal(rewrite: RegionProof) -> bool:
+    """True for a rewrite that gave each bit of its node's results on the values that the model has."""
+    return bool(rewrite.runs) and not rewrite.differing
+
+
+def _effect_of_steps(
+    original: ReferenceModel, feeds: ModelFeeds, name: str, codes: Sequence[str]
+) -> float:
+    """The largest change of an output of the original when codes on the way move by a step."""
+    largest = 0.0
+    roles = input_roles(original, feeds.ports)
+    for seed in feeds.seeds:
+        values = []
+        for model in (original, original.with_amendment(MovedCodes(codes, seed))):
+            run = ReferenceRun(model, feeds.of(seed, roles))
+            run.expect({name: 1})
+            values.append(run.value(name))
+        first, second = values
+        if first is not None and second is not None:
+            largest = max(largest, largest_gap(second, first))
+    return largest
 
 
 def _coarsest_step(original: ReferenceModel) -> float:

@@ -37,6 +37,16 @@ NOT_FINITE = add_code(
     "float16 is the cause.",
     Severity.WARNING,
 )
+ROWS_REORDERED = add_code(
+    7100,
+    "rows-reordered",
+    ExitCode.DONE,
+    "TopK orders rows of an output otherwise than in the original, because scores are equal or nearly so. "
+    "The figures are those of the rows as a set: each row beside the nearest one.",
+    "Nothing is wrong where the order of equal scores does not matter. Where it does, keep what computes "
+    "the scores in float32.",
+    Severity.NOTE,
+)
 REFERENCE_FAILED = add_code(
     7005,
     "reference-run-failed",

@@ -15,7 +15,7 @@ from atc_py.passes.precision.columns import (
 )
 from atc_py.passes.precision.requested_dtypes import DtypeRequest, NodeTensors, requests
 from atc_py.system.structs import replace
-from atc_py.target import Limit, Soc, TargetOp, Values, socs
+from atc_py.target import Limit, Soc, SocFamily, TargetOp, Values, socs
 from atc_py.tensor.dtypes import DType
 from atc_py.text import SEMICOLON, Text
 
@@ -64,17 +64,21 @@ def refusal_of(
     given = [d for v, d in zip(node.inputs, request.inputs, strict=True) if v is not None]
     wanted = ", ".join(sorted({dtype.value for dtype in (*given, *request.outputs)}))
     lack = Text("{op} has no kernel for {wanted}", op=node.op, wanted=wanted)
-    elsewhere = any(_meets(node, row, other, request) for other in socs())
-    otherwise = tensors is not None and any(
-        _meets(node, row, soc, other) for mode in PrecisionMode for other in requests(mode, tensors)
-    )
+    elsewhere = [other for other in socs() if _meets(node, row, other, request)]
+    modes = [
+        mode.value
+        for mode in PrecisionMode
+        if tensors is not None
+        and any(_meets(node, row, soc, other) for other in requests(mode, tensors))
+    ]
+    rule = request.rule.partition(":")[0] if modes else ""
     return Refusal(
         node.op,
         place,
         lack,
-        _hint(node, row, soc),
+        _there(node, row, soc, request) + _ways_out(rule, modes, elsewhere),
         soc.name if elsewhere else "",
-        request.rule.partition(":")[0] if otherwise else "",
+        rule,
     )
 
 
@@ -83,17 +87,47 @@ def _meets(node: Node, row: TargetOp, soc: Soc, request: DtypeRequest) -> bool:
     return choose_column(node, row, soc, wanted, falls=request.falls, must=must) is not None
 
 
-def _hint(node: Node, row: TargetOp, soc: Soc) -> Text:
+def _there(node: Node, row: TargetOp, soc: Soc, request: DtypeRequest) -> Text:
+    """The dtypes that an operator takes, of the side on which what is wanted is not among them."""
     offered = [each for each in offered_columns(node, row, soc) if not returns_sums(row, each)]
     floats = any(value.type.dtype.is_float for value in node.present_inputs)
     alike = [choice for choice in offered if choice.outputs[0].is_float is floats] or offered
-    dtypes = ", ".join(sorted({choice.outputs[0].value for choice in alike}))
+    dtypes = {choice.outputs[0] for choice in alike}
+    if not dtypes.isdisjoint(request.outputs[:1]):
+        dtypes = {choice.inputs[0] for choice in offered if choice.inputs} or dtypes
     there = Text("it has no kernel here")
     if dtypes:
-        there = Text("it takes {dtypes} here", dtypes=dtypes)
+        names = ", ".join(sorted(dtype.value for dtype in dtypes))
+        there = Text("it takes {dtypes} here", dtypes=names)
     limit = broken_limit(node, row)
-    last = Text("; try --precision-mode force_fp16 or another --soc")
-    return there + (Text("") if limit is None else _bound(limit)) + last
+    return there + (Text("") if limit is None else _bound(limit))
+
+
+_WIDEST = "Ascend910B1"
+"""The SoC to name where several would do: of a family with kernels for most dtypes."""
+
+_FIX = Text("; `atc-py fix` names the rules that give it another form")
+
+
+def _ways_out(rule: str, modes: list[str], elsewhere: list[Soc]) -> Text:
+    """Ways to let a node compile, none of which leads to the same refusal.
+
+    Args:
+        rule: the precision mode or finer control that wants the dtypes; "" where no mode helps.
+        modes: the precision modes with a kernel on the SoC.
+        elsewhere: the SoCs with a kernel at the dtypes wanted.
+    """
+    first = PrecisionMode.FORCE_FP16.value
+    mode = first if first in modes else next(iter(modes), "")
+    names = [each.name for each in elsewhere if each.family is not SocFamily.SIM]
+    soc = _WIDEST if _WIDEST in names else next(iter(names), "")
+    if rule and rule not in {each.value for each in PrecisionMode}:
+        return Text("; leave the node out of --{rule}", rule=rule)
+    if mode and soc:
+        return Text("; try --precision-mode {mode} or --soc {soc}", mode=mode, soc=soc)
+    if mode:
+        return Text("; try --precision-mode {mode}", mode=mode)
+    return (Text("; try --soc {soc}", soc=soc) if soc else Text("")) + _FIX
 
 
 def _bound(limit: Limit | Values) -> Text:

@@ -70,6 +70,8 @@ def fix_command(report: CheckReport, path: str, advice: FixAdvice) -> str:
         words += ["--input-shape", advice.input_shape]
     for bind_option in bind_options(advice.bind):
         words += bind_option.split(" ", 1)
+    for option in advice.ranges:
+        words += option.split(" ", 1)
     return " ".join(shlex.quote(visible(word)) for word in words)
 
 
