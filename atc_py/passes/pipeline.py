@@ -520,7 +520,7 @@ PIPELINE: tuple[PassRow, ...] = (
     ),
     PassRow(
         "join-convs-in-place",
-        "memory.join_in_place.JoinConvsInPlacePass",
+        "memory.join_convs_in_place.JoinConvsInPlacePass",
         "Lets convolutions write their channels of images into the result of ConcatD.",
         anchors=("ConcatD",),
         cann_only=True,
