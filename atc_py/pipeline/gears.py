@@ -20,12 +20,15 @@ from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model, with_user_ends
+from atc_py.options.auto_gears import AutoGears
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.package.gears_writer import CompiledGear, write_gears
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.auto_gears import gears_by_name
 from atc_py.pipeline.compile import CompiledGraph, compile_graph, refuse_open_layers, too_large
+from atc_py.pipeline.padding_trial import padding_warnings, with_padding
 from atc_py.pipeline.shared_inputs import SharedInputs, StageClock, shared_inputs
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
@@ -129,7 +132,7 @@ def compile_gears(
     model: Path,
     output: Path,
     options: CompileOptions,
-    gears: Gears,
+    gears: Gears | AutoGears,
     on_stage: Callable[[str], None] | None = None,
 ) -> Conversion:
     """Compile `model` for all `gears` to one offline model, which they share the weights of.
@@ -144,13 +147,19 @@ def compile_gears(
     clock = StageClock(on_stage)
     shared = shared_inputs(options, FoldMemo(), SourceMemo())
     with clock.stage("read"):
-        file = with_open_inputs(with_user_ends(read_model(model), options), gears)
+        file = with_user_ends(read_model(model), options)
+        if isinstance(gears, AutoGears):
+            gears = gears_by_name(file, gears, shared.soc.most_gears)
+        file = with_open_inputs(file, gears)
         refuse_open_layers(file, shared.soc)
     compiled = [
         _compiled_gear(file, options, shared, clock, gears, gear)
         for gear in range(len(gears.gears))
     ]
     clock.prefix = ""
+    if gears.padding is not None:
+        with clock.stage("pad"):
+            gears = with_padding(file, gears)
     with clock.stage("package"):
         packed = [CompiledGear(each.graph, each.contents) for each in compiled]
         written = write_gears(packed, gears, output)
@@ -170,7 +179,11 @@ def compile_gears(
         clock.stages,
         written.weight_bytes,
         written.file_bytes,
-        (*warnings, *too_large(model, facts[gears.largest].memory, shared.soc)),
+        (
+            *warnings,
+            *padding_warnings(gears, file),
+            *too_large(model, facts[gears.largest].memory, shared.soc),
+        ),
         facts[gears.largest].memory,
         time,
         gears=facts,
