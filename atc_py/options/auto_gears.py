@@ -43,6 +43,11 @@ def parse_dim(text: str) -> DimSum:
     return DimSum(names, sum(map(int, numbers)))
 
 
+def unnamed_dim(name: str, axis: int) -> str:
+    """The name of a dim of an input that the file gives none."""
+    return f"{name}[{axis}]".replace("+", "_")
+
+
 class Padding(Result, frozen=True):
     """Dims of a model with gears by name, and how data of sizes between gears fit.
 

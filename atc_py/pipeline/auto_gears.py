@@ -6,7 +6,7 @@ from itertools import product
 from atc_py.diag import BAD_OPTION, Place
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
-from atc_py.options.auto_gears import OPTION, AutoGears, DimSum, Padding, parse_dim
+from atc_py.options.auto_gears import OPTION, AutoGears, DimSum, Padding, parse_dim, unnamed_dim
 from atc_py.options.gears import GearKind, Gears, format_gear, parse_gears
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Dims
@@ -59,7 +59,7 @@ def _named_dims(
         )
     found = []
     for axis, (own, number) in enumerate(zip(declared.dims, given, strict=True)):
-        unnamed = f"{declared.name}[{axis}]".replace("+", "_")
+        unnamed = unnamed_dim(declared.name, axis)
         opened = isinstance(own, str) or (declared.name in auto.shapes and number is None)
         dim = (
             parse_dim((isinstance(own, str) and own) or unnamed) if opened else DimSum((), int(own))
