@@ -5,7 +5,15 @@ from collections.abc import Mapping, Sequence
 from atc_py.diag import OM_CONTENT, AtcError, Place, Sink
 from atc_py.options.gears import FEWEST_GEARS, MOST_GEARS, SHAPE_DATA, GearKind, Gears, format_gear
 from atc_py.package.archive import GEARS, KERNELS, MODEL, REPORT, is_safe_member
-from atc_py.package.schema import OmGear, OmIndex, OmModel, OmPort, record_of_gears, shape_data_of
+from atc_py.package.schema import (
+    GEARS_VERSION,
+    OmGear,
+    OmIndex,
+    OmModel,
+    OmPort,
+    record_of_gears,
+    shape_data_of,
+)
 from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, closed_shape, format_shape
 from atc_py.text import Text
 
@@ -40,6 +48,8 @@ def checked_gears(index: OmIndex, file: str) -> Gears:
     _check_inputs(index, report)
     report.sink.raise_errors()
     gears = record_of_gears(found)
+    if (index.format_version == GEARS_VERSION) != (gears.padding is not None):
+        report.add("gears.padding", Text("names of dims must agree with every gear"))
     _check_values(gears, report)
     report.sink.raise_errors()
     if found.shape_data != shape_data_of(gears):

@@ -229,7 +229,7 @@ def _padding_of(found: OmPadding) -> Padding:
 
 
 def padding_record(padding: Padding | None) -> OmPadding | None:
-    """What the description of a model with gears says of padding."""
+    """The padding of gears as the description of a model has it."""
     if padding is None:
         return None
     inputs, outputs = (

@@ -147,30 +147,23 @@ def compile_gears(
     clock = StageClock(on_stage)
     shared = shared_inputs(options, FoldMemo(), SourceMemo())
     with clock.stage("read"):
-        file = with_user_ends(read_model(model), options)
-        if isinstance(gears, AutoGears):
-            gears = gears_by_name(file, gears, shared.soc.most_gears)
-        file = with_open_inputs(file, gears)
+        file, gears = _file_and_gears(model, options, gears, shared)
         refuse_open_layers(file, shared.soc)
     compiled = [
         _compiled_gear(file, options, shared, clock, gears, gear)
         for gear in range(len(gears.gears))
     ]
     clock.prefix = ""
-    if gears.padding is not None:
-        with clock.stage("pad"):
-            gears = with_padding(file, gears)
+    gears = with_padding(file, gears)
     with clock.stage("package"):
         packed = [CompiledGear(each.graph, each.contents) for each in compiled]
         written = write_gears(packed, gears, output)
     with clock.stage("estimate"):
-        facts = tuple(
-            _facts(gears, gear, description)
-            for gear, description in enumerate(written.descriptions)
-        )
+        facts = tuple(_facts(gears, at, each) for at, each in enumerate(written.descriptions))
         time = network_cost(written.descriptions[gears.largest]).time
-    main = compiled[gears.largest]
+    main, memory = compiled[gears.largest], facts[gears.largest].memory
     warnings = dict.fromkeys(warning for each in compiled for warning in each.warnings)
+    others = (*padding_warnings(gears, file), *too_large(model, memory, shared.soc))
     return Conversion(
         model,
         output,
@@ -179,15 +172,21 @@ def compile_gears(
         clock.stages,
         written.weight_bytes,
         written.file_bytes,
-        (
-            *warnings,
-            *padding_warnings(gears, file),
-            *too_large(model, facts[gears.largest].memory, shared.soc),
-        ),
-        facts[gears.largest].memory,
+        (*warnings, *others),
+        memory,
         time,
         gears=facts,
     )
+
+
+def _file_and_gears(
+    model: Path, options: CompileOptions, gears: Gears | AutoGears, shared: SharedInputs
+) -> tuple[OnnxFile, Gears]:
+    """The file with open dims where the gears have them, and the gears."""
+    file = with_user_ends(read_model(model), options)
+    if isinstance(gears, AutoGears):
+        gears = gears_by_name(file, gears, shared.soc.most_gears)
+    return with_open_inputs(file, gears), gears
 
 
 def _compiled_gear(

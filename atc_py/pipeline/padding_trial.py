@@ -88,7 +88,7 @@ class _Trial:
     _started: tuple[dict[str, int], Piece] | None = None
 
     def padding(self) -> Padding | None:
-        """What is known after the trial; None where no size is between gears."""
+        """The padding after the trial; None where no size is between gears."""
         sizes = [self.known.sizes(self.gears.shapes_of(at)) for at in range(len(self.gears.gears))]
         names = sorted(name for name in sizes[0] if len({own[name] for own in sizes}) > 1)
         pairs = list(_between(sizes, names))
@@ -200,6 +200,7 @@ class _Trial:
             shape = tuple(dim.value(sizes) for dim in self.known.inputs[declared.name])
             dtype = dtype_of_element(declared.element)
             kind = np.dtype(np.float32) if dtype is None else dtype.numpy
+            array: Array
             if is_mask(declared) or kind.kind == "b":
                 array = random.integers(0, 4, shape) > 0 if seed % 2 else np.ones(shape, np.bool_)
                 array[..., -1:] = True

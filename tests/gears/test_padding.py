@@ -41,6 +41,11 @@ def original(source: Path, feeds: Mapping[str, Array]) -> dict[str, Array]:
     return dict(zip(names, session.run(None, dict(feeds)), strict=True))
 
 
+def save(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write arrays by name."""
+    np.savez(path, **arrays)
+
+
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a decoder, beside which is the offline model with caches of 8 and 32."""
@@ -75,7 +80,7 @@ def test_offline_models_pad_a_cache(converted: Path, length: int) -> None:
     feeds = first_feeds(length)
     wanted = original(converted, feeds)
     with atc_py.load(converted.with_suffix(".om")) as model:
-        found = model.run(feeds)
+        found: Mapping[str, Array] = model.run(feeds)
     for name, array in wanted.items():
         np.testing.assert_allclose(found[name], array, atol=0.02)
 
@@ -92,8 +97,8 @@ def test_ais_bench_pads_a_cache(converted: Path) -> None:
 
 def test_the_command_run_pads_and_compares(converted: Path, tmp_path: Path) -> None:
     feeds = first_feeds(5)
-    np.savez(tmp_path / "feeds.npz", **feeds)
-    np.savez(tmp_path / "wanted.npz", **original(converted, feeds))
+    save(tmp_path / "feeds.npz", feeds)
+    save(tmp_path / "wanted.npz", original(converted, feeds))
     om = str(converted.with_suffix(".om"))
     given = ["--input", str(tmp_path / "feeds.npz"), "--expect", str(tmp_path / "wanted.npz")]
     done = CliRunner().invoke(cli, ["run", om, *given])
@@ -161,7 +166,7 @@ def test_options_say_numbers_for_names() -> None:
 
 
 @pytest.mark.parametrize("text", ["x", "a=0~4", "a=5~4", "a=1;a=2", "1~99999999999", "4"])
-def test_texts_that_are_no_gears_are_refused(tmp_path: Path, text: str) -> None:
+def test_texts_without_meaning_are_refused(tmp_path: Path, text: str) -> None:
     source = written(tmp_path, "net (float[1,s,4] x) => (y) { y = Relu (x) }")
     with pytest.raises(AtcError) as caught:
         atc_py.convert(source, tmp_path / "net.om", auto_gears=text)

@@ -108,7 +108,7 @@ def sizes_text(sizes: Mapping[str, int]) -> str:
 
 
 def leaks_text(padding: Padding) -> Text:
-    """Why padding is not known to be harmless."""
+    """The reason for which padding is not known to be harmless."""
     names = [name for name in padding.leaks if name]
     if names:
         return Text(
