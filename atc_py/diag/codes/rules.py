@@ -309,8 +309,8 @@ SIZE_BETWEEN_GEARS = add_code(
     4081,
     "size-between-gears",
     ExitCode.USAGE,
-    "Data have a size between those of the gears, and padding them to the next gear is not known "
-    "to be harmless, so that nothing is computed.",
+    "Data have a size between gears, and padding them to the next gear is not known to be harmless. "
+    "Nothing is computed.",
     "Feed a size that a gear has, convert the model again with that size as a gear, or export it "
     "with a mask for what is padded.",
 )
