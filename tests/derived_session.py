@@ -21,7 +21,8 @@ scores, boxes = session.run(None, {"images": batch})
 The device runs models whose dims are all fixed. A model that leaves none open compiles in the constructor. Any other
 model is compiled for the shapes that a program feeds, when it feeds them for the first time; the constructor checks it with
 open dims and refuses it if no dims would compile. No model compiles with open dims here. Dims of 0 do not compile either.
-An .om with gears or ranges ([gears.md](gears.md)) runs the shapes that it was converted for and refuses others.
+An .om with gears or ranges ([gears.md](gears.md)) runs the shapes that it was converted for and refuses others;
+gears of `auto_gears` take smaller data, padded. With that option an .onnx compiles for gears instead of what is fed.
 
 The file is read once, its weights stay where they are in the file, and a file that is written again afterwards is refused. The
 last `keep` sets of shapes stay compiled (4 by default), as long as they need at most `keep_memory` together: for each, the weights

@@ -229,6 +229,7 @@ class ModelCheck(Result, frozen=True):
         operators: by operator, the ones with the worst standing first.
         shape_hint: text for --input-shape where dims are open: a choice that was tried and fits,
             or names in place of numbers where none is known; "" where nothing is open.
+        gears_hint: text for --auto-gears, where several sizes of an open dim fit.
         hint_fits: whether the hint is a choice that fits.
         hint_tries: how many choices were tried.
         deciding: the open dims that decide what is not decided.
@@ -250,6 +251,7 @@ class ModelCheck(Result, frozen=True):
     faults: tuple[Diagnostic, ...] = ()
     operators: tuple[NodeCount, ...] = ()
     shape_hint: str = ""
+    gears_hint: str = ""
     hint_fits: bool = False
     hint_tries: int = 0
     deciding: tuple[OpenDim, ...] = ()

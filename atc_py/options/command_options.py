@@ -26,10 +26,12 @@ COMPARED = (
 )
 """Options of a compilation that the command `compare` takes."""
 
-NOT_REPORTED = frozenset({"kernels", "dump_ir"})
-"""Options of a compilation that the command `report` does not take: they write folders."""
+NOT_REPORTED = frozenset({"kernels", "dump_ir", "auto_gears"})
+"""Options of a compilation that the command `report` does not take: they write folders, or try padding."""
 
-NOT_COMPARED = NOT_REPORTED | _GEARS | {"templates", "replace_shapes", "atc_cmdline", "graph_name"}
+_SPECIAL = {"templates", "replace_shapes", "atc_cmdline", "graph_name"}
+
+NOT_COMPARED = NOT_REPORTED | _GEARS | _SPECIAL
 """Keywords of a compilation that a comparison does not hand on: for what is written, and several shapes."""
 
 

@@ -12,15 +12,18 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from atc_py.diag import BAD_OPTION, OPTIONS_EXCLUDE
+from atc_py.options.auto_gears import AutoGears, parse_auto_gears
 from atc_py.options.fix_rules import FixRules
 from atc_py.options.gears import GearKind, Gears, parse_gear_lists
 from atc_py.options.input_shapes import (
     InputFormat,
     OutNode,
     joined_shapes,
+    parse_gear_shapes,
     parse_input_format,
     parse_out_nodes,
     parse_shapes,
+    shapes_text,
 )
 from atc_py.options.option import Joint, Option
 from atc_py.options.output_paths import output_folder
@@ -361,8 +364,23 @@ def select_gears(keywords: Mapping[str, Any]) -> Gears | None:
     return parse_gear_lists(lists, shapes, layout, most)
 
 
+def _select_auto_gears(keywords: Mapping[str, Any]) -> AutoGears | None:
+    """The gears by names of dims; None without."""
+    given = keywords.get("auto_gears", "")
+    if not given:
+        return None
+    others = [kind.option for kind in GearKind if keywords.get(kind.keyword)]
+    if others:
+        raise OPTIONS_EXCLUDE.error(
+            Text("--auto-gears and {others} both list gears", others=others[0]),
+            help=Text("give one of them"),
+        )
+    shapes = shapes_text(keywords.get("input_shape", ""))
+    return parse_auto_gears(given, parse_gear_shapes(shapes) if shapes else {})
+
+
 def _shapes(keywords: Mapping[str, Any]) -> tuple[dict[str, Shape], Ranges]:
-    if select_gears(keywords) is not None:
+    if keywords.get("auto_gears") or select_gears(keywords) is not None:
         return {}, {}
     return shapes_and_ranges(keywords.get("input_shape", ""))
 
@@ -373,6 +391,7 @@ class CompileOptions(Result, frozen=True):
     Attributes:
         gears: the lists of shapes that the model is compiled for, which has no `input_shapes` then;
             None for one shape.
+        auto_gears: the same by names of dims, before the file is read.
         ranges: of inputs with dims that each run decides, the range of every dim.
     """
 
@@ -414,6 +433,17 @@ class CompileOptions(Result, frozen=True):
             takes="str | Iterable[Iterable[int]]",
         ),
         Joint(select_gears),
+    ] = None  # fmt: skip
+    auto_gears: Annotated[AutoGears | None,
+        Option(
+            "--auto-gears", "Gears for dims that the model leaves open, by their names: powers of "
+            "two in a range, or numbers; data between them are padded where that is harmless.",
+            keyword="auto_gears", metavar='"1~512"|"NAME=1~512;..."', default="",
+            doc='gears for open dims by name: `"1~512"` for the powers of two in a range, or '
+            '`"batch=1,4;past=1~64;total=past+1"`. Data of sizes between them are padded where '
+            "that is harmless.", takes="str",
+        ),
+        Joint(_select_auto_gears),
     ] = None  # fmt: skip
     input_format: Annotated[InputFormat, Option(
         "--input-format",

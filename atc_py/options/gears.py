@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 from atc_py.diag import BAD_OPTION, NO_SUCH_GEAR, OPTIONS_EXCLUDE, AtcError, AtcFault, Place
+from atc_py.options.auto_gears import Padding
 from atc_py.options.input_shapes import (
     format_input_shapes,
     numbers_text,
@@ -76,12 +77,14 @@ class Gears(Result, frozen=True):
         gears: numbers of each gear; for kind dims one for each open dim, in that order.
         fed: shapes of what is fed in each gear, where that is not the network's: AIPP takes
             pictures, and perhaps settings; empty for `shapes_of`.
+        padding: how data of sizes between gears fit; None where no names of dims are known.
     """
 
     kind: GearKind
     shapes: Mapping[str, Dims]
     gears: tuple[tuple[int, ...], ...]
     fed: tuple[Mapping[str, Shape], ...] = ()
+    padding: Padding | None = None
 
     def fed_shapes_of(self, gear: int) -> Mapping[str, Shape]:
         """The shapes of what is fed in the gear at position `gear`."""

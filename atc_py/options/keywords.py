@@ -154,6 +154,9 @@ class ConvertKeywords(CompiledKeywords, total=False):
             640)]`: heights and widths that take the places of -1.
         dims: gears of any dims, such as `"1,16;2,32"`: numbers that take the places of -1 in the
             order of `input_shape`. Of the three one may be given.
+        auto_gears: gears for open dims by name: `"1~512"` for the powers of two in a range, or
+            `"batch=1,4;past=1~64;total=past+1"`. Data of sizes between them are padded where that
+            is harmless.
         dump_ir: folder for the text of the graph after each stage.
         replace_shapes: the dims of `input_shape` count also where the model fixes others, as they
             do with ATC; by default they are refused.
@@ -165,6 +168,7 @@ class ConvertKeywords(CompiledKeywords, total=False):
     batch_sizes: str | Iterable[int]
     image_sizes: str | Iterable[Iterable[int]]
     dims: str | Iterable[Iterable[int]]
+    auto_gears: str
     dump_ir: str | os.PathLike[str] | None
     replace_shapes: bool
     atc_cmdline: str

@@ -12,6 +12,7 @@ from atc_py.package.schema import (
     FORMAT,
     FORMAT_VERSION,
     GEARS_VERSION,
+    PLAIN_GEARS_VERSION,
     READ_VERSIONS,
     OmAttribute,
     OmIndex,
@@ -72,10 +73,10 @@ def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
             place=place,
             help=Text("convert the ONNX model with `atc-py convert`"),
         )
-    if probe.format_version == GEARS_VERSION:
+    if probe.format_version in {PLAIN_GEARS_VERSION, GEARS_VERSION}:
         return _decode(data, OmIndex, place)
     if probe.format_version not in READ_VERSIONS:
-        known = " and ".join(f"version {version}" for version in (*READ_VERSIONS, GEARS_VERSION))
+        known = " and ".join(f"version {version}" for version in range(1, GEARS_VERSION + 1))
         raise OM_VERSION.error(
             Text(
                 "{file} has version {format_version} of the format; this atc-py reads {known}",

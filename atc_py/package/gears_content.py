@@ -2,10 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from atc_py.diag import OM_CONTENT, Place, Sink
+from atc_py.diag import OM_CONTENT, AtcError, Place, Sink
 from atc_py.options.gears import FEWEST_GEARS, MOST_GEARS, SHAPE_DATA, GearKind, Gears, format_gear
 from atc_py.package.archive import GEARS, KERNELS, MODEL, REPORT, is_safe_member
-from atc_py.package.schema import OmGear, OmIndex, OmModel, OmPort, record_of_gears, shape_data_of
+from atc_py.package.schema import (
+    GEARS_VERSION,
+    OmGear,
+    OmIndex,
+    OmModel,
+    OmPort,
+    record_of_gears,
+    shape_data_of,
+)
 from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, closed_shape, format_shape
 from atc_py.text import Text
 
@@ -40,6 +48,8 @@ def checked_gears(index: OmIndex, file: str) -> Gears:
     _check_inputs(index, report)
     report.sink.raise_errors()
     gears = record_of_gears(found)
+    if (index.format_version == GEARS_VERSION) != (gears.padding is not None):
+        report.add("gears.padding", Text("names of dims must agree with every gear"))
     _check_values(gears, report)
     report.sink.raise_errors()
     if found.shape_data != shape_data_of(gears):
@@ -142,7 +152,32 @@ def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, fil
             gear = format_gear(gears.gears[position])
             reason = Text("gear {gear} must have the inputs {inputs}; its graph has others")
             report.add(field, reason.with_values(gear=gear, inputs=text))
+        elif not _is_named(gears, wanted, model):
+            report.add("gears.padding", Text("names of dims must agree with every gear"))
     report.sink.raise_errors()
+
+
+def _is_named(gears: Gears, shapes: Mapping[str, Shape], model: OmModel) -> bool:
+    """True if the sums of named dims, where there are any, are the dims of inputs and outputs."""
+    padding = gears.padding
+    if padding is None:
+        return True
+    try:
+        sizes = padding.sizes(shapes)
+        outputs = {
+            name: tuple(dim.value(sizes) for dim in dims) for name, dims in padding.outputs.items()
+        }
+    except (AtcError, KeyError):
+        return False
+    own = {port.name: tuple(model.tensors[port.tensor].shape) for port in model.outputs}
+    known = {name for dims in padding.inputs.values() for dim in dims for name in dim.names}
+    whole = bool(padding.leaks) or outputs.keys() == own.keys()
+    return (
+        whole
+        and padding.inputs.keys() == shapes.keys()
+        and known == sizes.keys() >= {*padding.front, *padding.empty}
+        and all(own.get(name) == dims for name, dims in outputs.items())
+    )
 
 
 def network_shapes(model: OmModel, wanted: Mapping[str, Shape]) -> dict[str, Dims]:

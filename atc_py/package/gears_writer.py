@@ -21,12 +21,14 @@ from atc_py.package.read_ahead import ReadAhead, npy_header
 from atc_py.package.schema import (
     FORMAT,
     GEARS_VERSION,
+    PLAIN_GEARS_VERSION,
     OmGear,
     OmGearInput,
     OmGears,
     OmIndex,
     OmModel,
     PackageContents,
+    padding_record,
     shape_data_of,
 )
 from atc_py.system.atomic_files import atomic_write
@@ -81,14 +83,15 @@ def write_gears(compiled: Sequence[CompiledGear], gears: Gears, path: Path) -> W
             report = texts.add(REPORT, encode_report(each.contents.report), number)
             listed.append(OmGear(list(gears.gears[number]), model, report, files))
         inputs = [OmGearInput(name, list(dims)) for name, dims in gears.shapes.items()]
+        padding = padding_record(gears.padding)
         index = OmIndex(
             format=FORMAT,
-            format_version=GEARS_VERSION,
+            format_version=PLAIN_GEARS_VERSION if padding is None else GEARS_VERSION,
             producer=first.producer,
             name=compiled[0].graph.name,
             soc=first.soc,
             options=dict(first.options),
-            gears=OmGears(gears.kind.value, inputs, shape_data_of(gears), listed),
+            gears=OmGears(gears.kind.value, inputs, shape_data_of(gears), listed, padding),
             members=dict(archive.members),
         )
         size = archive.finish(archive.add_bytes(MODEL, encode_index(index)).sha256)

@@ -15,7 +15,7 @@ from typing_extensions import Self
 from atc_py.diag import NOT_OM, OM_CONTENT, AtcError, Diagnostic, Place
 from atc_py.options.ranges import Ranges, parse_ranges
 from atc_py.package.read_ahead import npy_header, view_array
-from atc_py.package.schema import GEARS_VERSION, INPUT_RANGES
+from atc_py.package.schema import GEARS_VERSION, INPUT_RANGES, PLAIN_GEARS_VERSION
 from atc_py.package.verify import VerifiedFile, verify
 from atc_py.system.input_files import map_file
 from atc_py.tensor.dtypes import DType
@@ -73,7 +73,9 @@ class OfflineModel:
     @property
     def format_version(self) -> int:
         """Version of the file's format."""
-        return self.description.format_version if self.gears is None else GEARS_VERSION
+        if self.gears is None:
+            return self.description.format_version
+        return PLAIN_GEARS_VERSION if self.gears.padding is None else GEARS_VERSION
 
     @property
     def ranges(self) -> Ranges:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from atc_py.options.auto_gears import Padding, parse_dim
 from atc_py.options.gears import SHAPE_DATA, GearKind, Gears
 
 ATC_CMDLINE = "atc_cmdline"
@@ -134,8 +135,11 @@ class OmModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory: OmMemory | None = None
 
 
-GEARS_VERSION = 4
+PLAIN_GEARS_VERSION = 4
 """Version of a description with gears; readers of version 3 and less refuse it."""
+
+GEARS_VERSION = 5
+"""Version of one whose gears have names of dims, by which data between gears are padded."""
 
 
 class OmGearInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,13 +170,24 @@ class OmGear(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kernels: dict[str, str]
 
 
-class OmGears(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OmPadding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`Padding`; dims are texts such as `past + 1`."""
+
+    inputs: dict[str, list[str]]
+    outputs: dict[str, list[str]]
+    front: list[str]
+    empty: list[str]
+    leaks: list[str]
+
+
+class OmGears(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The gears; `inputs` are in the order of the user's --input-shape."""
 
     kind: str
     inputs: list[OmGearInput]
     shape_data: OmShapeData
     gears: list[OmGear]
+    padding: OmPadding | None = None
 
 
 class OmIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -200,7 +215,28 @@ def record_of_gears(found: OmGears) -> Gears:
         ValueError: it has no kind of that name.
     """
     shapes = {each.name: tuple(each.dims) for each in found.inputs}
-    return Gears(GearKind(found.kind), shapes, tuple(tuple(gear.values) for gear in found.gears))
+    numbers = tuple(tuple(gear.values) for gear in found.gears)
+    padding = None if found.padding is None else _padding_of(found.padding)
+    return Gears(GearKind(found.kind), shapes, numbers, padding=padding)
+
+
+def _padding_of(found: OmPadding) -> Padding:
+    inputs, outputs = (
+        {name: tuple(map(parse_dim, dims)) for name, dims in named.items()}
+        for named in (found.inputs, found.outputs)
+    )
+    return Padding(inputs, outputs, tuple(found.front), tuple(found.empty), tuple(found.leaks))
+
+
+def padding_record(padding: Padding | None) -> OmPadding | None:
+    """The padding of gears as the description of a model has it."""
+    if padding is None:
+        return None
+    inputs, outputs = (
+        {name: list(map(str, dims)) for name, dims in named.items()}
+        for named in (padding.inputs, padding.outputs)
+    )
+    return OmPadding(inputs, outputs, list(padding.front), list(padding.empty), list(padding.leaks))
 
 
 class PackageContents(msgspec.Struct, frozen=True):

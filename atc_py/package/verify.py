@@ -83,8 +83,7 @@ def verify(data: mmap, file: str) -> VerifiedFile:
     )
     descriptions = [each.description for each in models]
     check_agreement(gears, descriptions, description, file)
-    gears = Gears(gears.kind, gears.shapes, gears.gears, fed_shapes(descriptions))
-    return VerifiedFile(models, gears, entries)
+    return VerifiedFile(models, replace(gears, fed=fed_shapes(descriptions)), entries)
 
 
 def _verified_gear(

@@ -143,7 +143,7 @@ def _compile_with_ranges(
     """Compile a file with ranges of dims; an error tells what to do about them."""
     from atc_py.pipeline.range_inputs import gears_advised, with_open_ranges
 
-    with gears_advised(options.ranges):
+    with gears_advised(options.ranges, file.inputs):
         return compile_graph(with_open_ranges(file, options.ranges), options, shared, clock)
 
 

@@ -78,10 +78,11 @@ def compile_file(
     Raises:
         AtcError: with every finding of the failing stage.
     """
-    if options.gears is not None:
+    gears = options.gears or options.auto_gears
+    if gears is not None:
         from atc_py.pipeline.gears import compile_gears
 
-        return compile_gears(model, target, options, options.gears, on_stage)
+        return compile_gears(model, target, options, gears, on_stage)
     from atc_py.pipeline.compile import compile_model
 
     return compile_model(model, target, options, on_stage)

@@ -20,12 +20,15 @@ from atc_py.onnx_graph.graph import ValueType
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model, with_user_ends
+from atc_py.options.auto_gears import AutoGears
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.gears import Gears, format_gear
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.package.gears_writer import CompiledGear, write_gears
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.auto_gears import gears_by_name
 from atc_py.pipeline.compile import CompiledGraph, compile_graph, refuse_open_layers, too_large
+from atc_py.pipeline.padding_trial import padding_warnings, with_padding
 from atc_py.pipeline.shared_inputs import SharedInputs, StageClock, shared_inputs
 from atc_py.results.conversion import Conversion, GearFacts
 from atc_py.results.memory_facts import memory_facts
@@ -129,7 +132,7 @@ def compile_gears(
     model: Path,
     output: Path,
     options: CompileOptions,
-    gears: Gears,
+    gears: Gears | AutoGears,
     on_stage: Callable[[str], None] | None = None,
 ) -> Conversion:
     """Compile `model` for all `gears` to one offline model, which they share the weights of.
@@ -144,24 +147,23 @@ def compile_gears(
     clock = StageClock(on_stage)
     shared = shared_inputs(options, FoldMemo(), SourceMemo())
     with clock.stage("read"):
-        file = with_open_inputs(with_user_ends(read_model(model), options), gears)
+        file, gears = _file_and_gears(model, options, gears, shared)
         refuse_open_layers(file, shared.soc)
     compiled = [
         _compiled_gear(file, options, shared, clock, gears, gear)
         for gear in range(len(gears.gears))
     ]
     clock.prefix = ""
+    gears = with_padding(file, gears)
     with clock.stage("package"):
         packed = [CompiledGear(each.graph, each.contents) for each in compiled]
         written = write_gears(packed, gears, output)
     with clock.stage("estimate"):
-        facts = tuple(
-            _facts(gears, gear, description)
-            for gear, description in enumerate(written.descriptions)
-        )
+        facts = tuple(_facts(gears, at, each) for at, each in enumerate(written.descriptions))
         time = network_cost(written.descriptions[gears.largest]).time
-    main = compiled[gears.largest]
+    main, memory = compiled[gears.largest], facts[gears.largest].memory
     warnings = dict.fromkeys(warning for each in compiled for warning in each.warnings)
+    others = (*padding_warnings(gears, file), *too_large(model, memory, shared.soc))
     return Conversion(
         model,
         output,
@@ -170,11 +172,21 @@ def compile_gears(
         clock.stages,
         written.weight_bytes,
         written.file_bytes,
-        (*warnings, *too_large(model, facts[gears.largest].memory, shared.soc)),
-        facts[gears.largest].memory,
+        (*warnings, *others),
+        memory,
         time,
         gears=facts,
     )
+
+
+def _file_and_gears(
+    model: Path, options: CompileOptions, gears: Gears | AutoGears, shared: SharedInputs
+) -> tuple[OnnxFile, Gears]:
+    """The file with open dims where the gears have them, and the gears."""
+    file = with_user_ends(read_model(model), options)
+    if isinstance(gears, AutoGears):
+        gears = gears_by_name(file, gears, shared.soc.most_gears)
+    return with_open_inputs(file, gears), gears
 
 
 def _compiled_gear(

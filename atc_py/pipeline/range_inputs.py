@@ -1,6 +1,6 @@
 """Inputs with dims that each run decides: as the file must have them, and why they do not compile."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from msgspec.structs import replace
@@ -16,9 +16,13 @@ from atc_py.diag import (
 )
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.options.auto_gears import parse_dim, unnamed_dim
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE
 from atc_py.options.ranges import DimRange, format_ranges
 from atc_py.text import Text
+
+_LONG = 64
+"""The largest gear that is proposed where no limit is given, as a multiple of the smallest."""
 
 Given = Mapping[str, tuple[DimRange, ...]]
 
@@ -83,21 +87,26 @@ def _opened(declared: DeclaredInput, dims: tuple[DimRange, ...]) -> DeclaredInpu
 
 
 @contextmanager
-def gears_advised(ranges: Given) -> Iterator[None]:
-    """Add to the error that the block raises, if there are ranges, the gears that do instead."""
+def gears_advised(ranges: Given, inputs: Sequence[DeclaredInput] = ()) -> Iterator[None]:
+    """Add to the error that the block raises, if there are ranges, the gears that do instead.
+
+    Args:
+        ranges: those of inputs.
+        inputs: as the file declares them.
+    """
     try:
         yield
     except RulesBrokenError as error:
         if not ranges:
             raise
-        raise RulesBrokenError(error.check, (*error.missing, _advice(ranges))) from error
+        raise RulesBrokenError(error.check, (*error.missing, _advice(ranges, inputs))) from error
     except AtcError as error:
         if not ranges:
             raise
-        raise AtcError(*error.diagnostics, _advice(ranges)) from error
+        raise AtcError(*error.diagnostics, _advice(ranges, inputs)) from error
 
 
-def _advice(ranges: Given) -> Diagnostic:
+def _advice(ranges: Given, inputs: Sequence[DeclaredInput]) -> Diagnostic:
     shapes = ";".join(
         f"{name}:{','.join('-1' if dim.is_open else str(dim.low) for dim in dims)}"
         for name, dims in ranges.items()
@@ -118,8 +127,26 @@ def _advice(ranges: Given) -> Diagnostic:
         ),
         place=INPUT_SHAPE_PLACE,
         help=Text(
-            'compile it for a list of shapes, such as --input-shape "{shapes}" {gears}',
+            'compile it for a list of shapes, such as --input-shape "{shapes}" {gears}; or for '
+            "powers of two, with data between them padded where that is harmless: "
+            '--input-shape "{shapes}" --auto-gears "{named}"',
             shapes=shapes,
             gears=gears,
+            named=_named_gears(ranges, inputs),
         ),
     )
+
+
+def _named_gears(ranges: Given, inputs: Sequence[DeclaredInput]) -> str:
+    """The text for --auto-gears that stands for ranges."""
+    declared = {each.name: each.dims or () for each in inputs}
+    found: dict[str, str] = {}
+    for name, dims in ranges.items():
+        own = dict(enumerate(declared.get(name, ())))
+        for axis, dim in enumerate(dims):
+            label = str(own.get(axis) or "") if isinstance(own.get(axis), str) else ""
+            label = label or unnamed_dim(name, axis)
+            is_sum = len(parse_dim(label).names) + parse_dim(label).constant != 1
+            if dim.is_open and not is_sum:
+                found.setdefault(label, f"{dim.low}~{dim.high or _LONG * dim.low}")
+    return ";".join(f"{name}={numbers}" for name, numbers in found.items())

@@ -164,9 +164,11 @@ def test_graph_of_another_version_is_refused(sound: bytes, tmp_path: Path) -> No
     code, message = refusal(tmp_path / "m.om", changed(sound, change, "gears/001/model.json"))
     assert (code, "version 3" in message) == (OM_CONTENT, True)
     code, message = refusal(
-        tmp_path / "m.om", changed(sound, _set(lambda d: d, "format_version", 5))
+        tmp_path / "m.om", changed(sound, _set(lambda d: d, "format_version", 6))
     )
     assert (code, "version 4" in message) == (OM_VERSION, True)
+    later = changed(sound, _set(lambda d: d, "format_version", 5))
+    assert refusal(tmp_path / "m.om", later)[0] == OM_CONTENT  # names of dims are missing
 
 
 def test_missing_members_are_refused(sound: bytes, tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from atc_py.adapters.ais_bench.loaded import GearedModel
-from atc_py.adapters.ais_bench.log_lines import refused
+from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, refused
 from atc_py.adapters.ais_bench.tensors import TensorDesc
 from atc_py.options.gears import GearKind, Gears
 from atc_py.options.ranges import format_ranges, outside
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.running.padding import holding_gear
 from atc_py.tensor.shapes import Dims, Shape
 
 
@@ -45,13 +46,17 @@ def gear_of_image(gears: Gears | None, height: int, width: int) -> int:
 
 
 def gear_of_dims(gears: Gears | None, dims: Mapping[str, Shape]) -> int:
-    """The gear of the dims of all inputs.
+    """The gear of the dims of all inputs; data of sizes between gears are padded to the next one.
 
     Raises:
         RuntimeError: as `gear_of_batch`.
     """
     found = _of_kind(gears, GearKind.DIMS)
-    fitting = found.matching(dims) if dims and dims.keys() <= found.shapes.keys() else ()
+    known = bool(dims) and dims.keys() <= found.shapes.keys()
+    fitting = found.matching(dims) if known else ()
+    if known and not fitting and found.padding is not None:
+        with as_runtime_errors("the dynamic_dims parameter is not correct"):
+            return holding_gear(found, found.padding, dims)[0]
     if not fitting:
         raise refused(
             "the dynamic_dims parameter is not correct",

@@ -29,6 +29,7 @@ from atc_py.adapters.ais_bench.log_lines import as_runtime_errors, info_line, pl
 from atc_py.adapters.ais_bench.tensors import AclTensor, TensorDesc
 from atc_py.options.gears import GearKind, Gears
 from atc_py.package.schema import OmModel
+from atc_py.pipeline.running.padding import Fitted, fitted
 from atc_py.pipeline.running.pictures import settings_feeds
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape, closed_shape
@@ -151,7 +152,8 @@ class RuntimeSession:
 
     def set_dynamic_dims(self, dims: str) -> None:
         """Choose the gear of dims such as `data:1,600;info:1,3`."""
-        self._choose(gear_of_dims(self.gears, named_dims(dims)), {})
+        given = named_dims(dims)
+        self._choose(gear_of_dims(self.gears, given), given)
 
     def set_dynamic_shape(self, shapes: str) -> None:
         """Choose the shapes of all inputs, in a text as for `set_dynamic_dims`."""
@@ -194,7 +196,8 @@ class RuntimeSession:
         if len(self._times.exec_time_list) + loop > _MOST_RUNS:
             raise refused(f"more than {_MOST_RUNS} runs are not counted; repeat each less often")
         with as_runtime_errors("acl execute failed:1"):
-            results = self.model.run(self._gear, arrays)
+            fitting = self._fitted(arrays)
+            results = fitting.cut(self.model.run(self._gear, fitting.feeds))
             estimate = self.model.time(self._gear).expected * _MILLI
         self._times.exec_time_list += [estimate] * loop
         if loop > 1:
@@ -259,6 +262,13 @@ class RuntimeSession:
         found |= self._settings(description)
         host_to_device.append((time.perf_counter() - started) * _MILLI)
         return found
+
+    def _fitted(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Fitted:
+        """Data of the chosen dims, padded to those of the gear."""
+        gears, shapes = self.gears, self._shapes
+        if gears is None or gears.padding is None or self._gear is None or not shapes:
+            return Fitted(0, dict(arrays))
+        return fitted(gears, arrays, shapes)
 
     def _settings(self, description: OmModel) -> dict[str, npt.NDArray[Any]]:
         if not dynamic_pictures(description):

@@ -12,6 +12,7 @@ from atc_py.diag import (
     NOT_ONNX,
     SESSION_OPTION_WITHOUT_EFFECT,
     AtcError,
+    Code,
     Diagnostic,
     ExitCode,
 )
@@ -64,9 +65,10 @@ def load_error(error: AtcError) -> AtcError:
     return found
 
 
-def session_warning(message: str, hint: str | None = None) -> SessionWarning:
-    """The warning that something has no effect."""
-    code = SESSION_OPTION_WITHOUT_EFFECT
+def session_warning(
+    message: str, hint: str | None = None, code: Code = SESSION_OPTION_WITHOUT_EFFECT
+) -> SessionWarning:
+    """A warning; by default that something has no effect."""
     return SessionWarning(f"{code.id}: {message}" + (f"; {hint}" if hint else ""))
 
 

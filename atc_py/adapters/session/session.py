@@ -1,6 +1,7 @@
 """`InferenceSession`: onnxruntime's class for programs, computed on a device of atc-py."""
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +12,12 @@ import numpy.typing as npt
 from typing_extensions import Self, Unpack
 
 from atc_py.adapters.session.compiled import CompiledModels, ShapeCompilation
-from atc_py.adapters.session.errors import INVALID_ARGUMENT, load_error, session_error
+from atc_py.adapters.session.errors import (
+    INVALID_ARGUMENT,
+    load_error,
+    session_error,
+    session_warning,
+)
 from atc_py.adapters.session.feeds import Feeder, dtype_of
 from atc_py.adapters.session.options import (
     check_providers,
@@ -23,6 +29,7 @@ from atc_py.adapters.session.source import (
     KnownType,
     OnnxSource,
     SessionSource,
+    fitted_feeds,
     source_of,
     types_of,
     with_known_types,
@@ -216,6 +223,9 @@ class InferenceSession(SessionSurface):
         source = self._source = options.source()
         if isinstance(source, OnnxSource):
             source.choose(choose(source.declared.inputs))
+            for each in source.padding_warnings():
+                warning = session_warning(each.message, each.help, each.code)
+                warnings.warn(warning, stacklevel=4)
         interface = source.interface
         self._feeder = Feeder(interface, source.bound)
         self._models = CompiledModels(
@@ -261,7 +271,14 @@ class InferenceSession(SessionSurface):
             raise session_error("Fail", found)
         names = self._wanted(output_names) if output_names else self._names
         key, feeds = self._feeder.read(input_feed)
-        results = self._models.run(key, feeds)
+        gears = self._source.gears
+        if gears is None:
+            results = self._models.run(key, feeds)
+        else:
+            fitting = fitted_feeds(gears, feeds)
+            shapes = gears.fed_shapes_of(fitting.gear)
+            key = tuple(shapes[name] for name in self._feeder.open_names)
+            results = fitting.cut(self._models.run(key, fitting.feeds))
         return [_as_declared(results[name], self._dtypes[name]) for name in names]
 
     @property

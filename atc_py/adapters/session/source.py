@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from atc_py.adapters.session.compiled import Built
-from atc_py.adapters.session.errors import NOT_IMPLEMENTED, session_error
+from atc_py.adapters.session.errors import (
+    INVALID_ARGUMENT,
+    NOT_IMPLEMENTED,
+    load_error,
+    session_error,
+)
 from atc_py.adapters.session.values import type_text
-from atc_py.diag import FILE_UNREADABLE, SESSION_UNSUPPORTED, Place
+from atc_py.diag import FILE_UNREADABLE, SESSION_UNSUPPORTED, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.reading.interface import (
     UNDEFINED,
     DeclaredDims,
@@ -22,7 +27,9 @@ from atc_py.onnx_graph.reading.interface import (
     interface_of,
 )
 from atc_py.options.compile_options import CompileOptions
+from atc_py.options.gears import MOST_GEARS, Gears
 from atc_py.pipeline.running.model import Model
+from atc_py.pipeline.running.padding import Array, Fitted, fitted
 from atc_py.system import structs
 from atc_py.system.temp_folders import work_folder
 from atc_py.tensor.dtypes import DType
@@ -65,6 +72,26 @@ class OnnxSource:
     device: str
     stamps: Mapping[Path, tuple[int, int]] = field(default_factory=dict)
     dims: Mapping[str, DeclaredDims] = field(default_factory=dict)
+
+    @cached_property
+    def gears(self) -> Gears | None:
+        """The shapes that it compiles for; None for those that are fed."""
+        auto = self.options.auto_gears
+        if auto is None:
+            return None
+        from atc_py.pipeline.auto_gears import gears_by_name
+        from atc_py.pipeline.padding_trial import with_padding
+
+        try:
+            return with_padding(self.file, gears_by_name(self.file, auto, MOST_GEARS))
+        except AtcError as error:
+            raise load_error(error) from error
+
+    def padding_warnings(self) -> tuple[Diagnostic, ...]:
+        """The warning that data between gears cannot be padded."""
+        from atc_py.pipeline.padding_trial import padding_warnings
+
+        return () if self.gears is None else padding_warnings(self.gears, self.file)
 
     @cached_property
     def declared(self) -> ModelInterface:
@@ -151,6 +178,11 @@ class OfflineSource:
 
     model: Model
 
+    @property
+    def gears(self) -> Gears | None:
+        """The shapes that it was converted for; None for one or for ranges."""
+        return self.model.gears
+
     @cached_property
     def interface(self) -> ModelInterface:
         """Ports of the package, and what it says of itself."""
@@ -192,6 +224,19 @@ class OfflineSource:
 
 SessionSource: TypeAlias = OnnxSource | OfflineSource
 """A model from which sessions make models on a device."""
+
+
+def fitted_feeds(gears: Gears, feeds: dict[str, Array]) -> Fitted:
+    """Data for what the model is compiled for: of a size between gears they are padded.
+
+    Raises:
+        AtcError: as `fitted`, also onnxruntime's InvalidArgument.
+    """
+    shapes = {name: tuple(array.shape) for name, array in feeds.items()}
+    try:
+        return fitted(gears, feeds, shapes)
+    except AtcError as error:
+        raise session_error(INVALID_ARGUMENT, *error.diagnostics) from error
 
 
 def source_of(

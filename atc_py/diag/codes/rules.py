@@ -294,6 +294,26 @@ NO_KERNEL = add_code(
     "Neither its AI Core nor its AI CPU has one.",
     "Choose --precision-mode force_fp16, or a SoC whose cube unit computes in float32.",
 )
+GEARS_NOT_PADDED = add_code(
+    4080,
+    "gears-not-padded",
+    ExitCode.DONE,
+    "Data between the sizes of gears cannot be padded to the next gear. The original ran on data of "
+    "sizes between, and on the same data in the next gear with other padding; its outputs differed, "
+    "or could not be computed. The model runs data of the gears' own sizes alone.",
+    "Export the model with an input that masks what is padded, such as attention_mask, and with "
+    "positions as an input, such as position_ids; or list every size that is needed as a gear.",
+    Severity.WARNING,
+)
+SIZE_BETWEEN_GEARS = add_code(
+    4081,
+    "size-between-gears",
+    ExitCode.USAGE,
+    "Data have a size between gears, and padding them to the next gear is not known to be harmless. "
+    "Nothing is computed.",
+    "Feed a size that a gear has, convert the model again with that size as a gear, or export it "
+    "with a mask for what is padded.",
+)
 MEMORY_TOO_SMALL = add_code(
     4090,
     "device-memory-too-small",

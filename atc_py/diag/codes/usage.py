@@ -272,7 +272,7 @@ NO_SUCH_GEAR = add_code(
     ExitCode.USAGE,
     "The model has several gears, and the shapes of data, or those chosen, are none of them. A gear "
     "is one shape of a list that the model was converted for. No gear is rounded up to, as on the "
-    "device.",
+    "device, but for those of --auto-gears.",
     "Feed the shapes of one of the gears that the message lists, or convert the model again with "
     "the gear that is needed.",
 )
@@ -282,7 +282,8 @@ OPEN_DIMS_NOT_COMPILED = add_code(
     ExitCode.DONE,
     "--input-shape leaves dims to each run, and nodes of the model need them fixed. It leaves "
     "them with a range such as 1~8, or with -1; convolutions, for instance, need them fixed.",
-    "Give the shapes that are needed as gears, with --batch-sizes, --image-sizes or --dims.",
+    "Give the shapes that are needed as gears, with --batch-sizes, --image-sizes, --dims or "
+    "--auto-gears.",
     Severity.NOTE,
 )
 BAD_CONFIG = add_code(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Finding
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
+from atc_py.options.auto_gears import unnamed_dim
 from atc_py.options.input_shapes import ShapeAdvice, format_input_shapes
 from atc_py.pipeline.judging import Judge, Judgment
 from atc_py.pipeline.proposal.open_dims import open_form, shapes_of
@@ -14,7 +15,11 @@ from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
 
 if TYPE_CHECKING:
-    from atc_py.pipeline.proposal.search import Proposal
+    from atc_py.onnx_graph.source import OpenDim
+    from atc_py.pipeline.proposal.search import Proposal, Search, Tried
+
+_LARGER = 4
+"""The largest of proposed gears is so many times the choice that fits."""
 
 
 def advise(
@@ -66,3 +71,24 @@ def advice_of(file: OnnxFile, proposal: Proposal, given: Mapping[str, Shape]) ->
     )
     shapes = shapes_of(proposal.best.judgment.file, names)
     return ShapeAdvice(format_input_shapes(shapes), fits=True, tried=proposal.count)
+
+
+def gears_line(search: Search, best: Tried) -> str:
+    """A text for --auto-gears with one dim between the choice that fits and a larger one.
+
+    Empty where the larger one does not fit, as where dims depend on each other, or is not tried.
+    """
+    if not best.fits or not search.may_go_on or not best.values:
+        return ""
+    varied = [dim for dim in best.values if not dim.is_batch] or list(best.values)
+    last = varied[-1]
+    low, high = best.values[last], _LARGER * best.values[last]
+    if not search.at({**best.values, last: high}).fits:
+        return ""
+    numbers = {dim: str(value) for dim, value in best.values.items()} | {last: f"{low}~{high}"}
+    return ";".join(f"{gear_name(dim)}={number}" for dim, number in numbers.items())
+
+
+def gear_name(dim: OpenDim) -> str:
+    """The name by which --auto-gears takes a dim."""
+    return dim.name or unnamed_dim(*dim.places[0])

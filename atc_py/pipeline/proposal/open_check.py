@@ -13,6 +13,7 @@ from atc_py.check.open_dims import doubted, reserved
 from atc_py.onnx_graph.source import OpenDim
 from atc_py.options.input_shapes import ShapeAdvice
 from atc_py.pipeline.judging import Judgment, key_of
+from atc_py.pipeline.proposal.advice import gears_line
 from atc_py.pipeline.proposal.search import Proposal, Search, Tried
 from atc_py.system.structs import replace
 from atc_py.text import Text
@@ -48,6 +49,7 @@ def open_check(
         shape_hint=advice.text,
         hint_fits=advice.fits,
         hint_tries=advice.tried,
+        gears_hint=gears_line(search, best),
         deciding=_deciding_dims(check, search, best),
     )
 

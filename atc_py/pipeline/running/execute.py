@@ -26,6 +26,7 @@ from atc_py.pipeline.running.feeds import count_odd_values, odd_feeds, random_fe
 from atc_py.pipeline.running.folders import file_stem
 from atc_py.pipeline.running.gears import gear_of_feeds
 from atc_py.pipeline.running.model import Model, Port
+from atc_py.pipeline.running.padding import Fitted
 from atc_py.results.comparison import Comparison, compare, explained_share
 from atc_py.results.picture_inputs import AIPP
 from atc_py.results.run import Run
@@ -76,7 +77,8 @@ def execute(model: Model, options: RunOptions) -> Run:
     """
     sink = Sink()
     sink.extend(model.findings)
-    model, feeds, gear = _model_and_feeds(model, options, sink)
+    model, fitting, gear = _model_and_feeds(model, options, sink)
+    feeds = fitting.feeds
     tolerance = _tolerance(model, options)
     expected = read_feeds(options.expect, model.outputs, sink)
     sink.extend(odd_feeds(feeds))
@@ -86,7 +88,7 @@ def execute(model: Model, options: RunOptions) -> Run:
     if options.seed is not None:
         feeds = {**random_feeds(model.inputs, options.seed), **feeds}
     started = time.perf_counter()
-    outputs = model.run(feeds)
+    outputs = fitting.cut(model.run(feeds))
     seconds = time.perf_counter() - started
     comparisons = tuple(
         compare(name, outputs[name], array, tolerance(name, array))
@@ -103,18 +105,18 @@ def execute(model: Model, options: RunOptions) -> Run:
 
 def _model_and_feeds(
     model: Model, options: RunOptions, sink: Sink
-) -> tuple[Model, dict[str, Array], tuple[int, ...] | None]:
+) -> tuple[Model, Fitted, tuple[int, ...] | None]:
     """The model, or that of the gear, what is fed to it, and the numbers of the gear."""
     gears = model.gears
     if gears is None or model.shape_data is None:
         if options.gear is not None:
             options.gear.position_in(None)
-        return model, _given(model, model.inputs, options, sink), None
+        return model, Fitted(0, _given(model, model.inputs, options, sink)), None
     chosen = None if options.gear is None else options.gear.position_in(gears)
     one = model if chosen is None else model.at_gear(chosen)
     given = _given(one, (*one.inputs, model.shape_data), options, sink)
-    position, feeds = gear_of_feeds(gears, given, chosen)
-    return model.at_gear(position), feeds, gears.gears[position]
+    fitting = gear_of_feeds(gears, given, chosen)
+    return model.at_gear(fitting.gear), fitting, gears.gears[fitting.gear]
 
 
 def _given(

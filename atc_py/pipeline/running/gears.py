@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from atc_py.diag import BAD_RUN_INPUT, Place
 from atc_py.options.gears import SHAPE_DATA, Gears, format_gear
+from atc_py.pipeline.running.padding import Fitted, fitted
 from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]
@@ -16,10 +17,8 @@ _NUMBERS = ("int32", "uint32", "int64", "uint64")
 """Types of the numbers that choose a gear: programs for the device write 32 or 64 bits each."""
 
 
-def gear_of_feeds(
-    gears: Gears, feeds: Mapping[str, Array], chosen: int | None = None
-) -> tuple[int, dict[str, Array]]:
-    """The position of a run's gear, and what is fed without the numbers that choose it.
+def gear_of_feeds(gears: Gears, feeds: Mapping[str, Array], chosen: int | None = None) -> Fitted:
+    """The gear of a run, and what is fed without the numbers that choose it.
 
     Args:
         gears: those of the model.
@@ -28,10 +27,10 @@ def gear_of_feeds(
 
     Returns:
         The gear that the caller names; else that of the numbers fed as `ascend_mbatch_shape_data`;
-        else the one that fits the shapes fed, the largest of several.
+        else the one that fits the shapes fed, the largest of several, or to which they are padded.
 
     Raises:
-        AtcError: NO_SUCH_GEAR where nothing fits; BAD_RUN_INPUT for numbers of another type, or of
+        AtcError: as `fitted`, NO_SUCH_GEAR where nothing fits; BAD_RUN_INPUT for numbers of another type, or of
             another gear than the one that is named.
     """
     left = {name: array for name, array in feeds.items() if name != SHAPE_DATA}
@@ -52,16 +51,16 @@ def gear_of_feeds(
                 place=Place(field=Text("input {at}", at=SHAPE_DATA)),
                 help=Text("give one of the two"),
             )
-        return chosen, left
+        return Fitted(chosen, left)
     if fed is not None:
-        return fed, left
+        return Fitted(fed, left)
     known = gears.fed_shapes_of(0)
     shapes = {
         name: tuple(array.shape)
         for name, array in left.items()
         if name in known and hasattr(array, "shape")
     }
-    return gears.of_shapes(shapes), left
+    return fitted(gears, left, shapes)
 
 
 def _gear_of_data(gears: Gears, data: Array) -> int:

@@ -143,7 +143,7 @@ class Model:
 
         Raises:
             AtcError: an input is missing or does not fit, or the device failed; NO_SUCH_GEAR where
-                what is fed fits no gear.
+                what is fed fits no gear, SIZE_BETWEEN_GEARS where it cannot be padded.
 
         Returns:
             The outputs by name, with the dtypes and shapes of `outputs`; inputs are not changed.
@@ -177,9 +177,9 @@ class Model:
             if self._ranges:
                 self._check_ranges(inputs)
             return self._backend.run(self._handle, inputs)
-        position, feeds = gear_of_feeds(self.gears, inputs, gear)
-        self._last = self.at_gear(position)
-        return self._last.run(feeds)
+        fitting = gear_of_feeds(self.gears, inputs, gear)
+        self._last = self.at_gear(fitting.gear)
+        return fitting.cut(self._last.run(fitting.feeds))
 
     def _filled(
         self, inputs: Mapping[str, npt.NDArray[np.generic]], gear: int | None

@@ -203,6 +203,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
         nodes: nodes that were checked against the list.
         shape_hint: text for --input-shape where dims are open: a choice that was tried and fits,
             or names in place of numbers where none is known.
+        gears_hint: text for --auto-gears, where several sizes of an open dim fit.
         shape_hint_fits: True if it is a choice that fits.
         shape_hint_tries: how many choices were tried.
         deciding: the open axes on which undecided findings depend.
@@ -225,6 +226,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
     file_nodes: int
     nodes: int
     shape_hint: str
+    gears_hint: str
     shape_hint_fits: bool
     shape_hint_tries: int
     deciding: tuple[OpenAxis, ...]

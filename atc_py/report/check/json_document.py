@@ -155,6 +155,7 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
         file_nodes=check.file_nodes,
         nodes=check.nodes,
         shape_hint=_text(check.shape_hint),
+        gears_hint=_text(check.gears_hint),
         shape_hint_fits=check.hint_fits,
         shape_hint_tries=check.hint_tries,
         deciding=tuple(

@@ -142,6 +142,9 @@ def _steps(document: CheckDocument, model: CheckedModel) -> Iterator[str]:
         yield ""
         yield hint_text(model, language)
         yield f"  {shape_option(model.shape_hint)}"
+    if model.gears_hint:
+        yield Text("Several sizes, as gears; change the numbers:").in_language(language)
+        yield f'  --auto-gears "{model.gears_hint}"'
     fixes = fix_hint(document, model)
     if fixes is not None and len(document.models) == 1:
         yield ""
