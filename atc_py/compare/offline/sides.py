@@ -127,8 +127,13 @@ def _model_side(model: HuaweiModel, prefix: str, *, has_constants: bool) -> Side
 
 
 def _computed(operators: tuple[str, ...]) -> tuple[str, ...]:
-    """Operators of a launch: a BatchNorm that a product took in is not computed, else BNInferenceD is."""
+    """Operators of a launch, as both writers have them.
+
+    A BatchNorm that a product took in is not computed, else BNInferenceD is. Aipp writes NC1HWC0 itself.
+    """
     rows = map(find_operator, operators)
+    if "Aipp" in operators:
+        operators = tuple(name for name in operators if name != "TransData")
     if any(row is not None and row.unit is Unit.CUBE for row in rows):
         return tuple(name for name in operators if name != "BatchNorm")
     return tuple("BNInferenceD" if name == "BatchNorm" else name for name in operators)
@@ -257,7 +262,7 @@ class _OwnLaunches:
         outputs = tuple(
             self._type(out) for node in nodes for out in node.outputs if out not in used_inside
         )
-        operators = tuple(node.op for node in nodes)
+        operators = _computed(tuple(node.op for node in nodes))
         inserted = len(nodes) == 1 and self._is_conversion(nodes[0])
         origins = () if inserted else _origins(nodes)
         launch = DiffLaunch(nodes[-1].name, origins, operators, inputs, outputs)

@@ -8,6 +8,9 @@ from atc_py.package.ge.graph import GeOp
 from atc_py.package.ge.model import HuaweiModel
 
 _NODES, _TYPES = "_datadump_original_op_names", "_datadump_original_op_types"
+_NO_NODES = frozenset({"Aipp", "TransData"})
+"""Operators that stand for no node of the network."""
+
 _CORES_OF_MAGIC = {
     "RT_DEV_BINARY_MAGIC_ELF_AICUBE": "AIC",
     "RT_DEV_BINARY_MAGIC_ELF_AIVEC": "AIV",
@@ -68,7 +71,7 @@ def launch_operators(op: GeOp) -> tuple[str, ...]:
     The list in the file leaves the head of a fused convolution out, which the op's type is.
     """
     types = op.attributes.texts(_TYPES)
-    missing = len(launch_nodes(op)) - len(types)
+    missing = len(launch_nodes(op)) - sum(each not in _NO_NODES for each in types)
     if not types or missing not in {0, 1}:
         return (op.type,)
     return (op.type, *types) if missing else types
