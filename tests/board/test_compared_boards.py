@@ -13,12 +13,13 @@ from click.testing import CliRunner
 
 from atc_py.adapters.board.comparing import compare_kit
 from atc_py.adapters.board.layout import StepRecord
-from atc_py.adapters.board.results import opened_results
+from atc_py.adapters.board.results import opened_archive
 from atc_py.cli.main import cli
 from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
 from atc_py.compare.model import compiling
 from atc_py.cost.calibration import load_fit
 from atc_py.diag import AtcError
+from atc_py.options.compile_options import release_of
 from atc_py.results.board import LayerVerdict, NodeFate
 from atc_py.text.language import speak
 from tests.board.returned import Returned
@@ -206,7 +207,7 @@ def test_files_that_changed_on_the_way_are_named(kit: Path, returned: Returned) 
     assert "op_summary_1.csv" in document["findings"][0]["message"]
     whole = archive.read_bytes()
     archive.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(AtcError) as error, opened_results(archive):
+    with pytest.raises(AtcError) as error, opened_archive(archive):
         pass
     assert error.value.diagnostics[0].code.name == "bad-results"
 
@@ -246,7 +247,7 @@ def hostile(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def test_hostile_archives_are_refused_and_nothing_is_written_outside(tmp_path: Path) -> None:
     for words, path in hostile(tmp_path):
-        with pytest.raises(AtcError) as error, opened_results(path):
+        with pytest.raises(AtcError) as error, opened_archive(path):
             pass
         assert error.value.diagnostics[0].code.name == "bad-results", words
         assert words in error.value.diagnostics[0].message
@@ -274,3 +275,19 @@ def test_damaged_file_of_an_archive_is_named_as_a_member_of_it(
     assert refusal.place is not None
     assert refusal.place.file == str(archive)
     assert refusal.place.field == f"{table.relative_to(returned.folder).as_posix()}:1"
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [
+        ("7.0.RC1", "7"),
+        ("8.3.RC1", "8"),
+        ("8.5.0", "8.5"),
+        ("9.0.1", "9.0"),
+        ("9.2.0-beta.1", "9.2"),
+        ("9.10.0", "9.10"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_versions_of_hosts_are_releases_that_cann_takes(version: str, release: str) -> None:
+    assert release_of(version) == release

@@ -13,7 +13,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from atc_py.adapters.board.checks import BENCH_CHECK
+from atc_py.adapters.board.comparing import compare_kit
 from atc_py.adapters.board.layout import BoardResults, BoardRun, HostFacts
+from atc_py.results.board import CheckState
 from tests.board.conftest import pack, request, residual_model
 from tests.board.loop import faults_of
 from tests.board.standin.dump_file import DumpedTensor, device_layout, dump_bytes
@@ -196,3 +199,15 @@ def test_help_needs_nothing_of_cann(kit: Path, host: Host) -> None:
     )
     assert "--with-model" in done.stdout
     assert "--child" not in done.stdout
+
+
+def test_outputs_of_ais_bench_are_held_beside_those_of_pyacl(kit: Path, tmp_path: Path) -> None:
+    own = Host(tmp_path / "host", fault="bench", bench=True)
+    steps = ("host", "atc", "plain", "ais-bench", "msprof")
+    words = (f"--step={each}" for each in steps)
+    assert own.run(kit, *words, "--variant=force_fp16").returncode == 0
+    (done,) = compare_kit(kit, kit / "results.zip").report.comparisons
+    (check,) = (each for each in done.checks if each.name == BENCH_CHECK)
+    assert (check.state, check.detail) == (CheckState.FAILS, "differing: y")
+    assert done.times is not None
+    assert done.times.bench_seconds is not None

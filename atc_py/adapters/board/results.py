@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -34,31 +34,10 @@ _MARGIN = 64 << 20
 _Record = TypeVar("_Record", bound=Result)
 
 
-@contextmanager
-def opened_results(path: Path) -> Iterator[Path]:
-    """The folder of results: an archive is unpacked for as long as the block runs.
+class Refusal(Protocol):
+    """An error for an archive at a path: its message, and the member at fault."""
 
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_RESULTS.
-    """
-    if path.is_dir():
-        yield path
-        return
-    with work_folder() as folder, opened(path) as file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                _unpack(path, archive, folder)
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            NotImplementedError,
-            RuntimeError,
-        ) as error:
-            raise refused_results(
-                path, Text("it is not a whole archive: {error}", error=error)
-            ) from error
-        yield folder
+    def __call__(self, path: Path, message: Text, field: str | None = None) -> AtcError: ...  # noqa: D102
 
 
 def refused_results(path: Path, message: Text, field: str | None = None) -> AtcError:
@@ -68,6 +47,31 @@ def refused_results(path: Path, message: Text, field: str | None = None) -> AtcE
         place=Place(str(path), field=field),
         help=Text("copy results.zip again from the board; run_on_board.py packs it last"),
     )
+
+
+@contextmanager
+def opened_archive(path: Path, refused: Refusal = refused_results) -> Iterator[Path]:
+    """A folder: an archive is unpacked for as long as the block runs.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or that of `refused`.
+    """
+    if path.is_dir():
+        yield path
+        return
+    with work_folder() as folder, opened(path) as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                _unpack(path, archive, folder, refused)
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+        ) as error:
+            raise refused(path, Text("it is not a whole archive: {error}", error=error)) from error
+        yield folder
 
 
 def read_results(folder: Path, path: Path) -> BoardResults:
@@ -107,14 +111,14 @@ def read_record(file: Path, kind: type[_Record], path: Path) -> _Record:
         ) from error
 
 
-def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
+def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path, refused: Refusal) -> None:
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
-        raise refused_results(path, Text("it has more than {most} members", most=MOST_MEMBERS))
+        raise refused(path, Text("it has more than {most} members", most=MOST_MEMBERS))
     total = sum(member.file_size for member in members)
     room = min(MOST_BYTES, max(shutil.disk_usage(folder).free - _MARGIN, 0))
     if total > room:
-        raise refused_results(
+        raise refused(
             path,
             Text(
                 "its members have {total} bytes, and there is room for {room}",
@@ -123,7 +127,7 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
             ),
         )
     for member in members:
-        target = _target(path, member, folder)
+        target = _target(path, member, folder, refused)
         if target is None:
             continue
         try:
@@ -145,27 +149,25 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
                 name=repr(member.filename),
                 error=_why(error),
             )
-            raise refused_results(path, text, member.filename) from error
+            raise refused(path, text, member.filename) from error
 
 
 def _why(error: Exception) -> str:
     return os_reason(error) if isinstance(error, OSError) else str(error)
 
 
-def _target(path: Path, member: zipfile.ZipInfo, folder: Path) -> Path | None:
+def _target(path: Path, member: zipfile.ZipInfo, folder: Path, refused: Refusal) -> Path | None:
     """The path of a member; None for a folder.
 
     Raises:
-        AtcError: BAD_RESULTS for a name outside of the archive, or a link.
+        AtcError: that of `refused` for a name outside of the archive, or a link.
     """
     name = member.filename
     pure = PurePosixPath(name)
     mode = member.external_attr >> 16
     is_odd = "\\" in name or "\0" in name or ":" in name or not name.isprintable()
     if is_odd or pure.is_absolute() or ".." in pure.parts or not pure.parts:
-        raise refused_results(
-            path, Text("member {name} is outside of the archive", name=repr(name)), name
-        )
+        raise refused(path, Text("member {name} is outside of the archive", name=repr(name)), name)
     if mode and stat.S_IFMT(mode) not in {0, stat.S_IFREG, stat.S_IFDIR}:
-        raise refused_results(path, Text("member {name} is a link", name=repr(name)), name)
+        raise refused(path, Text("member {name} is a link", name=repr(name)), name)
     return None if member.is_dir() else folder.joinpath(*pure.parts)

@@ -54,6 +54,7 @@ class BoardFiles(msgspec.Struct, frozen=True):
         tables: op_summary or kernel_details; none without.
         outputs: arrays of the run without dump, by position of the output; None where one is missing.
         wall_seconds: of a run by the host's clock; None without.
+        bench_seconds: of a run by ais_bench; None without.
     """
 
     dumps: Path | None = None
@@ -61,6 +62,7 @@ class BoardFiles(msgspec.Struct, frozen=True):
     tables: tuple[Path, ...] = ()
     outputs: tuple[Path | None, ...] = ()
     wall_seconds: float | None = None
+    bench_seconds: float | None = None
 
 
 class BoardRunDone(msgspec.Struct, frozen=True):
@@ -184,6 +186,7 @@ class _Comparing:
         description = self._package.description
         cost = network_cost(description)
         times = board_times(cost, measured, self._model, self._files.wall_seconds)
+        times = replace(times, bench_seconds=self._files.bench_seconds)
         self._findings += _time_findings(times)
         return refitted(times, cost, measured, description, self._model)
 
