@@ -24,6 +24,7 @@ from atc_py.results.board import LayerVerdict, NodeFate
 from atc_py.text.language import speak
 from tests.board.returned import Returned
 from tests.board.small_board import MODE, SOC, Array, SmallBoard, small_network
+from tests.report.page_document import document_of
 
 FUSED = "/conv2/add/relu2"
 
@@ -181,7 +182,14 @@ def test_kit_and_results_are_compared_and_factors_saved(
     speak("en")
     assert text.exit_code == 0
     assert "仿真器" in text.output
-    assert "<table>" in page.read_text(encoding="utf-8")
+    document = document_of(page.read_text(encoding="utf-8"))
+    (one,) = document["models"]
+    assert (document["lang"], one["path"], one["state"]) == ("zh", "force_fp16/s0", "compiles")
+    assert one["compiled"]
+    assert one["board"]["title"][1] == "force_fp16/s0：在所有已 dump 的层上板卡与仿真器一致"
+    layers = next(table for table in one["board"]["tables"] if table["nodes"])
+    assert "/relu2" in layers["nodes"]
+    assert layers["numbers"] == [4, 5, 6]
 
 
 def test_results_that_do_not_belong_together_are_said_so(kit: Path, returned: Returned) -> None:

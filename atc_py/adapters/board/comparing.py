@@ -50,6 +50,7 @@ from atc_py.diag import (
 from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.running.array_files import read_npy
 from atc_py.results.board import BoardCheck, BoardReport, CheckState
+from atc_py.results.summary import ModelSummary
 from atc_py.system.input_files import read_bytes, sha256_of
 from atc_py.system.structs import replace
 from atc_py.text import Text
@@ -68,10 +69,11 @@ class BoardRequest(msgspec.Struct, frozen=True):
 
 
 class BoardDone(msgspec.Struct, frozen=True):
-    """The report, and the factors that fit the times of the first variant that has some."""
+    """The report, the factors that fit the times of the first variant that has some, and each run's model."""
 
     report: BoardReport
     factors: Calibration | None
+    models: tuple[ModelSummary, ...]
 
 
 def compare_kit(
@@ -179,7 +181,7 @@ class _Whole:
             raise refused_results(self._given, Text("it is of another kit, or of one that changed"))
         self._findings += _incomplete(self._record, self._given)
         self._findings += self._damaged()
-        comparisons, factors = [], None
+        comparisons, models, factors = [], [], None
         for variant in self._manifest.variants:
             for sample in self._manifest.samples:
                 if not self._is_wanted(variant, sample):
@@ -187,6 +189,7 @@ class _Whole:
                 found = self._compared(variant, sample, on_stage)
                 if found is not None:
                     comparisons.append(found.comparison)
+                    models.append(found.model)
                     factors = factors or found.factors
         if not comparisons:
             raise refused_results(self._given, Text("no run of the model came back"))
@@ -198,7 +201,7 @@ class _Whole:
             comparisons=tuple(comparisons),
             findings=tuple(self._findings),
         )
-        return BoardDone(report, factors)
+        return BoardDone(report, factors, tuple(models))
 
     def _is_wanted(self, variant: KitVariant, sample: KitSample) -> bool:
         pairs = (self._request.variants, variant.name), (self._request.samples, sample.name)
@@ -268,7 +271,8 @@ class _Whole:
             checks=tuple(checks),
             findings=(*findings, *map(self._placed, done.comparison.findings)),
         )
-        return BoardRunDone(comparison, done.factors)
+        model = replace(done.model, model=Path(self._manifest.source.path), board=comparison)
+        return BoardRunDone(comparison, done.factors, model)
 
     def _placed(self, found: Diagnostic) -> Diagnostic:
         """The finding, with a file of an unpacked archive as a member of it."""

@@ -272,7 +272,7 @@ class _OwnLaunches:
         launch = DiffLaunch(nodes[-1].name, origins, operators, inputs, outputs)
         if not inserted:
             return SideLaunch(launch, "", "")
-        before = inputs or tuple(map(self._type, read))
+        before = tuple(map(self._type, read))
         return SideLaunch(
             launch, _change(nodes[0].op, before, outputs), self._source(nodes[0].inputs[0])
         )
@@ -312,14 +312,13 @@ class _OwnLaunches:
 
     def _source(self, tensor: int) -> str:
         """The node that makes a tensor, seen through conversions, or the model's input."""
-        root = self._roots[tensor]
-        while root in self._maker and self._is_conversion(self._maker[root]):
-            root = self._roots[self._maker[root].inputs[0]]
-        if root in self._fed:
-            return self._fed[root]
-        maker = self._maker.get(root)
+        while tensor in self._maker and self._is_conversion(self._maker[tensor]):
+            tensor = self._maker[tensor].inputs[0]
+        if tensor in self._fed:
+            return self._fed[tensor]
+        maker = self._maker.get(tensor)
         names = () if maker is None else _origins([maker])
-        return names[-1] if names else self._tensors[root].name
+        return names[-1] if names else self._tensors[tensor].name
 
     def _type(self, tensor: int) -> DiffTensor:
         row = self._tensors[tensor]

@@ -18,7 +18,6 @@ from atc_py.results.board import (
 )
 from atc_py.results.layer import Figures
 from atc_py.text import Text
-from atc_py.text.language import spoken
 
 _VERDICTS = {
     LayerVerdict.GOOD: Text("agrees"),
@@ -70,6 +69,11 @@ def comparison_tables(done: BoardComparison, *, whole: bool = False) -> Iterator
         yield from time_tables(done.times, whole=whole)
 
 
+def run_name(done: BoardComparison) -> str:
+    """`VARIANT/SAMPLE` of a kit; empty without one."""
+    return f"{done.variant}/{done.sample}".strip("/")
+
+
 def verdict_text(done: BoardComparison) -> Text:
     """A sentence that says which layers of the board are off."""
     first = done.first
@@ -85,7 +89,7 @@ def verdict_text(done: BoardComparison) -> Text:
 
 
 def _title(done: BoardComparison) -> Text:
-    name = f"{done.variant}/{done.sample}".strip("/")
+    name = run_name(done)
     return (
         Text("{name}: {verdict}", name=name, verdict=verdict_text(done))
         if name
@@ -214,37 +218,4 @@ def _fates(done: BoardComparison, *, whole: bool) -> Table:
     )
     return Table(
         "Nodes of the network", ("on the board", "nodes>", "names", "reason"), found, said=(0, 3)
-    )
-
-
-def board_html(report: BoardReport) -> str:
-    """The page: a part for each comparison, with its tables.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
-    """
-    from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
-
-    parts = []
-    for done in report.comparisons:
-        head, *tables = (table.visible() for table in comparison_tables(done, whole=True))
-        parts.append(
-            {
-                "title": head.title,
-                "summary": head.rows,
-                "tables": [
-                    {"title": each.title, "headings": each.headings(), "rows": each.rows}
-                    for each in tables
-                ],
-            }
-        )
-    return render_page(
-        "board",
-        base="check",
-        soc=report.soc or spoken("not stated"),
-        cann=report.cann or spoken("not stated"),
-        kit=report.kit or "-",
-        results=report.results,
-        findings=[str(each.message) for each in report.all_findings],
-        parts=parts,
     )
