@@ -204,7 +204,8 @@ def own_command(step: Step, device: int, script: Optional[str] = None) -> List[s
 
 def command_of(manifest: Dict[str, Any], step: Step, device: int) -> List[str]:
     if step.kind in ("host", "plain", "dump"):
-        return own_command(step, device)
+        words = own_command(step, device)
+        return [*words, "--statistics"] if manifest.get("statistics") else words
     variant = variant_of(manifest, step.variant)
     if step.kind == "atc":
         return ["atc", *atc_words(variant, manifest["model"])]
@@ -714,6 +715,7 @@ def run_model(manifest: Dict[str, Any], step: Step, device: int) -> None:
         write_json(config, {"dump": {
             "dump_list": [{"model_name": name}], "dump_path": os.path.join(step.folder, "tree"),
             "dump_mode": "output", "dump_op_switch": "off",
+            **({"dump_data": "stats"} if manifest.get("statistics") else {}),
         }})  # fmt: skip
     arrays = [
         numpy.load(os.path.join(ROOT, *file.split("/")), allow_pickle=False)
@@ -835,6 +837,11 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
         metavar="SECONDS",
         help="time limit of a step (3600)",
     )
+    parser.add_argument(
+        "--statistics",
+        action="store_true",
+        help="dump statistics of tensors in place of their values: small, of CANN 8 and later, on some NPUs",
+    )
     parser.add_argument("--child", nargs=3, metavar="", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -846,6 +853,7 @@ def main(arguments: Sequence[str]) -> int:
     except (OSError, ValueError, StepError) as error:
         say("manifest.json cannot be read: {}".format(error))
         return DAMAGED
+    manifest["statistics"] = options.statistics
     if options.child:
         return child_status(manifest, Step(*options.child), options.device)
     unknown = set(options.variant) - {each["name"] for each in manifest["variants"]}

@@ -20,7 +20,7 @@ from atc_py.compare.model import compiling
 from atc_py.cost.calibration import load_fit
 from atc_py.diag import AtcError
 from atc_py.options.compile_options import release_of
-from atc_py.results.board import LayerVerdict, NodeFate
+from atc_py.results.board import LayerState, LayerVerdict, NodeFate
 from atc_py.text.language import speak
 from tests.board.returned import Returned
 from tests.board.small_board import MODE, SOC, Array, SmallBoard, small_network
@@ -85,6 +85,17 @@ def test_layer_that_is_wrong_on_the_board_alone_is_named(
     assert done.comparison.layers[at].op == op
     assert codes(done) == ["board-differs"]
     assert op in done.comparison.findings[0].message
+
+
+@pytest.mark.parametrize("op", ["", FUSED, "/conv1/relu1", "/soft"])
+def test_layers_are_compared_by_statistics_alone(bench: Bench, tmp_path: Path, op: str) -> None:
+    spoiled = {op: lambda array: array * 0.8}
+    done = bench.compared(dumps=bench.board.dump(tmp_path, spoiled, statistics=True)).comparison
+    states = {each.state for each in done.layers if each.nodes}
+    assert LayerState.STATISTICS in states
+    assert states <= {LayerState.STATISTICS, LayerState.UNREAD}
+    assert (done.first.op if done.first is not None else "") == op
+    assert len(done.findings) == bool(op)
 
 
 def test_errors_of_later_layers_are_passed_on(bench: Bench, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ class _Comparing:
         fates: list[Any] = []
         if values is not None and self._dumps is not None:
             layers = board_layers(values, measures.layers, nodes)
-            of = Fates(layers, values, self._dumps).of
+            of = Fates(layers, values).of
             fates = [of(node) for node in nodes if node.op_type != "Constant"]
         times, factors = self._times()
         comparison = BoardComparison(

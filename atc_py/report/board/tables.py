@@ -106,12 +106,14 @@ def _summary(done: BoardComparison) -> Iterator[tuple[str, str]]:
     yield (
         "results of the board",
         text.with_values(
-            compared=counts[LayerState.COMPARED],
+            compared=counts[LayerState.COMPARED] + counts[LayerState.STATISTICS],
             conversions=counts[LayerState.CONVERSION],
             steps=counts[LayerState.STEP],
             unread=counts[LayerState.UNREAD],
         ),
     )
+    if counts[LayerState.STATISTICS]:
+        yield "compared by statistics alone", str(counts[LayerState.STATISTICS])
     kinds = (
         (LayerVerdict.BOARD, "begins on the board alone"),
         (LayerVerdict.BOTH, "begins on both"),
@@ -193,6 +195,8 @@ def _verdict(done: BoardComparison, layer: BoardLayer) -> Text:
         text += Text(", begins here")
     elif layer.root is not None:
         text += Text(", passed on from {op}", op=done.layers[layer.root].op)
+    if layer.state is LayerState.STATISTICS:
+        text += Text("; by statistics alone")
     if layer.state is LayerState.CONVERSION:
         text += Text("; {reason}", reason=layer.reason)
     return text
