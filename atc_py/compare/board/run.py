@@ -254,17 +254,22 @@ def _dump_findings(dumps: DumpFolder) -> Iterator[Diagnostic]:
         )
 
 
+_FAR = 1.75
+"""Factor from which kernels as a whole are far from what is expected, within its range or not."""
+
+
 def _time_findings(times: BoardTimes) -> Iterator[Diagnostic]:
-    """A finding where kernels as a whole are outside of the range of their estimate."""
-    expected, whole = times.estimated_kernels, times.estimate
-    if not (expected and whole.expected and times.kernel_seconds):
+    """A finding where kernels as a whole are outside of the range of their estimate, or far off."""
+    expected, whole, found = times.estimated_kernels, times.estimate, times.kernel_seconds
+    if not (expected and whole.expected and found):
         return
     low, high = (expected * end / whole.expected for end in (whole.low, whole.high))
-    if not low <= times.kernel_seconds <= high:
+    if not low <= found <= high or not 1 / _FAR < found / expected < _FAR:
         yield BOARD_TIMES.diagnostic(
             Text(
-                "kernels take {measured} on the board, and are estimated at {low}..{high}",
-                measured=_micro(times.kernel_seconds),
+                "kernels take {measured} on the board, and are estimated at {expected}, {low}..{high}",
+                measured=_micro(found),
+                expected=_micro(expected),
                 low=_micro(low),
                 high=_micro(high),
             )

@@ -8,6 +8,9 @@ from atc_py.package.ge.graph import GeOp
 from atc_py.package.ge.model import HuaweiModel
 
 _NODES, _TYPES = "_datadump_original_op_names", "_datadump_original_op_types"
+VECTOR_FUSION = "AutomaticBufferFusionOp"
+"""Type of an op that fuses others, where none of the cube is among them: it has no head."""
+
 _NO_NODES = frozenset({"Aipp", "TransData"})
 """Operators that stand for no node of the network."""
 
@@ -68,13 +71,15 @@ def launch_nodes(op: GeOp) -> tuple[str, ...]:
 def launch_operators(op: GeOp) -> tuple[str, ...]:
     """CANN's operators that an op consists of.
 
-    The list in the file leaves the head of a fused convolution out, which the op's type is.
+    The list in the file leaves the head of a fused convolution or product out, which the op's type is.
+    An operator may stand for several nodes.
     """
     types = op.attributes.texts(_TYPES)
     missing = len(launch_nodes(op)) - sum(each not in _NO_NODES for each in types)
-    if not types or missing not in {0, 1}:
-        return (op.type,)
-    return (op.type, *types) if missing else types
+    is_whole = op.type == VECTOR_FUSION or (missing != 1 and op.type in types)
+    if types and (is_whole or not missing):
+        return types
+    return (op.type, *types)
 
 
 def _launch(op: GeOp, kernels: Mapping[int, str]) -> GeLaunch:

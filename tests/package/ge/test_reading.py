@@ -282,6 +282,7 @@ def test_kind_of_file_is_recognized(tmp_path: Path) -> None:
         ("Conv2D", "conv relu", "Aipp Relu", "Conv2D Aipp Relu"),
         ("Conv2D", "conv relu", "Aipp TransData Relu", "Conv2D Aipp TransData Relu"),
         ("AutomaticBufferFusionOp", "relu", "Aipp Relu", "Aipp Relu"),
+        ("MatMulV2", "product div erf add mul half", "GeluV2", "MatMulV2 GeluV2"),
         ("LayerNorm", "mean sub pow sqrt", "", "LayerNorm"),
     ],
 )
