@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from atc_py.adapters.board import results
 from atc_py.adapters.board.comparing import compare_kit
 from atc_py.adapters.board.layout import StepRecord
 from atc_py.adapters.board.results import opened_archive
@@ -259,7 +260,7 @@ def hostile(folder: Path) -> Iterator[tuple[str, Path]]:
         file.writestr("a", bytes(1000))
     data = bytearray(bomb.read_bytes())
     at = data.index(b"PK\x01\x02") + 24
-    data[at : at + 4] = (0xFFFFFFF0).to_bytes(4, "little")
+    data[at : at + 4] = (2000).to_bytes(4, "little")
     bomb.write_bytes(data)
     yield "archive", bomb
 
@@ -271,6 +272,18 @@ def test_hostile_archives_are_refused_and_nothing_is_written_outside(tmp_path: P
         assert error.value.diagnostics[0].code.name == "bad-results", words
         assert words in error.value.diagnostics[0].message
     assert not (tmp_path.parent / "evil").exists()
+
+
+def test_archive_that_grows_far_beyond_its_size_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "_BOMB_BYTES", 1 << 20)
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("dump", bytes((1 << 20) + 1))
+    with pytest.raises(AtcError) as error, opened_archive(path):
+        pass
+    assert "its members have 1048577 bytes, and it has " in error.value.diagnostics[0].message
 
 
 def test_damaged_file_of_an_archive_is_named_as_a_member_of_it(

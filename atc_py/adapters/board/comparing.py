@@ -110,11 +110,7 @@ def _root(folder: Path) -> Path:
 
 def _refused_kit(path: Path, message: Text, field: str | None = None) -> AtcError:
     """The error for a kit that cannot be used."""
-    return BAD_KIT.error(
-        message,
-        place=Place(str(path), field=field),
-        help=Text("give the folder or the archive that `atc-py board pack` wrote, unchanged"),
-    )
+    return BAD_KIT.error(message, place=Place(str(path), field=field))
 
 
 def _manifest(folder: Path, kit: Path) -> Manifest:

@@ -26,6 +26,9 @@ MOST_MEMBERS = 200_000
 MOST_BYTES = 16 << 30
 """Bytes of the members of an archive in all."""
 
+_BOMB_BYTES, _BOMB_RATIO = 1 << 30, 100
+"""Bytes and factor over the archive's size beyond which members are no results: dumps shrink to a tenth."""
+
 _MOST_DOCUMENT = 64 << 20
 _BLOCK = 1 << 20
 _MARGIN = 64 << 20
@@ -115,17 +118,7 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path, refused: Refusal
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
         raise refused(path, Text("it has more than {most} members", most=MOST_MEMBERS))
-    total = sum(member.file_size for member in members)
-    room = min(MOST_BYTES, max(shutil.disk_usage(folder).free - _MARGIN, 0))
-    if total > room:
-        raise refused(
-            path,
-            Text(
-                "its members have {total} bytes, and there is room for {room}",
-                total=total,
-                room=room,
-            ),
-        )
+    _check_sizes(path, sum(member.file_size for member in members), folder, refused)
     for member in members:
         target = _target(path, member, folder, refused)
         if target is None:
@@ -150,6 +143,24 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path, refused: Refusal
                 error=_why(error),
             )
             raise refused(path, text, member.filename) from error
+
+
+def _check_sizes(path: Path, total: int, folder: Path, refused: Refusal) -> None:
+    """Refuse members that are larger than the disk, or far larger than their archive."""
+    room = min(MOST_BYTES, max(shutil.disk_usage(folder).free - _MARGIN, 0))
+    if total > room:
+        raise refused(
+            path,
+            Text(
+                "its members have {total} bytes, and there is room for {room}",
+                total=total,
+                room=room,
+            ),
+        )
+    size = path.stat().st_size
+    if total > max(_BOMB_BYTES, _BOMB_RATIO * size):
+        text = Text("its members have {total} bytes, and it has {size}", total=total, size=size)
+        raise refused(path, text)
 
 
 def _why(error: Exception) -> str:
