@@ -39,6 +39,8 @@ from atc_py.compare.compilation import Compilation
 from atc_py.cost.calibration import Calibration
 from atc_py.diag import (
     BAD_KIT,
+    BAD_OPTION,
+    BAD_RESULTS,
     BOARD_INCOMPLETE,
     BOARD_INCONSISTENT,
     BOARD_LEFT_OUT,
@@ -174,7 +176,9 @@ class _Whole:
     def done(self, on_stage: Callable[[str], None] | None) -> BoardDone:
         digest = sha256_of(self._kit / MANIFEST)
         if self._record.manifest_sha256 != digest:
-            raise refused_results(self._given, Text("it is of another kit, or of one that changed"))
+            text = Text("it is of another kit, or of one that changed")
+            hint = Text("give the kit that ran on the board: its manifest.json is named by digest")
+            raise BAD_RESULTS.error(text, place=Place(str(self._given)), help=hint)
         self._findings += _incomplete(self._record, self._given)
         self._findings += self._damaged()
         comparisons, models, factors = [], [], None
@@ -361,13 +365,9 @@ def _check_names(manifest: Manifest, request: BoardRequest) -> None:
     for names, given in zip(known, (request.variants, request.samples), strict=True):
         for name in given:
             if name not in names:
-                raise BAD_KIT.error(
-                    Text(
-                        "the kit has no {name}, but {names}",
-                        name=repr(name),
-                        names=", ".join(names),
-                    )
-                )
+                text = Text("the kit has no {name}, but {names}")
+                text = text.with_values(name=repr(name), names=", ".join(names))
+                raise BAD_OPTION.error(text, help=Text("give one of these names"))
 
 
 def _incomplete(record: BoardResults, results: Path) -> Iterator[Diagnostic]:
