@@ -298,8 +298,9 @@ class _Whole:
         if options.gears is not None:
             options = _at_gear(options, sample)
         source, original = self._manifest.source, None
-        path = Path(source.path)
-        if source.original == "model" and path.is_file() and sha256_of(path) == source.sha256:
+        path = Path(source.reference or source.path)
+        is_model = source.original == "model" and path.is_file()
+        if source.original == "reference" or (is_model and sha256_of(path) == source.sha256):
             original = path
         return Compilation(self._kit / self._manifest.model, options, original)
 

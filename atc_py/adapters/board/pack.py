@@ -51,8 +51,6 @@ from atc_py.text import Text
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_LEAST_ROOM = 64 << 10
-"""Bytes that arrays of layers may take in any kit; in one of a large model they take a tenth of that."""
 
 
 class PackRequest(msgspec.Struct, frozen=True):
@@ -62,7 +60,7 @@ class PackRequest(msgspec.Struct, frozen=True):
         modes: precision modes, a variant each.
         unfused: the first of them again, with the fusion switches off.
         draws: data of the runs.
-        room: bytes that arrays of layers may take; None for a tenth of the model's.
+        room: bytes that arrays of layers may take; None for a tenth of the model's, all arrays together.
         executes: executions under msprof.
         repeats: timed executions of a plain run.
         reference: file that runs as the original in place of the model; None for the model.
@@ -260,11 +258,7 @@ def _expect(
     request: PackRequest,
     on_stage: Callable[[str], None] | None,
 ) -> Expected:
-    room = request.room
-    if room is None:
-        size = sum(file.stat().st_size for file in kit.glob(f"{MODEL}*"))
-        room = max(_LEAST_ROOM, size // 10)
-    writer = Expectations(kit, kit.parent, original, room)
+    writer = Expectations(kit, kit.parent, original, request.room)
     compiled = [(each, home_options(each, kit)) for each in variants]
     return writer.write(kit / MODEL, compiled, request.draws, on_stage)
 

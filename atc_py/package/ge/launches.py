@@ -6,6 +6,7 @@ import msgspec
 
 from atc_py.package.ge.graph import GeOp
 from atc_py.package.ge.model import HuaweiModel
+from atc_py.target import Unit, find_operator
 
 _NODES, _TYPES = "_datadump_original_op_names", "_datadump_original_op_types"
 VECTOR_FUSION = "AutomaticBufferFusionOp"
@@ -76,10 +77,15 @@ def launch_operators(op: GeOp) -> tuple[str, ...]:
     """
     types = op.attributes.texts(_TYPES)
     missing = len(launch_nodes(op)) - sum(each not in _NO_NODES for each in types)
-    is_whole = op.type == VECTOR_FUSION or (missing != 1 and op.type in types)
-    if types and (is_whole or not missing):
-        return types
-    return (op.type, *types)
+    if not types or op.type in {VECTOR_FUSION, *types}:
+        return types or (op.type,)
+    has_head = not missing and (any(map(_is_of_cube, types)) or not _is_of_cube(op.type))
+    return types if has_head else (op.type, *types)
+
+
+def _is_of_cube(operator: str) -> bool:
+    row = find_operator(operator)
+    return row is not None and row.unit is Unit.CUBE
 
 
 def _launch(op: GeOp, kernels: Mapping[int, str]) -> GeLaunch:

@@ -283,6 +283,8 @@ def test_kind_of_file_is_recognized(tmp_path: Path) -> None:
         ("Conv2D", "conv relu", "Aipp TransData Relu", "Conv2D Aipp TransData Relu"),
         ("AutomaticBufferFusionOp", "relu", "Aipp Relu", "Aipp Relu"),
         ("MatMulV2", "product div erf add mul half", "GeluV2", "MatMulV2 GeluV2"),
+        ("DepthwiseConv2D", "pool", "Mul", "DepthwiseConv2D Mul"),
+        ("MatMulV2", "product add", "MatMul Add", "MatMul Add"),
         ("LayerNorm", "mean sub pow sqrt", "", "LayerNorm"),
     ],
 )
