@@ -109,9 +109,10 @@ def read_record(file: Path, kind: type[_Record], path: Path) -> _Record:
             path, Text("{name} cannot be read: {error}", name=file.name, error=error), file.name
         ) from error
     except AtcError as error:
-        raise refused_results(
-            path, Text("{name} is not in it", name=file.name), file.name
-        ) from error
+        text = Text("{name} is not in it", name=file.name)
+        if file.is_file():
+            text = Text("{name} is too large for what it is", name=file.name)
+        raise refused_results(path, text, file.name) from error
 
 
 def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path, refused: Refusal) -> None:
