@@ -34,7 +34,6 @@ _COLUMNS = {
     "nan": ("nan count",),
     "below": ("negative inf count",),
     "above": ("positive inf count",),
-    "norm": ("l2norm", "l2norm value", "l2 norm value"),
 }
 
 
@@ -45,7 +44,6 @@ class Statistics(msgspec.Struct, frozen=True):
         largest: of the elements.
         least: of the elements.
         mean: of the elements.
-        norm: root of the sum of squares.
         nan: number of elements that are NaN.
         infinite: number of elements that are infinite.
     """
@@ -53,7 +51,6 @@ class Statistics(msgspec.Struct, frozen=True):
     largest: float | None = None
     least: float | None = None
     mean: float | None = None
-    norm: float | None = None
     nan: int | None = None
     infinite: int | None = None
 
@@ -77,7 +74,6 @@ def statistics_of(array: NDArray[Any]) -> Statistics:
         float(values.max()),
         float(values.min()),
         float(values.mean()),
-        float(np.linalg.norm(values)),
         nan,
         infinite,
     )
@@ -126,9 +122,11 @@ def _row(cells: Mapping[str, str]) -> StatisticsRow:
         cells.get("layout", ""),
         tuple(map(int, dims)) if is_shape else (),
         Statistics(
-            *(_number(cells, name) for name in ("largest", "least", "mean", "norm")),
-            None if nan is None else int(nan),
-            None if below is None and above is None else int((below or 0) + (above or 0)),
+            largest=_number(cells, "largest"),
+            least=_number(cells, "least"),
+            mean=_number(cells, "mean"),
+            nan=None if nan is None else int(nan),
+            infinite=None if below is None and above is None else int((below or 0) + (above or 0)),
         ),
     )
 
