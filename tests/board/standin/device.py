@@ -67,6 +67,7 @@ class Device:
         self.gears = self.package.gears
         self.loaded: dict[int | None, tuple[OfflineModel, SimModel, DeviceOps]] = {}
         self.executions = 0
+        self.stamp = time.strftime("%Y%m%d%H%M%S")
         self.estimates: dict[int, float] = {}
 
     def at(self, gear: int | None) -> tuple[OfflineModel, SimModel, DeviceOps]:
@@ -167,9 +168,8 @@ class Device:
         name = self.path.stem
         if all(each.get("model_name") != name for each in self.dump["dump_list"]):
             return
-        stamp = time.strftime("%Y%m%d%H%M%S")
         folder = Path(
-            self.dump["dump_path"], stamp, "0", name, str(self.model_id), str(self.executions)
+            self.dump["dump_path"], self.stamp, "0", name, str(self.model_id), str(self.executions)
         )
         folder.mkdir(parents=True)
         rows = []
