@@ -84,7 +84,7 @@ def launch_operators(op: GeOp) -> tuple[str, ...]:
 
 
 def _is_of_cube(operator: str) -> bool:
-    row = find_operator(operator)
+    row = find_operator(operator) or find_operator(f"{operator}V2")
     return row is not None and row.unit is Unit.CUBE
 
 
