@@ -26,7 +26,7 @@ CANN_CHECK = Text("the host has the release of CANN that the kit assumed")
 
 
 class CameBack(msgspec.Struct, frozen=True):
-    """What came back of one sample of one variant.
+    """Files and records of one sample of one variant.
 
     Attributes:
         runs: records by their kind, each with its folder.

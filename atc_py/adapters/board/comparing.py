@@ -23,7 +23,7 @@ from atc_py.adapters.board.layout import (
     RUN,
     TABLES,
     TREE,
-    BenchSummary,
+    BenchFigures,
     BoardResults,
     BoardRun,
     HostFacts,
@@ -328,7 +328,7 @@ class _Whole:
 
     def _bench_seconds(self, summary: Path) -> float | None:
         """The median of ais_bench's times; None without, or where there is none in its summary."""
-        record = self._optional(summary, BenchSummary)
+        record = self._optional(summary, BenchFigures)
         found = None if record is None else record.NPU_compute_time.get("median")
         return found / 1e3 if found is not None and 0 < found < _MOST_MILLISECONDS else None
 

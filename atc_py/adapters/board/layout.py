@@ -285,7 +285,7 @@ class BoardRun(Result, frozen=True):
     milliseconds: tuple[float, ...]
 
 
-class BenchSummary(Result, frozen=True):
+class BenchFigures(Result, frozen=True):
     """The part of ais_bench's summary that is read: figures of its executes in milliseconds."""
 
     NPU_compute_time: Mapping[str, float] = msgspec.field(default_factory=dict)

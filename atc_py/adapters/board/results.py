@@ -37,7 +37,7 @@ _MARGIN = 64 << 20
 _Record = TypeVar("_Record", bound=Result)
 
 
-class Refusal(Protocol):
+class ArchiveRefusal(Protocol):
     """An error for an archive at a path: its message, and the member at fault."""
 
     def __call__(self, path: Path, message: Text, field: str | None = None) -> AtcError: ...  # noqa: D102
@@ -53,7 +53,7 @@ def refused_results(path: Path, message: Text, field: str | None = None) -> AtcE
 
 
 @contextmanager
-def opened_archive(path: Path, refused: Refusal = refused_results) -> Iterator[Path]:
+def opened_archive(path: Path, refused: ArchiveRefusal = refused_results) -> Iterator[Path]:
     """A folder: an archive is unpacked for as long as the block runs.
 
     Raises:
@@ -115,7 +115,7 @@ def read_record(file: Path, kind: type[_Record], path: Path) -> _Record:
         raise refused_results(path, text, file.name) from error
 
 
-def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path, refused: Refusal) -> None:
+def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path, refused: ArchiveRefusal) -> None:
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
         raise refused(path, Text("it has more than {most} members", most=MOST_MEMBERS))
@@ -146,7 +146,7 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path, refused: Refusal
             raise refused(path, text, member.filename) from error
 
 
-def _check_sizes(path: Path, total: int, folder: Path, refused: Refusal) -> None:
+def _check_sizes(path: Path, total: int, folder: Path, refused: ArchiveRefusal) -> None:
     """Refuse members that are larger than the disk, or far larger than their archive."""
     room = min(MOST_BYTES, max(shutil.disk_usage(folder).free - _MARGIN, 0))
     if total > room:
@@ -168,7 +168,9 @@ def _why(error: Exception) -> str:
     return os_reason(error) if isinstance(error, OSError) else str(error)
 
 
-def _target(path: Path, member: zipfile.ZipInfo, folder: Path, refused: Refusal) -> Path | None:
+def _target(
+    path: Path, member: zipfile.ZipInfo, folder: Path, refused: ArchiveRefusal
+) -> Path | None:
     """The path of a member; None for a folder.
 
     Raises:
