@@ -1,16 +1,24 @@
 """`atc-py board compare`: what came back from a board beside the simulator and the original."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_tables, progress, say
-from atc_py.diag import ExitCode
+from atc_py.diag import Diagnostic, ExitCode
 from atc_py.results.board import BoardReport
 from atc_py.system.process import import_numpy
+from atc_py.system.structs import replace
 from atc_py.text import Text
+from atc_py.text.language import language
+
+if TYPE_CHECKING:
+    from atc_py.results.summary import ModelSummary
 
 _FORMATS = ("text", "json", "html")
 _FILE = click.Path(path_type=Path)
@@ -76,7 +84,7 @@ def compare_board(  # noqa: PLR0913  (one parameter an option)
         done = compare_kit(kit, results, BoardRequest(variants, samples), on_stage)
     if kept is not None and done.factors is not None:
         save_fit(kept, done.factors)
-    show_board(done.report, form, path, as_json=as_json, verbose=verbose)
+    show_board(done.report, done.models, form, path, as_json=as_json, verbose=verbose)
     if kept is not None and not as_json:
         text = Text("factors: {path}", path=kept)
         say(text if done.factors is not None else Text("no factors: too few kernels were measured"))
@@ -110,7 +118,7 @@ def compare_dump(
         done = compare_run(compilation, came, data, draws, on_stage, device)
     soc = done.comparison.simulator.soc
     report = BoardReport("", str(board[0]), soc, "", (done.comparison,))
-    show_board(report, **shown)
+    show_board(report, (done.model,), **shown)
     return board_status(report)
 
 
@@ -122,10 +130,26 @@ def board_status(report: BoardReport) -> int:
 
 
 def show_board(
-    report: BoardReport, form: str, path: Path | None, *, as_json: bool, verbose: bool
+    report: BoardReport,
+    models: Sequence[ModelSummary],
+    form: str,
+    path: Path | None,
+    *,
+    as_json: bool,
+    verbose: bool,
 ) -> None:
-    """Print the report, or write it and print where it is; as JSON it is printed in any case."""
-    from atc_py.report.board.tables import board_html, board_tables
+    """Print the report, or write it and print where it is; as JSON it is printed in any case.
+
+    Args:
+        report: of all runs.
+        models: of each run, which a page shows whole.
+        form: text, json or html.
+        path: of the report; None for the console.
+        as_json: whether the document is printed.
+        verbose: whether every layer, node and kernel is listed.
+    """
+    from atc_py.report.board.tables import board_tables
+    from atc_py.report.page.html_page import summaries_html
     from atc_py.report.tables import plain_lines
     from atc_py.system.atomic_files import write_files
     from atc_py.system.json_text import format_json
@@ -138,7 +162,8 @@ def show_board(
     if form == "json":
         text = format_json(report.as_json())
     elif form == "html":
-        text = board_html(report)
+        pages = [_with_findings(each, report.findings) for each in models]
+        text = summaries_html(pages, language())
     else:
         text = "\n".join("\n".join([*plain_lines(table), ""]) for table in tables)
     if path is not None:
@@ -149,3 +174,11 @@ def show_board(
     print_tables(tables[:1])
     print_diagnostics(report.all_findings, as_json=False)
     say(Text("report: {path}", path=path))
+
+
+def _with_findings(model: ModelSummary, findings: Sequence[Diagnostic]) -> ModelSummary:
+    """The model of a run with the findings of the whole before its own."""
+    board = model.board
+    if board is None:
+        return model
+    return replace(model, board=replace(board, findings=(*findings, *board.findings)))

@@ -245,6 +245,9 @@ class _Gathered:
         self._rows = 0
 
     def add(self, row: KernelRow, path: Path) -> None:
+        self._rows += 1
+        if self._rows > MOST_ROWS:
+            _refuse(path, 0, Text("the tables have more than {most} rows", most=MOST_ROWS))
         key = row.model, row.name, row.task, row.stream
         times = self._times.get(key)
         if times is None:

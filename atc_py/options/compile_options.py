@@ -3,6 +3,7 @@
 More than 400 lines: a field says all of its option.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import partial
@@ -65,6 +66,18 @@ CANN_RELEASES = {
     "9.2.0-beta.1": "9.2",
 }
 """Releases of CANN by their spellings; `op_specs/cann.yaml` says by which sources each is read."""
+
+
+def release_of(version: str) -> str:
+    """The release in CANN_RELEASES that a version such as `8.3.RC1` is of; one beyond them is its own."""
+    found = re.match(r"(\d{1,9})(?:\.(\d{1,9}))?", version)
+    if found is None:
+        return version
+    number = int(found[1]), int(found[2] or 0)
+    known = {name: tuple(map(int, f"{name}.0".split(".")[:2])) for name in _RELEASES}
+    if number > known[_RELEASES[-1]]:
+        return f"{number[0]}.{number[1]}"
+    return next((name for name in reversed(_RELEASES) if known[name] <= number), _RELEASES[0])
 
 
 class PrecisionMode(Enum):

@@ -18,9 +18,10 @@ AGREEING_FACTOR = 2.0
 
 
 class LayerState(Enum):
-    """The outcome of a result of the board."""
+    """The outcome of a result of the board; `statistics` are compared where nothing else was dumped."""
 
     COMPARED = "compared"
+    STATISTICS = "statistics"
     CONVERSION = "conversion"
     STEP = "step"
     UNREAD = "unread"

@@ -45,6 +45,7 @@ class BoardTimes(Result, frozen=True):
         wall_seconds: median of the runs without msprof, by the host's clock; None without.
         estimate: of a run.
         estimated_kernels: seconds of the estimate in kernels.
+        bench_seconds: median of ais_bench's runs; None without.
         left_out: rows of tables that could not be read.
         fitted: kernels that factors were refitted to; 0 where they were not.
         spread_before: root mean square of the logarithm of estimated over measured time.
@@ -59,6 +60,7 @@ class BoardTimes(Result, frozen=True):
     wall_seconds: float | None
     estimate: TimeRange
     estimated_kernels: float
+    bench_seconds: float | None = None
     left_out: Count = 0
     fitted: Count = 0
     spread_before: float | None = None

@@ -1,8 +1,9 @@
 """The record of a profile: what a model costs on one SoC or several."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
+
+from msgspec import field
 
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.network import NetworkCost

@@ -8,6 +8,7 @@ import msgspec
 from atc_py.check.findings import CheckReport
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.results.board import BoardComparison
 from atc_py.results.compiled_model import CompiledModel
 from atc_py.results.layer_comparison import LayerComparison
 from atc_py.results.profile import Profile
@@ -27,6 +28,7 @@ class ModelSummary(Result, frozen=True):
         profile: the estimates.
         refusals: why it was not compiled, beside the findings of the check.
         not_compared: why there is no comparison though one was asked for.
+        board: a board beside the simulator.
         missed: the outputs that miss their targets, and the samples that fit no gear.
         gear: numbers of the gear that it is about, as options spell them; empty without gears.
         shape: dims of the inputs in that gear, as --input-shape takes them.
@@ -42,5 +44,6 @@ class ModelSummary(Result, frozen=True):
     refusals: tuple[Diagnostic, ...] = ()
     not_compared: tuple[Diagnostic, ...] = ()
     missed: tuple[Diagnostic, ...] = ()
+    board: BoardComparison | None = None
     gear: str = ""
     shape: str = ""

@@ -47,6 +47,88 @@ NO_ACL = (
 NO_TOOL = "no command {}: source set_env.sh of CANN first; a host with the runtime alone has none"
 NO_NUMPY = "no module numpy in {}: install it, or call this script with a Python that has it"
 
+CHINESE = {
+    NO_ACL: "没有模块 acl：请先 source CANN 的 set_env.sh，例如 /usr/local/Ascend/ascend-toolkit/set_env.sh"
+    " 或 /usr/local/Ascend/cann/set_env.sh，并使用该 CANN 支持的 Python",
+    NO_TOOL: "没有命令 {}：请先 source CANN 的 set_env.sh；只装有运行时的主机没有该命令",
+    NO_NUMPY: "{} 没有模块 numpy：请安装，或用装有 numpy 的 Python 运行本脚本",
+    "done": "完成", "failed": "失败", "missing": "缺少组件", "skipped": "已跳过", "unknown": "未知",
+    "manifest.json cannot be read: {}": "无法读取 manifest.json：{}",
+    "manifest.json is of another version of kits than this script": "manifest.json 与本脚本的上板包版本不同",
+    "the kit has no variant {}": "上板包中没有变体 {}",
+    "the kit is damaged, unpack it again:": "上板包已损坏，请重新解压：",
+    "warning: tools of CANN may not take the characters in {}": "警告：CANN 的工具可能不支持此路径中的字符：{}",
+    "warning: this host has {}, the kit is for {}": "警告：本机是 {}，而上板包面向 {}",
+    "steps have {} set, so that CANN writes to {} alone": "各步骤都设置了 {}，使 CANN 只写入 {}",
+    "interrupted; call it again to go on": "已中断；再次运行即可继续",
+    "send back {} ({} bytes)": "请发回 {}（{} 字节）",
+    "[{}] done before": "[{}] 此前已完成",
+    "[{}] done in {} s": "[{}] 完成，用时 {} 秒",
+    "[{}] $ {}": "[{}] $ {}",
+    "[{}] {}: {}": "[{}] {}：{}",
+    "there is no .om: {} is not done": "没有 .om：{} 尚未完成",
+    "it did not end within {} s": "在 {} 秒内没有结束",
+    "it printed nothing": "没有任何输出",
+    "exit status {}: {}": "退出码 {}：{}",
+    "atc ended with 0 and wrote no .om: {}": "atc 返回 0，但没有写出 .om：{}",
+    "atc ended with 0 and wrote no JSON: {}": "atc 返回 0，但没有写出 JSON：{}",
+    "the program under msprof did not end: {}": "msprof 下的程序没有正常结束：{}",
+    "msprof made no op_summary table; its raw data are packed": "msprof 没有生成 op_summary 表；已打包其原始数据",
+    "the .om has {} inputs, the kit expects {}": ".om 有 {} 个输入，上板包应有 {} 个",
+    "input {} of the .om takes {} bytes, the kit has {}": ".om 的输入 {} 为 {} 字节，上板包中为 {} 字节",
+    "{} is missing": "{} 不存在",
+    "{} is not the file that was packed": "{} 与打包时的文件不同",
+    "{} cannot be written: {}": "无法写入 {}：{}",
+    "{} returned {}": "{} 返回 {}",
+}  # fmt: skip
+"""What is printed, in Chinese; records, and what steps print to their consoles, are in English."""
+
+HELP = {
+    "print the commands and run none": "只打印命令，不运行",
+    "number of the NPU (0)": "NPU 的编号（0）",
+    "only this variant; may be repeated": "只运行该变体；可重复给出",
+    "only steps of this kind; may be repeated": "只运行该类步骤；可重复给出",
+    "run also what is done": "已完成的步骤也重新运行",
+    "put the .om files into results.zip, too": "把 .om 文件也放入 results.zip",
+    "time limit of a step (3600)": "单个步骤的时限（3600）",
+    "dump statistics of tensors in place of their values: small, of CANN 8 and later, on some NPUs":
+    "只 dump 张量的统计数据而不是数值：体积小，需要 CANN 8 及以后版本，仅部分 NPU 支持",
+    __doc__: """在装有 CANN 和 NPU 的主机上运行 atc-py 的上板包，并打包结果。
+
+    source /usr/local/Ascend/ascend-toolkit/set_env.sh
+    python3 run_on_board.py
+
+需要 Python 3.7 或更高版本和 numpy、`atc`、模块 `acl`，测量时间还需要 `msprof`：除 numpy 外都随 CANN 提供。
+只写入同目录下的 `results` 和 `results.zip`（需要发回的文件）。每一步都是独立的进程，运行前会打印命令。
+再次运行时从中断处继续：已完成的保留，失败的重试。
+
+退出码：0 全部完成，1 有步骤失败，2 命令行有误，3 主机缺少所需组件，4 上板包的文件已损坏，130 被中断。
+除 2 和 4 外都会生成 results.zip。
+""",
+}  # fmt: skip
+
+LANGUAGE = "RUN_ON_BOARD_LANG"
+"""Variable that decides the language before those of the locale; steps have it set to English."""
+
+
+def speaks_chinese() -> bool:
+    names = (LANGUAGE, "LC_ALL", "LC_MESSAGES", "LANG")
+    return next((os.environ[name] for name in names if os.environ.get(name)), "").startswith("zh")
+
+
+def in_chinese(text: str) -> str:
+    """A text of this script in Chinese; what is none of them stays."""
+    if text in CHINESE:
+        return CHINESE[text]
+    for english, chinese in CHINESE.items():
+        if "{}" in english:
+            pattern = "(.*?)".join(re.escape(part) for part in english.split("{}"))
+            found = re.match(pattern + r"\Z", text, re.DOTALL)
+            if found:
+                return chinese.format(*(in_chinese(part) for part in found.groups()))
+    return text
+
+
 SHAPE_DATA = "ascend_mbatch_shape_data"
 DTYPES = {
     0: "<f4", 1: "<f2", 2: "<i1", 3: "<i4", 4: "<u1", 6: "<i2", 7: "<u2", 8: "<u4", 9: "<i8",
@@ -204,7 +286,8 @@ def own_command(step: Step, device: int, script: Optional[str] = None) -> List[s
 
 def command_of(manifest: Dict[str, Any], step: Step, device: int) -> List[str]:
     if step.kind in ("host", "plain", "dump"):
-        return own_command(step, device)
+        words = own_command(step, device)
+        return [*words, "--statistics"] if manifest.get("statistics") else words
     variant = variant_of(manifest, step.variant)
     if step.kind == "atc":
         return ["atc", *atc_words(variant, manifest["model"])]
@@ -248,7 +331,7 @@ def quoted(words: Iterable[str]) -> str:
 
 
 def say(text: str) -> None:
-    print(text, flush=True)
+    print(in_chinese(text) if speaks_chinese() else text, flush=True)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -328,7 +411,7 @@ class Runner:
         console = os.path.join(step.folder, "console.txt")
         with open(console, "wb") as file:
             process = subprocess.Popen(
-                command, cwd=step.folder, env=dict(os.environ, **variables),
+                command, cwd=step.folder, env=dict(os.environ, **variables, **{LANGUAGE: "en"}),
                 stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
             )  # fmt: skip
             try:
@@ -534,7 +617,7 @@ def host_facts() -> None:
     }
     write_json(os.path.join(folder, "facts.json"), facts)
     for name in ("soc", "cann", "driver", "python", "numpy"):
-        say("{}: {}".format(name, facts[name] or "unknown"))
+        print("{}: {}".format(name, facts[name] or "unknown"))
 
 
 def facts_of_acl() -> Tuple[str, str]:
@@ -714,6 +797,7 @@ def run_model(manifest: Dict[str, Any], step: Step, device: int) -> None:
         write_json(config, {"dump": {
             "dump_list": [{"model_name": name}], "dump_path": os.path.join(step.folder, "tree"),
             "dump_mode": "output", "dump_op_switch": "off",
+            **({"dump_data": "stats"} if manifest.get("statistics") else {}),
         }})  # fmt: skip
     arrays = [
         numpy.load(os.path.join(ROOT, *file.split("/")), allow_pickle=False)
@@ -804,48 +888,68 @@ def save_outputs(
 # The command line
 
 
+def said(text: str) -> str:
+    """A text of the help in the language of the terminal."""
+    return HELP.get(text, text) if speaks_chinese() else text
+
+
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=said(__doc__ or ""), formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--dry-run", action="store_true", help="print the commands and run none")
-    parser.add_argument("--device", type=int, default=0, metavar="N", help="number of the NPU (0)")
+    parser.add_argument(
+        "--dry-run", action="store_true", help=said("print the commands and run none")
+    )
+    parser.add_argument(
+        "--device", type=int, default=0, metavar="N", help=said("number of the NPU (0)")
+    )
     parser.add_argument(
         "--variant",
         action="append",
         default=[],
         metavar="NAME",
-        help="only this variant; may be repeated",
+        help=said("only this variant; may be repeated"),
     )
     parser.add_argument(
         "--step",
         action="append",
         default=[],
         choices=KINDS,
-        help="only steps of this kind; may be repeated",
+        help=said("only steps of this kind; may be repeated"),
     )
-    parser.add_argument("--again", action="store_true", help="run also what is done")
+    parser.add_argument("--again", action="store_true", help=said("run also what is done"))
     parser.add_argument(
-        "--with-model", action="store_true", help="put the .om files into results.zip, too"
+        "--with-model", action="store_true", help=said("put the .om files into results.zip, too")
     )
     parser.add_argument(
         "--timeout",
         type=float,
         default=3600.0,
         metavar="SECONDS",
-        help="time limit of a step (3600)",
+        help=said("time limit of a step (3600)"),
+    )
+    parser.add_argument(
+        "--statistics",
+        action="store_true",
+        help=said(
+            "dump statistics of tensors in place of their values: small, of CANN 8 and later, on some NPUs"
+        ),
     )
     parser.add_argument("--child", nargs=3, metavar="", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str]) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal may lack characters of names
     options = parsed(arguments)
     try:
         manifest = read_manifest()
     except (OSError, ValueError, StepError) as error:
         say("manifest.json cannot be read: {}".format(error))
         return DAMAGED
+    manifest["statistics"] = options.statistics
     if options.child:
         return child_status(manifest, Step(*options.child), options.device)
     unknown = set(options.variant) - {each["name"] for each in manifest["variants"]}
@@ -855,7 +959,8 @@ def main(arguments: Sequence[str]) -> int:
     wrong = damaged_files(manifest)
     if wrong:
         say("the kit is damaged, unpack it again:")
-        say("\n".join(wrong))
+        for text in wrong:
+            say(text)
         return DAMAGED
     steps = list(planned_steps(manifest, options.step or KINDS, options.variant))
     if options.dry_run:
@@ -890,6 +995,15 @@ def show(manifest: Dict[str, Any], steps: Iterable[Step], device: int) -> None:
 
 
 def run_all(runner: Runner, steps: Sequence[Step], with_model: bool) -> int:
+    """Run steps and pack; return the exit status."""
+    try:
+        return status_of_all(runner, steps, with_model)
+    except OSError as error:
+        say("{} cannot be written: {}".format(error.filename or RESULTS, error.strerror or error))
+        return FAILED
+
+
+def status_of_all(runner: Runner, steps: Sequence[Step], with_model: bool) -> int:
     if re.search(r"[^\w/.-]", ROOT):
         say("warning: tools of CANN may not take the characters in " + ROOT)
     interrupted = False
@@ -907,7 +1021,10 @@ def run_all(runner: Runner, steps: Sequence[Step], with_model: bool) -> int:
     pack(runner, with_model)
     states = [runner.records[step.name]["state"] for step in steps if step.name in runner.records]
     for name, record in runner.records.items():
-        say("{:40} {:8} {}".format(name, record["state"], record["message"]).rstrip())
+        state, message = record["state"], record["message"]
+        if speaks_chinese():
+            state, message = in_chinese(state), in_chinese(message)
+        print("{:40} {:8} {}".format(name, state, message).rstrip(), flush=True)
     say("send back {} ({} bytes)".format(ARCHIVE, os.path.getsize(ARCHIVE)))
     if interrupted:
         return INTERRUPTED

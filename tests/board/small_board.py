@@ -17,7 +17,7 @@ from atc_py.ir import launch_positions
 from atc_py.package.reader import open_model
 from atc_py.package.stored_types import stored_dims
 from atc_py.tensor.dtypes import DType
-from tests.board.standin.dump_file import DumpedTensor, device_layout, dump_bytes
+from tests.board.standin.dump_file import DumpedTensor, device_layout, dump_bytes, statistics_text
 
 Array = NDArray[Any]
 SOC = "Ascend310P3"
@@ -96,8 +96,10 @@ class SmallBoard:
         folder: Path,
         spoiled: Mapping[str, Callable[[Array], Array]] | None = None,
         execution: int = 0,
+        *,
+        statistics: bool = False,
     ) -> Path:
-        """Write a dump of one execution; `spoiled` changes results by the op's name."""
+        """Write a dump of one execution, or statistics; `spoiled` changes results by the op's name."""
         place = folder / "20260101000000" / "0" / "board" / "1" / str(execution)
         place.mkdir(parents=True)
         for number, op in enumerate(self.ops):
@@ -108,7 +110,10 @@ class SmallBoard:
             ]
             escaped = op["name"].replace("/", "_").replace(".", "_")
             file = f"{op['type']}.{escaped}.{number}.1.{1700000000000000 + number}"
-            (place / file).write_bytes(dump_bytes(op["name"], number, rows))
+            if statistics:
+                (place / f"{file}.csv").write_text(statistics_text(rows))
+            else:
+                (place / file).write_bytes(dump_bytes(op["name"], number, rows))
         return folder
 
     def _row(

@@ -11,18 +11,21 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from atc_py.adapters.board import results
 from atc_py.adapters.board.comparing import compare_kit
 from atc_py.adapters.board.layout import StepRecord
-from atc_py.adapters.board.results import opened_results
+from atc_py.adapters.board.results import opened_archive
 from atc_py.cli.main import cli
 from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
 from atc_py.compare.model import compiling
 from atc_py.cost.calibration import load_fit
 from atc_py.diag import AtcError
-from atc_py.results.board import LayerVerdict, NodeFate
+from atc_py.options.compile_options import release_of
+from atc_py.results.board import LayerState, LayerVerdict, NodeFate
 from atc_py.text.language import speak
 from tests.board.returned import Returned
 from tests.board.small_board import MODE, SOC, Array, SmallBoard, small_network
+from tests.report.page_document import document_of
 
 FUSED = "/conv2/add/relu2"
 
@@ -83,6 +86,17 @@ def test_layer_that_is_wrong_on_the_board_alone_is_named(
     assert done.comparison.layers[at].op == op
     assert codes(done) == ["board-differs"]
     assert op in done.comparison.findings[0].message
+
+
+@pytest.mark.parametrize("op", ["", FUSED, "/conv1/relu1", "/soft"])
+def test_layers_are_compared_by_statistics_alone(bench: Bench, tmp_path: Path, op: str) -> None:
+    spoiled = {op: lambda array: array * 0.8}
+    done = bench.compared(dumps=bench.board.dump(tmp_path, spoiled, statistics=True)).comparison
+    states = {each.state for each in done.layers if each.nodes}
+    assert LayerState.STATISTICS in states
+    assert states <= {LayerState.STATISTICS, LayerState.UNREAD}
+    assert (done.first.op if done.first is not None else "") == op
+    assert len(done.findings) == bool(op)
 
 
 def test_errors_of_later_layers_are_passed_on(bench: Bench, tmp_path: Path) -> None:
@@ -180,7 +194,14 @@ def test_kit_and_results_are_compared_and_factors_saved(
     speak("en")
     assert text.exit_code == 0
     assert "仿真器" in text.output
-    assert "<table>" in page.read_text(encoding="utf-8")
+    document = document_of(page.read_text(encoding="utf-8"))
+    (one,) = document["models"]
+    assert (document["lang"], one["path"], one["state"]) == ("zh", "force_fp16/s0", "compiles")
+    assert one["compiled"]
+    assert one["board"]["title"][1] == "force_fp16/s0：在所有已 dump 的层上板卡与仿真器一致"
+    layers = next(table for table in one["board"]["tables"] if table["nodes"])
+    assert "/relu2" in layers["nodes"]
+    assert layers["numbers"] == [4, 5, 6]
 
 
 def test_results_that_do_not_belong_together_are_said_so(kit: Path, returned: Returned) -> None:
@@ -206,7 +227,7 @@ def test_files_that_changed_on_the_way_are_named(kit: Path, returned: Returned) 
     assert "op_summary_1.csv" in document["findings"][0]["message"]
     whole = archive.read_bytes()
     archive.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(AtcError) as error, opened_results(archive):
+    with pytest.raises(AtcError) as error, opened_archive(archive):
         pass
     assert error.value.diagnostics[0].code.name == "bad-results"
 
@@ -239,18 +260,30 @@ def hostile(folder: Path) -> Iterator[tuple[str, Path]]:
         file.writestr("a", bytes(1000))
     data = bytearray(bomb.read_bytes())
     at = data.index(b"PK\x01\x02") + 24
-    data[at : at + 4] = (0xFFFFFFF0).to_bytes(4, "little")
+    data[at : at + 4] = (2000).to_bytes(4, "little")
     bomb.write_bytes(data)
     yield "archive", bomb
 
 
 def test_hostile_archives_are_refused_and_nothing_is_written_outside(tmp_path: Path) -> None:
     for words, path in hostile(tmp_path):
-        with pytest.raises(AtcError) as error, opened_results(path):
+        with pytest.raises(AtcError) as error, opened_archive(path):
             pass
         assert error.value.diagnostics[0].code.name == "bad-results", words
         assert words in error.value.diagnostics[0].message
     assert not (tmp_path.parent / "evil").exists()
+
+
+def test_archive_that_grows_far_beyond_its_size_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "_BOMB_BYTES", 1 << 20)
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("dump", bytes((1 << 20) + 1))
+    with pytest.raises(AtcError) as error, opened_archive(path):
+        pass
+    assert "its members have 1048577 bytes, and it has " in error.value.diagnostics[0].message
 
 
 def test_damaged_file_of_an_archive_is_named_as_a_member_of_it(
@@ -274,3 +307,19 @@ def test_damaged_file_of_an_archive_is_named_as_a_member_of_it(
     assert refusal.place is not None
     assert refusal.place.file == str(archive)
     assert refusal.place.field == f"{table.relative_to(returned.folder).as_posix()}:1"
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [
+        ("7.0.RC1", "7"),
+        ("8.3.RC1", "8"),
+        ("8.5.0", "8.5"),
+        ("9.0.1", "9.0"),
+        ("9.2.0-beta.1", "9.2"),
+        ("9.10.0", "9.10"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_versions_of_hosts_are_releases_that_cann_takes(version: str, release: str) -> None:
+    assert release_of(version) == release

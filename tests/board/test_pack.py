@@ -187,3 +187,14 @@ def test_options_become_atc_words_and_files(tmp_path: Path) -> None:
     assert variants[1].compiling["cann"] == "8.5"
     assert variants[2].without_fusion
     assert list(files) == ["config/without_fusion.cfg"]
+
+
+def test_faults_name_the_files_that_were_given(tmp_path: Path) -> None:
+    keep = tmp_path / "keep.txt"
+    keep.write_text("nothing\n")
+    for keywords, wanted in (({"keep_dtype": keep}, keep), ({}, tmp_path / "residual.onnx")):
+        size = "width" if wanted.suffix == ".onnx" else 8
+        with pytest.raises(AtcError) as raised:
+            pack(residual_model(size=(8, size)), tmp_path, request(), **keywords)
+        places = {each.place.file for each in raised.value.diagnostics if each.place is not None}
+        assert places == {str(wanted)}

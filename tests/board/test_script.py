@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import struct
 import subprocess
 import zipfile
@@ -13,7 +14,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from atc_py.adapters.board.checks import BENCH_CHECK
+from atc_py.adapters.board.comparing import compare_kit
 from atc_py.adapters.board.layout import BoardResults, BoardRun, HostFacts
+from atc_py.results.board import CheckState
 from tests.board.conftest import pack, request, residual_model
 from tests.board.loop import faults_of
 from tests.board.standin.dump_file import DumpedTensor, device_layout, dump_bytes
@@ -126,6 +130,27 @@ def test_missing_parts_of_the_host_are_named(kit: Path, tmp_path: Path) -> None:
     assert (facts["soc"], facts["soc_source"]) == ("Ascend310P3", "npu-smi")
 
 
+def test_chinese_is_spoken_and_records_are_english(kit: Path, tmp_path: Path) -> None:
+    host = Host(tmp_path / "bare")
+    without(host, "acl")
+    with_atc(host, EMPTY_OM)
+    host.variables["LANG"] = "zh_CN.UTF-8"
+    steps = [word for kind in ("atc", "plain") for word in ("--step", kind)]
+    done = host.run(kit, "--variant", "force_fp16", *steps)
+    assert done.returncode == MISSING
+    lines = [line for line in done.stdout.splitlines() if "$" not in line]
+    assert not [line for line in lines if not re.search("[\u4e00-\u9fff]", line)]
+    assert "缺少组件：退出码 3：没有模块 acl：请先 source CANN 的 set_env.sh" in done.stdout
+    (message,) = (message for name, _, message in states(kit) if "plain" in name)
+    assert message.startswith("exit status 3: no module acl: source set_env.sh")
+    assert "只打印命令，不运行" in host.run(kit, "--help").stdout
+    (kit / "results.zip").unlink()
+    (kit / "results.zip.new").mkdir()
+    done = host.run(kit, "--step", "host")
+    assert done.returncode == 1
+    assert "无法写入" in done.stdout
+
+
 def test_step_without_an_om_is_skipped_and_a_failed_step_is_tried_again(
     kit: Path, tmp_path: Path
 ) -> None:
@@ -196,3 +221,15 @@ def test_help_needs_nothing_of_cann(kit: Path, host: Host) -> None:
     )
     assert "--with-model" in done.stdout
     assert "--child" not in done.stdout
+
+
+def test_outputs_of_ais_bench_are_held_beside_those_of_pyacl(kit: Path, tmp_path: Path) -> None:
+    own = Host(tmp_path / "host", fault="bench", bench=True)
+    steps = ("host", "atc", "plain", "ais-bench", "msprof")
+    words = (f"--step={each}" for each in steps)
+    assert own.run(kit, *words, "--variant=force_fp16").returncode == 0
+    (done,) = compare_kit(kit, kit / "results.zip").report.comparisons
+    (check,) = (each for each in done.checks if each.name == BENCH_CHECK)
+    assert (check.state, check.detail) == (CheckState.FAILS, "differing: y")
+    assert done.times is not None
+    assert done.times.bench_seconds is not None

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from atc_py.cost import msprof_tables
 from atc_py.cost.msprof_tables import read_fusions, read_kernels, read_types
 from atc_py.diag import AtcError
 
@@ -79,3 +80,18 @@ def test_damage_is_a_coded_error(tmp_path: Path) -> None:
             read_kernels([table(tmp_path, text)])
         assert error.value.diagnostics[0].code.name == "bad-board-table"
         assert words in error.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize("name", ["ROWS", "KERNELS"])
+def test_rows_and_kernels_are_counted_over_all_tables(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(msprof_tables, f"MOST_{name}", 5)
+    head, row = GENERATIONS["2026"]
+    paths = [tmp_path / "op_summary_0.csv", tmp_path / "op_summary_1.csv"]
+    for at, path in enumerate(paths):
+        rows = [row.format(task=task, name=f"k{at}", time=2) for task in range(3)]
+        path.write_text("\n".join([head, *rows]))
+    assert len(read_kernels(paths[:1]).kernels) == 3
+    with pytest.raises(AtcError, match=f"more than 5 {name.lower()}"):
+        read_kernels(paths)

@@ -1,13 +1,15 @@
 """Checks that a kit and what came back belong together: inputs, SoC, model file, outputs, release."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from atc_py.adapters.board.layout import BoardRun, HostFacts, KitSample, Manifest
 from atc_py.diag import AtcError
+from atc_py.options.compile_options import release_of
 from atc_py.package.ge.model import HuaweiModel
 from atc_py.pipeline.huawei_facts import soc_of
 from atc_py.pipeline.running.array_files import read_npy
@@ -19,33 +21,39 @@ INPUTS_CHECK = Text("the board was fed the inputs of the kit")
 SOC_CHECK = Text("kit, model and host are of one SoC")
 OM_CHECK = Text("all runs loaded one model file")
 OUTPUTS_CHECK = Text("outputs with a dump are those without")
+BENCH_CHECK = Text("outputs of ais_bench are those of pyACL")
 CANN_CHECK = Text("the host has the release of CANN that the kit assumed")
 
 
-def run_checks(
-    manifest: Manifest,
-    sample: KitSample,
-    kit: Path,
-    runs: Mapping[str, tuple[BoardRun, Path]],
-    facts: HostFacts | None,
-    model: HuaweiModel | None,
-) -> Iterator[BoardCheck]:
-    """The checks of one sample of one variant.
+class CameBack(msgspec.Struct, frozen=True):
+    """Files and records of one sample of one variant.
 
-    Args:
-        manifest: of the kit.
-        sample: what was fed.
-        kit: the kit's folder.
+    Attributes:
         runs: records by their kind, each with its folder.
         facts: of the host.
         model: that ran, by its JSON.
+        bench: folder with outputs of ais_bench; None where it did not run.
     """
-    records = [run for run, _ in runs.values()]
+
+    runs: Mapping[str, tuple[BoardRun, Path]]
+    facts: HostFacts | None
+    model: HuaweiModel | None
+    bench: Path | None
+
+
+def run_checks(
+    manifest: Manifest, sample: KitSample, kit: Path, back: CameBack
+) -> Iterator[BoardCheck]:
+    """The checks of one sample of one variant; `kit` is the kit's folder."""
+    records, bench = [run for run, _ in back.runs.values()], back.bench
     yield _inputs(sample, kit, records)
-    yield _soc(manifest, records, facts, model)
+    yield _soc(manifest, records, back.facts, back.model)
     yield _one_file(records)
-    yield _same_outputs(runs)
-    yield _release(manifest, facts)
+    yield _same_outputs(OUTPUTS_CHECK, back.runs, _files_of(back.runs.get("dump")))
+    if bench is not None:
+        stem = Path(sample.inputs[0]).stem if sample.inputs else ""
+        yield _same_outputs(BENCH_CHECK, back.runs, lambda at: bench / f"{stem}_{at}.npy")
+    yield _release(manifest, back.facts)
 
 
 def _checked(name: Text, *, holds: bool | None, detail: str) -> BoardCheck:
@@ -94,26 +102,38 @@ def _one_file(runs: Sequence[BoardRun]) -> BoardCheck:
     return _checked(OM_CHECK, holds=holds, detail=", ".join(sorted(each[:12] for each in digests)))
 
 
-def _same_outputs(runs: Mapping[str, tuple[BoardRun, Path]]) -> BoardCheck:
-    if not {"plain", "dump"} <= runs.keys():
-        return _checked(OUTPUTS_CHECK, holds=None, detail=Text("one of the two runs is missing"))
+_Files = Callable[[int], Path]
+
+
+def _files_of(run: tuple[BoardRun, Path] | None) -> _Files | None:
+    """The files of the outputs of a run, by position."""
+    return None if run is None else lambda at: run[1] / f"{at}.npy"
+
+
+def _same_outputs(
+    name: Text, runs: Mapping[str, tuple[BoardRun, Path]], second: _Files | None
+) -> BoardCheck:
+    """Compare the outputs of the plain run with those of another one."""
+    plain = runs.get("plain")
+    first = _files_of(plain)
+    if plain is None or first is None or second is None:
+        return _checked(name, holds=None, detail=Text("one of the two runs is missing"))
     differing = []
-    (plain, first), (_, second) = runs["plain"], runs["dump"]
-    for at, port in enumerate(plain.outputs):
+    for at, port in enumerate(plain[0].outputs):
         try:
-            one, other = read_npy(first / f"{at}.npy"), read_npy(second / f"{at}.npy")
+            one, other = read_npy(first(at)), read_npy(second(at))
         except AtcError as error:
-            return _checked(OUTPUTS_CHECK, holds=None, detail=error.diagnostics[0].message)
+            return _checked(name, holds=None, detail=error.diagnostics[0].message)
         if one.shape != other.shape or not same_elements(one, other).all():
             differing.append(port.name or str(at))
     detail = Text("differing: {names}", names=", ".join(differing)) if differing else Text("equal")
-    return _checked(OUTPUTS_CHECK, holds=not differing, detail=detail)
+    return _checked(name, holds=not differing, detail=detail)
 
 
 def _release(manifest: Manifest, facts: HostFacts | None) -> BoardCheck:
     found = "" if facts is None else facts.cann
     if not found or not manifest.cann:
         return _checked(CANN_CHECK, holds=None, detail=found or "?")
-    holds = found.split(".")[0] == manifest.cann.split(".")[0]
+    holds = release_of(found) == release_of(manifest.cann)
     detail = Text("assumed {wanted}, found {found}", wanted=manifest.cann, found=found)
     return _checked(CANN_CHECK, holds=holds, detail=detail)

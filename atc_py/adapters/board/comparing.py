@@ -10,15 +10,20 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.adapters.board.checks import CANN_CHECK, run_checks
+from atc_py.adapters.board.checks import CANN_CHECK, CameBack, run_checks
 from atc_py.adapters.board.layout import (
+    BENCH,
+    BENCH_OUTPUTS,
+    BENCH_SUMMARY,
     FACTS,
     KIT_VERSION,
     MANIFEST,
     OM_JSON,
+    RESULTS,
     RUN,
     TABLES,
     TREE,
+    BenchFigures,
     BoardResults,
     BoardRun,
     HostFacts,
@@ -27,13 +32,15 @@ from atc_py.adapters.board.layout import (
     Manifest,
 )
 from atc_py.adapters.board.pack import home_options
-from atc_py.adapters.board.results import opened_results, read_record, read_results, refused_results
+from atc_py.adapters.board.results import opened_archive, read_record, read_results, refused_results
 from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
 from atc_py.compare.board.times import opened_json
 from atc_py.compare.compilation import Compilation
 from atc_py.cost.calibration import Calibration
 from atc_py.diag import (
     BAD_KIT,
+    BAD_OPTION,
+    BAD_RESULTS,
     BOARD_INCOMPLETE,
     BOARD_INCONSISTENT,
     BOARD_LEFT_OUT,
@@ -45,12 +52,14 @@ from atc_py.diag import (
 from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.running.array_files import read_npy
 from atc_py.results.board import BoardCheck, BoardReport, CheckState
+from atc_py.results.summary import ModelSummary
 from atc_py.system.input_files import read_bytes, sha256_of
 from atc_py.system.structs import replace
 from atc_py.text import Text
 
 _MOST_MANIFEST = 64 << 20
 _NAMED = 5
+_MOST_MILLISECONDS = 1e9
 _KINDS = ("plain", "dump", "msprof")
 
 
@@ -62,10 +71,11 @@ class BoardRequest(msgspec.Struct, frozen=True):
 
 
 class BoardDone(msgspec.Struct, frozen=True):
-    """The report, and the factors that fit the times of the first variant that has some."""
+    """The report, the factors that fit the times of the first variant that has some, and each run's model."""
 
     report: BoardReport
     factors: Calibration | None
+    models: tuple[ModelSummary, ...]
 
 
 def compare_kit(
@@ -86,11 +96,11 @@ def compare_kit(
         AtcError: BAD_KIT, BAD_RESULTS, and what compiling and comparing raise.
     """
     with ExitStack() as stack:
-        folder = _root(stack.enter_context(opened_results(kit)))
+        folder = _root(stack.enter_context(opened_archive(kit, _refused_kit)))
         manifest = _manifest(folder, kit)
-        back = stack.enter_context(opened_results(results))
-        whole = _Whole(folder, back, manifest, results, request or BoardRequest())
-        return whole.done(kit, on_stage)
+        back = stack.enter_context(opened_archive(results))
+        whole = _Whole(folder, back, manifest, (kit, results), request or BoardRequest())
+        return whole.done(on_stage)
 
 
 def _root(folder: Path) -> Path:
@@ -100,24 +110,30 @@ def _root(folder: Path) -> Path:
     return inner[0] if is_above else folder
 
 
+def _refused_kit(path: Path, message: Text, field: str | None = None) -> AtcError:
+    """The error for a kit that cannot be used."""
+    return BAD_KIT.error(message, place=Place(str(path), field=field))
+
+
 def _manifest(folder: Path, kit: Path) -> Manifest:
-    hint = Text("give the folder that `atc-py board pack` wrote")
     try:
         data = read_bytes(folder / MANIFEST, _MOST_MANIFEST)
         found = msgspec.json.decode(data, type=Manifest)
     except AtcError as error:
         text = Text("{kit} has no {name}", kit=kit, name=MANIFEST)
-        raise BAD_KIT.error(text, place=Place(str(kit)), help=hint) from error
+        if (folder / RESULTS).is_file():
+            text = Text("{kit} is what came back from a board: the kit stands before it", kit=kit)
+        raise _refused_kit(kit, text) from error
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         text = Text("{name} cannot be read: {error}", name=MANIFEST, error=error)
-        raise BAD_KIT.error(text, place=Place(str(kit)), help=hint) from error
+        raise _refused_kit(kit, text) from error
     if found.version != KIT_VERSION:
         text = Text(
             "version {wanted} of kits is read, found {found}",
             wanted=KIT_VERSION,
             found=found.version,
         )
-        raise BAD_KIT.error(text, place=Place(str(kit)), help=hint)
+        raise _refused_kit(kit, text)
     _check_files(folder, found, kit)
     return found
 
@@ -130,37 +146,42 @@ def _check_files(folder: Path, manifest: Manifest, kit: Path) -> None:
     """
     needed = {manifest.model, *(name for each in manifest.samples for name in each.inputs)}
     for file in manifest.files:
-        if file.path not in needed:
-            continue
         path = folder / file.path
-        if not path.is_file() or sha256_of(path) != file.sha256:
-            raise BAD_KIT.error(
-                Text("{file} is not the file that was packed", file=file.path),
-                place=Place(str(kit), field=file.path),
-                help=Text("unpack the kit again; files in it must not be changed"),
-            )
+        if file.path in needed and not (path.is_file() and sha256_of(path) == file.sha256):
+            text = Text("{file} is not the file that was packed", file=file.path)
+            raise _refused_kit(kit, text, file.path)
 
 
 class _Whole:
     """A kit and its results."""
 
     def __init__(
-        self, kit: Path, back: Path, manifest: Manifest, results: Path, request: BoardRequest
+        self,
+        kit: Path,
+        back: Path,
+        manifest: Manifest,
+        given: tuple[Path, Path],
+        request: BoardRequest,
     ) -> None:
         self._kit, self._back, self._manifest = kit, back, manifest
-        self._given, self._request = results, request
+        (self._named, self._given), self._request = given, request
+        results = self._given
+        pairs = (back, results), (kit, self._named)
+        self._archives = {folder: path for folder, path in pairs if path.is_file()}
         self._findings: list[Diagnostic] = []
         self._record = read_results(back, results)
         self._facts = self._optional(back / FACTS, HostFacts)
         _check_names(manifest, request)
 
-    def done(self, kit: Path, on_stage: Callable[[str], None] | None) -> BoardDone:
+    def done(self, on_stage: Callable[[str], None] | None) -> BoardDone:
         digest = sha256_of(self._kit / MANIFEST)
         if self._record.manifest_sha256 != digest:
-            raise refused_results(self._given, Text("it is of another kit, or of one that changed"))
+            text = Text("it is of another kit, or of one that changed")
+            hint = Text("give the kit that ran on the board: its manifest.json is named by digest")
+            raise BAD_RESULTS.error(text, place=Place(str(self._given)), help=hint)
         self._findings += _incomplete(self._record, self._given)
         self._findings += self._damaged()
-        comparisons, factors = [], None
+        comparisons, models, factors = [], [], None
         for variant in self._manifest.variants:
             for sample in self._manifest.samples:
                 if not self._is_wanted(variant, sample):
@@ -168,18 +189,19 @@ class _Whole:
                 found = self._compared(variant, sample, on_stage)
                 if found is not None:
                     comparisons.append(found.comparison)
+                    models.append(found.model)
                     factors = factors or found.factors
         if not comparisons:
             raise refused_results(self._given, Text("no run of the model came back"))
         report = BoardReport(
-            kit=str(kit),
+            kit=str(self._named),
             results=str(self._given),
             soc=self._manifest.soc,
             cann="" if self._facts is None else self._facts.cann,
             comparisons=tuple(comparisons),
             findings=tuple(self._findings),
         )
-        return BoardDone(report, factors)
+        return BoardDone(report, factors, tuple(models))
 
     def _is_wanted(self, variant: KitVariant, sample: KitSample) -> bool:
         pairs = (self._request.variants, variant.name), (self._request.samples, sample.name)
@@ -238,7 +260,7 @@ class _Whole:
         compilation = self._compilation(variant, sample)
         try:
             done = compare_run(compilation, files, (self._inputs(sample), None), on_stage=on_stage)
-            checks = self._checks(sample, runs, files)
+            checks = self._checks(variant.name, sample, runs, files)
         except AtcError as error:
             raise AtcError(*map(self._placed, error.diagnostics)) from error
         findings = _check_findings(checks, variant.name, sample.name)
@@ -249,21 +271,23 @@ class _Whole:
             checks=tuple(checks),
             findings=(*findings, *map(self._placed, done.comparison.findings)),
         )
-        return BoardRunDone(comparison, done.factors)
+        model = replace(done.model, model=Path(self._manifest.source.path), board=comparison)
+        return BoardRunDone(comparison, done.factors, model)
 
     def _placed(self, found: Diagnostic) -> Diagnostic:
-        """The finding, with a file of the unpacked archive as a member of it."""
+        """The finding, with a file of an unpacked archive as a member of it."""
         place = found.place
-        if place is None or place.file is None or self._back == self._given:
+        if place is None or place.file is None:
             return found
         file = Path(place.file)
-        if not file.is_relative_to(self._back):
-            return found
-        member = file.relative_to(self._back).as_posix()
-        line = None if place.line is None else str(place.line)
-        part = ":".join(filter(None, (member, line)))
-        field = ", ".join(filter(None, (part, place.field)))
-        return replace(found, place=Place(str(self._given), field=field))
+        for folder, given in self._archives.items():
+            if file.is_relative_to(folder):
+                member = file.relative_to(folder).as_posix()
+                line = None if place.line is None else str(place.line)
+                part = ":".join(filter(None, (member, line)))
+                field = ", ".join(filter(None, (part, place.field)))
+                return replace(found, place=Place(str(given), field=field))
+        return found
 
     def _inputs(self, sample: KitSample) -> Mapping[str, NDArray[Any]]:
         pairs = zip(self._manifest.inputs, sample.inputs, strict=True)
@@ -274,8 +298,9 @@ class _Whole:
         if options.gears is not None:
             options = _at_gear(options, sample)
         source, original = self._manifest.source, None
-        path = Path(source.path)
-        if source.original == "model" and path.is_file() and sha256_of(path) == source.sha256:
+        path = Path(source.reference or source.path)
+        is_model = source.original == "model" and path.is_file()
+        if source.original == "reference" or (is_model and sha256_of(path) == source.sha256):
             original = path
         return Compilation(self._kit / self._manifest.model, options, original)
 
@@ -298,16 +323,27 @@ class _Whole:
             tables=tuple(sorted(tables.rglob("op_summary*.csv"))) if tables.is_dir() else (),
             outputs=outputs,
             wall_seconds=median(times) / 1e3 if times else None,
+            bench_seconds=self._bench_seconds(folder / BENCH / sample / BENCH_SUMMARY),
         )
+
+    def _bench_seconds(self, summary: Path) -> float | None:
+        """The median of ais_bench's times; None without, or where there is none in its summary."""
+        record = self._optional(summary, BenchFigures)
+        found = None if record is None else record.NPU_compute_time.get("median")
+        return found / 1e3 if found is not None and 0 < found < _MOST_MILLISECONDS else None
 
     def _checks(
         self,
+        variant: str,
         sample: KitSample,
         runs: Mapping[str, tuple[BoardRun, Path]],
         files: BoardFiles,
     ) -> list[BoardCheck]:
+        bench = self._back / variant / BENCH / sample.name / BENCH_OUTPUTS
+        known = bench if bench.is_dir() else None
         with opened_json(files.om_json) as model:
-            return list(run_checks(self._manifest, sample, self._kit, runs, self._facts, model))
+            back = CameBack(runs, self._facts, model, known)
+            return list(run_checks(self._manifest, sample, self._kit, back))
 
 
 def _is_inside(name: str) -> bool:
@@ -330,13 +366,9 @@ def _check_names(manifest: Manifest, request: BoardRequest) -> None:
     for names, given in zip(known, (request.variants, request.samples), strict=True):
         for name in given:
             if name not in names:
-                raise BAD_KIT.error(
-                    Text(
-                        "the kit has no {name}, but {names}",
-                        name=repr(name),
-                        names=", ".join(names),
-                    )
-                )
+                text = Text("the kit has no {name}, but {names}")
+                text = text.with_values(name=repr(name), names=", ".join(names))
+                raise BAD_OPTION.error(text, help=Text("give one of these names"))
 
 
 def _incomplete(record: BoardResults, results: Path) -> Iterator[Diagnostic]:

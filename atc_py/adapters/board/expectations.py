@@ -14,6 +14,7 @@ from atc_py.adapters.board.layout import (
     EXPECTED,
     INPUTS,
     LAYERS,
+    MODEL,
     ExpectedLayer,
     ExpectedLayers,
     KitSample,
@@ -40,6 +41,10 @@ from atc_py.text import Text
 
 Arrays = dict[str, NDArray[Any]]
 Stage = Callable[[str], None] | None
+
+
+_LEAST_ROOM = 64 << 10
+"""Bytes that arrays of layers may take in any kit; in one of a large model they take a tenth of that."""
 
 
 class Draws(NamedTuple):
@@ -69,17 +74,20 @@ class Expected(NamedTuple):
 class Expectations:
     """Writer of all files of a kit that come from runs."""
 
-    def __init__(self, kit: Path, work: Path, original: Path | None, room: int) -> None:
+    def __init__(self, kit: Path, work: Path, original: Path | None, room: int | None) -> None:
         """Prepare.
 
         Args:
             kit: the folder.
             work: folder for compiled models and values.
             original: the file that runs as the original; None for the kit's own.
-            room: bytes that arrays of layers may take.
+            room: bytes that arrays of layers may take; None for a tenth of the model's, inputs and
+                outputs included.
         """
         self._kit, self._work, self._original = kit, work, original
-        self._room = room
+        size = sum(file.stat().st_size for file in kit.glob(f"{MODEL}*"))
+        self._room = max(_LEAST_ROOM, size // 10) if room is None else room
+        self._is_shared = room is None
         self._warnings: tuple[Diagnostic, ...] = ()
         self._gears: Gears | None = None
 
@@ -205,7 +213,10 @@ class Expectations:
         """Write an array; return its path in the kit."""
         file = self._kit / f"{path}.npy"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(npy_bytes(array))
+        data = npy_bytes(array)
+        file.write_bytes(data)
+        if self._is_shared:
+            self._room = max(self._room - len(data), min(self._room, _LEAST_ROOM))
         return f"{path}.npy"
 
 

@@ -43,8 +43,12 @@ RUN = "run.json"
 """Record of a run of pyACL, a `BoardRun`, in `VARIANT/{plain,dump,msprof}/SAMPLE`; outputs are
 `INDEX.npy` beside it, dumps the tree `tree` below it, tables of msprof the tree `tables` below it."""
 TREE, TABLES, PLOG = "tree", "tables", "plog"
+BENCH = "ais-bench"
+"""Step and folder of ais_bench: `VARIANT/ais-bench/SAMPLE` has BENCH_OUTPUTS and BENCH_SUMMARY."""
+BENCH_OUTPUTS, BENCH_SUMMARY = "outputs", "outputs_summary.json"
+"""Outputs are `STEM_INDEX.npy`, with the name of the first input's file."""
 
-STEPS = ("host", "atc", "om-json", "plain", "ais-bench", "dump", "msprof")
+STEPS = ("host", "atc", "om-json", "plain", BENCH, "dump", "msprof")
 """Kinds of steps, in their order; a step is called `host`, `VARIANT/atc`, `VARIANT/plain/SAMPLE` and so on."""
 STATES = ("done", "failed", "missing", "skipped")
 """`missing` needs what the host does not have; `skipped` needs a step that is not done."""
@@ -279,6 +283,12 @@ class BoardRun(Result, frozen=True):
     outputs: tuple[PortFacts, ...]
     fed: tuple[str, ...]
     milliseconds: tuple[float, ...]
+
+
+class BenchFigures(Result, frozen=True):
+    """The part of ais_bench's summary that is read: figures of its executes in milliseconds."""
+
+    NPU_compute_time: Mapping[str, float] = msgspec.field(default_factory=dict)
 
 
 class StepRecord(Result, frozen=True):

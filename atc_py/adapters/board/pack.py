@@ -25,10 +25,15 @@ from atc_py.adapters.board.layout import (
     KitVariant,
     Manifest,
 )
-from atc_py.adapters.board.variants import Compiling, shared_compiling, variants_of
+from atc_py.adapters.board.variants import (
+    Compiling,
+    config_path,
+    shared_compiling,
+    variants_of,
+)
 from atc_py.compare.dims_of_data import shapes_with_data
 from atc_py.compare.proof.fix_file import fix_file
-from atc_py.diag import BAD_OPTION, KIT_IN_USE, Diagnostic, Place
+from atc_py.diag import BAD_OPTION, KIT_IN_USE, AtcError, Diagnostic, Place
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.node_names import write_with_names
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
@@ -46,8 +51,6 @@ from atc_py.text import Text
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_LEAST_ROOM = 64 << 10
-"""Bytes that arrays of layers may take in any kit; in one of a large model they take a tenth of that."""
 
 
 class PackRequest(msgspec.Struct, frozen=True):
@@ -57,7 +60,7 @@ class PackRequest(msgspec.Struct, frozen=True):
         modes: precision modes, a variant each.
         unfused: the first of them again, with the fusion switches off.
         draws: data of the runs.
-        room: bytes that arrays of layers may take; None for a tenth of the model's.
+        room: bytes that arrays of layers may take; None for a tenth of the model's, all arrays together.
         executes: executions under msprof.
         repeats: timed executions of a plain run.
         reference: file that runs as the original in place of the model; None for the model.
@@ -123,23 +126,58 @@ def pack_board(
     with work_folder(parent) as work:
         kit = work / "kit"
         kit.mkdir()
-        shared = shared_compiling(keywords)
-        source = _write_model(model, kit, options, on_stage)
-        variants, files = _variants(model, shared, options.soc, request)
-        _write_all(kit, {**shared.files, **files})
-        original = model if source.original == "model" else None
-        if request.reference is not None:
-            original, path = request.reference, str(request.reference)
-            source = replace(source, original="reference", reference=path)
-        expected = _expect(kit, original, variants, request, on_stage)
-        manifest = _finish(kit, source, options, variants, expected, request)
+        try:
+            manifest, warnings = _filled(model, kit, keywords, options, request, on_stage)
+        except AtcError as error:
+            raise AtcError(*_placed(error.diagnostics, model, kit, keywords)) from error
         with atomic_write(folder.with_name(f"{folder.name}.zip")) as file:
             write_zip(kit, folder.name, file)
         _replace(kit, folder)
     archive = folder.with_name(f"{folder.name}.zip")
     weights = sum(each.bytes for each in manifest.files if each.path.startswith(MODEL))
     size = archive.stat().st_size
-    return Packed(folder, archive, size, weights, manifest, expected.warnings)
+    warnings = tuple(_placed(warnings, model, kit, keywords))
+    return Packed(folder, archive, size, weights, manifest, warnings)
+
+
+def _filled(
+    model: Path,
+    kit: Path,
+    keywords: Mapping[str, Any],
+    options: CompileOptions,
+    request: PackRequest,
+    on_stage: Callable[[str], None] | None,
+) -> tuple[Manifest, Sequence[Diagnostic]]:
+    """Fill the folder of a kit; return its manifest, and what is odd about the data of the runs."""
+    shared = shared_compiling(keywords)
+    source = _write_model(model, kit, options, on_stage)
+    variants, files = _variants(model, shared, options.soc, request)
+    _write_all(kit, {**shared.files, **files})
+    original = model if source.original == "model" else None
+    if request.reference is not None:
+        original, path = request.reference, str(request.reference)
+        source = replace(source, original="reference", reference=path)
+    expected = _expect(kit, original, variants, request, on_stage)
+    return _finish(kit, source, options, variants, expected, request), expected.warnings
+
+
+def _placed(
+    findings: Sequence[Diagnostic], model: Path, kit: Path, keywords: Mapping[str, Any]
+) -> Iterator[Diagnostic]:
+    """Yield findings with the files that were given in place of the kit's copies of them."""
+    given = {kit / MODEL: model}
+    given |= {
+        kit / config_path(name): path for name, path in keywords.items() if isinstance(path, Path)
+    }
+    names = {str(copy): str(path) for copy, path in given.items()}
+    for found in findings:
+        place = found.place
+        file = None if place is None else names.get(place.file or "")
+        yield (
+            found
+            if place is None or file is None
+            else replace(found, place=replace(place, file=file))
+        )
 
 
 def refuse_used(folder: Path) -> None:
@@ -220,11 +258,7 @@ def _expect(
     request: PackRequest,
     on_stage: Callable[[str], None] | None,
 ) -> Expected:
-    room = request.room
-    if room is None:
-        size = sum(file.stat().st_size for file in kit.glob(f"{MODEL}*"))
-        room = max(_LEAST_ROOM, size // 10)
-    writer = Expectations(kit, kit.parent, original, room)
+    writer = Expectations(kit, kit.parent, original, request.room)
     compiled = [(each, home_options(each, kit)) for each in variants]
     return writer.write(kit / MODEL, compiled, request.draws, on_stage)
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -26,6 +26,9 @@ MOST_MEMBERS = 200_000
 MOST_BYTES = 16 << 30
 """Bytes of the members of an archive in all."""
 
+_BOMB_BYTES, _BOMB_RATIO = 1 << 30, 100
+"""Bytes and factor over the archive's size beyond which members are no results: dumps shrink to a tenth."""
+
 _MOST_DOCUMENT = 64 << 20
 _BLOCK = 1 << 20
 _MARGIN = 64 << 20
@@ -34,31 +37,10 @@ _MARGIN = 64 << 20
 _Record = TypeVar("_Record", bound=Result)
 
 
-@contextmanager
-def opened_results(path: Path) -> Iterator[Path]:
-    """The folder of results: an archive is unpacked for as long as the block runs.
+class ArchiveRefusal(Protocol):
+    """An error for an archive at a path: its message, and the member at fault."""
 
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_RESULTS.
-    """
-    if path.is_dir():
-        yield path
-        return
-    with work_folder() as folder, opened(path) as file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                _unpack(path, archive, folder)
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            NotImplementedError,
-            RuntimeError,
-        ) as error:
-            raise refused_results(
-                path, Text("it is not a whole archive: {error}", error=error)
-            ) from error
-        yield folder
+    def __call__(self, path: Path, message: Text, field: str | None = None) -> AtcError: ...  # noqa: D102
 
 
 def refused_results(path: Path, message: Text, field: str | None = None) -> AtcError:
@@ -68,6 +50,31 @@ def refused_results(path: Path, message: Text, field: str | None = None) -> AtcE
         place=Place(str(path), field=field),
         help=Text("copy results.zip again from the board; run_on_board.py packs it last"),
     )
+
+
+@contextmanager
+def opened_archive(path: Path, refused: ArchiveRefusal = refused_results) -> Iterator[Path]:
+    """A folder: an archive is unpacked for as long as the block runs.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or that of `refused`.
+    """
+    if path.is_dir():
+        yield path
+        return
+    with work_folder() as folder, opened(path) as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                _unpack(path, archive, folder, refused)
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+        ) as error:
+            raise refused(path, Text("it is not a whole archive: {error}", error=error)) from error
+        yield folder
 
 
 def read_results(folder: Path, path: Path) -> BoardResults:
@@ -102,28 +109,19 @@ def read_record(file: Path, kind: type[_Record], path: Path) -> _Record:
             path, Text("{name} cannot be read: {error}", name=file.name, error=error), file.name
         ) from error
     except AtcError as error:
-        raise refused_results(
-            path, Text("{name} is not in it", name=file.name), file.name
-        ) from error
+        text = Text("{name} is not in it", name=file.name)
+        if file.is_file():
+            text = Text("{name} is too large for what it is", name=file.name)
+        raise refused_results(path, text, file.name) from error
 
 
-def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
+def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path, refused: ArchiveRefusal) -> None:
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
-        raise refused_results(path, Text("it has more than {most} members", most=MOST_MEMBERS))
-    total = sum(member.file_size for member in members)
-    room = min(MOST_BYTES, max(shutil.disk_usage(folder).free - _MARGIN, 0))
-    if total > room:
-        raise refused_results(
-            path,
-            Text(
-                "its members have {total} bytes, and there is room for {room}",
-                total=total,
-                room=room,
-            ),
-        )
+        raise refused(path, Text("it has more than {most} members", most=MOST_MEMBERS))
+    _check_sizes(path, sum(member.file_size for member in members), folder, refused)
     for member in members:
-        target = _target(path, member, folder)
+        target = _target(path, member, folder, refused)
         if target is None:
             continue
         try:
@@ -145,27 +143,45 @@ def _unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
                 name=repr(member.filename),
                 error=_why(error),
             )
-            raise refused_results(path, text, member.filename) from error
+            raise refused(path, text, member.filename) from error
+
+
+def _check_sizes(path: Path, total: int, folder: Path, refused: ArchiveRefusal) -> None:
+    """Refuse members that are larger than the disk, or far larger than their archive."""
+    room = min(MOST_BYTES, max(shutil.disk_usage(folder).free - _MARGIN, 0))
+    if total > room:
+        raise refused(
+            path,
+            Text(
+                "its members have {total} bytes, and there is room for {room}",
+                total=total,
+                room=room,
+            ),
+        )
+    size = path.stat().st_size
+    if total > max(_BOMB_BYTES, _BOMB_RATIO * size):
+        text = Text("its members have {total} bytes, and it has {size}", total=total, size=size)
+        raise refused(path, text)
 
 
 def _why(error: Exception) -> str:
     return os_reason(error) if isinstance(error, OSError) else str(error)
 
 
-def _target(path: Path, member: zipfile.ZipInfo, folder: Path) -> Path | None:
+def _target(
+    path: Path, member: zipfile.ZipInfo, folder: Path, refused: ArchiveRefusal
+) -> Path | None:
     """The path of a member; None for a folder.
 
     Raises:
-        AtcError: BAD_RESULTS for a name outside of the archive, or a link.
+        AtcError: that of `refused` for a name outside of the archive, or a link.
     """
     name = member.filename
     pure = PurePosixPath(name)
     mode = member.external_attr >> 16
     is_odd = "\\" in name or "\0" in name or ":" in name or not name.isprintable()
     if is_odd or pure.is_absolute() or ".." in pure.parts or not pure.parts:
-        raise refused_results(
-            path, Text("member {name} is outside of the archive", name=repr(name)), name
-        )
+        raise refused(path, Text("member {name} is outside of the archive", name=repr(name)), name)
     if mode and stat.S_IFMT(mode) not in {0, stat.S_IFREG, stat.S_IFDIR}:
-        raise refused_results(path, Text("member {name} is a link", name=repr(name)), name)
+        raise refused(path, Text("member {name} is a link", name=repr(name)), name)
     return None if member.is_dir() else folder.joinpath(*pure.parts)

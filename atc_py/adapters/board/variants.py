@@ -54,11 +54,16 @@ def shared_compiling(keywords: Mapping[str, Any]) -> Compiling:
         if name in _HOME_ALONE or value is None or value == _default(field, option):
             continue
         if isinstance(value, Path):
-            path = f"{CONFIG}/{name}{_SUFFIXES.get(name, '.txt')}"
+            path = config_path(name)
             files[path] = read_bytes(value, _MOST_BYTES)
             value = path
         said[name] = value if isinstance(value, int) else str(value)
     return Compiling(said, files)
+
+
+def config_path(keyword: str) -> str:
+    """The path in the kit of a file that a keyword names."""
+    return f"{CONFIG}/{keyword}{_SUFFIXES.get(keyword, '.txt')}"
 
 
 def _options() -> dict[str, tuple[OptionField, Option]]:

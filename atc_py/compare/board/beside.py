@@ -1,6 +1,8 @@
 """Measures of a board's results while original and simulator run: each value is held once."""
 
+import math
 from collections.abc import Collection, Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ from atc_py.compare.board.values import BoardResult, BoardValues, unread_reason
 from atc_py.compare.grids import UNSIGNED_SHIFT
 from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
-from atc_py.package.ge.dump_tensors import UnreadTensorError
+from atc_py.package.ge.dump_statistics import Statistics, statistics_of
+from atc_py.package.ge.dump_tensors import DumpTensor, UnreadTensorError
 from atc_py.pipeline.running.array_files import read_npy
 from atc_py.results.layer import Figures
-from atc_py.tensor.dtypes import DType
+from atc_py.system.structs import replace
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 from atc_py.text import Text
 
 Array = NDArray[Any]
@@ -73,6 +77,8 @@ class BoardMeasures:
         if self._values is None:
             return Distances()
         result = self._values.results[at]
+        if result.tensor.statistics is not None:
+            return statistic_distances(result.tensor, simulated, wanted)
         try:
             found = self._values.array(result)
         except (AtcError, UnreadTensorError) as error:
@@ -85,6 +91,88 @@ class BoardMeasures:
         except AtcError as error:
             return Distances(reason=unread_reason(error))
         return _distances(found, simulated, wanted, has_dims=True)
+
+
+def statistic_distances(
+    tensor: DumpTensor, simulated: Array | None, wanted: Array | None
+) -> Distances:
+    """The distances of statistics: of the largest, the least and the mean element as a vector.
+
+    Padding counts in the board's. It is 0 after most operators, so that it may be the largest or the
+    least; a range that is wider than that is not compared, nor are means.
+    """
+    found, like = tensor.statistics or Statistics(), wanted if wanted is not None else simulated
+    try:
+        dtype = DType.parse(tensor.dtype)
+    except UnknownDTypeError:
+        return Distances(reason=Text("its dtype {dtype} is not known", dtype=tensor.dtype))
+    if like is None:
+        return Distances(reason=Text("the original has no such value"))
+    sides = []
+    for array in (simulated, wanted):
+        fitted = None if array is None else _alike(dtype, array, array)
+        if array is not None and fitted is None:
+            return Distances(reason=_unlike(dtype, like, array))
+        sides.append(None if fitted is None else statistics_of(fitted))
+    is_padded = prod(tensor.dims) > like.size
+    if is_padded and any(side is not None and _is_wider(found, side) for side in sides):
+        return Distances(reason=Text("its statistics count padding, which nothing is known of"))
+    ours, theirs = sides
+    return Distances(
+        board=_of_statistics(found, theirs, is_padded=is_padded),
+        simulator=_of_statistics(ours, theirs, is_padded=False),
+        between=_of_statistics(found, ours, is_padded=is_padded),
+    )
+
+
+_WIDER = 0.05
+"""Share of the largest magnitude by which a range may be wider for its tensor not to be padding's."""
+
+_DIGITS = 2e-6
+"""Distance of numbers that are equal to six digits."""
+
+
+def _is_wider(found: Statistics, side: Statistics) -> bool:
+    if None in {found.largest, found.least, side.largest, side.least}:
+        return False
+    high, low = max(side.largest or 0.0, 0.0), min(side.least or 0.0, 0.0)
+    room = _WIDER * max(high, -low)
+    return (found.largest or 0.0) > high + room or (found.least or 0.0) < low - room
+
+
+def _of_statistics(
+    found: Statistics | None, wanted: Statistics | None, *, is_padded: bool
+) -> Figures | None:
+    """Figures of the numbers that both have; lost elements are those of NaN and infinities."""
+    if found is None or wanted is None:
+        return None
+    pairs = [(found.largest, wanted.largest), (found.least, wanted.least)]
+    if is_padded:
+        pairs = [(one, _nearer(one, other)) for one, other in pairs]
+    else:
+        pairs += [(found.mean, wanted.mean)]
+    known = [(one, other) for one, other in pairs if one is not None and other is not None]
+    if not known and found.nan is None and found.infinite is None:
+        return None
+    measure = Measure(DType.FLOAT64)
+    if known:
+        measure.add(*(np.array(side, np.float64) for side in zip(*known, strict=True)))
+    figures = measure.figures()
+    lost = any(
+        one is not None and other is not None and one != other
+        for one, other in ((found.nan, wanted.nan), (found.infinite, wanted.infinite))
+    )
+    distance = 0.0 if figures.distance < _DIGITS else figures.distance
+    is_near = figures.max_absolute <= 1
+    differing = 0.0 if is_near or math.isnan(distance) else 1.0
+    return replace(figures, distance=distance, differing=differing, nan=float(lost))
+
+
+def _nearer(found: float | None, wanted: float | None) -> float | None:
+    """The wanted number, or 0 of the padding where that is nearer."""
+    if found is None or wanted is None:
+        return None
+    return 0.0 if abs(found) < abs(found - wanted) else wanted
 
 
 def _says_dims(result: BoardResult) -> bool:

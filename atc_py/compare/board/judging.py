@@ -12,7 +12,6 @@ from typing import NamedTuple
 from atc_py.compare.board.beside import Distances
 from atc_py.compare.board.values import BoardResult, BoardValues
 from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.package.ge.dump_folder import DumpFolder, escaped_name
 from atc_py.package.ge.graph import GeOp
 from atc_py.package.ge.launches import launch_nodes
 from atc_py.package.ge.model import CONSTANT_OPS, INPUT_OPS
@@ -46,6 +45,8 @@ def board_layers(
 def _layer(result: BoardResult, found: Distances | None) -> BoardLayer:
     tensor = result.tensor
     state, reason = LayerState.COMPARED, "" if found is None else found.reason
+    if tensor.statistics is not None:
+        state = LayerState.STATISTICS
     if found is None or reason:
         is_step = found is None and not result.inserted
         state = LayerState.STEP if is_step else LayerState.UNREAD
@@ -167,13 +168,10 @@ def agreeing_error(layer: BoardLayer) -> float:
 class Fates:
     """The outcome of each node of the network: compared, fused, removed, not dumped."""
 
-    def __init__(
-        self, layers: Sequence[BoardLayer], values: BoardValues, dumps: DumpFolder
-    ) -> None:
+    def __init__(self, layers: Sequence[BoardLayer], values: BoardValues) -> None:
         self._layers = {each.value: each for each in reversed(layers) if each.value}
         self._dumped, self._damaged = values.dumped_ops(), values.damaged
         self._ops, self._has_model = values.ops, values.has_model
-        self._statistics = dumps.statistics
         self._within: dict[str, GeOp] = {}
         for op in values.ops.values():
             for name in launch_nodes(op):
@@ -214,8 +212,6 @@ class Fates:
             return Text("boards dump no ops of control flow")
         if op.type in INPUT_OPS:
             return Text("boards dump no inputs")
-        if escaped_name(op.name) in self._statistics:
-            return Text("there are statistics of it alone")
         return Text("it has no dump: not run, or left out of the list")
 
     def _fated(self, node: OnnxNode, fate: NodeFate, where: str, reason: str = "") -> BoardNode:

@@ -30,6 +30,7 @@ from atc_py.diag import (
 from atc_py.package.ge.dump_folder import DumpFolder, Execution, find_dumps
 from atc_py.package.ge.model import HuaweiModel
 from atc_py.package.reader import OfflineModel
+from atc_py.pipeline.onnx_facts import compiled_file_graph
 from atc_py.results.board import (
     BoardComparison,
     BoardLayer,
@@ -37,7 +38,10 @@ from atc_py.results.board import (
     LayerVerdict,
 )
 from atc_py.results.board_times import BoardTimes
+from atc_py.results.compiled_model import compiled_model
 from atc_py.results.model_diff import ModelDiff
+from atc_py.results.profile import Profile, SocProfile
+from atc_py.results.summary import ModelSummary
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.text import Text, plural
@@ -54,6 +58,7 @@ class BoardFiles(msgspec.Struct, frozen=True):
         tables: op_summary or kernel_details; none without.
         outputs: arrays of the run without dump, by position of the output; None where one is missing.
         wall_seconds: of a run by the host's clock; None without.
+        bench_seconds: of a run by ais_bench; None without.
     """
 
     dumps: Path | None = None
@@ -61,13 +66,21 @@ class BoardFiles(msgspec.Struct, frozen=True):
     tables: tuple[Path, ...] = ()
     outputs: tuple[Path | None, ...] = ()
     wall_seconds: float | None = None
+    bench_seconds: float | None = None
 
 
 class BoardRunDone(msgspec.Struct, frozen=True):
-    """A run that was compared, and the factors that fit its times; None without."""
+    """A run that was compared.
+
+    Attributes:
+        comparison: of it.
+        factors: that fit its times; None without.
+        model: the model as it was compiled here, with its graph and estimate, for a page.
+    """
 
     comparison: BoardComparison
     factors: Calibration | None
+    model: ModelSummary
 
 
 Data = tuple[Mapping[str, NDArray[Any]] | Sequence[str], Path | None]
@@ -102,7 +115,7 @@ def compare_run(
     ):
         session = ComparisonSession(compilation, package, folder, data, draws)
         session.on_stage, session.device = on_stage, device
-        return _Comparing(session, package, files, model).done()
+        return _Comparing(session, package, files, model, compilation.model).done()
 
 
 class _Comparing:
@@ -114,11 +127,13 @@ class _Comparing:
         package: OfflineModel,
         files: BoardFiles,
         model: HuaweiModel | None,
+        path: Path,
     ) -> None:
-        self._session, self._package = session, package
+        self._session, self._package, self._path = session, package, path
         self._files, self._model = files, model
         self._dumps = None if files.dumps is None else find_dumps(files.dumps)
         self._findings: list[Diagnostic] = []
+        self._cost = network_cost(package.description)
 
     def done(self) -> BoardRunDone:
         reference, values = self._session.reference, None
@@ -136,7 +151,7 @@ class _Comparing:
         fates: list[Any] = []
         if values is not None and self._dumps is not None:
             layers = board_layers(values, measures.layers, nodes)
-            of = Fates(layers, values, self._dumps).of
+            of = Fates(layers, values).of
             fates = [of(node) for node in nodes if node.op_type != "Constant"]
         times, factors = self._times()
         comparison = BoardComparison(
@@ -151,7 +166,20 @@ class _Comparing:
             without_json=self._model is None,
         )
         self._findings += layer_findings(comparison)
-        return BoardRunDone(replace(comparison, findings=tuple(self._findings)), factors)
+        done = replace(comparison, findings=tuple(self._findings))
+        return BoardRunDone(done, factors, self._summary(done))
+
+    def _summary(self, done: BoardComparison) -> ModelSummary:
+        path, compiled = self._path, compiled_model(self._package)
+        soc = SocProfile(compiled.description.soc, self._cost)
+        return ModelSummary(
+            path,
+            file_graph=compiled_file_graph(path, compiled),
+            compiled=compiled,
+            comparison=done.simulator,
+            profile=Profile(path, (soc,)),
+            board=done,
+        )
 
     def _diff(self) -> ModelDiff | None:
         if self._files.om_json is None or self._model is None:
@@ -181,9 +209,9 @@ class _Comparing:
         if not self._files.tables:
             return None, None
         measured = read_kernels(self._files.tables)
-        description = self._package.description
-        cost = network_cost(description)
+        description, cost = self._package.description, self._cost
         times = board_times(cost, measured, self._model, self._files.wall_seconds)
+        times = replace(times, bench_seconds=self._files.bench_seconds)
         self._findings += _time_findings(times)
         return refitted(times, cost, measured, description, self._model)
 
@@ -226,17 +254,22 @@ def _dump_findings(dumps: DumpFolder) -> Iterator[Diagnostic]:
         )
 
 
+_FAR = 1.75
+"""Factor from which kernels as a whole are far from what is expected, within its range or not."""
+
+
 def _time_findings(times: BoardTimes) -> Iterator[Diagnostic]:
-    """A finding where kernels as a whole are outside of the range of their estimate."""
-    expected, whole = times.estimated_kernels, times.estimate
-    if not (expected and whole.expected and times.kernel_seconds):
+    """A finding where kernels as a whole are outside of the range of their estimate, or far off."""
+    expected, whole, found = times.estimated_kernels, times.estimate, times.kernel_seconds
+    if not (expected and whole.expected and found):
         return
     low, high = (expected * end / whole.expected for end in (whole.low, whole.high))
-    if not low <= times.kernel_seconds <= high:
+    if not low <= found <= high or not 1 / _FAR < found / expected < _FAR:
         yield BOARD_TIMES.diagnostic(
             Text(
-                "kernels take {measured} on the board, and are estimated at {low}..{high}",
-                measured=_micro(times.kernel_seconds),
+                "kernels take {measured} on the board, and are estimated at {expected}, {low}..{high}",
+                measured=_micro(found),
+                expected=_micro(expected),
                 low=_micro(low),
                 high=_micro(high),
             )

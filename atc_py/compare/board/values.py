@@ -84,6 +84,7 @@ class BoardValues:
         for graph in () if model is None else model.run_graphs():
             for op in graph.ops:
                 self.ops.setdefault(op.name, op)
+        self._last_ops = self._ends()
         self._ops_by_escaped = {escaped_name(name): op for name, op in self.ops.items()}
         self.has_model = model is not None
         self.findings: list[Diagnostic] = []
@@ -104,6 +105,15 @@ class BoardValues:
     def dumped_ops(self) -> set[str]:
         """Names of the ops that have a dump."""
         return {each.op for each in self.results} | self.damaged
+
+    def _ends(self) -> dict[str, str]:
+        """The op that ends the work of a node, by the node's name: the last one that has a task."""
+        found = {}
+        for op in sorted(self.ops.values(), key=lambda op: op.id):
+            nodes = [each for each in launch_nodes(op) if each in self._nodes]
+            if nodes and not op.attributes.flag("_no_task"):
+                found[nodes[-1]] = op.name
+        return found
 
     def _positions(self) -> dict[str, tuple[int, ...]]:
         found: defaultdict[str, list[int]] = defaultdict(list)
@@ -183,7 +193,8 @@ class BoardValues:
             if name:
                 return name, attributes.number("_datadump_origin_output_index", position)
         if nodes:
-            return nodes[-1], position
+            is_step = op is not None and self._last_ops.get(nodes[-1], op.name) != op.name
+            return "" if is_step else nodes[-1], position
         return self._read_by(op) if op is not None else ("", position)
 
     def _read_by(self, op: GeOp) -> tuple[str, int]:

@@ -27,6 +27,8 @@ from atc_py.tensor.storage import ImpossibleStorageError, Storage
 Array = npt.NDArray[Any]
 
 CONVERSIONS = frozenset({"Cast", "TransData"})
+_AIPP = "Aipp"
+"""Operator that stands between an input and the network, under other names in files of Huawei's atc."""
 
 
 class SideConstant(msgspec.Struct, frozen=True):
@@ -54,7 +56,7 @@ class SideLaunch(msgspec.Struct, frozen=True):
 
     Attributes:
         launch: the launch.
-        conversion: for an inserted Cast or TransData what it changes; empty for others.
+        conversion: for an inserted Cast, TransData or Aipp what it changes; empty for others.
         source: of a conversion, the node that makes its operand, or the model's input.
     """
 
@@ -127,8 +129,13 @@ def _model_side(model: HuaweiModel, prefix: str, *, has_constants: bool) -> Side
 
 
 def _computed(operators: tuple[str, ...]) -> tuple[str, ...]:
-    """Operators of a launch: a BatchNorm that a product took in is not computed, else BNInferenceD is."""
+    """Operators of a launch, as both writers have them.
+
+    A BatchNorm that a product took in is not computed, else BNInferenceD is. Aipp writes NC1HWC0 itself.
+    """
     rows = map(find_operator, operators)
+    if _AIPP in operators:
+        operators = tuple(name for name in operators if name != "TransData")
     if any(row is not None and row.unit is Unit.CUBE for row in rows):
         return tuple(name for name in operators if name != "BatchNorm")
     return tuple("BNInferenceD" if name == "BatchNorm" else name for name in operators)
@@ -146,10 +153,12 @@ def _huawei_launch(graph: GeGraph, launch: GeLaunch, prefix: str) -> SideLaunch:
     outputs = tuple(map(_tensor, op.outputs))
     nodes = _named(launch, prefix)
     done = DiffLaunch(op.name, nodes, _computed(launch.operators), inputs, outputs)
-    inserted = not launch.nodes and op.type in CONVERSIONS
-    if not inserted:
+    is_aipp = launch.operators == (_AIPP,)
+    if not (is_aipp or (not launch.nodes and op.type in CONVERSIONS)):
         return SideLaunch(done, "", "")
-    source = op.outputs[0].attributes.text("_datadump_origin_name") if op.outputs else ""
+    source = ""
+    if op.outputs and not is_aipp:
+        source = op.outputs[0].attributes.text("_datadump_origin_name")
     source = f"{prefix}{source or _maker(graph, op)}"
     return SideLaunch(done, _change(op.type, inputs, outputs), source)
 
@@ -166,7 +175,7 @@ def _maker(graph: GeGraph, op: GeOp) -> str:
         nodes = [name for name in maker.attributes.texts("_datadump_original_op_names") if name]
         if nodes:
             return nodes[-1]
-        if maker.type not in CONVERSIONS:
+        if maker.type not in {_AIPP, *CONVERSIONS}:
             return maker.name
         op = maker
     return ""
@@ -257,13 +266,13 @@ class _OwnLaunches:
         outputs = tuple(
             self._type(out) for node in nodes for out in node.outputs if out not in used_inside
         )
-        operators = tuple(node.op for node in nodes)
+        operators = _computed(tuple(node.op for node in nodes))
         inserted = len(nodes) == 1 and self._is_conversion(nodes[0])
         origins = () if inserted else _origins(nodes)
         launch = DiffLaunch(nodes[-1].name, origins, operators, inputs, outputs)
         if not inserted:
             return SideLaunch(launch, "", "")
-        before = inputs or tuple(map(self._type, read))
+        before = tuple(map(self._type, read))
         return SideLaunch(
             launch, _change(nodes[0].op, before, outputs), self._source(nodes[0].inputs[0])
         )
@@ -295,7 +304,7 @@ class _OwnLaunches:
     def _is_conversion(self, node: OmNode) -> bool:
         """True for a conversion that is not a node of the network."""
         if node.op not in CONVERSIONS:
-            return False
+            return node.op == _AIPP
         return not any(origin.op_type in {"Cast", "CastLike"} for origin in node.origins)
 
     def _is_constant(self, tensor: int) -> bool:
@@ -303,14 +312,13 @@ class _OwnLaunches:
 
     def _source(self, tensor: int) -> str:
         """The node that makes a tensor, seen through conversions, or the model's input."""
-        root = self._roots[tensor]
-        while root in self._maker and self._is_conversion(self._maker[root]):
-            root = self._roots[self._maker[root].inputs[0]]
-        if root in self._fed:
-            return self._fed[root]
-        maker = self._maker.get(root)
+        while tensor in self._maker and self._is_conversion(self._maker[tensor]):
+            tensor = self._maker[tensor].inputs[0]
+        if tensor in self._fed:
+            return self._fed[tensor]
+        maker = self._maker.get(tensor)
         names = () if maker is None else _origins([maker])
-        return names[-1] if names else self._tensors[root].name
+        return names[-1] if names else self._tensors[tensor].name
 
     def _type(self, tensor: int) -> DiffTensor:
         row = self._tensors[tensor]
@@ -325,9 +333,9 @@ def _origins(nodes: list[OmNode]) -> tuple[str, ...]:
 
 
 def _change(operator: str, inputs: tuple[DiffTensor, ...], outputs: tuple[DiffTensor, ...]) -> str:
-    """`float32 > float16` of a Cast, formats of a TransData."""
+    """`float32 > float16` of a Cast or Aipp, formats of a TransData."""
     if not inputs or not outputs:
         return operator
-    if operator == "Cast":
+    if operator in {"Cast", _AIPP}:
         return f"{inputs[0].dtype} > {outputs[0].dtype}"
     return f"{inputs[0].format} > {outputs[0].format}"

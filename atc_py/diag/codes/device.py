@@ -202,7 +202,7 @@ BOARD_TIMES = add_code(
     7086,
     "board-times-beyond-estimate",
     ExitCode.DEVICE,
-    "The kernels of a board take less or more time than the range of the estimate.",
+    "The kernels of a board take far less or more time than is estimated.",
     "Save factors that fit with --save-factors and estimate with --factors; see whether clock, other "
     "processes or another SoC explain it.",
     Severity.NOTE,

@@ -15,6 +15,7 @@ import msgspec
 from numpy.typing import NDArray
 
 from atc_py.diag import BAD_DUMP, AtcError, Place
+from atc_py.package.ge.dump_statistics import read_statistics
 from atc_py.package.ge.dump_tensors import DumpTensor, format_name, unpacked
 from atc_py.package.ge.messages import dtype_name
 from atc_py.package.ge.nano_dump import NANO_MAGIC, NanoReader
@@ -24,6 +25,9 @@ from atc_py.system.input_files import map_file
 from atc_py.system.wire import BYTES, WireField
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
+
+STATISTICS = ".csv"
+"""Suffix of files with statistics alone."""
 
 _LENGTH = struct.Struct("<Q")
 _MOST_TENSORS = 4096
@@ -72,11 +76,19 @@ class DumpSource(GeSource):
 
 
 def read_dump(path: Path) -> Dump:
-    """The dump in a file.
+    """The dump in a file, or the table of statistics.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_DUMP.
     """
+    if path.suffix == STATISTICS:
+        rows = (
+            DumpTensor(
+                row.dtype, row.layout, row.dims, (), 1, "", -1, ByteSpan(0, 0), row.statistics
+            )
+            for row in read_statistics(path)
+        )
+        return Dump("", (), tuple(rows), b"")
     data = map_file(path)
     return dump_of(data, str(path))
 

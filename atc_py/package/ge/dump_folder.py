@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from atc_py.diag import BAD_DUMP, NO_DUMPS, Place
+from atc_py.package.ge.dump import STATISTICS
 from atc_py.system.input_files import check_name, read_refusal, read_text
 from atc_py.text import Text
 
@@ -30,7 +31,6 @@ _HASH = re.compile(r"\d{1,40}")
 _TIME = re.compile(r"\d{14}")
 _SINGLE_OP = "aclnn"
 _OVERFLOW = "Opdebug"
-_STATISTICS = ".csv"
 _ESCAPED = str.maketrans(dict.fromkeys(" ./\\", "_"))
 
 
@@ -66,12 +66,11 @@ class DumpFolder(msgspec.Struct, frozen=True):
     """The dumps of one execution.
 
     Attributes:
-        files: by escaped name of the op, the oldest first.
+        files: by escaped name of the op, tables of statistics first, then the oldest.
         execution: which.
         others: executions that the folder has beside it.
         models: names of the models' folders.
         overflows: files of the detection of overflow.
-        statistics: ops of which there are statistics alone, by escaped name.
     """
 
     files: Mapping[str, tuple[DumpFile, ...]]
@@ -79,7 +78,6 @@ class DumpFolder(msgspec.Struct, frozen=True):
     others: tuple[Execution, ...]
     models: tuple[str, ...]
     overflows: tuple[Path, ...]
-    statistics: frozenset[str]
 
 
 def escaped_name(name: str) -> str:
@@ -112,23 +110,23 @@ def find_dumps(folder: Path) -> DumpFolder:
     runs: defaultdict[Execution, list[DumpFile]] = defaultdict(list)
     models: defaultdict[Execution, dict[str, None]] = defaultdict(dict)
     overflows: list[Path] = []
-    statistics: defaultdict[Execution, set[str]] = defaultdict(set)
     for place, names in _folders(folder):
         execution, model = _execution_of(place)
         for name, full in _named(place, names):
-            is_statistics = full.endswith(_STATISTICS)
-            found = parsed_name(full.removesuffix(_STATISTICS), place / name)
+            found = parsed_name(full.removesuffix(STATISTICS), place / name)
             if found is None:
                 continue
             if found.op_type == _OVERFLOW:
                 overflows.append(found.path)
-            elif is_statistics:
-                statistics[execution].add(found.name)
             else:
                 runs[execution].append(found)
                 models[execution][model] = None
     if not runs:
-        raise _none(folder, has_statistics=bool(statistics))
+        raise NO_DUMPS.error(
+            Text("{folder} has no dump of a board", folder=folder),
+            place=Place(str(folder)),
+            help=Text("give the folder that dump_path named when the board ran, or one below it"),
+        )
     newest = max(run.time for run in runs)
     chosen = min(run for run in runs if run.time == newest)
     return DumpFolder(
@@ -137,18 +135,7 @@ def find_dumps(folder: Path) -> DumpFolder:
         others=tuple(sorted(run for run in runs if run != chosen)),
         models=tuple(name for name in models[chosen] if name),
         overflows=tuple(overflows),
-        statistics=frozenset(statistics[chosen]),
     )
-
-
-def _none(folder: Path, *, has_statistics: bool) -> Exception:
-    if has_statistics:
-        message = Text("{folder} has statistics of tensors, and no dump of one", folder=folder)
-        hint = Text('dump again with "dump_data": "tensor", which is the default')
-    else:
-        message = Text("{folder} has no dump of a board", folder=folder)
-        hint = Text("give the folder that dump_path named when the board ran, or one below it")
-    return NO_DUMPS.error(message, place=Place(str(folder)), help=hint)
 
 
 def _folders(folder: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -198,7 +185,7 @@ def _named(place: Path, names: list[str]) -> Iterator[tuple[str, str]]:
     """Yield names of files with the full ones, which stand in a table where they are too long."""
     table = _mapping(place / _MAPPING) if _MAPPING in names else {}
     for name in names:
-        stem = name.removesuffix(_STATISTICS)
+        stem = name.removesuffix(STATISTICS)
         full = table.get(stem, "") if _HASH.fullmatch(stem) else ""
         yield name, full + name[len(stem) :] if full else name
 
@@ -215,6 +202,6 @@ def _mapping(path: Path) -> dict[str, str]:
 
 def _by_op(files: list[DumpFile]) -> dict[str, tuple[DumpFile, ...]]:
     found: defaultdict[str, list[DumpFile]] = defaultdict(list)
-    for file in sorted(files, key=lambda file: file.time):
+    for file in sorted(files, key=lambda file: (file.path.suffix != STATISTICS, file.time)):
         found[file.name].append(file)
     return {name: tuple(each) for name, each in found.items()}

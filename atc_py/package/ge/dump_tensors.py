@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from atc_py.package.ge.dump_statistics import Statistics
 from atc_py.package.ge.source import ByteSpan
 from atc_py.system.memory_limit import require_memory
 from atc_py.tensor.dtypes import DType, Format, UnknownDTypeError
@@ -53,6 +54,7 @@ class DumpTensor(msgspec.Struct, frozen=True):
         origin_name: node of the network that it is a result of; empty where the file does not say.
         origin_output: which of that node's outputs.
         span: its bytes in the file.
+        statistics: in place of bytes; None of a tensor that is whole.
     """
 
     dtype: str
@@ -63,6 +65,7 @@ class DumpTensor(msgspec.Struct, frozen=True):
     origin_name: str
     origin_output: int
     span: ByteSpan
+    statistics: Statistics | None = None
 
 
 class UnreadTensorError(ValueError):

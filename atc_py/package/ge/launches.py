@@ -6,8 +6,15 @@ import msgspec
 
 from atc_py.package.ge.graph import GeOp
 from atc_py.package.ge.model import HuaweiModel
+from atc_py.target import Unit, find_operator
 
 _NODES, _TYPES = "_datadump_original_op_names", "_datadump_original_op_types"
+VECTOR_FUSION = "AutomaticBufferFusionOp"
+"""Type of an op that fuses others, where none of the cube is among them: it has no head."""
+
+_NO_NODES = frozenset({"Aipp", "TransData"})
+"""Operators that stand for no node of the network."""
+
 _CORES_OF_MAGIC = {
     "RT_DEV_BINARY_MAGIC_ELF_AICUBE": "AIC",
     "RT_DEV_BINARY_MAGIC_ELF_AIVEC": "AIV",
@@ -65,13 +72,20 @@ def launch_nodes(op: GeOp) -> tuple[str, ...]:
 def launch_operators(op: GeOp) -> tuple[str, ...]:
     """CANN's operators that an op consists of.
 
-    The list in the file leaves the head of a fused convolution out, which the op's type is.
+    The list in the file leaves the head of a fused convolution or product out, which the op's type is.
+    An operator may stand for several nodes.
     """
     types = op.attributes.texts(_TYPES)
-    missing = len(launch_nodes(op)) - len(types)
-    if not types or missing not in {0, 1}:
-        return (op.type,)
-    return (op.type, *types) if missing else types
+    missing = len(launch_nodes(op)) - sum(each not in _NO_NODES for each in types)
+    if not types or op.type in {VECTOR_FUSION, *types}:
+        return types or (op.type,)
+    has_head = not missing and (any(map(_is_of_cube, types)) or not _is_of_cube(op.type))
+    return types if has_head else (op.type, *types)
+
+
+def _is_of_cube(operator: str) -> bool:
+    row = find_operator(operator) or find_operator(f"{operator}V2")
+    return row is not None and row.unit is Unit.CUBE
 
 
 def _launch(op: GeOp, kernels: Mapping[int, str]) -> GeLaunch:

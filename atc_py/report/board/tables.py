@@ -18,7 +18,6 @@ from atc_py.results.board import (
 )
 from atc_py.results.layer import Figures
 from atc_py.text import Text
-from atc_py.text.language import spoken
 
 _VERDICTS = {
     LayerVerdict.GOOD: Text("agrees"),
@@ -70,6 +69,11 @@ def comparison_tables(done: BoardComparison, *, whole: bool = False) -> Iterator
         yield from time_tables(done.times, whole=whole)
 
 
+def run_name(done: BoardComparison) -> str:
+    """`VARIANT/SAMPLE` of a kit; empty without one."""
+    return f"{done.variant}/{done.sample}".strip("/")
+
+
 def verdict_text(done: BoardComparison) -> Text:
     """A sentence that says which layers of the board are off."""
     first = done.first
@@ -85,7 +89,7 @@ def verdict_text(done: BoardComparison) -> Text:
 
 
 def _title(done: BoardComparison) -> Text:
-    name = f"{done.variant}/{done.sample}".strip("/")
+    name = run_name(done)
     return (
         Text("{name}: {verdict}", name=name, verdict=verdict_text(done))
         if name
@@ -102,12 +106,14 @@ def _summary(done: BoardComparison) -> Iterator[tuple[str, str]]:
     yield (
         "results of the board",
         text.with_values(
-            compared=counts[LayerState.COMPARED],
+            compared=counts[LayerState.COMPARED] + counts[LayerState.STATISTICS],
             conversions=counts[LayerState.CONVERSION],
             steps=counts[LayerState.STEP],
             unread=counts[LayerState.UNREAD],
         ),
     )
+    if counts[LayerState.STATISTICS]:
+        yield "compared by statistics alone", str(counts[LayerState.STATISTICS])
     kinds = (
         (LayerVerdict.BOARD, "begins on the board alone"),
         (LayerVerdict.BOTH, "begins on both"),
@@ -189,6 +195,8 @@ def _verdict(done: BoardComparison, layer: BoardLayer) -> Text:
         text += Text(", begins here")
     elif layer.root is not None:
         text += Text(", passed on from {op}", op=done.layers[layer.root].op)
+    if layer.state is LayerState.STATISTICS:
+        text += Text("; by statistics alone")
     if layer.state is LayerState.CONVERSION:
         text += Text("; {reason}", reason=layer.reason)
     return text
@@ -214,37 +222,4 @@ def _fates(done: BoardComparison, *, whole: bool) -> Table:
     )
     return Table(
         "Nodes of the network", ("on the board", "nodes>", "names", "reason"), found, said=(0, 3)
-    )
-
-
-def board_html(report: BoardReport) -> str:
-    """The page: a part for each comparison, with its tables.
-
-    Raises:
-        AtcError: BAD_TEMPLATE where the template is missing or does not render.
-    """
-    from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
-
-    parts = []
-    for done in report.comparisons:
-        head, *tables = (table.visible() for table in comparison_tables(done, whole=True))
-        parts.append(
-            {
-                "title": head.title,
-                "summary": head.rows,
-                "tables": [
-                    {"title": each.title, "headings": each.headings(), "rows": each.rows}
-                    for each in tables
-                ],
-            }
-        )
-    return render_page(
-        "board",
-        base="check",
-        soc=report.soc or spoken("not stated"),
-        cann=report.cann or spoken("not stated"),
-        kit=report.kit or "-",
-        results=report.results,
-        findings=[str(each.message) for each in report.all_findings],
-        parts=parts,
     )

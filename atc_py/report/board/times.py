@@ -40,6 +40,8 @@ def _time_rows(times: BoardTimes) -> Iterator[tuple[str, str]]:
                 high=format_time(estimate.high),
             ),
         )
+    if times.bench_seconds is not None:
+        yield "a run by ais_bench", format_time(times.bench_seconds)
     yield "executions", str(times.executions)
     if times.left_out:
         yield "rows that could not be read", str(times.left_out)

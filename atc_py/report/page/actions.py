@@ -48,12 +48,27 @@ def actions_json(
     done: ModelSummary, check: dict[str, Any] | None, wins: Sequence[Win], *, is_sound: bool
 ) -> list[dict[str, object]]:
     """The next steps, the most urgent first."""
-    found = [*_refused(done, check), *_imprecise(done), *_slow(done, wins), *_accurate(check)]
+    found = [
+        *_refused(done, check),
+        *_on_a_board(done),
+        *_imprecise(done),
+        *_slow(done, wins),
+        *_accurate(check),
+    ]
     found = found[:_MOST]
     if is_sound and done.check is not None and len(found) < _MOST:
         text = Text("Convert it to an offline model.")
         found.append(_action(text, _command(done, "convert")))
     return found
+
+
+def _on_a_board(done: ModelSummary) -> Iterator[dict[str, object]]:
+    """Yield what was noticed on a board, with the node in the graph."""
+    nodes = {} if done.file_graph is None else {each.name: each for each in done.file_graph.nodes}
+    for found in () if done.board is None else done.board.findings[:_GROUPS]:
+        node = nodes.get((found.place and found.place.node_name) or "")
+        text = found.message + COLON + (found.help or Text(found.code.remedy))
+        yield _action(text, node="" if node is None else f"s{node.index}")
 
 
 def _action(text: Text, command: str = "", node: str = "") -> dict[str, object]:

@@ -15,8 +15,10 @@ from atc_py.cost.cores import cube_depth, vector_cores
 from atc_py.cost.factors import PIPES
 from atc_py.cost.network import KernelCost
 from atc_py.onnx_graph.source.file_graph import FileGraph
+from atc_py.report.board.tables import run_name
 from atc_py.report.model.semantics import newer_rows, semantics_tables
 from atc_py.report.page.actions import actions_json
+from atc_py.report.page.board import board_json
 from atc_py.report.page.findings import BothChecks, check_json
 from atc_py.report.page.graphs import compiled_json, source_json
 from atc_py.report.page.precision import precision_json
@@ -170,7 +172,7 @@ def _document(done: ModelSummary, checks: BothChecks | None, at: int) -> dict[st
     check = None if checks is None else check_json(checks, at)
     wins, state = _wins(done), _state(done, check)
     return {
-        "path": name_text(str(done.model)),
+        "path": name_text(str(done.model) if done.board is None else run_name(done.board)),
         "facts": _facts(done),
         "options": [
             name_text(f"{name} {value}")
@@ -191,6 +193,7 @@ def _document(done: ModelSummary, checks: BothChecks | None, at: int) -> dict[st
         "kernels": _kernels(done),
         "precision": None if done.comparison is None else precision_json(done.comparison),
         "time": None if done.profile is None else time_json(done.profile),
+        "board": None if done.board is None else board_json(done.board),
         "wins": [[win.share, in_both(win.text), name_text(win.node)] for win in wins],
         "fusions": [] if done.compiled is None else fusions_json(done.compiled.report),
         "semantics": _semantics(done),

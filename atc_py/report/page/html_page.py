@@ -36,7 +36,7 @@ def check_html(
 
 
 SCRIPTS = (
-    "words.js", "names.js", "model.js", "folding.js", "layout.js", "graph.js", "charts.js", "tables.js",
+    "words.js", "names.js", "model.js", "folding.js", "layout.js", "graph.js", "charts.js", "tables.js", "board.js",
     "panel.js", "verdict.js", "precision.js", "time.js", "findings.js", "main.js",
 )  # fmt: skip
 """Parts of the page's script, in their order."""

@@ -65,7 +65,7 @@ class App {
     $("models-label").hidden = many.length < 2;
     $("models").replaceChildren(...many.map((each, at) => el("option", { value: String(at) }, clip(each.gear ? `${t("gear")} ${each.gear}` : each.path, 80))));
     $("models").value = String(this.at);
-    const parts = { verdict: true, graph: this.sides.length > 0, findings: Boolean(data.check), precision: Boolean(data.precision) || data.not_compared.length > 0, time: Boolean(data.time) };
+    const parts = { verdict: true, board: Boolean(data.board), graph: this.sides.length > 0, findings: Boolean(data.check), precision: Boolean(data.precision) || data.not_compared.length > 0, time: Boolean(data.time) };
     for (const [id, has] of Object.entries(parts)) $(id).hidden = !has;
     $("parts").replaceChildren(...Object.keys(parts).filter((id) => parts[id]).map((id) => el("a", { href: `#${id}` }, t(id))));
     renderVerdict(this);
@@ -79,7 +79,7 @@ class App {
     this.ready = true;
   }
 
-  drawParts() { this.charts = [...renderPrecision(this), ...renderTime(this)]; }
+  drawParts() { this.charts = [...renderBoard(this), ...renderPrecision(this), ...renderTime(this)]; }
 
   tools() {
     const fill = (id, rows, chosen) => { $(id).replaceChildren(...rows.map(([value, text]) => el("option", { value }, text))); $(id).value = chosen; };

@@ -3,6 +3,7 @@ const WORDS = {
   skip: ["Skip to the verdict", "跳到结论"], parts: ["Parts", "各部分"], model: ["Model", "模型"],
   light: ["Light", "浅色"], dark: ["Dark", "深色"], theme: ["Dark", "深色"],
   verdict: ["Verdict", "结论"], graph: ["Graph", "图"], findings: ["Findings", "检查结果"],
+  board: ["Board", "板卡"], on_board: ["off on the board alone", "仅板卡上有偏差"], rows_of: ["%1 rows", "%1 行"],
   precision: ["Precision", "精度"], time: ["Time", "时间"],
   compiles: ["Compiles", "可编译"], refused: ["Does not compile", "不可编译"], undecided: ["Not decided", "无法判定"],
   by_list: ["operator list %1", "算子清单 %1"],

@@ -28,7 +28,7 @@ from atc_py.package.reader import OfflineModel, open_model
 from atc_py.package.schema import OmModel
 from atc_py.package.stored_types import stored_dims
 from atc_py.tensor.dtypes import DType
-from tests.board.standin.dump_file import DumpedTensor, device_layout, dump_bytes
+from tests.board.standin.dump_file import DumpedTensor, device_layout, dump_bytes, statistics_text
 
 FAULTS = [fault for fault in os.environ.get("STANDIN_FAULT", "").split(",") if fault]
 GENERATION = os.environ.get("STANDIN_CANN", "2024")
@@ -67,6 +67,7 @@ class Device:
         self.gears = self.package.gears
         self.loaded: dict[int | None, tuple[OfflineModel, SimModel, DeviceOps]] = {}
         self.executions = 0
+        self.stamp = time.strftime("%Y%m%d%H%M%S")
         self.estimates: dict[int, float] = {}
 
     def at(self, gear: int | None) -> tuple[OfflineModel, SimModel, DeviceOps]:
@@ -167,9 +168,8 @@ class Device:
         name = self.path.stem
         if all(each.get("model_name") != name for each in self.dump["dump_list"]):
             return
-        stamp = time.strftime("%Y%m%d%H%M%S")
         folder = Path(
-            self.dump["dump_path"], stamp, "0", name, str(self.model_id), str(self.executions)
+            self.dump["dump_path"], self.stamp, "0", name, str(self.model_id), str(self.executions)
         )
         folder.mkdir(parents=True)
         rows = []
@@ -181,7 +181,10 @@ class Device:
             if len(file) > LONGEST:
                 rows.append(f"{hash(file) % 10**18},{file}\n")
                 file = rows[-1].partition(",")[0]
-            (folder / file).write_bytes(dump_bytes(op_name, now, outputs))
+            if self.dump.get("dump_data") == "stats":
+                (folder / f"{file}.csv").write_text(statistics_text(outputs))
+            else:
+                (folder / file).write_bytes(dump_bytes(op_name, now, outputs))
         if rows:
             (folder / "mapping.csv").write_text("".join(rows))
 

@@ -43,6 +43,27 @@ def dump_bytes(op_name: str, time: int, outputs: Iterable[DumpedTensor]) -> byte
     return struct.pack("<Q", len(header)) + header + b"".join(row.data for row in rows)
 
 
+STATISTICS = (
+    "Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,Min Value,Avg Value,Count,Nan Count,"
+    "Negative Inf Count,Positive Inf Count"
+)
+
+
+def statistics_text(outputs: Iterable[DumpedTensor]) -> str:
+    """The table of one operator where `dump_data` is `stats`: numbers of six digits, padding included."""
+    lines = [STATISTICS]
+    for index, row in enumerate(outputs):
+        count = int(np.prod(row.shape))
+        data = np.frombuffer(row.data, row.dtype, count).astype(np.float64)
+        figures = ",".join(f"{value:g}" for value in (data.max(), data.min(), data.mean()))
+        odd = (np.isnan(data).sum(), (data == -np.inf).sum(), (data == np.inf).sum())
+        shape = "x".join(map(str, row.shape))
+        dtype = "DT_FLOAT" if row.dtype == "float32" else f"DT_{row.dtype.upper()}"
+        head = f"Output,{index},{len(row.data)},{dtype},{row.format},{shape}"
+        lines.append(f"{head},{figures},{count},{','.join(map(str, odd))}")
+    return "\n".join(lines) + "\n"
+
+
 def _output(row: DumpedTensor) -> bytes:
     original = b""
     if row.origin:

@@ -38,6 +38,7 @@ class Host:
         cann: str = "2024",
         fault: str = "",
         python: str = sys.executable,
+        bench: bool = False,
     ) -> None:
         commands = folder / "bin"
         commands.mkdir(parents=True)
@@ -57,7 +58,7 @@ class Host:
         self.python = python
         self.variables = {
             "PATH": f"{commands}:/usr/bin:/bin",
-            "PYTHONPATH": str(FOLDER / "python"),
+            "PYTHONPATH": f"{FOLDER / 'python'}{f':{FOLDER}/tools' if bench else ''}",
             "HOME": str(home),
             "ASCEND_TOOLKIT_HOME": str(toolkit),
             "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),

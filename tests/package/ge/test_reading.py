@@ -10,6 +10,7 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.package.ge.container import PARTITION_NAMES
 from atc_py.package.ge.graph import GeEdge
+from atc_py.package.ge.launches import launch_operators
 from atc_py.package.ge.messages import GeFunction, GeTensor
 from atc_py.package.ge.model import HuaweiFile, HuaweiModel, is_huawei, open_huawei
 from atc_py.system.wire import bytes_field
@@ -272,3 +273,27 @@ def test_kind_of_file_is_recognized(tmp_path: Path) -> None:
     assert not is_huawei(path)
     assert not is_huawei(tmp_path)
     assert not is_huawei(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes", "types", "operators"),
+    [
+        ("Conv2D", "conv relu", "Relu", "Conv2D Relu"),
+        ("Conv2D", "conv relu", "Aipp Relu", "Conv2D Aipp Relu"),
+        ("Conv2D", "conv relu", "Aipp TransData Relu", "Conv2D Aipp TransData Relu"),
+        ("AutomaticBufferFusionOp", "relu", "Aipp Relu", "Aipp Relu"),
+        ("MatMulV2", "product div erf add mul half", "GeluV2", "MatMulV2 GeluV2"),
+        ("DepthwiseConv2D", "pool", "Mul", "DepthwiseConv2D Mul"),
+        ("MatMulV2", "product add", "MatMul Add", "MatMul Add"),
+        ("LayerNorm", "mean sub pow sqrt", "", "LayerNorm"),
+    ],
+)
+def test_launch_has_operators_that_stand_for_no_node(
+    tmp_path: Path, kind: str, nodes: str, types: str, operators: str
+) -> None:
+    names = {"_datadump_original_op_names": nodes.split()}
+    listed = {"_datadump_original_op_types": types.split()} if types else {}
+    model = om_files.model_def([om_files.graph("net", [om_files.op("op", kind, names | listed)])])
+    with opened(tmp_path, om_file([(0, model)])) as file:
+        (op,) = only_model(file).ops
+        assert launch_operators(op) == tuple(operators.split())

@@ -8,6 +8,7 @@ from typing import Any
 from atc_py.adapters.atc.modes.launch_slots import all_inputs, launch_slots
 from atc_py.ir import launch_positions
 from atc_py.package.ge.interface import FORMAT_NUMBERS
+from atc_py.package.ge.launches import VECTOR_FUSION
 from atc_py.package.ge.schema import DATA_TYPES, LIST_TYPES
 from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.package.stored_types import stored_dims
@@ -100,9 +101,6 @@ _ORIGINS = "_datadump_original_op_names"
 _ORIGIN_TYPES = "_datadump_original_op_types"
 _ORIGIN_NAME, _ORIGIN_OUTPUT = "_datadump_origin_name", "_datadump_origin_output_index"
 _NO_TASK = "_no_task"
-_VECTOR_FUSION = "AutomaticBufferFusionOp"
-"""Type of an op that fuses others, where none of the cube is among them."""
-
 _LOST = frozenset({"pads", "strides"})
 """Attributes that a convolution loses where others join it; `data_format` is the default then."""
 _CONVERSIONS = {"Cast", "TransData"}
@@ -236,12 +234,13 @@ class _Writer:
             set_attribute(op.attr[_ORIGINS], list(dict.fromkeys(origins)), "strings")
 
     def _note_origins(self, node: OmNode) -> None:
-        """Note whose results a node makes; an inserted conversion passes on what it reads."""
+        """Note whose results a node makes, but for steps; an inserted conversion passes on what it reads."""
         for position, tensor in enumerate(node.outputs):
             if _is_inserted(node):
                 origin = self.origins.get(node.inputs[0])
             else:
-                origin = (node.origins[-1].name, position) if node.origins else None
+                is_step = not self.description.tensors[tensor].stands_for
+                origin = None if is_step else (node.origins[-1].name, position)
             if origin is not None and origin[0]:
                 self.origins[tensor] = origin
 
@@ -253,7 +252,7 @@ class _Writer:
         """
         launched = [node for node in nodes if not is_view(node.op)]
         head = next(filter(_is_of_cube, launched), None)
-        op = self._add_op(name, _VECTOR_FUSION if head is None else head.op)
+        op = self._add_op(name, VECTOR_FUSION if head is None else head.op)
         slots = launch_slots(self.description, nodes, head)
         for tensor in slots:
             self._connect(op, tensor)

@@ -1,0 +1,1 @@
+"""ais_bench on the stand-in."""
