@@ -188,7 +188,7 @@ class Model:
         from atc_py.pipeline.running.pictures import filled, settings_of_gear
 
         if self.gears is not None and (gear is not None or SHAPE_DATA in inputs):
-            position, _ = gear_of_feeds(self.gears, inputs, gear)
+            position = gear_of_feeds(self.gears, inputs, gear).gear
             inputs = settings_of_gear(self.at_gear(position).description, inputs)
         return filled(self.description, inputs)
 
