@@ -3,6 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from atc_py.report.board.times import time_tables
 from atc_py.report.diff.tables import diff_tables
@@ -223,28 +224,22 @@ def board_html(report: BoardReport) -> str:
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
     """
-    from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
+    from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
+    return plain_page("board", lambda: _page(report))
+
+
+def _page(report: BoardReport) -> dict[str, Any]:
     parts = []
     for done in report.comparisons:
-        head, *tables = (table.visible() for table in comparison_tables(done, whole=True))
-        parts.append(
-            {
-                "title": head.title,
-                "summary": head.rows,
-                "tables": [
-                    {"title": each.title, "headings": each.headings(), "rows": each.rows}
-                    for each in tables
-                ],
-            }
-        )
-    return render_page(
-        "board",
-        base="check",
-        soc=report.soc or spoken("not stated"),
-        cann=report.cann or spoken("not stated"),
-        kit=report.kit or "-",
-        results=report.results,
-        findings=[str(each.message) for each in report.all_findings],
-        parts=parts,
-    )
+        tables = comparison_tables(done, whole=True)
+        head, *rest = (table.spoken().visible() for table in tables)
+        parts.append({"title": head.title, "summary": head.rows, "tables": rest})
+    return {
+        "soc": report.soc or spoken("not stated"),
+        "cann": report.cann or spoken("not stated"),
+        "kit": report.kit or "-",
+        "results": report.results,
+        "findings": [each.message for each in report.all_findings],
+        "parts": parts,
+    }
