@@ -130,7 +130,9 @@ def _take_sweep(browser: Any, folder: Path) -> None:
         shutil.copy(folder / f"{name}.onnx", models)
     socs = ("--soc", "Ascend310P3", "--soc", "Ascend910B4")
     command = ["sweep", str(models), *socs, "--no-reports", "-o", str(folder / "sweep")]
-    subprocess.run([sys.executable, "-m", "atc_py", *command], check=False, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "atc_py", *command], check=False, stdout=subprocess.DEVNULL
+    )
     sheet = browser.new_page(viewport={"width": WIDTH, "height": 640})
     sheet.goto((folder / "sweep" / "index.html").as_uri())
     sheet.wait_for_timeout(500)

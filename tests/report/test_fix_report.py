@@ -79,7 +79,7 @@ def test_text_has_rewrites_assumptions_errors_costs_and_the_target() -> None:
     assert "HardSwish function-body dims are known" in lines
     assert "verdict refused (2 errors) -> supported" in lines
     assert "output y differs by 1e-07 of its range, in 5 of 300 elements" in lines
-    wanted = "output y, force_fp16, sim cosine 0.999980, largest error 0.0004 of its range"
+    wanted = "y, force_fp16, sim cosine 0.999980, largest error 0.0004 of its range"
     assert wanted in lines
     assert "estimated time 123.0 µs, sim" in lines
 

@@ -224,9 +224,8 @@ def _target_rows(done: Fixing, language: str) -> list[tuple[str, str]]:
         first = target.failed[0]
         why = Text("not run").in_language(language)
         return [(head, f"{why}: {first.code.id} {first.message}")]
-    word = HEADINGS["output"].in_language(language)
     rows = [
-        (f"{word} {name}, {head}", target_text(output).in_language(language))
+        (f"{name}, {head}", target_text(output).in_language(language))
         for name, output in target.outputs.items()
     ]
     if target.microseconds is not None:
