@@ -21,6 +21,9 @@ _LINK = re.compile(r"\]\(([\w-]+\.md)\)")
 _TITLE = re.compile(r"^# .*\n", re.MULTILINE)
 _OUTSIDE = re.compile(r"(?<!!)\[((?:`[^`]*`|[^\]`])*)\]\(\.\./[^)]*\)")
 
+_ABOVE = re.compile(r"\[([^\]]*)\]\(\.\./\.\./[^)]*\)")
+"""A link of a Chinese page that leads out of the folder."""
+
 
 def inside(text: str) -> str:
     """Return a page whose links stay in the folder."""
@@ -63,6 +66,14 @@ def config() -> dict[str, object]:
     for heading, pages in sections().items():
         nav.append({heading: [{title_of(page): page} for page in pages]})
     nav.append({title_of("limits.md"): "limits.md"})
+    nav.append(
+        {
+            "Chinese": [
+                {title_of(f"zh/{each.name}"): f"zh/{each.name}"}
+                for each in sorted((HERE / "zh").glob("*.md"))
+            ]
+        }
+    )
     base = str(HERE / "mkdocs.yml")
     return {"INHERIT": base, "docs_dir": "site-pages", "site_dir": "site", "nav": nav}
 
@@ -84,6 +95,10 @@ def main() -> None:
     for page in HERE.glob("*.md"):
         text = page_text(page, known.get(page.name))
         (out / page.name).write_text(text, encoding="utf-8")
+    for page in (HERE / "zh").glob("*.md"):
+        target = out / "zh" / page.name
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(_ABOVE.sub(r"\1", page.read_text(encoding="utf-8")), encoding="utf-8")
     for pattern in ("*.json", "*.png", "pictures/*.svg"):
         for file in HERE.glob(pattern):
             shutil.copy(file, out / file.relative_to(HERE))

@@ -76,7 +76,7 @@ def test_site_lists_every_page_by_task() -> None:
     assert len(listed) == len(set(listed))
     assert {*listed, "index.md", "limits.md"} == {page.name for page in DOCS.glob("*.md")}
     assert site().title_of("cli.md") == "Command line"
-    assert [*site().config()["nav"][1]] == ["Check a model, and make it fit"]
+    assert [*site().config()["nav"][1]] == ["Begin"]
 
 
 def test_make_site_counts_warnings() -> None:

@@ -133,8 +133,11 @@ def summary_of(
         AtcError: a file cannot be read, or an option has no meaning.
     """
     announce = on_stage or (lambda _stage: None)
+    given = options.compiling.get("input_shape", "")
     options = with_dims_of_data(model, options)
-    done = ModelSummary(model, options.given)
+    dims = options.compiling.get("input_shape", "")
+    fitted = dims != given and not isinstance(dims, str)
+    done = ModelSummary(model, options.given, shape=format_input_shapes(dims) if fitted else "")
     if is_offline(model):
         announce("profile")
         return _estimated(done, options)

@@ -164,7 +164,9 @@ def format_seconds(seconds: float) -> str:
 def first_names(names: list[str], most: int = 5) -> str:
     """The first names, and the number of those left out."""
     left = len(names) - most
-    return ", ".join(names[:most]) + (Text(" and {left} more", left=left) if left > 0 else "")
+    return ", ".join(names[:most]) + (
+        spoken(Text(" and {left} more", left=left)) if left > 0 else ""
+    )
 
 
 _NAMED = 3

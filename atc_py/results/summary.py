@@ -31,7 +31,8 @@ class ModelSummary(Result, frozen=True):
         board: a board beside the simulator.
         missed: the outputs that miss their targets, and the samples that fit no gear.
         gear: numbers of the gear that it is about, as options spell them; empty without gears.
-        shape: dims of the inputs in that gear, as --input-shape takes them.
+        shape: dims of the inputs in that gear, or those that the data gave to inputs with open dims, as
+            --input-shape takes them.
     """
 
     model: Path

@@ -1,20 +1,22 @@
-"""The pictures of reports in docs; `make pictures` takes them in Chromium.
+"""The pictures of pages in docs; `make pictures` takes them in Chromium.
 
-A picture holds the digest of the page's style and script, so that it can be seen which are old.
+A picture holds the digest of the page's style and script: `test_pictures.py` says which are old.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import onnx
 from onnxruntime.quantization import QuantFormat
 from PIL import Image, PngImagePlugin
-from playwright.sync_api import sync_playwright
 
 from atc_py.compare.summary import SummaryOptions, summary_of
 from atc_py.report.page.html_page import summary_html
@@ -64,10 +66,15 @@ PICTURES = (
 )  # fmt: skip
 
 
-def style_digest() -> str:
-    """Return a digest of what draws the page."""
-    folder = ROOT / "templates" / "report" / "overview"
-    texts = [path.read_bytes() for path in sorted(folder.glob("*.*"))]
+SWEEP = "sweep-table.png"
+FOLDERS = {**{picture.file: ("overview",) for picture in PICTURES}, SWEEP: ("overview", "sweep")}
+"""What draws the page of each picture: folders of templates."""
+
+
+def style_digest(file: str) -> str:
+    """Return a digest of what draws the page of a picture."""
+    folders = [ROOT / "templates" / "report" / name for name in FOLDERS[file]]
+    texts = [path.read_bytes() for folder in folders for path in sorted(folder.glob("*.*"))]
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
@@ -89,6 +96,8 @@ def _write_models(folder: Path) -> None:
 
 def main() -> None:
     """Take the pictures."""
+    from playwright.sync_api import sync_playwright  # no test of pictures needs a browser
+
     with tempfile.TemporaryDirectory() as name, sync_playwright() as started:
         folder = Path(name)
         _write_models(folder)
@@ -109,7 +118,26 @@ def main() -> None:
             sheet.wait_for_timeout(500)
             _save(sheet.screenshot(full_page=True), DOCS / each.file, each.height)
             sheet.close()
+        _take_sweep(browser, folder)
         browser.close()
+
+
+def _take_sweep(browser: Any, folder: Path) -> None:
+    """Take the table of a sweep: models for two SoCs."""
+    models = folder / "models"
+    models.mkdir()
+    for name in ("resnet50", "resnet50_refused", "mobilenetv2_int8"):
+        shutil.copy(folder / f"{name}.onnx", models)
+    socs = ("--soc", "Ascend310P3", "--soc", "Ascend910B4")
+    command = ["sweep", str(models), *socs, "--no-reports", "-o", str(folder / "sweep")]
+    subprocess.run(
+        [sys.executable, "-m", "atc_py", *command], check=False, stdout=subprocess.DEVNULL
+    )
+    sheet = browser.new_page(viewport={"width": WIDTH, "height": 640})
+    sheet.goto((folder / "sweep" / "index.html").as_uri())
+    sheet.wait_for_timeout(500)
+    _save(sheet.screenshot(full_page=True), DOCS / SWEEP, 900)
+    sheet.close()
 
 
 def _save(data: bytes, path: Path, height: int) -> None:
@@ -118,7 +146,7 @@ def _save(data: bytes, path: Path, height: int) -> None:
         cut = taken.convert("RGB").crop((0, 0, taken.width, min(height, taken.height)))
         small = cut.resize((SHOWN, round(cut.height * SHOWN / cut.width)), Image.Resampling.LANCZOS)
         facts = PngImagePlugin.PngInfo()
-        facts.add_text("style", style_digest())
+        facts.add_text("style", style_digest(path.name))
         small.quantize(COLORS, kmeans=6, dither=Image.Dither.NONE).save(
             path, optimize=True, pnginfo=facts
         )

@@ -70,7 +70,7 @@ def test_reports_say_the_same(tmp_path: Path) -> None:
     assert page.count('class="column"') > 100
     selectors = re.findall(r"([^{}]+)\{", page[page.index("<style") : page.index("</style")])
     styled = [name.strip() for name in selectors if re.search(r"\.column\b", name)]
-    assert styled == ["svg .column"], "a width of other pages' bars would stretch the columns"
+    assert styled == ["svg.chart .column"], "a width of other pages' bars would stretch the columns"
     assert page.count("<circle") >= 2
     assert "default-src &#39;none&#39;" in page
     assert "Curve" in text

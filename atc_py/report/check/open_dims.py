@@ -48,10 +48,15 @@ def deciding_text(model: CheckedModel) -> Text:
 def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
     dims: dict[str | tuple[str, int], list[OpenAxis]] = {}
     for axis in axes:
-        dims.setdefault(axis.name or (axis.input, axis.axis), []).append(axis)
+        dims.setdefault(_name(axis) or (axis.input, axis.axis), []).append(axis)
     return list(dims.values())
 
 
+def _name(axis: OpenAxis) -> str:
+    """The dim's name; "" for none, and for the question marks that exporters write in its place."""
+    return axis.name if axis.name.strip("?") else ""
+
+
 def _label(axis: OpenAxis) -> Text:
-    name = clipped(axis.name)
+    name = clipped(_name(axis))
     return verbatim(name) if name else Text("axis {axis}", axis=axis.axis)

@@ -158,17 +158,14 @@ def diff_html(diff: ModelDiff) -> str:
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
     """
-    from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
+    from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
-    tables = [table.visible() for table in diff_tables(diff)]
-    return render_page(
+    return plain_page(
         "diff",
-        base="check",
-        score=score_text(diff),
-        first=diff.first.model,
-        second=diff.second.model,
-        tables=[
-            {"title": table.title, "headings": table.headings(), "rows": table.rows}
-            for table in tables
-        ],
+        lambda: {
+            "score": score_text(diff),
+            "first": diff.first.model,
+            "second": diff.second.model,
+            "tables": [table.spoken().visible() for table in diff_tables(diff)],
+        },
     )

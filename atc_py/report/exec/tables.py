@@ -12,7 +12,7 @@ from atc_py.report.diagnostics import help_text, level_text
 from atc_py.report.tables import Table, clipped, format_bytes, format_seconds
 from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramOutput, ProgramRun
 from atc_py.system.json_text import finite, format_json, json_schema
-from atc_py.text import Text, plain_text
+from atc_py.text import Text, plain_text, plural
 from atc_py.text.language import spoken
 
 _DIGEST = 12
@@ -235,19 +235,20 @@ _LEVELS = {"npu": "supported", "onnxruntime": "error", "both": "aicpu", "none": 
 
 def program_html(done: ProgramRun) -> str:
     """The page: the run, each model with its shapes, differences and reasons, processes."""
-    from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
+    from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
     names = model_names(done.models)
-    return render_page(
+    return plain_page(
         "exec",
-        base="check",
-        command=shlex.join(done.command),
-        facts=_facts(done),
-        findings=done.diagnostics,
-        columns=[column.rstrip(">") for column in OUTPUT_COLUMNS[1:]],
-        models=[_model(model, name) for model, name in zip(done.models, names, strict=True)],
-        processes=done.processes,
-        tool=done.tool,
+        lambda: {
+            "command": shlex.join(done.command),
+            "facts": _facts(done),
+            "findings": done.diagnostics,
+            "columns": [column.rstrip(">") for column in OUTPUT_COLUMNS[1:]],
+            "models": [_model(model, name) for model, name in zip(done.models, names, strict=True)],
+            "processes": done.processes,
+            "tool": done.tool,
+        },
     )
 
 
@@ -274,19 +275,13 @@ def _option(value: object) -> str:
     return "yes" if value is True else str(value)
 
 
-def _counted(count: int, noun: str) -> str:
-    """`1 run`, `2 processes`."""
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{count} {noun if count == 1 else plural}"
-
-
 def _model(model: ProgramModel, name: str) -> dict[str, Any]:
     facts = [
         ("file", model.file or "(bytes)"),
         ("graph", model.name or "-"),
         ("SHA-256", model.digest or "-"),
         ("size", format_bytes(model.bytes)),
-        ("sessions", f"{model.sessions} in {_counted(model.processes, 'process')}"),
+        ("sessions", _sessions(model)),
         ("on the NPU", _use(model.npu.runs, model.npu.seconds)),
         ("in onnxruntime", _use(model.onnxruntime.runs, model.onnxruntime.seconds)),
     ]
@@ -320,5 +315,14 @@ def _model(model: ProgramModel, name: str) -> dict[str, Any]:
     }
 
 
-def _use(runs: int, seconds: float) -> str:
-    return f"{_counted(runs, 'run')}, {format_seconds(seconds)}" if runs else "no run"
+def _use(runs: int, seconds: float) -> Text:
+    if not runs:
+        return Text("no run")
+    return plural(runs, "{n} run, {time}", "{n} runs, {time}", time=format_seconds(seconds))
+
+
+def _sessions(model: ProgramModel) -> Text:
+    count = model.sessions
+    return plural(
+        model.processes, "{count} in {n} process", "{count} in {n} processes", count=count
+    )

@@ -18,6 +18,8 @@ from atc_py.report.fix.words import (
 from atc_py.report.tables import Table, node_list, plain_lines, visible
 from atc_py.results.fixing import ChangeKind, Difference, Fixing, NodeChange, Rewrite
 from atc_py.text import COLON, Text
+from atc_py.text.language import language as spoken_language
+from atc_py.text.language import speaking
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,31 +189,33 @@ _DRAWN = 3
 
 def fixing_html(done: Fixing, language: str = "en") -> str:
     """The record as a page: verdicts, rewrites that can be filtered, differences."""
-    from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
+    from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
+    with speaking(language):
+        return plain_page("fix", lambda: _page(done, spoken_language()))
+
+
+def _page(done: Fixing, language: str) -> dict[str, Any]:
     groups = rewrite_groups(done)
     before, after = verdict_texts(done, language)
     verdict = HEADINGS["verdict"].in_language(language)  # the badges say it
-    return render_page(
-        "fix",
-        base="check",
-        lang=language,
-        words={key: each.in_language(language) for key, each in HEADINGS.items()},
-        done=done,
-        model=str(done.model),
-        headline=headline(done).in_language(language),
-        before=before,
-        after=after,
-        facts=[row for row in facts(done, language) if row[0] != verdict],
-        classes=_classes(groups, language),
-        operators=sorted({group.first.operator for group in groups}, key=str.lower),
-        groups=[
+    return {
+        "words": {key: each.in_language(language) for key, each in HEADINGS.items()},
+        "done": done,
+        "model": str(done.model),
+        "headline": headline(done).in_language(language),
+        "before": before,
+        "after": after,
+        "facts": [row for row in facts(done, language) if row[0] != verdict],
+        "classes": _classes(groups, language),
+        "operators": sorted({group.first.operator for group in groups}, key=str.lower),
+        "groups": [
             _group(done, group, language, unfolded=at < _OPEN) for at, group in enumerate(groups)
         ],
-        left=left_rows(done, language),
-        others=_others(done, language),
-        version=__version__,
-    )
+        "left": left_rows(done, language),
+        "others": _others(done, language),
+        "version": __version__,
+    }
 
 
 def _classes(groups: Sequence[RewriteGroup], language: str) -> list[tuple[str, str, int]]:

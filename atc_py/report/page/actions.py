@@ -78,7 +78,8 @@ def _action(text: Text, command: str = "", node: str = "") -> dict[str, object]:
 def _command(done: ModelSummary, command: str, *words: str) -> str:
     """A command line about the model, quoted for a shell, with the options of this one."""
     left_out = REPORTING | {"convert": COMPARING, "compare": CONVERTING}.get(command, frozenset())
-    if command != "convert" and done.gear:
+    shape = _shape(done, command)
+    if shape:
         left_out |= _GEARS
     given = [
         word
@@ -86,12 +87,14 @@ def _command(done: ModelSummary, command: str, *words: str) -> str:
         if name not in left_out
         for word in _words(name, values if name != "--soc" else values[:1])
     ]
-    parts = ["atc-py", command, str(done.model), *given, *_shape(done, command), *words]
+    parts = ["atc-py", command, str(done.model), *given, *shape, *words]
     return " ".join(shlex.quote(visible(part)) for part in parts)
 
 
 def _shape(done: ModelSummary, command: str) -> tuple[str, ...]:
-    return () if command == "convert" or not done.gear else ("--input-shape", done.shape)
+    """Dims of the gear, where a command is about one; those of the data, where it takes no data."""
+    converts = command == "convert"
+    return ("--input-shape", done.shape) if done.shape and converts is not bool(done.gear) else ()
 
 
 def _words(name: str, values: Sequence[str]) -> Iterator[str]:

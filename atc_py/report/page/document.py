@@ -239,7 +239,7 @@ def _file_graph(file_graph: FileGraph) -> dict[str, object]:
         "graph": name_text(file_graph.name),
         "producer": name_text(file_graph.producer),
         "opsets": {name_text(key or "ai.onnx"): opset for key, opset in file_graph.opsets.items()},
-        "nodes": len(file_graph.nodes),
+        "nodes": sum(node.op_type != "Constant" for node in file_graph.nodes),
         "parameters": file_graph.parameters,
         "weight_bytes": file_graph.weight_bytes,
     }

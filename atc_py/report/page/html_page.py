@@ -66,7 +66,7 @@ def document_html(models: Sequence[Mapping[str, object]], language: str = "en") 
     library = script_part(folder / "vendor" / "dagre.min.js")
     return render_page(
         "overview/page",
-        scripts=(library, script),
+        (library, script),
         lang={"zh": "zh-CN"}.get(language, language),
         title=name_text(", ".join(dict.fromkeys(str(model["path"]) for model in models))),
         document=embedded_json(page_json(models, language).decode("utf-8")),

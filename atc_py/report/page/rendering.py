@@ -2,7 +2,8 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from markupsafe import Markup
 from atc_py.diag import BAD_TEMPLATE, Place
 from atc_py.report.tables import visible
 from atc_py.system.cache_folders import templates_dir
-from atc_py.text import Text
-from atc_py.text.language import language, spoken
+from atc_py.text import LANGUAGES, Text
+from atc_py.text.language import language, speaking, spoken
 
 
 def _said(text: object, **values: object) -> str:
@@ -21,23 +22,76 @@ def _said(text: object, **values: object) -> str:
     return spoken(Text(words).with_values(**values) if values else words)
 
 
-def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **context: Any) -> str:
-    """Render `templates/report/<name>.html.j2` with `<name>.css` and `<name>.js` inlined.
+def render_page(name: str, scripts: Sequence[str], *, base: str = "", **context: Any) -> str:
+    """Render `templates/report/<name>.html.j2` with `<name>.css`, after that of `base`, as `style`.
 
-    The template has these as `style` and `script`, and as `policy` what a browser may load.
-
-    Args:
-        name: of the page.
-        base: page whose style comes before that of the page, and whose script is used; "" for none.
-        scripts: the page's scripts, which the template has as `scripts`, in place of `<name>.js`.
-        **context: what the template shows.
+    The template has `scripts`, and as `policy` what a browser may load.
 
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
     """
-    folder, template = templates_dir() / "report", f"{name}.html.j2"
+    with _refused_templates(name):
+        styles = [
+            _source(templates_dir() / "report" / f"{each}.css") for each in (base, name) if each
+        ]
+        style = Markup("").join(styles)
+        texts = [Markup(each) for each in scripts]  # noqa: S704  (the project's own files)
+        return (
+            _environment()
+            .get_template(f"{name}.html.j2")
+            .render(style=style, scripts=texts, policy=_policy(style, *scripts), **context)
+        )
+
+
+_DARK, _LIGHT = Text("Dark"), Text("Light")
+_TAGS = {"en": "en", "zh": "zh-CN"}
+"""Languages as HTML names them."""
+
+
+def plain_page(name: str, context: Callable[[], Mapping[str, Any]]) -> str:
+    """A page in both languages, which its script switches: that of the commands is shown first.
+
+    `templates/report/<name>.html.j2` makes the title and the body, `<name>.css` comes after the
+    style that plain pages share.
+
+    Args:
+        name: of the page.
+        context: makes what the template shows, in the language of the commands.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the template is missing or does not render.
+    """
+    folder = templates_dir() / "report"
+    other = next(each for each in LANGUAGES if each != language())
+    with _refused_templates(name):
+        environment = _environment()
+        shown = _part(environment, name, context)
+        with speaking(other):
+            hidden = _part(environment, name, context)
+        own = folder / f"{name}.css"
+        style = _source(folder / "plain.css") + (_source(own) if own.exists() else "")
+        script = _source(folder / "plain.js")
+        policy = _policy(style, script)
+        template = environment.get_template("plain.html.j2")
+        return template.render(shown=shown, other=hidden, style=style, script=script, policy=policy)
+
+
+def _part(
+    environment: Environment, name: str, context: Callable[[], Mapping[str, Any]]
+) -> dict[str, str]:
+    """Body and title of a plain page in the language of the commands, and what its switches say."""
+    module = environment.get_template(f"{name}.html.j2").make_module(dict(context()))
+    return {
+        "lang": _TAGS[language()],
+        "title": module.__dict__["title"],
+        "body": Markup(module),  # noqa: S704  (escaped where it was rendered)
+        "themes": f"{spoken(_DARK)} {spoken(_LIGHT)}",
+    }
+
+
+def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader(templates_dir() / "report"),
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,
@@ -45,17 +99,15 @@ def render_page(name: str, *, base: str = "", scripts: Sequence[str] = (), **con
         finalize=_shown_names,
     )
     environment.filters["said"] = _said
-    environment.globals["page_language"] = "zh-CN" if language() == "zh" else "en"
+    return environment
+
+
+@contextmanager
+def _refused_templates(name: str) -> Iterator[None]:
+    """Refuse templates that are missing or damaged."""
+    folder, template = templates_dir() / "report", f"{name}.html.j2"
     try:
-        style = _source(folder / f"{name}.css")
-        style = _source(folder / f"{base}.css") + style if base else style
-        page = environment.get_template(template)
-        if scripts:
-            policy = _policy(style, *scripts)
-            texts = [Markup(each) for each in scripts]  # noqa: S704  (the project's own files)
-            return page.render(style=style, scripts=texts, policy=policy, **context)
-        script = _source(folder / f"{base or name}.js")
-        return page.render(style=style, script=script, policy=_policy(style, script), **context)
+        yield
     except (TemplateError, OSError) as error:
         missing = isinstance(error, TemplateNotFound)
         what = Text("is missing") if missing else Text("does not render: {error}", error=error)

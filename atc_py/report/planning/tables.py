@@ -226,27 +226,26 @@ def _signed_time(seconds: float) -> str:
     return f"-{format_time(-seconds)}" if seconds < 0 else format_time(seconds)
 
 
-WIDTH, HEIGHT = 720.0, 260.0
+WIDTH, HEIGHT = 480.0, 200.0
 """Size of the curve within its axes."""
 
 
 def plan_html(plan: DtypePlan) -> str:
     """The page: verdict, the curve of error against time, what is compared, lines."""
-    from atc_py.report.page.rendering import render_page  # jinja2 takes long to import
+    from atc_py.report.page.rendering import plain_page  # jinja2 takes long to import
 
     marks, axes = _curve_marks(plan)
-    return render_page(
+    return plain_page(
         "plan",
-        base="check",
-        model=str(plan.model),
-        verdict=verdict_lines(plan),
-        reached=plan.reached,
-        tables=[
-            plan_table.spoken().visible() for plan_table in plan_tables(plan) if plan_table.rows
-        ],
-        curve=marks,
-        axes=axes,
-        size=(f"{WIDTH:.0f}", f"{HEIGHT:.0f}"),
+        lambda: {
+            "model": str(plan.model),
+            "verdict": verdict_lines(plan),
+            "reached": plan.reached,
+            "tables": [table.spoken().visible() for table in plan_tables(plan) if table.rows],
+            "curve": marks,
+            "axes": axes,
+            "size": (f"{WIDTH:.0f}", f"{HEIGHT:.0f}"),
+        },
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from atc_py.diag import BAD_OPTION
-from atc_py.report.page.rendering import render_page
+from atc_py.report.page.rendering import plain_page
 from atc_py.report.quantizing.tables import (
     decibel_text,
     fall_back_tables,
@@ -15,11 +15,13 @@ from atc_py.report.quantizing.tables import (
     gains_rows,
     layers_table,
     outputs_table,
+    summary_line,
 )
 from atc_py.report.tables import Table, plain_lines
 from atc_py.results.quantization import FallBack, FloatQuantization, LayerCost, QuantizedLayerFacts
 from atc_py.system.json_text import finite, format_json
 from atc_py.text import Text
+from atc_py.text.language import spoken
 
 WIDTH, HEIGHT = 360.0, 110.0
 """Size of a histogram within its axes."""
@@ -30,34 +32,44 @@ _CURVE_WIDTH, _CURVE_HEIGHT = 720.0, 200.0
 def quantization_html(done: FloatQuantization) -> str:
     """The page: sizes and times, outputs, the curve to the target, layers, histograms."""
     proof = done.proof
-    tables: list[Table] = [] if proof is None else [outputs_table(proof, done.executor)]
     searched = None if proof is None else proof.fall_back
-    if searched is not None:
-        tables += fall_back_tables(searched)
-    tables += gain_tables(done)
     costs = {} if proof is None else {layer.name: layer for layer in proof.layers}
-    return render_page(
+    histograms = [
+        drawn
+        for drawn in (_histogram(each, costs.get(each.name)) for each in done.layers)
+        if drawn is not None
+    ]
+    return plain_page(
         "quantize",
-        base="check",
-        model=str(done.model),
-        facts=[
-            ("samples", str(done.samples)),
-            ("calibrator", done.calibrator),
-            ("executor", done.executor),
-            *gains_rows(done),
-        ],
-        findings=[warning.as_json() for warning in done.warnings],
-        tables=[table.spoken().visible() for table in tables],
-        curve=[] if searched is None else _curve(searched),
-        curve_size=(f"{_CURVE_WIDTH:.0f}", f"{_CURVE_HEIGHT:.0f}"),
-        layers=layers_table(done).spoken().visible(),
-        histograms=[
-            drawn
-            for drawn in (_histogram(each, costs.get(each.name)) for each in done.layers)
-            if drawn is not None
-        ],
-        size=(f"{WIDTH:.0f}", f"{HEIGHT:.0f}"),
+        lambda: {
+            "model": str(done.model),
+            "summary": summary_line(done),
+            "facts": [
+                ("samples", str(done.samples)),
+                ("calibrator", done.calibrator),
+                ("executor", done.executor),
+                *gains_rows(done),
+            ],
+            "findings": [warning.as_json() for warning in done.warnings],
+            "tables": [table.spoken().visible() for table in _outputs(done)],
+            "curve": [] if searched is None else _curve(searched),
+            "curve_size": (f"{_CURVE_WIDTH:.0f}", f"{_CURVE_HEIGHT:.0f}"),
+            "layers": [
+                table.spoken().visible() for table in (layers_table(done), *gain_tables(done))
+            ],
+            "histograms": histograms,
+            "size": (f"{WIDTH:.0f}", f"{HEIGHT:.0f}"),
+        },
     )
+
+
+def _outputs(done: FloatQuantization) -> list[Table]:
+    """Errors of the outputs, and what the search for a target found."""
+    if done.proof is None:
+        return []
+    searched = done.proof.fall_back
+    found = [] if searched is None else fall_back_tables(searched)
+    return [outputs_table(done.proof, done.executor), *found]
 
 
 def _histogram(layer: QuantizedLayerFacts, cost: LayerCost | None) -> dict[str, Any] | None:
@@ -117,7 +129,7 @@ def _curve(fall_back: FallBack) -> list[dict[str, str]]:
                 "x": f"{_CURVE_WIDTH * point.int8 / most:.1f}",
                 "y": f"{_CURVE_HEIGHT * (top - ratio) / span:.1f}",
                 "kind": "supported" if point.reached else "error",
-                "title": f"{point.int8} layers on int8: {ratio:.1f} dB{time}",
+                "title": f"{spoken('layers on int8')} {point.int8}: {ratio:.1f} dB{time}",
             }
         )
     return marks

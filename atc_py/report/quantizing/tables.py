@@ -223,7 +223,9 @@ def layers_table(done: FloatQuantization) -> Table:
                 "" if cost is None else decibel_text(cost.outputs_snr),
             )
         )
-    return Table("Layers", LAYER_COLUMNS, tuple(rows))
+    known = [at for at in range(len(LAYER_COLUMNS)) if any(row[at] for row in rows)]
+    shown = tuple(tuple(row[at] for at in known) for row in rows)
+    return Table("Layers", tuple(LAYER_COLUMNS[at] for at in known), shown)
 
 
 def outputs_table(proof: QuantizationProof, executor: str) -> Table:

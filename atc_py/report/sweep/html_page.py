@@ -27,8 +27,8 @@ def sweep_html(rows: Sequence[SweepRow], language: str = "en") -> bytes:
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     page = render_page(
         "sweep/page",
+        (script,),
         base="overview/page",
-        scripts=(script,),
         lang={"zh": "zh-CN"}.get(language, language),
         document=embedded_json(text),
     )

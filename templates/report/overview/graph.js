@@ -94,6 +94,9 @@ function shifted(wanted, whole, sight, margin = 40) {
   return Math.max(sight - whole - margin, Math.min(margin, wanted));
 }
 
+// The least scale at which a graph opens.
+const LEGIBLE = 0.62;
+
 class GraphView {
   constructor(side, app) {
     this.side = side;
@@ -132,12 +135,12 @@ class GraphView {
     this.paths = this.layout.pieces.map((piece) => this.pathOf(piece));
     this.resized();
     this.paint();
-    if (!keep) this.fit();
+    if (!keep) this.fit(LEGIBLE);
   }
 
   measure(box) {
     const [first] = box.nodes;
-    box.text = box.nodes.length > 1 ? (box.name.startsWith("launch ") ? clip([...new Set(box.nodes.map((node) => node.op))].join(" + "), 34) : clip(box.name, 34)) : clip(label(first), 26);
+    box.text = box.nodes.length > 1 ? (box.name.startsWith("launch ") ? clip([...new Set(box.nodes.map((node) => node.op))].join(" + "), 34) : clip(box.name.replace(/^\d+: /, ""), 34)) : clip(label(first), 26);
     box.note = box.nodes.length > 1 ? String(box.nodes.length) : "";
     box.w = Math.max(56, Math.ceil((textWidth(box.text) + (box.note ? 34 : 0) + 18) / 10) * 10);
     box.h = 26;
@@ -182,16 +185,18 @@ class GraphView {
     this.canvas.width = Math.round(area.width * ratio);
     this.canvas.height = Math.round(area.height * ratio);
     this.ratio = ratio;
-    if (this.pendingFit) this.fit();
+    if (this.pendingFit) this.fit(LEGIBLE);
     this.redraw();
   }
 
-  fit() {
+  // The whole graph, or its beginning where the whole would be smaller than `least`.
+  fit(least = 0) {
     if (!this.w) { this.pendingFit = true; return; }
     this.pendingFit = false;
     const { width, height } = this.layout;
-    this.scale = Math.min(1.4, (this.w - 40) / width, (this.h - 50) / height);
-    this.x = (this.w - width * this.scale) / 2;
+    this.scale = Math.max(least, Math.min(1.4, (this.w - 40) / width, (this.h - 50) / height));
+    const [first] = this.view.boxes;
+    this.x = width * this.scale > this.w ? this.w / 2 - first.x * this.scale : (this.w - width * this.scale) / 2;
     this.y = Math.max(36, (this.h - height * this.scale) / 2);
     this.redraw();
   }
@@ -428,7 +433,7 @@ class GraphView {
 
   hint(box) {
     const [first] = box.nodes;
-    if (box.nodes.length > 1) return `${clip(box.name, 80)}\n${t("group", box.nodes.length)}`;
+    if (box.nodes.length > 1) return `${clip(box.name, 120)}\n${t("group", box.nodes.length)}`;
     const lines = [`${opOf(first)} ${clip(title(first), 80)}`];
     if (first.share) lines.push(`${t("time")}: ${percent(first.share)}`);
     if (first.error !== null) lines.push(`${t("error")}: ${number(first.error)}`);

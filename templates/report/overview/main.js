@@ -89,7 +89,7 @@ class App {
     const shown = this.shown();
     if (!shown.length) return;
     const modes = [...new Set(shown.flatMap((side) => foldModes(this.views[side].graph, Boolean(this.model.compiled))))];
-    fill("fold", modes.map((mode) => [mode, mode === "none" || mode === "launch" ? t(`fold_${mode}`) : t("fold_prefix", mode)]), this.views[shown[0]].fold || "none");
+    fill("fold", modes.map((mode) => [mode, mode > 0 ? t("fold_prefix", mode) : t(`fold_${mode}`)]), this.views[shown[0]].fold || "none");
   }
 
   shown() { return this.which === "both" ? ["s", "c"] : this.sides.includes(this.which) ? [this.which] : []; }

@@ -86,8 +86,9 @@ function tiles(app) {
     tile(t("worst_output"), worst ? number(worst.error) : "-", failing ? t("layers_fail", failing, app.model.layers.length) : t("no_output_fails"));
   }
   if (soc && soc.memory) tile(t("memory"), size(soc.memory.total), soc.memory.device ? `${soc.soc}: ${size(soc.memory.device)}` : said(soc.verdict));
-  if (known.launches) tile(t("launches"), String(known.launches), known.nodes ? t("nodes_of", known.nodes) : "");
-  else if (known.nodes) tile(t("nodes"), String(known.nodes), "");
+  const nodes = data.check ? Object.values(data.check.node_counts).reduce((sum, each) => sum + each, 0) : known.nodes;
+  if (known.launches) tile(t("launches"), String(known.launches), nodes ? t("nodes_of", nodes) : "");
+  else if (nodes) tile(t("nodes"), String(nodes), "");
   if (known.parameters) tile(t("parameters"), count(known.parameters), "");
   return made;
 }
@@ -108,7 +109,10 @@ function remarks(data) {
   for (const found of data.refusals) made.push(el("p", {}, badge("error", found.code), " ", bdi(said(found.message)), " ", el("span", { class: "soft" }, bdi(said(found.help)))));
   for (const found of data.missed) made.push(el("p", {}, badge("error", found.code), " ", bdi(said(found.message))));
   if (!check) return made;
-  for (const text of [check.lists, check.hint, check.baseline, check.soc_note, check.biases, ...check.notes]) if (text && said(text)) made.push(el("p", { class: "soft" }, bdi(said(text))));
+  for (const text of [check.lists, check.hint, check.baseline, check.soc_note, check.biases, ...check.notes]) {
+    if (text && said(text)) made.push(el("p", { class: "soft" }, bdi(said(text))));
+    if (text && text === check.hint && check.shape_option) made.push(command(check.shape_option));
+  }
   return made;
 }
 

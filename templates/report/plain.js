@@ -1,5 +1,5 @@
 "use strict";
-(() => {
+function startFilters() {
   const form = document.getElementById("filters");
   if (!form) return;
   const shown = form.querySelector("output");
@@ -57,4 +57,41 @@
   });
   form.hidden = false;
   apply();
+}
+
+(() => {
+  const shown = document.getElementById("shown");
+  const other = document.getElementById("other");
+  const language = document.getElementById("language");
+  const theme = document.getElementById("theme");
+  const root = document.documentElement;
+
+  const label = () => {
+    const [dark, light] = shown.dataset.themes.split(" ");
+    theme.textContent = root.dataset.theme === "dark" ? light : dark;
+    language.textContent = other.dataset.lang === "en" ? "English" : "中文";
+    language.lang = other.dataset.lang;
+    root.lang = shown.dataset.lang;
+    document.title = shown.dataset.title;
+  };
+
+  language.addEventListener("click", () => {
+    const before = document.createDocumentFragment();
+    before.append(...shown.childNodes);
+    shown.append(other.content);
+    other.content.append(before);
+    for (const key of ["lang", "title", "themes"]) {
+      [shown.dataset[key], other.dataset[key]] = [other.dataset[key], shown.dataset[key]];
+    }
+    label();
+    startFilters();
+  });
+  theme.addEventListener("click", () => {
+    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+    label();
+  });
+  root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  language.parentElement.hidden = false;
+  label();
+  startFilters();
 })();
