@@ -6,6 +6,7 @@ import os
 import re
 import struct
 import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,8 +38,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    more = {"python": OLD_PYTHON} if OLD_PYTHON else {}
-    return Host(tmp_path_factory.mktemp("host"), cann="2022", **more)
+    return Host(tmp_path_factory.mktemp("host"), cann="2022", python=OLD_PYTHON or sys.executable)
 
 
 def states(kit: Path) -> Iterator[tuple[str, str, str]]:
