@@ -176,7 +176,7 @@ def test_reports_in_files_are_chinese(capsys: pytest.CaptureFixture[str], folder
 
 @pytest.mark.usefixtures("folder")
 def test_pages_are_chinese(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    """Pages that have no switch of their own are written in the language of the command."""
+    """Pages open in the language of the command, with English in a template."""
     quantize = ("quantize", "conv.onnx", "--data", "images.npy", "-o", "int8.onnx")
     printed(capsys, "--lang", "zh", *quantize, "--report", "int8.html")
     plan = ("plan", "m3.onnx", "--target", "cosine=0.99", "--format", "html", "-o", "plan.html")
@@ -184,7 +184,8 @@ def test_pages_are_chinese(capsys: pytest.CaptureFixture[str], folder: Path) -> 
     for name in ("int8.html", "plan.html"):
         page = (folder / name).read_text(encoding="utf-8")
         assert '<html lang="zh-CN">' in page
-        body = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+        assert '<template id="other" data-lang="en"' in page
+        body = re.sub(r"<(script|style|template)\b.*?</\1>", "", page, flags=re.DOTALL)
         shown = re.sub(r"<[^>]*>", "\n", body)
         assert re.search(r"[\u4e00-\u9fff]", shown)
         assert english(html.unescape(shown)) == [], name

@@ -30,6 +30,7 @@ EXCEPTIONS = {
     "--format": "the page is HTML",
     "--verbose": "the page shows everything",
     "--trace": "writes a file for another program; the page has the timeline",
+    "--auto-gears": "the page is of gears whose numbers are given",
     "--save-factors": "writes a file for later commands",
     "--measured": "tables of a board; `board compare` has a page of its own",
     "--board-dump": "the same for dumps of a board",

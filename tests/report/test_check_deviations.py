@@ -181,7 +181,7 @@ def test_page_shows_the_level_of_refusals(language: str) -> None:
 
 
 def test_every_level_has_colors_of_its_own_in_both_schemes() -> None:
-    style = (templates_dir() / "report" / "check.css").read_text(encoding="utf-8")
+    style = (templates_dir() / "report" / "plain.css").read_text(encoding="utf-8")
     colors = re.findall(r"--(\w+)(-tint)?: (#[0-9a-f]{6})", style)
     for each in Standing:
         assert f".bar .{each.value} {{ fill: var(--{each.value}); }}" in style

@@ -191,8 +191,8 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_colors_have_contrast(scheme: int) -> None:
-    style = (templates_dir() / "report" / "check.css").read_text(encoding="utf-8")
-    root = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[scheme]
+    style = (templates_dir() / "report" / "plain.css").read_text(encoding="utf-8")
+    root = re.findall(r":root[^{]* \{(.*?)\}", style, re.DOTALL)[scheme]
     colors = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", root))
     pairs = [(name, f"{name}-tint") for name in (each.value for each in Standing)]
     pairs += [(ink, paper) for ink in ("text", "soft", "accent") for paper in ("page", "card")]

@@ -69,7 +69,7 @@ def labels_of(ctx: RuleContext) -> NDArray[np.int64] | None:
 
 def label_of(ctx: RuleContext, labels: NDArray[np.int64] | None, best: str) -> str:
     """Write the labels of classes, given their numbers."""
-    if labels is None or (labels == np.arange(labels.size)).all():
+    if labels is None or (labels == range(labels.size)).all():
         return best if labels is not None else ""
     return ctx.op("Gather", ctx.const(labels, label="labels"), best, axis=0)
 

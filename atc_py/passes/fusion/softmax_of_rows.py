@@ -22,7 +22,7 @@ class SoftmaxOfRowsPass(RewritePass):
         node = match.anchor
         x, result = node.present_inputs[0], node.output
         rank = x.type.rank
-        axes = sorted(axis % rank for axis in numbers_of(node.attributes["axes"]))
+        axes = sorted(axis % rank for axis in numbers_of(node.attributes.get("axes", (-1,))))
         several = len(axes) > 1 and rank > _MATRIX
         match.require(several, "several axes must be normalized together, found {axes}", axes=axes)
         match.require(axes[-1] - axes[0] == len(axes) - 1, "axes must be neighbors")

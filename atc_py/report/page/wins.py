@@ -200,7 +200,9 @@ def _moves(cost: NetworkCost, report: Mapping[str, Any]) -> Iterator[Win]:
             record_of(report, "layout", "trans_data"),
             record_of(report, "precision", "casts"),
         )
-        for row in rows or ()
+        if isinstance(rows, list)  # an offline model may say anything here
+        for row in rows
+        if isinstance(row, dict)
     }
     for op, template in (
         ("TransData", "{n} TransData kernels take {share}: they only convert storage formats{why}"),
