@@ -254,18 +254,12 @@ class Match:
     def require_kernel(self, op: str, last: Node) -> None:
         """Require the SoC to have an AI Core kernel of `op` for the result of `last`.
 
-        Where the mode keeps all dtypes the kernel must have the result's, or a wider one; where it
-        makes floats bfloat16, that or float32.
+        Where the mode keeps all dtypes the kernel must have the result's, or a wider one.
         """
         soc, columns = self._context.soc.name, self.columns_of(op)
         self.require(columns, "{op} has no AI Core kernel on {soc}", last, op=op, soc=soc)
-        mode, dtype = self._context.precision_mode, last.outputs[0].type.dtype
-        if mode.is_bfloat16 and dtype.is_float:
-            wide = any(column.outputs[0] in {DType.BFLOAT16, DType.FLOAT32} for column in columns)
-            self.require(
-                wide, "{op} gives neither bfloat16 nor float32 on {soc}", last, op=op, soc=soc
-            )
-        if mode is PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
+        if self._context.precision_mode is PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
+            dtype = last.outputs[0].type.dtype
             kept = any(column.outputs[0] in {dtype, DType.FLOAT32} for column in columns)
             self.require(
                 kept,
@@ -280,6 +274,10 @@ class Match:
         """True if the mode computes all nodes of the match in float16, whatever they were."""
         forced = self._context.precision_mode is PrecisionMode.FORCE_FP16
         return forced and not any(self._context.controls.keeps(node) for node in self.nodes)
+
+    def makes_bfloat16(self) -> bool:
+        """True if the mode makes floats bfloat16, constants of float16 among them."""
+        return self._context.precision_mode.is_bfloat16
 
     def become(
         self,

@@ -41,6 +41,7 @@ class RankOnCorePass(RewritePass):
         )
         match.require(x.type.dtype.itemsize <= np.float32().itemsize, "x must be at most float32")
         match.require_kernel("TopKD", node)
+        match.require(not match.makes_bfloat16(), "the ramp must stay float16", node)
         match.require_one_precision()
         _write(match, node, axis, k)
 
