@@ -26,6 +26,11 @@ _OWN_TIME = re.compile(
 )
 """What a run prints of its own time."""
 
+_SIDES = re.compile(
+    r"\b(original|device sim|all) \d+(\.\d+)? (µs|ms|s)\b|(原模型|设备 sim|合计) \d+(\.\d+)? (µs|ms|s)\b"
+)
+"""Times of both sides of `compare`."""
+
 _PACE = re.compile(r"^\d+ of \d+ rows, .*\n|^\d+(\.\d+)? m?s\n", re.MULTILINE)
 """Lines of `sweep` on its own time."""
 
@@ -80,6 +85,7 @@ def _last_output(example: CodeExample, side: str, folder: str) -> str:
     for line in before:
         printed(line)
     text = _OWN_TIME.sub(lambda found: re.sub(r"\d+(\.\d+)?", "1.0", found[0]), printed(last))
+    text = _SIDES.sub(lambda found: f"{found[1] or found[4]} 1.0 ms", text)
     text = _PACE.sub("", text)
     text = _ENGINES.sub(r"\1...", text)
     if last.startswith("atc-py exec"):
