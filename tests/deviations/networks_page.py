@@ -197,7 +197,8 @@ def _by_rule(findings: Iterable[Finding]) -> str:
     """Return `GRU/reset-after-product (inferred): gru0, gru1`, the deviations by semicolons."""
     places: dict[str, list[str]] = defaultdict(list)
     for each in findings:
-        places[_title(each)].append(each.place.node_name or f"node {each.place.node}")
+        at = "the model" if each.place.node is None else f"node {each.place.node}"
+        places[_title(each)].append(each.place.node_name or at)
     parts = []
     for title, names in places.items():
         more = len(names) - MOST_NAMED
