@@ -43,7 +43,7 @@ def run_passes(
         graph: phase `lowered`.
         context: SoC, precision mode and file.
         disabled: names of optional passes that do not run, ours or ATC's.
-        verify: check the graph after every pass that changed it; at phase changes it is checked always.
+        verify: check the graph after every pass; at phase changes it is checked always.
         until: stop when the graph has reached this phase; None for the last one.
         after: called with the pass's name and the graph after each pass that ran.
 
@@ -60,7 +60,7 @@ def run_passes(
         if context.only_atc_passes and not row.in_atc:
             continue
         runs.append(_run(row, graph, context))
-        if row.ensures is not None or (verify and runs[-1].changes):
+        if verify or row.ensures is not None:
             verify_graph(graph, rules)
         if after is not None:
             after(row.name, graph)
