@@ -31,6 +31,11 @@ class Miss(msgspec.Struct, frozen=True):
     depth: int
     anchor: str = ""
 
+    @classmethod
+    def at(cls, node: Node, reason: str, depth: int = 1, anchor: str = "") -> "Miss":
+        """The miss at a target node."""
+        return cls(reason, node.name, tuple(each.name for each in node.origins), depth, anchor)
+
 
 class PassFusions(msgspec.Struct):
     """The fusions of one pass.

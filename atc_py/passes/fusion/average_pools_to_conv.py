@@ -36,8 +36,7 @@ class AveragePoolsToConvPass(Pass):
         for node in [node for node in graph.nodes if node.op == "AvgPoolV2"]:
             reason = _refused(node)
             if reason:
-                origins = tuple(origin.name for origin in node.origins)
-                record.missed(Miss(reason, node.name, origins, 1), matched=False)
+                record.missed(Miss.at(node, reason), matched=False)
                 continue
             decision = context.decisions.nodes.pop(node.name, None)
             made = _rewrite(graph, node)

@@ -37,8 +37,7 @@ class FlattenStacksPass(Pass):
                 continue
             reason = _unfit(node)
             if reason:
-                origins = tuple(origin.name for origin in node.origins)
-                record.missed(Miss(reason, node.name, origins, 1), matched=False)
+                record.missed(Miss.at(node, reason), matched=False)
                 continue
             views = [value.producer for value in node.present_inputs if _rows_of(value)]
             node.output.replace_by(_flattened(graph, node))

@@ -417,9 +417,7 @@ class RewritePass(Pass):
         try:
             self.rewrite(match)
         except MissError as miss:
-            origins = tuple(origin.name for origin in miss.node.origins)
-            depth, anchor = len(match.nodes), match.anchor.name
-            found = Miss(miss.reason, miss.node.name, origins, depth, anchor)
+            found = Miss.at(miss.node, miss.reason, len(match.nodes), match.anchor.name)
             record.missed(found, matched=miss.matched)
             return False
         record.applied(rule=match.rule)

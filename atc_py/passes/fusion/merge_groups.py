@@ -90,8 +90,7 @@ class _Groups:
             else:
                 self._hold(joined, ours, theirs)
         if reason:
-            origins = tuple(origin.name for origin in maker.origins)
-            record.missed(Miss(reason, maker.name, origins, len("ab"), reader.name), matched=False)
+            record.missed(Miss.at(maker, reason, len("ab"), reader.name), matched=False)
 
     def _hold(self, joined: list[Node], *parts: list[Node]) -> None:
         for part in parts:

@@ -73,9 +73,8 @@ class MergePass(Pass):
                     slopes.widen(members)
                 record.applied()
             else:
-                origins = tuple(origin.name for origin in at.origins)
                 depth = 2 if at is not head and is_function(at) else 1
-                record.missed(Miss(reason, at.name, origins, depth, head.name), matched=False)
+                record.missed(Miss.at(at, reason, depth, head.name), matched=False)
         return scope - first
 
     def _is_head(self, node: Node, soc: Soc) -> bool:

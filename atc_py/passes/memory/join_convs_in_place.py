@@ -39,8 +39,7 @@ class JoinConvsInPlacePass(Pass):
         for node in [node for node in graph.nodes if node.op == "ConcatD"]:
             reason = _why_apart(node)
             if reason:
-                origins = tuple(origin.name for origin in node.origins)
-                record.missed(Miss(reason, node.name, origins, 1), matched=True)
+                record.missed(Miss.at(node, reason), matched=True)
                 continue
             node.op, node.engine = JOINED_IN_PLACE, Engine.LOCAL
             joined += 1
