@@ -149,8 +149,8 @@ def _products(form: OnnxGraph, node: OnnxNode) -> int:
     return 0
 
 
-Misfit = tuple["FixRule", Text]
-"""A rule and the condition that does not hold."""
+Misfit = tuple["FixRule", Text, tuple[str, ...]]
+"""A rule, the condition that does not hold, and inputs whose bounds could make it hold."""
 
 _NO_SUCH_DTYPES = Text("ONNX defines the operator for the dtypes of its inputs")
 _NOT_SOUND = Text("the node keeps to ONNX's definition")
@@ -188,7 +188,7 @@ def fitting_forms(
         misfits: gains the rules that do not fit.
     """
     if not has_defined_dtypes(node):
-        misfits += [(rule, _NO_SUCH_DTYPES) for rule in rules]
+        misfits += [(rule, _NO_SUCH_DTYPES, ()) for rule in rules]
         return []
     results: list[FittingForm] = []
     for rule in rules:
@@ -198,11 +198,11 @@ def fitting_forms(
         try:
             results.append(FittingForm(rule, ctx, rule.write(ctx)))
         except UnfitError as error:
-            misfits.append((rule, error.reason))
+            misfits.append((rule, error.reason, error.unbounded))
         except (ArithmeticError, LookupError, TypeError, ValueError):
             # Lists of other lengths than the axes, strides of 0, scales that are infinite, shapes that
             # are numbers: the check has findings on them.
-            misfits.append((rule, _NOT_SOUND))
+            misfits.append((rule, _NOT_SOUND, ()))
         else:
             if rule.last:
                 break

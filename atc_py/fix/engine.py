@@ -389,7 +389,9 @@ class Fixer:
         misfits: list[Misfit] = []
         forms = fitting_forms(node, rules, open_context, misfits)
         self.looked_around = self.looked_around or any(ctx.looked_around for ctx in contexts)
-        unfit += [Unfit(rule, node, reason) for rule, reason in misfits if reason.en]
+        unfit += [
+            Unfit(rule, node, reason, unbounded) for rule, reason, unbounded in misfits if reason.en
+        ]
         if not forms:
             return False
         form = cheapest(forms, node, writer.graph, self._conditions.soc)

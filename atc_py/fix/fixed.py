@@ -144,11 +144,19 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """A rule that did not fit a refused node, and the condition that does not hold."""
+    """A rule that did not fit a refused node.
+
+    Attributes:
+        rule: the rule.
+        node: the node.
+        reason: the condition that does not hold.
+        unbounded: inputs of the model whose bounds could make it hold.
+    """
 
     rule: FixRule
     node: SourceNode
     reason: Text
+    unbounded: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

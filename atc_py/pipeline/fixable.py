@@ -76,11 +76,8 @@ def with_fixes(
 
 def _inputs_without_bounds(file: OnnxFile, found: Fixed) -> tuple[str, ...]:
     """The inputs whose bounds rules asked for that did not fit."""
-    reasons = [misfit.reason.en for misfit in found.unfit]
-    names = (tensor.name for tensor in file.inputs)
-    return tuple(
-        name for name in names if any(f"--range {name}=LOW:HIGH" in each for each in reasons)
-    )
+    asked = {name for misfit in found.unfit for name in misfit.unbounded}
+    return tuple(tensor.name for tensor in file.inputs if tensor.name in asked)
 
 
 def _with_advice(

@@ -1,6 +1,6 @@
 """Attributes, features and labels of ai.onnx.ml's operators, as several rules write them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -45,15 +45,18 @@ def floats(ctx: RuleContext, data: NDArray[Any], label: str) -> str:
     return ctx.const(data, DType.FLOAT32, label)
 
 
-_TRANSFORMS: Mapping[str, Callable[[RuleContext, str], str]] = {
+Transform = Callable[[RuleContext, str], str]
+"""Writer of what is done to scores in the end."""
+
+_TRANSFORMS: Mapping[str, Transform] = {
     "NONE": lambda _ctx, y: y,
     "LOGISTIC": lambda ctx, y: ctx.op("Sigmoid", y),
     "SOFTMAX": lambda ctx, y: ctx.op("Softmax", y, axis=1),
 }
 
 
-def transform_of(ctx: RuleContext) -> Callable[[RuleContext, str], str]:
-    """Writer of what is done to scores in the end, as `post_transform` says."""
+def transform_of(ctx: RuleContext) -> Transform:
+    """The one that `post_transform` names."""
     name = ctx.text("post_transform", "NONE")
     require(name in _TRANSFORMS, "post_transform is NONE, LOGISTIC or SOFTMAX")
     return _TRANSFORMS[name]
@@ -68,10 +71,20 @@ def labels_of(ctx: RuleContext) -> NDArray[np.int64] | None:
 
 
 def label_of(ctx: RuleContext, labels: NDArray[np.int64] | None, best: str) -> str:
-    """Write the labels of classes, given their numbers."""
-    if labels is None or (labels == range(labels.size)).all():
-        return best if labels is not None else ""
+    """Write the labels of classes, given their numbers; "" where nothing reads them."""
+    if labels is None:
+        return ""
+    if (labels == range(labels.size)).all():
+        return best
     return ctx.op("Gather", ctx.const(labels, label="labels"), best, axis=0)
+
+
+def ranked_classes(
+    ctx: RuleContext, labels: NDArray[np.int64] | None, transform: Transform, scores: str
+) -> Sequence[str]:
+    """Write the label of the largest score of each sample, and the transformed scores."""
+    best = "" if labels is None else ctx.op("ArgMax", scores, axis=1, keepdims=0)
+    return [label_of(ctx, labels, best), transform(ctx, scores)]
 
 
 def class_count(ctx: RuleContext) -> int:

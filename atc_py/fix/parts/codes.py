@@ -53,7 +53,9 @@ def _beyond(ctx: RuleContext, tensor: SourceTensor, target: Range) -> UnfitError
     if inputs:
         values["options"] = " ".join(f"--range {name}=LOW:HIGH" for name in inputs)
         return UnfitError(
-            "the values of {tensor} are shown to be within {within}; give {options}", **values
+            "the values of {tensor} are shown to be within {within}; give {options}",
+            inputs,
+            **values,
         )
     if others:
         values["names"] = ", ".join(others)

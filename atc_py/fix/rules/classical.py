@@ -10,10 +10,10 @@ from atc_py.fix.parts.classical import (
     class_count,
     features_of,
     floats,
-    label_of,
     labels_of,
     ml_case,
     number_list,
+    ranked_classes,
     transform_of,
 )
 from atc_py.fix.rule import EQUAL, REORDERED, rule
@@ -117,6 +117,4 @@ def linear_classifier_as_product(ctx: RuleContext) -> Sequence[str]:
     """
     labels, transform, count = labels_of(ctx), transform_of(ctx), class_count(ctx)
     require(count >= 2, "there are two classes or more")  # noqa: PLR2004
-    scores = _linear(ctx, count)
-    best = "" if labels is None else ctx.op("ArgMax", scores, axis=1, keepdims=0)
-    return [label_of(ctx, labels, best), transform(ctx, scores)]
+    return ranked_classes(ctx, labels, transform, _linear(ctx, count))

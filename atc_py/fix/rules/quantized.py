@@ -98,6 +98,7 @@ def dequantize_as_steps(ctx: RuleContext) -> str:
     require(
         ctx.element in LIMITS or fits,
         "codes are at most 2^24; give bounds with --range {name}=LOW:HIGH",
+        [ctx.name(0)],
         name=ctx.name(0),
     )
     y = ctx.cast(ctx.name(0), DType.FLOAT32)

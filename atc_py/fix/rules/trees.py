@@ -1,6 +1,7 @@
 """Rules of the trees of ai.onnx.ml: decisions as comparisons, paths and leaves as products."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from atc_py.fix import tables
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.classical import (
+    Transform,
     class_count,
     features_of,
     floats,
@@ -17,6 +19,7 @@ from atc_py.fix.parts.classical import (
     labels_of,
     ml_case,
     number_list,
+    ranked_classes,
     transform_of,
 )
 from atc_py.fix.rule import REORDERED, rule
@@ -59,13 +62,14 @@ def _trees(ctx: RuleContext) -> dict[int, _Tree]:
     sound = len({len(ids), len(numbers), len(true), len(false), len(modes)}) == 1
     at = {pair: place for place, pair in enumerate(zip(ids, numbers, strict=False))}
     require(sound and len(at) == len(ids), "each node of a tree has its branches")
+    sizes = Counter(ids)
     trees: dict[int, _Tree] = {}
     for place, number in enumerate(ids):
         if number in trees:
             continue
         trees[number] = tree = _Tree([], [])
         waiting: list[tuple[int, list[tuple[int, bool]]]] = [(place, [])]
-        left = ids.count(number)
+        left = sizes[number]
         while waiting:
             node, path = waiting.pop()
             left -= 1
@@ -255,14 +259,11 @@ def tree_classifier_as_products(ctx: RuleContext) -> Sequence[str]:
         return _binary(ctx, labels, transform)
     require(count > _PAIR, "there are two classes or more")
     scores = _ensemble(ctx, "class", count, ranked=labels is not None)
-    best = "" if labels is None else ctx.op("ArgMax", scores, axis=1, keepdims=0)
-    return [label_of(ctx, labels, best), transform(ctx, scores)]
+    return ranked_classes(ctx, labels, transform, scores)
 
 
 def _binary(
-    ctx: RuleContext,
-    labels: NDArray[np.int64] | None,
-    transform: Callable[[RuleContext, str], str],
+    ctx: RuleContext, labels: NDArray[np.int64] | None, transform: Transform
 ) -> Sequence[str]:
     score = _ensemble(ctx, "class", 1)
     positive = bool((number_list(ctx, "class_weights") >= 0).all())
