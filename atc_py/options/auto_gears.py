@@ -20,6 +20,11 @@ class DimSum(Result, frozen=True):
     names: tuple[str, ...]
     constant: int = 0
 
+    @property
+    def is_name(self) -> bool:
+        """True for one named dim alone."""
+        return len(self.names) == 1 and not self.constant
+
     def value(self, sizes: Mapping[str, int]) -> int:
         """The number for these sizes of names."""
         return self.constant + sum(sizes[name] for name in self.names)
@@ -46,6 +51,11 @@ def parse_dim(text: str) -> DimSum:
 def unnamed_dim(name: str, axis: int) -> str:
     """The name of a dim of an input that the file gives none."""
     return f"{name}[{axis}]".replace("+", "_")
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """Sizes of named dims as messages write them."""
+    return ", ".join(f"{name} = {size}" for name, size in sizes.items())
 
 
 class Padding(Result, frozen=True):
@@ -102,14 +112,13 @@ class Padding(Result, frozen=True):
 
     def _unlike(self, name: str, shape: Shape, sizes: Mapping[str, int]) -> AtcError:
         wanted = ", ".join(map(str, self.inputs[name]))
-        known = ", ".join(f"{each} = {size}" for each, size in sizes.items())
         return BAD_RUN_INPUT.error(
             Text(
                 "input {name} has the shape {shape}, which is not {wanted} with {known}",
                 name=repr(name),
                 shape=format_shape(shape),
                 wanted=wanted,
-                known=known,
+                known=sizes_text(sizes),
             ),
             place=Place(field=Text("input {at}", at=name)),
             help=Text("feed arrays whose dims of one name are equal"),

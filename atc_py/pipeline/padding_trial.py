@@ -131,7 +131,12 @@ class _Trial:
                 and not is_mask(each)
                 and zeros[each.name].size != feeds[each.name].size
             ]
-            others = {name: self._filled(name, feeds, padding, missing) for name in floats}
+            others = {
+                name: _filled(
+                    zeros[name], feeds[name], cuts(padding, padding.inputs[name], missing)
+                )
+                for name in floats
+            }
             if not self._same(padding, large, zeros, missing, expected[at]):
                 return ("",)
             leaks = tuple(
@@ -160,20 +165,6 @@ class _Trial:
             _close(results[name][cuts(padding, padding.outputs[name], missing)], array)
             for name, array in expected.items()
         )
-
-    def _filled(
-        self, name: str, feeds: Mapping[str, Array], padding: Padding, missing: Sizes
-    ) -> Array:
-        """An input that is padded with random numbers."""
-        data = feeds[name]
-        pairs = padding.added(padding.inputs[name], missing)
-        shape = tuple(
-            dim + front + end for dim, (front, end) in zip(data.shape, pairs, strict=True)
-        )
-        random = np.random.default_rng(len(shape))
-        found = (random.standard_normal(shape) * _PADDED_WITH).astype(data.dtype)
-        found[cuts(padding, padding.inputs[name], missing)] = data
-        return found
 
     def _empty(
         self, padding: Padding, least: dict[str, int], names: Sequence[str]
@@ -249,6 +240,14 @@ class _Trial:
                 return None
             found[output] = tuple(dim for dim in dims if dim is not None)
         return found
+
+
+def _filled(zeros: Array, data: Array, place: tuple[slice, ...]) -> Array:
+    """Data padded with random numbers where `zeros` has 0."""
+    random = np.random.default_rng(zeros.ndim)
+    found = (random.standard_normal(zeros.shape) * _PADDED_WITH).astype(data.dtype)
+    found[place] = data
+    return found
 
 
 def _between(

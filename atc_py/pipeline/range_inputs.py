@@ -146,7 +146,6 @@ def _named_gears(ranges: Given, inputs: Sequence[DeclaredInput]) -> str:
         for axis, dim in enumerate(dims):
             label = str(own.get(axis) or "") if isinstance(own.get(axis), str) else ""
             label = label or unnamed_dim(name, axis)
-            is_sum = len(parse_dim(label).names) + parse_dim(label).constant != 1
-            if dim.is_open and not is_sum:
+            if dim.is_open and parse_dim(label).is_name:
                 found.setdefault(label, f"{dim.low}~{dim.high or _LONG * dim.low}")
     return ";".join(f"{name}={numbers}" for name, numbers in found.items())

@@ -1,16 +1,13 @@
 """The dims that a model's inputs leave open, and files in which some of them are chosen."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import OpenDim
+from atc_py.options.auto_gears import DimSum, parse_dim
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
-
-_SUM = re.compile(r"\s*\w+\s*(\+\s*\w+\s*)+")
-"""Names of dims that exporters write for sums: `past_length + 1`."""
 
 
 def open_dims(inputs: Iterable[DeclaredInput]) -> tuple[OpenDim, ...]:
@@ -27,18 +24,15 @@ def open_dims(inputs: Iterable[DeclaredInput]) -> tuple[OpenDim, ...]:
     return tuple(
         OpenDim(key if isinstance(key, str) else "", tuple(where), ranks[where[0][0]])
         for key, where in places.items()
-        if not (isinstance(key, str) and _is_sum(key, names))
+        if not (isinstance(key, str) and _sum_of(key, names))
     )
 
 
-def _terms(name: str) -> list[str]:
-    """Split a sum into its terms; return the name itself if it is not a sum."""
-    return [term.strip() for term in name.split("+")] if _SUM.fullmatch(name) else [name]
-
-
-def _is_sum(name: str, names: Iterable[str]) -> bool:
-    terms = _terms(name)
-    return len(terms) > 1 and all(term.isdecimal() or term in names for term in terms)
+def _sum_of(name: str, known: Container[str]) -> DimSum | None:
+    """The sum of known names that exporters write as a name, such as `past_length + 1`."""
+    dim = parse_dim(name)
+    is_sum = "+" in name and dim.names != (name.strip(),)
+    return dim if is_sum and all(each in known for each in dim.names) else None
 
 
 def chosen(file: OnnxFile, values: Mapping[OpenDim, int]) -> OnnxFile:
@@ -63,10 +57,8 @@ def _with_values(
 
 def _sum(name: str, by_name: Mapping[str, int]) -> int | str:
     """Compute a sum; return the name if a term is open or it is not a sum."""
-    terms = _terms(name)
-    found = [int(term) if term.isdecimal() else by_name.get(term) for term in terms]
-    known = [term for term in found if term is not None]
-    return sum(known) if len(known) == len(found) > 1 else name
+    dim = _sum_of(name, by_name)
+    return name if dim is None else dim.value(by_name)
 
 
 def shapes_of(file: OnnxFile, names: Iterable[str]) -> dict[str, Shape]:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atc_py.diag import SIZE_BETWEEN_GEARS, AtcError, Place
-from atc_py.options.auto_gears import DimSum, Padding
+from atc_py.options.auto_gears import DimSum, Padding, sizes_text
 from atc_py.options.gears import Gears
 from atc_py.tensor.shapes import Shape
 from atc_py.text import COMMA, Text
@@ -100,11 +100,6 @@ def holding_gear(
         raise _refusal(padding, sizes)
     gear = min(holding, key=gears.elements)
     return gear, {name: own - sizes.get(name, own) for name, own in known[gear].items()}
-
-
-def sizes_text(sizes: Mapping[str, int]) -> str:
-    """Sizes of named dims as messages write them."""
-    return ", ".join(f"{name} = {size}" for name, size in sizes.items())
 
 
 def leaks_text(padding: Padding) -> Text:
