@@ -1,9 +1,9 @@
 """The choice of layers: those that options leave in floats, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from atc_py.diag import NO_FLOAT_LAYERS, NOT_IN_MODEL, Place, nearest_of_many
-from atc_py.onnx_graph.graph import OnnxGraph
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer, layers_in_bodies
 from atc_py.quantizing.options import CalibrationOptions
@@ -31,10 +31,10 @@ def skipped_layers(model: FloatModel, settings: CalibrationOptions) -> dict[str,
     for text in settings.skip:
         found |= dict.fromkeys(_named(text, model), SKIPPED)
     if settings.skip_first:
-        before = _layers_before(model.graph, layers)
+        before = _layers_on_the_way(model.graph.nodes, layers, forward=True)
         found |= {name: FIRST for name, count in before.items() if count < settings.skip_first}
     if settings.skip_last:
-        after = _layers_after(model.graph, layers)
+        after = _layers_on_the_way(reversed(model.graph.nodes), layers, forward=False)
         found |= {name: LAST for name, count in after.items() if count < settings.skip_last}
     if len(found) == len(layers):
         raise _no_layers(model)
@@ -94,31 +94,23 @@ def _named(text: str, model: FloatModel) -> list[str]:
     )
 
 
-def _layers_before(graph: OnnxGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
-    """The most layers with weights in a row before each layer."""
+def _layers_on_the_way(
+    nodes: Iterable[OnnxNode], layers: Sequence[FloatLayer], *, forward: bool
+) -> dict[str, int]:
+    """The most layers with weights in a row before each layer; after it if not `forward`.
+
+    `nodes` are in the order of that way.
+    """
     own = {each.node: each for each in layers}
     depth: dict[str, int] = {}
     found: dict[str, int] = {}
-    for node in graph.nodes:
-        most = max((depth.get(name, 0) for name in node.reads), default=0)
+    for node in nodes:
+        near, far = (node.reads, node.writes) if forward else (node.writes, node.reads)
+        most = max((depth.get(name, 0) for name in near), default=0)
         if node in own:
             found[own[node].name] = most
             most += not own[node].is_pool
-        depth.update(dict.fromkeys(node.writes, most))
-    return found
-
-
-def _layers_after(graph: OnnxGraph, layers: Sequence[FloatLayer]) -> dict[str, int]:
-    """The most layers with weights in a row after each layer."""
-    own = {each.node: each for each in layers}
-    depth: dict[str, int] = {}
-    found: dict[str, int] = {}
-    for node in reversed(graph.nodes):
-        most = max((depth.get(name, 0) for name in node.writes), default=0)
-        if node in own:
-            found[own[node].name] = most
-            most += not own[node].is_pool
-        for name in node.reads:
+        for name in far:
             depth[name] = max(depth.get(name, 0), most)
     return found
 
