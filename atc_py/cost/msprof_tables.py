@@ -223,12 +223,6 @@ def read_fusions(path: Path) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def plain_word(text: str) -> str:
-    """A dtype or format without the mark that some releases set before it, and its sub-format."""
-    word = text.strip().removeprefix("FORMAT_").removeprefix("DT_")
-    return word.partition(":")[0]
-
-
 @dataclass(slots=True)
 class _Times:
     row: KernelRow

@@ -107,7 +107,11 @@ _Files = Callable[[int], Path]
 
 def _files_of(run: tuple[BoardRun, Path] | None) -> _Files | None:
     """The files of the outputs of a run, by position."""
-    return None if run is None else lambda at: run[1] / f"{at}.npy"
+    return None if run is None else lambda at: run[1] / _output(at)
+
+
+def _output(at: int) -> str:
+    return f"{at}.npy"
 
 
 def _same_outputs(
@@ -115,13 +119,12 @@ def _same_outputs(
 ) -> BoardCheck:
     """Compare the outputs of the plain run with those of another one."""
     plain = runs.get("plain")
-    first = _files_of(plain)
-    if plain is None or first is None or second is None:
+    if plain is None or second is None:
         return _checked(name, holds=None, detail=Text("one of the two runs is missing"))
-    differing = []
-    for at, port in enumerate(plain[0].outputs):
+    differing, (run, folder) = [], plain
+    for at, port in enumerate(run.outputs):
         try:
-            one, other = read_npy(first(at)), read_npy(second(at))
+            one, other = read_npy(folder / _output(at)), read_npy(second(at))
         except AtcError as error:
             return _checked(name, holds=None, detail=error.diagnostics[0].message)
         if one.shape != other.shape or not same_elements(one, other).all():

@@ -293,18 +293,24 @@ def _effect_of_steps(
     original: ReferenceModel, feeds: ModelFeeds, name: str, codes: Sequence[str]
 ) -> float:
     """The largest change of an output of the original when codes on the way move by a step."""
-    largest = 0.0
     roles = input_roles(original, feeds.ports)
+    largest = 0.0
     for seed in feeds.seeds:
-        values = []
-        for model in (original, original.with_amendment(MovedCodes(codes, seed))):
-            run = ReferenceRun(model, feeds.of(seed, roles))
-            run.expect({name: 1})
-            values.append(run.value(name))
-        first, second = values
-        if first is not None and second is not None:
-            largest = max(largest, largest_gap(second, first))
+        plain = feeds.of(seed, roles)
+        stepped = original.with_amendment(MovedCodes(codes, seed))
+        largest = max(largest, _change(name, (original, plain), (stepped, plain)))
     return largest
+
+
+def _change(name: str, *sides: tuple[ReferenceModel, Feeds]) -> float:
+    """The largest gap between an output of two runs; 0 where one of them has none."""
+    values = []
+    for model, data in sides:
+        run = ReferenceRun(model, data)
+        run.expect({name: 1})
+        values.append(run.value(name))
+    first, second = values
+    return 0.0 if first is None or second is None else largest_gap(second, first)
 
 
 def _coarsest_step(original: ReferenceModel) -> float:
@@ -324,19 +330,12 @@ def _effect_of_rounding(
     `least` is the part of each value that it moves by at least: what rounding inside of the model and
     the classes of the rules allow.
     """
-    largest = 0.0
     roles = input_roles(original, feeds.ports)
+    largest = 0.0
     for seed in feeds.seeds:
         plain = feeds.of(seed, roles)
         rounded = {port: moved(array, seed, least) for port, array in plain.items()}
-        values = []
-        for data in (plain, rounded):
-            run = ReferenceRun(original, data)
-            run.expect({name: 1})
-            values.append(run.value(name))
-        first, second = values
-        if first is not None and second is not None:
-            largest = max(largest, largest_gap(second, first))
+        largest = max(largest, _change(name, (original, plain), (original, rounded)))
     return largest
 
 

@@ -22,18 +22,17 @@ from atc_py.text import Text
 _MOST_BYTES = 1 << 20
 _MOST_RANK = 16
 _COLUMNS = {
-    "side": ("input/output",),
-    "index": ("index",),
-    "dtype": ("data type",),
-    "layout": ("format",),
-    "shape": ("shape",),
-    "largest": ("max value",),
-    "least": ("min value",),
-    "mean": ("avg value",),
-    "count": ("count",),
-    "nan": ("nan count",),
-    "below": ("negative inf count",),
-    "above": ("positive inf count",),
+    "side": "input/output",
+    "index": "index",
+    "dtype": "data type",
+    "layout": "format",
+    "shape": "shape",
+    "largest": "max value",
+    "least": "min value",
+    "mean": "avg value",
+    "nan": "nan count",
+    "below": "negative inf count",
+    "above": "positive inf count",
 }
 
 
@@ -88,10 +87,8 @@ def read_statistics(path: Path) -> tuple[StatisticsRow, ...]:
     lines = csv.reader(read_text(path, _MOST_BYTES).splitlines())
     try:
         places = {name.strip().lower(): at for at, name in enumerate(next(lines, []))}
-        columns = {
-            key: places[name] for key, names in _COLUMNS.items() for name in names if name in places
-        }
-        missing = [_COLUMNS[name][0] for name in ("side", "index", "dtype") if name not in columns]
+        columns = {key: places[name] for key, name in _COLUMNS.items() if name in places}
+        missing = [_COLUMNS[name] for name in ("side", "index", "dtype") if name not in columns]
         if missing:
             raise _fault(path, Text("it has no column {name}", name=missing[0]))
         found = [
