@@ -284,6 +284,22 @@ PIPELINE: tuple[PassRow, ...] = (
         atc_names=("AConv2dMulFusion",),
     ),
     PassRow(
+        "linear-to-size",
+        "fusion.resize_to_size.LinearToSizePass",
+        "Turns a linear Resize of images into ResizeBilinearV2 where both take the same places.",
+        anchors=("Resize",),
+        cann_only=True,
+        atc_names=("ResizeFusionPass",),
+    ),
+    PassRow(
+        "nearest-to-size",
+        "fusion.resize_to_size.NearestToSizePass",
+        "Turns Resize of images to the nearest element into ResizeNearestNeighborV2 where both take "
+        "the same elements, as CANN's parser does.",
+        anchors=("Resize",),
+        cann_only=True,
+    ),
+    PassRow(
         "rank-on-core",
         "fusion.rank_on_core.RankOnCorePass",
         "Turns TopK of a constant k into TopKD of the last axis, for which the AI Core has a kernel.",

@@ -87,6 +87,22 @@ class ResizedAxis(msgspec.Struct, frozen=True):
         return np.asarray(np.clip(near, 0, self.size - 1).astype(np.int64))
 
 
+RESIZES_TO_SIZE = ("ResizeBilinearV2", "ResizeNearestNeighborV2")
+"""Operators of CANN that resize rows and columns to a size, with two flags for the places."""
+
+
+def modes_by_flags(op: str, *, align_corners: bool, half_pixel_centers: bool) -> dict[str, str]:
+    """The attributes of Resize with which it computes what an operator of CANN does by its flags."""
+    linear = "Bilinear" in op
+    shifted = "half_pixel" if linear else "tf_half_pixel_for_nn"
+    unshifted = shifted if half_pixel_centers else "asymmetric"
+    return {
+        "mode": "linear" if linear else "nearest",
+        "coordinate_transformation_mode": "align_corners" if align_corners else unshifted,
+        "nearest_mode": "round_prefer_ceil" if align_corners else "floor",
+    }
+
+
 class KernelAxis(msgspec.Struct, frozen=True):
     """One axis as ResizeNearestNeighborV2 and ResizeBilinearV2 of CANN read it.
 

@@ -70,4 +70,5 @@ def test_depth_of_images_fires_what_atc_fires() -> None:
     found = effects(build_midas(), "Ascend310B4")
     assert found["FIXPIPEFUSIONPASS"] == "120/125"
     assert found["RealDiv2MulsFusionPass"] == "0/1"
+    assert found["ResizeFusionPass"] == "5/5"
     assert found["SameInputConv2dPass"].startswith("0/")

@@ -13,6 +13,7 @@ from atc_py.passes.fusion.fuse_group_norm import FuseGroupNormPass
 from atc_py.passes.fusion.fuse_mul_maximum import FuseMulMaximumPass
 from atc_py.passes.fusion.join_same_input_convs import JoinSameInputConvsPass
 from atc_py.passes.fusion.rank_on_core import RankOnCorePass
+from atc_py.passes.fusion.resize_to_size import LinearToSizePass, NearestToSizePass
 from atc_py.passes.fusion.softmax_of_rows import SoftmaxOfRowsPass
 from atc_py.passes.manager import verifier_rules
 from atc_py.target import find_soc
@@ -71,6 +72,15 @@ graph @g phase lowered {
   output %y
 }
 """
+RESIZED = """
+graph @g phase lowered {
+  input %x : float32[1,3,6,7] ND
+  const %s : int64[4] ND = dense [1, 3, 12, 14]
+  %y = Resize(%x, _, _, %s) {mode="linear", coordinate_transformation_mode="half_pixel", nearest_mode="floor"} : float32[1,3,12,14] ND from [0 "r" Resize]
+  output %y
+}
+"""
+SHRUNK = {"12, 14": "4, 5", "12,14": "4,5"}
 LAST = {"dim=1": "dim=2", "[2,3,5]": "[2,9,3]"}
 CONV = "{dilations=[1,1,1,1], pads=[1,1,1,1], strides=[1,1,1,1]}"
 SAME_INPUT = f"""
@@ -375,3 +385,77 @@ def test_numbers_stay_where_convolutions_are_joined(mode: str) -> None:
         assert list(found) == ["y0", "y1"]
         for name, value in expected.items():
             np.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-6)
+
+
+TO_SIZE = [
+        ({}, "ResizeBilinearV2", (False, True)),
+        ({"half_pixel": "pytorch_half_pixel"}, "ResizeBilinearV2", (False, True)),
+        ({"half_pixel": "asymmetric", **SHRUNK}, "ResizeBilinearV2", (False, False)),
+        ({"half_pixel": "align_corners", **SHRUNK}, "ResizeBilinearV2", (True, False)),
+        ({"linear": "nearest", "half_pixel": "asymmetric"}, "ResizeNearestNeighborV2", (False, False)),
+        # Ties do not occur where dims double: half_pixel takes the places of asymmetric.
+        ({"linear": "nearest", '"floor"': '"round_prefer_floor"'}, "ResizeNearestNeighborV2", (False, False)),
+        ({"linear": "nearest", "half_pixel": "tf_half_pixel_for_nn", **SHRUNK}, "ResizeNearestNeighborV2", (False, True)),
+        ({"linear": "nearest", "half_pixel": "align_corners", '"floor"': '"round_prefer_ceil"', **SHRUNK}, "ResizeNearestNeighborV2", (True, False)),
+    ]  # fmt: skip
+
+
+def to_size(changes: dict[str, str]) -> type[Pass]:
+    return NearestToSizePass if "linear" in changes else LinearToSizePass
+
+
+@pytest.mark.parametrize(("changes", "op", "flags"), TO_SIZE)
+def test_resize_becomes_the_operator_with_the_flags_that_keep_places(
+    changes: dict[str, str], op: str, flags: tuple[bool, bool]
+) -> None:
+    graph, record = fuse(to_size(changes), changed(RESIZED, changes), "Ascend310B4")
+    (node,) = graph.nodes
+    names = ("align_corners", "half_pixel_centers")
+    assert (node.op, tuple(node.attributes[name] for name in names)) == (op, flags)
+    size = node.present_inputs[1]
+    assert size.const is not None
+    assert [*size.const.numpy()] == [*node.output.type.shape[2:]]
+    assert (record.matched, record.effective) == (1, 1)
+
+
+@pytest.mark.parametrize("changes", [row[0] for row in TO_SIZE])
+@pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
+def test_numbers_stay_where_images_are_resized_to_a_size(
+    changes: dict[str, str], mode: str
+) -> None:
+    text = changed(RESIZED, changes)
+    graph, _ = fuse(to_size(changes), text, "Ascend310B4")
+    feeds = {"x": RANDOM.standard_normal((1, 3, 6, 7)).astype(np.float32)}
+    expected, found = results(text, feeds, mode)["y"], results(graph, feeds, mode)["y"]
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"linear": "nearest", "12, 14": "5, 14", "12,14": "5,14"}, "takes other places"),
+        ({"linear": "nearest", "half_pixel": "asymmetric", '"floor"': '"ceil"'}, "takes other places"),
+        ({"[1, 3, 12, 14]": "[1, 6, 12, 14]", "[1,3,12,14]": "[1,6,12,14]"}, "images alone must change"),
+        ({"float32": "int32", "linear": "nearest"}, "floats must be resized"),
+        ({"linear": "cubic"}, "mode must be nearest"),
+    ],
+)  # fmt: skip
+def test_resize_of_other_places_stays(changes: dict[str, str], reason: str) -> None:
+    graph, record = fuse(to_size(changes), changed(RESIZED, changes), "Ascend310B4")
+    assert ops(graph) == ["Resize"]
+    assert record.nearest is not None
+    assert reason in record.nearest.reason
+
+
+def test_scales_that_are_not_the_ratio_of_the_dims_stay() -> None:
+    """X of 5 rows times 1.5 has 7: its places are 1 / 1.5 apart, those by size 5 / 7."""
+    scales = {
+        "int64[4] ND = dense [1, 3, 12, 14]": "float32[4] ND = dense [1.0, 1.0, 1.5, 2.0]",
+        "_, _, %s": "_, %s",
+        "6,7]": "5,7]",
+        "12,14": "7,14",
+    }
+    graph, record = fuse(LinearToSizePass, changed(RESIZED, scales), "Ascend310B4")
+    assert ops(graph) == ["Resize"]
+    assert record.nearest is not None
+    assert "takes other places" in record.nearest.reason

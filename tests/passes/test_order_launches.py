@@ -79,11 +79,11 @@ def test_order_is_that_of_the_real_file(name: str, network: str, soc: str, arena
     with open_huawei(REAL / name) as file:
         (model,) = file.all_models()
         graph = import_graph(model).graph
-    real = launches(graph)
-    as_in_network(graph, REAL / network)
-    order(graph, soc)
-    assert launches(graph) == real
-    assert plan_memory(graph, 512, padding=32).arena == arena
+        real = launches(graph)
+        as_in_network(graph, REAL / network)
+        order(graph, soc)
+        assert launches(graph) == real
+        assert plan_memory(graph, 512, padding=32).arena == arena
 
 
 @given(graphs())

@@ -16,6 +16,7 @@ from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
 from atc_py.system.structs import replace
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import Format
+from atc_py.tensor.resampling import RESIZES_TO_SIZE, modes_by_flags
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage, c0_of
 
@@ -30,6 +31,9 @@ _MOST_ROWS = 64
 """Rows of a tile: each is a copy of its own, so more of them gain little."""
 
 _CROP = "tf_crop_and_resize"
+
+_IMAGE_AXES = 2
+"""Axes before rows and columns, which `size` has no number of."""
 
 
 class ResizeTiling(Tiling):
@@ -134,14 +138,23 @@ def _tile(launch: Launch, x: Shape, y: Shape, lanes: int) -> _Tile:
     return _fitting(_Tile(share, width, width, x[-1], itemsize, lanes), launch.soc)
 
 
+def _modes(kernel: KernelFacts) -> Mapping[str, Any]:
+    """The attributes of a Resize, or those with which it does what the operator does by its flags."""
+    stated = kernel.attributes
+    if kernel.op == "Resize":
+        return stated
+    corners, centers = bool(stated["align_corners"]), bool(stated["half_pixel_centers"])
+    return modes_by_flags(kernel.op, align_corners=corners, half_pixel_centers=centers)
+
+
 def _crops(kernel: KernelFacts) -> bool:
     """True if a part of x is resized, beyond which results have a value of their own."""
-    return kernel.attributes["coordinate_transformation_mode"] == _CROP
+    return bool(_modes(kernel)["coordinate_transformation_mode"] == _CROP)
 
 
 def _takes_elements(kernel: KernelFacts) -> bool:
     """True if results are elements of x, whose places follow from ratios alone."""
-    return kernel.attributes["mode"] == "nearest" and not _crops(kernel)
+    return _modes(kernel)["mode"] == "nearest" and not _crops(kernel)
 
 
 def _plan_rows(launch: Launch, x: Shape, y: Shape, lanes: int) -> Plan:
@@ -169,7 +182,7 @@ class _Resizing(Family):
     """Elements of x, or what is between them, from scales or sizes."""
 
     name = template = "resize"
-    operators = frozenset({"Resize"})
+    operators = frozenset({"Resize", *RESIZES_TO_SIZE})
 
     def plan(self, launch: Launch) -> Plan:
         """Cut rows; a scalar is a row of one element."""
@@ -177,32 +190,33 @@ class _Resizing(Family):
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """The operand that has the ratios, or the dims that they follow from."""
-        given = {port.name: port for port in kernel.inputs}
-        sizes = "sizes" in given
+        given, modes = {port.name: port for port in kernel.inputs}, _modes(kernel)
+        sizes = next((name for name in ("size", "sizes") if name in given), None)
         return {
             "taken": _takes_elements(kernel),
-            "linear": kernel.attributes["mode"] == "linear",
-            "ratios": given["sizes" if sizes else "scales"],
-            "sizes": sizes,
+            "linear": modes["mode"] == "linear",
+            "ratios": given[sizes or "scales"],
+            "sizes": sizes is not None,
+            "skipped": _IMAGE_AXES if sizes == "size" else 0,
             "roi": given.get("roi"),
-            "place": kernel.attributes["coordinate_transformation_mode"],
-            "nearest": kernel.attributes["nearest_mode"],
+            "place": modes["coordinate_transformation_mode"],
+            "nearest": modes["nearest_mode"],
             "lanes": 1,
         }
 
     def covers(self, kernel: KernelFacts) -> bool:
         """True for modes that the simulator has, with the operands that they need."""
         given = {port.name for port in kernel.inputs}
-        ratios = not given.isdisjoint({"scales", "sizes"})
-        known = kernel.attributes["mode"] in {"nearest", "linear"}
+        ratios = not given.isdisjoint({"scales", "sizes", "size"})
+        known = _modes(kernel)["mode"] in {"nearest", "linear"}
         return known and ratios and ("roi" in given or not _crops(kernel))
 
     def exact(self, kernel: KernelFacts) -> bool:
-        return kernel.attributes["mode"] == "nearest"
+        return bool(_modes(kernel)["mode"] == "nearest")
 
     def sums(self, kernel: KernelFacts) -> bool:
         """True for what is between elements of either sign."""
-        return kernel.attributes["mode"] != "nearest"
+        return bool(_modes(kernel)["mode"] != "nearest")
 
 
 class _ResizingOfBlocks(_Resizing):

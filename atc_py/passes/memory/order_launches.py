@@ -7,11 +7,12 @@ from atc_py.ir import Graph, Node, Value, launches_in
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Unit, find_operator
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.resampling import RESIZES_TO_SIZE
 
 Launch: TypeAlias = "tuple[Node, ...]"
 """Nodes of one launch, or a view."""
 
-_SIZES_ADDED = frozenset({"Resize", "ResizeBilinearV2", "ResizeNearestNeighborV2"})
+_SIZES_ADDED = frozenset({"Resize", *RESIZES_TO_SIZE})
 """Operators that a pass of CANN writes with a constant of its own, the size of the result."""
 
 _WRITTEN = _SIZES_ADDED | {"TransData"}

@@ -231,17 +231,10 @@ def _resize(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """Resize to the dims of the result; without a flag the first pixels fall on each other."""
     stated, result = operation.attributes, operation.results[0]
     corners, centers = stated.flag("align_corners"), stated.flag("half_pixel_centers")
-    linear = "Bilinear" in operation.type
-    shift = "half_pixel" if linear else "tf_half_pixel_for_nn"
-    attributes: dict[str, AttrValue] = {
-        "coordinate_transformation_mode":
-            "align_corners" if corners else shift if centers else "asymmetric",
-        "mode": "linear" if linear else "nearest",
-        "nearest_mode": "round_prefer_ceil" if corners else "floor",
-    }  # fmt: skip
-    sizes = builder.constant("sizes", DenseConst(np.array(result.shape, np.int64)))
-    inputs = [operation.x, None, None, sizes]
-    return builder.add("Resize", inputs, attributes, operation.own_results)
+    size = builder.constant("size", DenseConst(np.array(result.shape[-2:], np.int32)))
+    attributes = {"align_corners": corners, "half_pixel_centers": centers}
+    op = operation.type.removesuffix("D")
+    return builder.add(op, [operation.x, size], attributes, operation.own_results)
 
 
 def _per_channel(value: Value, rank: int, builder: LaunchBuilder) -> Value:
@@ -266,9 +259,7 @@ _RULES: dict[str, Rule] = {
     "Pooling": _pooling,
     **dict.fromkeys(
         (
-            "ResizeBilinearV2",
             "ResizeBilinearV2D",
-            "ResizeNearestNeighborV2",
             "ResizeNearestNeighborV2D",
         ),
         _resize,

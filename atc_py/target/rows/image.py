@@ -13,6 +13,13 @@ from atc_py.target.rows.parts import (
 )
 from atc_py.target.soc import Resource
 
+_CENTERS = (
+    Attribute("align_corners", "bool", default=False),
+    Attribute("half_pixel_centers", "bool", default=False),
+)
+
+_OF_IMAGES, _OTHERS = "310 310P 310B 910 A2 A3", "610 CS: ?"
+
 ROWS = (
     TargetOp(
         "DeformableOffsets",
@@ -98,6 +105,33 @@ ROWS = (
         columns=columns(FLOATS, "T f32 f32 i64 > T"),
         kernels=on(f"{UNDECIDED}; 950: f16 f32 bf16", "T f32 f32 i64 > T"),
         aicpu=columns("f64 i8 u8 i16 u16 i32 i64", "T f32 f32 i64 > T"),
+        family="region",
+        takes=Layout.SPATIAL,
+        passes=8.0,
+    ),
+    TargetOp(
+        "ResizeBilinearV2",
+        *operands("x size# > y"),
+        "Rows and columns of images interpolated to as many as size says.",
+        attributes=_CENTERS,
+        columns=columns(FLOATS, "T i32 > T"),
+        kernels=on(f"{_OF_IMAGES}: f16 f32; {_OTHERS}; 950: f16 f32 bf16", "T i32 > T"),
+        aicpu=columns("f64", "T i32 > T"),
+        family="region",
+        takes=Layout.SPATIAL,
+        passes=8.0,
+    ),
+    TargetOp(
+        "ResizeNearestNeighborV2",
+        *operands("x size# > y"),
+        "Rows and columns of images repeated or left out, so that they are as many as size says.",
+        attributes=_CENTERS,
+        columns=columns(FLOATS, "T i32 > T"),
+        kernels=on(
+            f"310 310P 310B 910: f16 f32; A2 A3: f16 f32 bf16; {_OTHERS}; 950: f16 f32 bf16",
+            "T i32 > T",
+        ),
+        aicpu=columns("f64", "T i32 > T"),
         family="region",
         takes=Layout.SPATIAL,
         passes=8.0,

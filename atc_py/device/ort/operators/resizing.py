@@ -1,7 +1,7 @@
 """Feature maps resized: elements taken from, or interpolated between, places along each axis."""
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from atc_py.device.ort.late_sampling import LateAxis
 from atc_py.device.ort.registry import emulates
 from atc_py.device.ort.sampling import SampledAxis
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.resampling import RESIZES_TO_SIZE, modes_by_flags
 
 Axis: TypeAlias = SampledAxis | LateAxis
 
@@ -19,10 +20,15 @@ Axis: TypeAlias = SampledAxis | LateAxis
 _ROI, _SCALES, _SIZES = 1, 2, 3
 """Positions of what a Resize reads."""
 
+_IMAGE_AXES = 2
+"""Axes before rows and columns, which keep their dims where a size is given."""
+
 _REPEATED = frozenset({DType.FLOAT32, DType.INT8, DType.INT32, DType.UINT8})
 """Dtypes that a runtime's Resize takes."""
 
 
+@emulates("ResizeBilinearV2", moves=True)
+@emulates("ResizeNearestNeighborV2", moves=True)
 @emulates("Resize", moves=True)
 def resize(body: Body) -> str:
     """Write axes in turn, the last first: elements taken, or `(1 - w) * left + w * right`.
@@ -37,7 +43,7 @@ def resize(body: Body) -> str:
     axes = _axes(body)
     if not axes:
         return body.add("Identity", body.own())
-    resized = _interpolated if node.text("mode") == "linear" else _taken
+    resized = _interpolated if _modes(body)["mode"] == "linear" else _taken
     value = resized(body, axes)
     return _extrapolated(body, value, axes) if _mode(body) == _CROPS else value
 
@@ -46,8 +52,20 @@ _CROPS = "tf_crop_and_resize"
 """The mode in which only the part of x that roi gives is resized."""
 
 
+def _modes(body: Body) -> Mapping[str, Any]:
+    """The attributes of a Resize, or those with which it does what the node does by its flags."""
+    node = body.node
+    if node.op == "Resize":
+        return node.attributes
+    return modes_by_flags(
+        node.op,
+        align_corners=node.flag("align_corners"),
+        half_pixel_centers=node.flag("half_pixel_centers"),
+    )
+
+
 def _mode(body: Body) -> str:
-    return body.node.text("coordinate_transformation_mode")
+    return str(_modes(body)["coordinate_transformation_mode"])
 
 
 # Axes ------------------------------------------------------------------------------------------
@@ -56,7 +74,9 @@ def _mode(body: Body) -> str:
 def _axes(body: Body) -> list[Axis]:
     """The axes that are resized, the last one first."""
     crops = _mode(body) == _CROPS
-    found = (_axis(body, number) for number in range(body.node.rank()))
+    to_size = body.node.op in RESIZES_TO_SIZE
+    numbers = range(_IMAGE_AXES if to_size else 0, body.node.rank())
+    found = (_axis(body, number) for number in numbers)
     return [axis for axis in [*found][::-1] if crops or axis.scale is None or axis.scale != 1]
 
 
@@ -65,7 +85,7 @@ def _axis(body: Body, number: int) -> Axis:
     node, crops = body.node, _mode(body) == _CROPS
     length = node.required(0).dims[number]
     scale = np.float32(node.data(_SCALES)[number]) if node.has(_SCALES) else None
-    size = None if scale is not None else int(node.data(_SIZES)[number])
+    size = None if scale is not None else _size(body, number)
     roi = node.constant(_ROI) if crops else None
     if length is None or (crops and roi is None):
         late = _late_roi(body, number) if crops else None
@@ -74,6 +94,13 @@ def _axis(body: Body, number: int) -> Axis:
     ratio = np.float32(made) / np.float32(max(length, 1)) if scale is None else scale
     ends = (0.0, 1.0) if roi is None else (float(roi[number]), float(roi[node.rank() + number]))
     return SampledAxis(number, length, made, ratio, ends)
+
+
+def _size(body: Body, number: int) -> int:
+    """The dim of an axis of the result."""
+    node = body.node
+    to_size = node.op in RESIZES_TO_SIZE
+    return int(node.data(1)[number - _IMAGE_AXES] if to_size else node.data(_SIZES)[number])
 
 
 def _late_roi(body: Body, number: int) -> tuple[str, str]:
@@ -96,7 +123,7 @@ def _taken(body: Body, axes: Sequence[Axis]) -> str:
         scales = np.ones(body.node.rank(), np.float32)
         scales[[axis.number for axis in axes]] = repeats
         return carried(body, body.own(), dtype, _REPEATED, lambda x: _repeated(body, x, scales))
-    value, nearest = body.own(), body.node.text("nearest_mode")
+    value, nearest = body.own(), str(_modes(body)["nearest_mode"])
     for axis in axes:
         if isinstance(axis, LateAxis):
             places = axis.nearest(_mode(body), nearest)
@@ -108,7 +135,7 @@ def _taken(body: Body, axes: Sequence[Axis]) -> str:
 
 def _repeats(body: Body, axis: Axis) -> int:
     """Repeats of each element of an axis, one after the other; 0 where they differ."""
-    nearest = body.node.text("nearest_mode")
+    nearest = str(_modes(body)["nearest_mode"])
     if isinstance(axis, LateAxis):
         known = (_mode(body), nearest) == ("asymmetric", "floor") and axis.scale is not None
         return int(axis.scale or 0) if known and axis.scale == int(axis.scale or 0) else 0

@@ -6,7 +6,7 @@ in float32, as onnxruntime does, so that rounding decides the same way where two
 equally near.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from atc_py.device.sim.numerics.rounding import is_rounded
 from atc_py.device.sim.primitives.blocks import Copies, moving
 from atc_py.device.sim.typing_rules import require_number, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
+from atc_py.tensor.resampling import modes_by_flags
 from atc_py.text import Text
 
 Places = NDArray[Any]  # float32: numpy's stubs widen scalars
@@ -180,7 +181,7 @@ def _resize_types(node: NodeView) -> tuple[TensorFacts, ...]:
         raise NodeError(text.with_values(n=2 * node.x.rank))
     shape = tuple(int(np.float32(n) * s) for n, s in zip(node.x.shape, _scales(node), strict=True))
     if sizes is not None:
-        shape = tuple(int(size) for size in node.numbers[3])
+        shape = tuple(_sizes(node))
     if min(node.x.shape, default=1) == 0 and 0 not in shape:
         raise NodeError(Text("{x} has nothing to fill {shape} with", x=node.x, shape=list(shape)))
     return (TensorFacts(node.x.dtype, shape),)
@@ -198,23 +199,58 @@ def _check_numbers(node: NodeView, name: str, position: int) -> None:
         raise NodeError(text.with_values(name=name, found=numbers.tolist()))
 
 
+def _size_types(node: NodeView) -> tuple[TensorFacts, ...]:
+    """Images with as many rows and columns as size says."""
+    require_number(node.x)
+    require_rank(node.x, _MAP_RANK, "x")
+    size = node.numbers_of(1, "size")
+    if size.shape != (2,) or size.min() < 1:
+        raise NodeError(Text("size must be two positive numbers, found {found}", found=[*size]))
+    if node.flag("align_corners") and node.flag("half_pixel_centers"):
+        raise NodeError(Text("align_corners and half_pixel_centers must not both be true"))
+    shape = (*node.x.shape[:2], *map(int, size))
+    if 0 in node.x.shape[2:]:
+        raise NodeError(Text("{x} has nothing to fill {shape} with", x=node.x, shape=list(shape)))
+    return (TensorFacts(node.x.dtype, shape),)
+
+
+def _modes(node: NodeView) -> Mapping[str, Any]:
+    """The attributes of a Resize, or those with which it does what the node does by its flags."""
+    if node.op == "Resize":
+        return node.attributes
+    return modes_by_flags(
+        node.op,
+        align_corners=node.flag("align_corners"),
+        half_pixel_centers=node.flag("half_pixel_centers"),
+    )
+
+
 def _crops(node: NodeView) -> bool:
     """True if only the part of x that roi gives is resized."""
-    return node.text("coordinate_transformation_mode") == "tf_crop_and_resize"
+    return bool(_modes(node)["coordinate_transformation_mode"] == "tf_crop_and_resize")
 
 
 def _scales(node: NodeView) -> list[np.float32]:
     """The ratio of each axis: given, or that of the dims."""
-    if 2 in node.numbers:  # noqa: PLR2004  (the position of scales)
+    if node.op == "Resize" and 2 in node.numbers:  # noqa: PLR2004  (the position of scales)
         return [np.float32(scale) for scale in node.numbers[2]]
-    pairs = zip(node.numbers[3], node.x.shape, strict=True)
+    pairs = zip(_sizes(node), node.x.shape, strict=True)
     return [np.float32(size) / np.float32(max(dim, 1)) for size, dim in pairs]
+
+
+def _sizes(node: NodeView) -> Sequence[int]:
+    """The dims of the result, of all axes."""
+    if node.op == "Resize":
+        return [int(size) for size in node.numbers[3]]
+    return (*node.x.shape[:2], *(int(size) for size in node.numbers[1]))
 
 
 _INTERPOLATED = 12
 """Bytes of numpy's arrays for an element that is interpolated."""
 
 
+@kernel("ResizeBilinearV2", _size_types, rounding=Rounding.ON_GRID)
+@kernel("ResizeNearestNeighborV2", _size_types, rounding=Rounding.ON_GRID)
 @kernel("Resize", _resize_types, rounding=Rounding.ON_GRID)
 def resize(call: Call) -> None:
     """Resize axes in turn, the last first, while little is moved; round once where linear.
@@ -222,12 +258,12 @@ def resize(call: Call) -> None:
     What is outside x under tf_crop_and_resize is set at the end, on the grid of the dtype. Integers
     are interpolated in float32 and their fractions dropped, as in onnxruntime; they saturate.
     """
-    node, result = call.node, call.x
-    crops, linear = _crops(node), node.text("mode") == "linear"
+    node, result, modes = call.node, call.x, _modes(call.node)
+    crops, linear = _crops(node), modes["mode"] == "linear"
     call.require_scratch((_INTERPOLATED if linear else 4) * (result.size + call.out.size))
     if linear and node.x.dtype.is_integer:
         result = result.astype(np.float32)
-    coordinates = _COORDINATES[node.text("coordinate_transformation_mode")]
+    coordinates = _COORDINATES[modes["coordinate_transformation_mode"]]
     outside: list[tuple[int, NDArray[np.bool_]]] = []
     axes = [(at, axis) for at, axis in enumerate(_axes(call)) if axis.scale != 1 or crops]
     for number, axis in reversed(axes):
@@ -237,7 +273,7 @@ def resize(call: Call) -> None:
         if linear:
             result = _interpolated(result, number, at.clip(0, axis.length - 1))
         else:
-            nearest = _NEAREST[node.text("nearest_mode")](at).clip(0, axis.length - 1)
+            nearest = _NEAREST[modes["nearest_mode"]](at).clip(0, axis.length - 1)
             last = call.out if number == axes[0][0] else None
             result = result.take(nearest.astype(np.intp), axis=number, out=last, mode="clip")
     if result is not call.out:

@@ -1,0 +1,94 @@
+"""Resize of rows and columns becomes the operator that takes their number instead of scales."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from atc_py.ir import AttrValue, DenseConst, Node
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.tensor.resampling import MOST_PLACES, ResizedAxis, modes_by_flags
+
+_IMAGE = 4
+_FLAGS = ((False, False), (False, True), (True, False))
+"""align_corners and half_pixel_centers, which are never both set."""
+
+
+class LinearToSizePass(RewritePass):
+    """Resize(x, sizes; modes) = ResizeBilinearV2(x, size; flags) where the flags give the same places.
+
+    CANN's pass sets half_pixel_centers for pytorch_half_pixel alone, so that half_pixel is computed
+    as asymmetric (a real file of CANN 8.0 shows it). This one takes the flags that keep each place
+    that a result is taken from, and none where none do.
+    """
+
+    mode: ClassVar[str] = "linear"
+    op: ClassVar[str] = "ResizeBilinearV2"
+
+    def rewrite(self, match: Match) -> None:
+        node, op = match.anchor, self.op
+        if node.attributes["mode"] != self.mode:
+            raise MissError("mode must be {mode}", node, mode=self.mode)
+        x, y = node.present_inputs[0].type, node.output.type
+        image = x.rank == _IMAGE and x.dims[:2] == y.dims[:2]
+        match.require(image, "rows and columns of images alone must change, found {x}", node, x=x)
+        match.require(x.dtype.is_float, "floats must be resized, found {x}", node, x=x)
+        open_axes = None in {*x.dims[2:], *y.dims[2:]}
+        match.require(not open_axes, "rows and columns must be known, found {x}", node, x=x)
+        axes = _axes(node)
+        small = all(axis.size > 0 and 0 < axis.count <= MOST_PLACES for axis in axes)
+        match.require(small, "rows and columns must be at most {most}", node, most=MOST_PLACES)
+        flags = next((each for each in _FLAGS if _same_places(node, op, axes, each)), None)
+        match.require(flags is not None, "{op} takes other places than Resize", node, op=op)
+        corners, centers = flags or (False, False)
+        sizes = np.array([axis.count for axis in axes], np.int32)
+        size = match.graph.constant(f"{node.output.name}.size", DenseConst(sizes))
+        attributes: dict[str, AttrValue] = {
+            "align_corners": corners,
+            "half_pixel_centers": centers,
+        }
+        match.become(node, op, [node.present_inputs[0], size], attributes)
+
+
+class NearestToSizePass(LinearToSizePass):
+    """The same of Resize to the nearest element, which CANN's parser writes as that operator."""
+
+    mode = "nearest"
+    op = "ResizeNearestNeighborV2"
+
+
+def _axes(node: Node) -> list[ResizedAxis]:
+    """Rows and columns; the ratio is the stated one, or that of the sizes."""
+    x, y, scales = node.present_inputs[0].type.dims, node.output.type.dims, node.input(2)
+    found = []
+    for axis in (2, 3):
+        size, count = x[axis] or 0, y[axis] or 0
+        scale = np.float32(count) / np.float32(max(size, 1))
+        if scales is not None and scales.const is not None:
+            scale = np.float32(scales.const.numpy()[axis])
+        found.append(ResizedAxis(axis, size, count, scale))
+    return found
+
+
+def _same_places(node: Node, op: str, axes: list[ResizedAxis], flags: tuple[bool, bool]) -> bool:
+    corners, centers = flags
+    modes = modes_by_flags(op, align_corners=corners, half_pixel_centers=centers)
+    return all(
+        np.array_equal(_places(axis, node.attributes), _places(_by_size(axis), modes))
+        for axis in axes
+    )
+
+
+def _by_size(axis: ResizedAxis) -> ResizedAxis:
+    return ResizedAxis(
+        axis.axis, axis.size, axis.count, np.float32(axis.count) / np.float32(axis.size)
+    )
+
+
+def _places(axis: ResizedAxis, modes: "dict[str, AttrValue] | dict[str, str]") -> np.ndarray:
+    """The elements that results take, or the places between which they are interpolated."""
+    mode = str(modes["coordinate_transformation_mode"])
+    if axis.is_kept:
+        return np.arange(axis.count)
+    if modes["mode"] == "linear":
+        return axis.coordinates(mode).clip(0, axis.size - 1)
+    return axis.nearest(mode, str(modes["nearest_mode"]))
