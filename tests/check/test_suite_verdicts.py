@@ -19,7 +19,7 @@ ALWAYS = [*COMPILED_MODES, "must_keep_origin_dtype", "allow_mix_precision_bf16"]
 OTHERS = [mode.value for mode in PrecisionMode if mode.value not in ALWAYS]
 
 REFUSING = ["force_fp16", "allow_fp32_to_fp16", "must_keep_origin_dtype"]
-OF_CASES = 4
+OF_CASES = 8
 """One case in so many is checked always: each mode has others."""
 
 

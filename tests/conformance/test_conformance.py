@@ -13,7 +13,7 @@ from tests.conformance.page import (
 )
 from tests.sampling import SHARE
 
-OF_CASES = 4
+OF_CASES = 8
 """One case in so many is tried always: each mode has others."""
 
 SETTLED = {Verdict.RIGHT, Verdict.REFUSED}
@@ -21,7 +21,7 @@ SETTLED = {Verdict.RIGHT, Verdict.REFUSED}
 
 @pytest.mark.skipif(not SUITE.exists(), reason="the conformance cases are not there")
 @pytest.mark.parametrize("mode", MODES)
-def test_one_in_four_cases_is_right_or_refused_by_the_list(mode: str) -> None:
+def test_one_in_eight_cases_is_right_or_refused_by_the_list(mode: str) -> None:
     found = outcomes(mode, first=MODES.index(mode), share=OF_CASES)
     assert len(found) >= 698 // OF_CASES
     assert {name: o.reasons for name, o in found.items() if o.verdict not in SETTLED} == {}
@@ -38,9 +38,9 @@ def test_every_case_is_right_or_refused_by_the_list_and_the_page_is_current(mode
 
 
 @pytest.mark.skipif(not SUITE.exists(), reason="the conformance cases are not there")
-def test_one_in_ten_cases_with_hidden_shapes_is_right_or_refused() -> None:
-    found = hidden_outcomes(outcomes(MODES[0], share=2 * SHARE))
-    assert len(found) >= 30
+def test_one_in_twenty_cases_with_hidden_shapes_is_right_or_refused() -> None:
+    found = hidden_outcomes(outcomes(MODES[0], share=4 * SHARE))
+    assert len(found) >= 15
     assert {name: o.reasons for name, o in found.items() if o.verdict is Verdict.WRONG} == {}
 
 

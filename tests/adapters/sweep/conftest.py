@@ -1,7 +1,7 @@
 """A small zoo of models, and the command line to sweep it."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def zoo(tmp_path: Path) -> Path:
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run rows in this process, where a test is about what they come to, not about what runs them."""
 
-    def open_executor(*_given: Any, **_chosen: Any) -> FailingExecutor:
-        return FailingExecutor()
+    def open_executor(*_given: Any, **_chosen: Any) -> AbstractContextManager[FailingExecutor]:
+        return nullcontext(FailingExecutor())
 
     monkeypatch.setattr(atc_py.jobs, "open_executor", open_executor)
