@@ -18,7 +18,7 @@ from hypothesis import settings
 WHOLE = "ATC_PY_WHOLE_SWEEPS"
 """A variable of the environment that is set where sweeps are tried whole."""
 
-SHARE = 5
+SHARE = 10
 """One example in so many is tried in a sample."""
 
 DEFAULT = 40
