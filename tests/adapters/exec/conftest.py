@@ -32,7 +32,7 @@ SWITCH = """
 """
 
 
-SHARE = 5
+SHARE = 4
 """One program in so many runs always: each takes a second, and most habits have three."""
 
 
