@@ -48,6 +48,11 @@ def some(cases: Iterable[Any], share: int, first: int = 0) -> list[Any]:
     return list(cases) if WHOLE in os.environ else list(cases)[first::share]
 
 
+def is_drawn(name: str, share: int) -> bool:
+    """Tell whether a case is one of one in `share`, drawn by its name; in the whole sweep all are."""
+    return WHOLE in os.environ or crc32(name.encode()) % share == 0
+
+
 def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
     """Return parameters of which the first are tried always, the others in the whole sweep.
 
