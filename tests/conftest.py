@@ -13,7 +13,7 @@ from typing import Any
 import onnx
 import pytest
 
-from atc_py.ir import Graph, Rules
+from atc_py.ir import Graph, Rules, verify_graph
 from atc_py.onnx_graph.running.exact_products import shift_weights
 from atc_py.options.compile_options import FIRST_LIST, LIST_VARIABLE
 from atc_py.passes import manager
@@ -77,7 +77,7 @@ def _verify_changed_graphs(patch: pytest.MonkeyPatch) -> None:
 
     A pass that counts none of its changes is still found, after the next that counts one.
     """
-    run, verify = manager._run, manager.verify_graph
+    run = manager._run
     unchanged: list[Graph] = []
 
     def watched(row: PassRow, graph: Graph, context: PassContext) -> manager.PassRun:
@@ -87,7 +87,7 @@ def _verify_changed_graphs(patch: pytest.MonkeyPatch) -> None:
 
     def verified(graph: Graph, rules: Rules) -> None:
         if not any(each is graph for each in unchanged):
-            verify(graph, rules)
+            verify_graph(graph, rules)
         unchanged.clear()
 
     patch.setattr(manager, "_run", watched)

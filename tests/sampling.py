@@ -113,7 +113,7 @@ def thin_products(items: Iterable[pytest.Item]) -> None:
 def _axes(item: pytest.Item) -> set[tuple[str, int]]:
     """The values of a case by the names of their parameters; names of one list are one parameter."""
     params: dict[str, Any] = item.callspec.params  # type: ignore[attr-defined]
-    lists = {}
+    lists: dict[str, str] = {}
     for mark in item.iter_markers("parametrize"):
         names = mark.args[0] if mark.args else mark.kwargs["argnames"]
         each = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
