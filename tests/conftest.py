@@ -13,8 +13,12 @@ from typing import Any
 import onnx
 import pytest
 
+from atc_py.ir import Graph, Rules, verify_graph
 from atc_py.onnx_graph.running.exact_products import shift_weights
 from atc_py.options.compile_options import FIRST_LIST, LIST_VARIABLE
+from atc_py.passes import manager
+from atc_py.passes.base import PassContext
+from atc_py.passes.pipeline import PassRow
 from tests import blas_kernels, sampling
 
 PRODUCTS = re.compile(rb"Integer|QLinear|QGemm|DynamicQuantize|QAttention")
@@ -35,8 +39,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(patch.undo)
     _read_packages_once(patch)
     _make_references_exact(patch)
+    if sampling.WHOLE not in os.environ:
+        _verify_changed_graphs(patch)
     # No file of a test must survive a power failure, and some disks take milliseconds.
     patch.setattr(os, "fsync", lambda _descriptor: None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Start a worker more than cores: a fifth of their time tests wait for programs they start."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
 
 
 @pytest.hookimpl(wrapper=True)
@@ -52,6 +64,34 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.unfreeze()
         gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to the sweep what products of parameters have beyond each value of each parameter."""
+    if sampling.WHOLE not in os.environ:
+        sampling.thin_products(items)
+
+
+def _verify_changed_graphs(patch: pytest.MonkeyPatch) -> None:
+    """Verify after passes that changed the graph; after the other seventy it takes half a conversion.
+
+    A pass that counts none of its changes is still found, after the next that counts one.
+    """
+    run = manager._run
+    unchanged: list[Graph] = []
+
+    def watched(row: PassRow, graph: Graph, context: PassContext) -> manager.PassRun:
+        done = run(row, graph, context)
+        unchanged[:] = [] if done.changes or row.ensures is not None else [graph]
+        return done
+
+    def verified(graph: Graph, rules: Rules) -> None:
+        if not any(each is graph for each in unchanged):
+            verify_graph(graph, rules)
+        unchanged.clear()
+
+    patch.setattr(manager, "_run", watched)
+    patch.setattr(manager, "verify_graph", verified)
 
 
 def _heed_interrupts() -> None:

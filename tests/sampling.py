@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -17,10 +18,13 @@ from hypothesis import settings
 WHOLE = "ATC_PY_WHOLE_SWEEPS"
 """A variable of the environment that is set where sweeps are tried whole."""
 
-SHARE = 5
+SHARE = 10
 """One example in so many is tried in a sample."""
 
 DEFAULT = 40
+
+LEAST_PRODUCT = 6
+"""Cases of a test, of which fewer are all tried."""
 
 
 def examples(whole: int) -> settings:
@@ -42,6 +46,11 @@ def rounds(few: int, whole: int) -> range:
 def some(cases: Iterable[Any], share: int, first: int = 0) -> list[Any]:
     """Every case in the whole sweep, from `first` on one in `share` of them in a sample."""
     return list(cases) if WHOLE in os.environ else list(cases)[first::share]
+
+
+def is_drawn(name: str, share: int) -> bool:
+    """Tell whether a case is one of one in `share`, drawn by its name; in the whole sweep all are."""
+    return WHOLE in os.environ or crc32(name.encode()) % share == 0
 
 
 def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
@@ -78,6 +87,42 @@ def mark_others(items: Iterable[pytest.Item], folder: Path, share: int) -> None:
         if seen[test] % share:
             item.add_marker(pytest.mark.sweep)
         seen[test] += 1
+
+
+def thin_products(items: Iterable[pytest.Item]) -> None:
+    """Leave to the sweep cases of products that add no value of a parameter to those that are kept.
+
+    The order in which cases are looked at is drawn from their names, so that values meet as chance
+    has it, and in every run alike. Few cases and those of one list of parameters are all kept.
+    """
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in with_parameters(items):
+        if item.get_closest_marker("sweep") is None:
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in tests.values():
+        if len(cases) < LEAST_PRODUCT:
+            continue
+        seen: set[tuple[str, int]] = set()
+        for item in sorted(cases, key=lambda each: crc32(each.nodeid.encode())):
+            values = _axes(item)
+            if len(values) > 1 and values <= seen:
+                item.add_marker(pytest.mark.sweep)
+            seen |= values
+
+
+def _axes(item: pytest.Item) -> set[tuple[str, int]]:
+    """The values of a case by the names of their parameters; names of one list are one parameter."""
+    params: dict[str, Any] = item.callspec.params  # type: ignore[attr-defined]
+    lists: dict[str, str] = {}
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0] if mark.args else mark.kwargs["argnames"]
+        each = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        lists |= dict.fromkeys(each, ",".join(each))
+    values: dict[str, tuple[int, ...]] = {}
+    for name, value in params.items():
+        axis = lists.get(name, name)
+        values[axis] = (*values.get(axis, ()), id(value))
+    return {(axis, hash(found)) for axis, found in values.items()}
 
 
 def mark_other_tests(items: Iterable[pytest.Item], folder: Path, share: int) -> None:

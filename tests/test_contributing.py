@@ -3,9 +3,17 @@
 import re
 from typing import Any
 
+import pytest
 import yaml
 
 import atc_py
+from tests import sampling
+from tests.adapters.exec import conftest as programs
+from tests.check import conftest as listed
+from tests.conformance import test_conformance, test_node_cases, test_onnx_backend_runner
+from tests.device.ort import conftest as emulations
+from tests.kernels import conftest as kernels
+from tests.lowering import conftest as lowering
 from tests.tested_versions import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -26,6 +34,27 @@ def test_contributing_names_what_is_there() -> None:
     paths = re.findall(r"`((?:\.ci|\.github|atc_py|docs|op_specs|tests)[\w/.-]*)`", text)
     assert len(paths) > 12
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("tests", "shares"),
+    [
+        ("properties", [sampling.SHARE]),
+        ("`tests/lowering`", [lowering.SHARE]),
+        ("`tests/device/ort`", [emulations.SHARE]),
+        ("`tests/kernels/families`", [kernels.OF_TESTS, kernels.OF_CASES]),
+        (
+            "`tests/conformance`",
+            [test_conformance.OF_CASES, test_onnx_backend_runner.SHARE, test_node_cases.SHARE],
+        ),
+        ("`tests/check`", [listed.SHARE]),
+        ("`tests/adapters/exec`", [programs.SHARE]),
+    ],
+)
+def test_contributing_states_the_shares_of_samples(tests: str, shares: list[int]) -> None:
+    (row,) = re.findall(rf"^\| {tests}.*", page("contributing"), re.MULTILINE)
+    stated = [int(share) for share in re.findall(r"\b1 (?:\w+ )?in (\d+)", row)]
+    assert stated[-len(shares) :] == shares
 
 
 def test_changelog_begins_with_this_version() -> None:

@@ -47,7 +47,7 @@ def test_alternating_cases_are_each_tried_once_and_swept_in_the_other_ways() -> 
 
 def test_whole_sweep_has_all_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(WHOLE, raising=False)
-    assert [examples(count).max_examples for count in (100, 40, 8)] == [20, 8, 4]
+    assert [examples(count).max_examples for count in (100, 40, 8)] == [10, 4, 4]
     monkeypatch.setenv(WHOLE, "1")
     assert [examples(count).max_examples for count in (100, 40, 8)] == [100, 40, 8]
     assert settings().derandomize
@@ -64,7 +64,7 @@ def test_marker_expression_chooses_the_sample_or_the_whole(
         "from tests.sampling import examples, sampled\n"
         "@pytest.mark.parametrize('case', sampled('ab', 'cdefgh'))\n"
         "def test(case):\n"
-        f"    assert examples(100).max_examples == (20 if {not expression} else 100)\n"
+        f"    assert examples(100).max_examples == (10 if {not expression} else 100)\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *expression]
     place = ["--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml")]

@@ -154,7 +154,7 @@ def _is_odd(spec: OpSpec, outcome: Outcome) -> bool:
 # Both sides -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", some(SPECS, 4), ids=name_of)
+@pytest.mark.parametrize("spec", some(SPECS, 10), ids=name_of)
 def test_rule_holds_inside_its_limit_and_fails_outside(spec: OpSpec, tmp_path: Path) -> None:
     wrong = []
     for rule in rules_of(spec):

@@ -87,7 +87,7 @@ def test_check_and_convert_refuse_a_model_for_the_same_reasons(
 ) -> None:
     path = onnx_files.save(MODELS[name](), tmp_path)
     with Failures() as failures:
-        for mode in MODES:
+        for mode in some(MODES, 2, len(name) % 2):
             with failures.of(mode):
                 options = {"precision_mode": mode, "soc": soc}
                 assert said_by_check(path, **options) == said_by_convert(path, **options)

@@ -12,6 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.system.cache_folders import templates_dir
 from tests.cli.conftest import Result, small_model
+from tests.kernels.families.conftest import builds as builds
+from tests.kernels.families.conftest import quick_builds as quick_builds
 
 Atc = Callable[..., Result]
 
@@ -126,6 +128,7 @@ def test_verify_tells_what_is_equal_and_what_is_left(atc: Atc, model: str) -> No
     assert done.out.splitlines()[-1] == "3 equal, 1 skeleton"
 
 
+@pytest.mark.usefixtures("quick_builds")
 def test_verify_says_how_far_close_results_are_apart(atc: Atc, tmp_path: Path) -> None:
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT16, [64, 64]) for name in "xy")
     graph = helper.make_graph([helper.make_node("Softplus", ["x"], ["y"])], "g", [x], [y])
@@ -136,6 +139,7 @@ def test_verify_says_how_far_close_results_are_apart(atc: Atc, tmp_path: Path) -
     assert 0 < row["ulps"] <= 1
 
 
+@pytest.mark.usefixtures("quick_builds")
 def test_verify_finds_other_numbers(atc: Atc, model: str, templates: Path) -> None:
     _changed(templates, "    const uint32_t count = tile.count;", _halved())
     done = atc("kernels", "--verify", model, "--templates", str(templates))
@@ -150,6 +154,7 @@ def _halved() -> str:
     return "    const uint32_t count = tile.count / 2;"
 
 
+@pytest.mark.usefixtures("quick_builds")
 def test_verify_finds_what_the_hardware_would_punish(atc: Atc, model: str, templates: Path) -> None:
     _changed(templates, "    {{ port.name }}Queue_.FreeTensor({{ port.name }});\n", "")
     done = atc("kernels", "--verify", model, "--templates", str(templates))
@@ -159,6 +164,7 @@ def test_verify_finds_what_the_hardware_would_punish(atc: Atc, model: str, templ
     assert "queue leak" in done.err
 
 
+@pytest.mark.usefixtures("quick_builds")
 def test_verify_survives_a_kernel_that_ends_the_program(
     atc: Atc, model: str, templates: Path
 ) -> None:
@@ -173,6 +179,7 @@ def test_verify_survives_a_kernel_that_ends_the_program(
     assert "it ends the program with status" in done.err
 
 
+@pytest.mark.usefixtures("quick_builds")
 def test_verify_tells_which_kernel_does_not_compile(atc: Atc, model: str, templates: Path) -> None:
     text = (templates_dir() / "kernels" / "formulas.j2").read_text(encoding="utf-8")
     broken = text.replace("{{ op | instruction }}({{ y }}, {{ x }}", "Nonsense({{ y }}, {{ x }}")

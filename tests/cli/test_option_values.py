@@ -24,7 +24,7 @@ from tests.sampling import WHOLE
 ROOM = 6 << 30
 """Bytes of memory that a line may take: what reads a device to its end takes more."""
 
-STRIDE = 1 if WHOLE in os.environ else 53
+STRIDE = 1 if WHOLE in os.environ else 113
 """One line in so many is tried; no divisor of the number of texts or of a command's options."""
 
 LINES, OVERWRITING = command_lines(), overwriting_lines()

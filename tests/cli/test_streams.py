@@ -104,7 +104,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("command", "reader"),
-    alternating([*VERDICTS], ["| true", "2>&1 | true", "| head -c 1", ">&-", "<&- >&- 2>&-"], 2),
+    alternating([*VERDICTS], ["| true", "2>&1 | true", "| head -c 1", ">&-", "<&- >&- 2>&-"], 3),
 )
 def test_verdict_stays_where_nobody_reads_it(failing: Path, command: str, reader: str) -> None:
     done = shell(failing, f"(sleep 0.1; exec atc-py {command}) {reader}", CXX="no-compiler")

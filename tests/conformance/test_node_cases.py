@@ -27,7 +27,7 @@ from tests.sampling import WHOLE, sampled
 Array = npt.NDArray[np.generic]
 
 LISTS = [each.name for each in operator_lists()]
-SHARE = 10
+SHARE = 20
 """One case in so many is tried always, in one of the modes."""
 
 

@@ -25,8 +25,8 @@ from tests.sampling import WHOLE
 SETTLED = {Verdict.RIGHT, Verdict.REFUSED}
 """What a case may come to."""
 
-SHARE = 3
-"""One case in so many is tried always."""
+SHARE = 8
+"""Of an operator, one case in so many is tried always, and its first."""
 
 LEAST_RESTAMPED = 600
 LEAST_RIGHT = 450

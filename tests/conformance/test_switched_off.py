@@ -13,7 +13,7 @@ from tests.sampling import sampled
 
 Array = npt.NDArray[np.generic]
 
-PARTS = 4
+PARTS = 8
 """Parts of the suite, of which one is tried always."""
 
 FEWEST = {"force_fp16": 50, "must_keep_origin_dtype": 30}

@@ -53,7 +53,7 @@ def removed_rows() -> frozenset[str]:
 
 
 REMOVED = tuple(each for each in all_cases() if each.row in removed_rows())
-SAMPLED = some(REMOVED, 4)
+SAMPLED = some(REMOVED, 8)
 
 
 def test_every_row_has_a_rule_or_a_reason() -> None:

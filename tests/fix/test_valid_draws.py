@@ -26,7 +26,7 @@ def loads(path: Path) -> bool:
 @pytest.mark.parametrize("kind", KINDS)
 def test_valid_models_are_fixed_and_judged_as_check_does(kind: str, tmp_path: Path) -> None:
     model = tmp_path / "model.onnx"
-    for seed in rounds(2, 24):
+    for seed in rounds(1, 24):
         onnx.save(KINDS[kind](np.random.default_rng([seed, 5])), model)
         fixed = tmp_path / f"fixed{seed}.onnx"
         done = atc_py.fix_model(model, fixed, seeds=1)

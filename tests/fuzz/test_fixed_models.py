@@ -15,7 +15,7 @@ from tests.fuzz.sweep import Round, sweep
 from tests.sampling import sampled
 
 SEED = 5
-CHUNKS, CHUNK = 50, 40
+CHUNKS, CHUNK = 100, 20
 
 
 @pytest.mark.parametrize("chunk", sampled([0], range(1, CHUNKS)))

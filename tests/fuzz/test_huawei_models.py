@@ -7,7 +7,7 @@ from tests.fuzz.sweep import Round, sweep
 from tests.sampling import sampled
 
 SEED = 1
-CHUNKS, IMPORT_CHUNKS, CHUNK = 100, 40, 50
+CHUNKS, IMPORT_CHUNKS, CHUNK = 200, 80, 25
 
 
 @pytest.mark.parametrize("chunk", sampled([3], range(4, CHUNKS + 3)))

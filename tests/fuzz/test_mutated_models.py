@@ -15,8 +15,8 @@ from tests.sampling import sampled
 
 CORPUS = Path(__file__).parent / "corpus"
 SEED = 20
-CHUNKS, CHUNK = 20, 100
-COMMANDS, COMMAND_CHUNK = 20, 5
+CHUNKS, CHUNK = 40, 50
+COMMANDS, COMMAND_CHUNK = 33, 3
 
 
 @pytest.mark.parametrize("chunk", sampled([0], range(1, CHUNKS)))

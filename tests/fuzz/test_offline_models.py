@@ -7,7 +7,7 @@ from tests.fuzz.sweep import Round, sweep
 from tests.sampling import sampled
 
 SEED = 1
-CHUNKS, CHUNK = 100, 50
+CHUNKS, CHUNK = 200, 25
 
 
 @pytest.mark.parametrize("chunk", sampled([3], range(4, CHUNKS + 3)))

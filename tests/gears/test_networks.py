@@ -58,8 +58,12 @@ OCR = {model.name: model for model in TRAINED if "PP-OCR" in model.name}
 DET = "ch_PP-OCRv4_det_infer", "--input_shape=x:1,3,-1,-1 --input_format=NCHW --dynamic_image_size="
 REC = "ch_PP-OCRv4_rec_infer", "--input_shape=x:-1,3,48,-1 --input_format=ND --dynamic_dims="
 LINES = sampled(
-    [(*DET, "64,96;96,64"), (*REC, "1,48;2,96")],
-    [(*DET, "736,992;736,1312;736,1984;992,736"), (*REC, "1,320;1,640;1,960;4,320;4,640")],
+    [(*REC, "1,48;2,96")],
+    [
+        (*DET, "64,96;96,64"),
+        (*DET, "736,992;736,1312;736,1984;992,736"),
+        (*REC, "1,320;1,640;1,960;4,320;4,640"),
+    ],
 )
 """Models, and atc's options and gears as published lines for models of this family have them."""
 

@@ -14,7 +14,7 @@ from tests.sampling import mark_other_tests, mark_others
 
 F16 = DType.FLOAT16
 
-OF_TESTS = 3
+OF_TESTS = 8
 """Of the tests in a file that build kernels, one in so many is tried always; `make kernels` tries the rest."""
 
 OF_CASES = 16

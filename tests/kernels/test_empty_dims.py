@@ -91,7 +91,9 @@ def with_shapes(node: Node, shapes: Sequence[Shape]) -> Graph | None:
 
 
 @pytest.mark.parametrize(
-    "spec", sampled(SPECS[::3], SPECS[1::3] + SPECS[2::3]), ids=lambda spec: spec.op
+    "spec",
+    sampled(SPECS[::6], (spec for at, spec in enumerate(SPECS) if at % 6)),
+    ids=lambda spec: spec.op,
 )
 def test_kernels_of_dims_of_0_are_planned(spec: OpSpec, tmp_path: Path) -> None:
     for mode in MODES:

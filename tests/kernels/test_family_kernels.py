@@ -14,7 +14,7 @@ from atc_py.tensor.dtypes import Format
 from tests.kernels.conftest import AddNode
 
 SOCS = ("Ascend310", "Ascend310P3", "Ascend310B1", "Ascend610", "Ascend910A", "Ascend910B3")
-PARTS = 6
+PARTS = 12
 MATMUL = [(48, 80), (80, 100), (100,)]
 CONV = [(2, 32, 10, 12), (32, 32, 3, 3), (32,)]
 

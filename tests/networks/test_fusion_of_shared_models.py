@@ -61,7 +61,7 @@ def test_every_network_is_stated() -> None:
     assert set(_stated()) == {name.rsplit("_", 1)[0] for name in NAMES}
 
 
-@pytest.mark.parametrize("name", some(NAMES, 2, 1))
+@pytest.mark.parametrize("name", some(NAMES, 4, 1))
 def test_fusion_makes_the_launches_stated_and_keeps_the_numbers(name: str, tmp_path: Path) -> None:
     feeds = dict(np.load(MODELS / name / "inputs.npz"))
     found, launches = {}, []

@@ -43,7 +43,7 @@ def stated_row(name: str, soc: str, om: Path) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-@pytest.mark.parametrize(("name", "soc"), alternating(NAMES, SOCS, 2, 1))
+@pytest.mark.parametrize(("name", "soc"), alternating(NAMES, SOCS, 4, 1))
 def test_conversions_are_the_ones_stated(name: str, soc: str, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "layout.md").read_text(encoding="utf-8")
     assert stated_row(name, soc, tmp_path / "m.om") in page.splitlines()
@@ -57,7 +57,7 @@ def test_every_network_is_stated() -> None:
     assert stated == {name.rsplit("_", 1)[0] for name in NAMES}
 
 
-@pytest.mark.parametrize(("name", "target"), alternating(NAMES, TARGETS, 2))
+@pytest.mark.parametrize(("name", "target"), alternating(NAMES, TARGETS, 4))
 def test_blocks_change_no_bit(name: str, target: tuple[str, str], tmp_path: Path) -> None:
     soc, mode = target
     feeds = dict(np.load(MODELS / name / "inputs.npz"))

@@ -69,7 +69,7 @@ def compiled(source: Path, soc: str, mode: str = "force_fp16") -> OmModel:
         return model.description
 
 
-@pytest.mark.parametrize("seed", rounds(20, 600))
+@pytest.mark.parametrize("seed", rounds(8, 600))
 @pytest.mark.parametrize("draw", [random_graph, random_node, random_form])
 def test_random_models(draw: Draw, seed: int, tmp_path: Path) -> None:
     """Models that the list refuses, or whose dtypes a mode does not reach, prove nothing."""
@@ -88,7 +88,7 @@ def test_networks(name: str, soc: str, tmp_path: Path) -> None:
     assert of_constants(compiled(tmp_path / "net.onnx", soc)) == []
 
 
-@pytest.mark.parametrize(("name", "soc"), alternating(NAMES, SOCS))
+@pytest.mark.parametrize(("name", "soc"), alternating(NAMES, SOCS, 3))
 def test_shared_networks(name: str, soc: str, tmp_path: Path) -> None:
     if not MODELS.is_dir():
         pytest.skip("the shared models are not here")

@@ -16,7 +16,7 @@ NAMES = [path.parent.name for path in sorted(MODELS.glob("*/model.onnx"))]
 
 
 @pytest.mark.skipif(not NAMES, reason="the shared models are not here")
-@pytest.mark.parametrize("name", some(NAMES, 2))
+@pytest.mark.parametrize("name", some(NAMES, 4))
 def test_profile_of_a_real_network_is_sound(name: str, tmp_path: Path) -> None:
     done = atc_py.convert(MODELS / name / "model.onnx", tmp_path / "m.om", soc="Ascend310P3")
     with open_model(tmp_path / "m.om") as model:

@@ -58,9 +58,8 @@ WHOLE = [
 ]
 LAYERS = [(name, scheme) for name in NETWORKS[:4] for scheme in SCHEMES[:5]]
 ALWAYS = {
-    "espcn_opset12": {"int8-channels", "uint8", "qoperator"},
+    "espcn_opset12": {"int8-channels", "uint8-weights", "qoperator"},
     "resnet_mini_opset9": {"int8"},
-    "unet_opset13": {"uint8-weights"},
 }
 """The schemes of each network that are tried always."""
 

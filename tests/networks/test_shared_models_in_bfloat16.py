@@ -8,6 +8,7 @@ import pytest
 import atc_py
 from atc_py.results.comparison import GRIDS, compare, default_tolerance, explained_share
 from tests.networks.test_shared_models import MODELS
+from tests.sampling import some
 
 CASES = [
     (name, mode, soc)
@@ -21,7 +22,7 @@ CASES = [
 no bfloat16, but for a few operators."""
 
 
-@pytest.mark.parametrize(("name", "mode", "soc"), CASES)
+@pytest.mark.parametrize(("name", "mode", "soc"), some(CASES, 3))
 def test_network_in_bfloat16_gives_its_expected_output(
     name: str, mode: str, soc: str, tmp_path: Path
 ) -> None:

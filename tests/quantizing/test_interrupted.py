@@ -19,6 +19,7 @@ from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.observe import _progress
 from atc_py.quantizing.options import CalibrationOptions
 from tests.quantizing.float_networks import Array, FloatSketch, conv_network, samples_of
+from tests.sampling import sampled
 
 
 def plain(kept: Path | None = None) -> CalibrationOptions:
@@ -137,7 +138,9 @@ atc_py.quantize(
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills at once")
-@pytest.mark.parametrize("stage", ["calibrate: sample 5 of 6", "correct biases", "write ascend"])
+@pytest.mark.parametrize(
+    "stage", sampled(["calibrate: sample 5 of 6"], ["correct biases", "write ascend"])
+)
 def test_killed_process_resumes_to_the_same_bytes(
     tmp_path: Path, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

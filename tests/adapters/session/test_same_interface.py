@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from atc_py import AtcError, InferenceSession
 from atc_py.options.keywords import RuleKeywords
 from tests.adapters.session.models import SHARED, layer
-from tests.sampling import sampled
+from tests.sampling import sampled, some
 from tests.trained.models import TRAINED
 from tests.trained.wheels import extract, is_cached
 
@@ -54,12 +54,12 @@ def test_conformance_case_has_the_same_interface(path: Path) -> None:
     require_same(str(path))
 
 
-@pytest.mark.parametrize("path", NETWORKS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", some(NETWORKS, 3), ids=lambda path: path.parent.name)
 def test_network_has_the_same_interface(path: Path) -> None:
     require_same(str(path))
 
 
-@pytest.mark.parametrize("model", TRAINED, ids=lambda model: model.name)
+@pytest.mark.parametrize("model", some(TRAINED, 3), ids=lambda model: model.name)
 def test_trained_model_has_the_same_interface(model: Any, tmp_path: Path) -> None:
     if not is_cached(model.wheel):
         pytest.skip("the wheel is not here")

@@ -1,15 +1,19 @@
 """A small zoo of models, and the command line to sweep it."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+import atc_py.jobs
 from tests.cli.conftest import atc as atc
 from tests.cli.conftest import small_model
 from tests.jobs.conftest import cluster as cluster
+from tests.jobs.failing import FailingExecutor
 
 
 def refused_model() -> onnx.ModelProto:
@@ -33,3 +37,13 @@ def zoo(tmp_path: Path) -> Path:
     onnx.save(refused_model(), folder / "norm.onnx")
     (folder / "junk.onnx").write_bytes(b"junk")
     return folder
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run rows in this process, where a test is about what they come to, not about what runs them."""
+
+    def open_executor(*_given: Any, **_chosen: Any) -> AbstractContextManager[FailingExecutor]:
+        return nullcontext(FailingExecutor())
+
+    monkeypatch.setattr(atc_py.jobs, "open_executor", open_executor)

@@ -83,6 +83,7 @@ def test_grid_has_a_row_for_each_combination(atc: Atc, zoo: Path, tmp_path: Path
     assert "table: out/index.html" in done.out
 
 
+@pytest.mark.usefixtures("here")
 def test_csv_has_the_columns_of_the_lines(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     (zoo / "junk.onnx").rename(zoo / "=cmd.onnx")
     atc("sweep", zoo, "--jobs", 1, "--no-reports", "-o", "out")
@@ -98,6 +99,7 @@ def test_csv_has_the_columns_of_the_lines(atc: Atc, zoo: Path, tmp_path: Path) -
         assert [float(row["seconds"]) >= 0 for row in csv.DictReader(file)] == [True] * 4
 
 
+@pytest.mark.usefixtures("here")
 def test_fix_and_json(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     done = atc("sweep", zoo / "norm.onnx", zoo / "conv.onnx", "--fix", "--json", "-o", "out")
     assert done.status == 0, done.err
@@ -106,6 +108,7 @@ def test_fix_and_json(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     assert [row["fixed"] for row in rows_of(tmp_path / "out")] == [True, False]
 
 
+@pytest.mark.usefixtures("here")
 def test_each_model_takes_the_shapes_of_its_own_inputs(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     onnx.save(small_model(free=True), zoo / "open.onnx")
     models = (zoo / "open.onnx", zoo / "conv.onnx")
@@ -118,6 +121,7 @@ def test_each_model_takes_the_shapes_of_its_own_inputs(atc: Atc, zoo: Path, tmp_
     assert done.status == 0, (tmp_path / "out" / "table.csv").read_text()
 
 
+@pytest.mark.usefixtures("here")
 def test_samples_of_each_model_have_its_name(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "inner" / "conv").mkdir(parents=True)
@@ -136,6 +140,7 @@ def test_samples_of_each_model_have_its_name(atc: Atc, zoo: Path, tmp_path: Path
     assert "[1, 3, 8, 9]" in other["message"] or "9" in other["message"]
 
 
+@pytest.mark.usefixtures("here")
 def test_finished_rows_are_kept_by_what_they_follow_from(
     atc: Atc, zoo: Path, tmp_path: Path
 ) -> None:
@@ -166,6 +171,7 @@ def test_pipe_and_device_are_rows_that_cannot_be_read(atc: Atc, tmp_path: Path) 
     assert [row["verdict"] for row in rows_of(tmp_path / "out")] == ["cannot be read"] * 2
 
 
+@pytest.mark.usefixtures("here")
 def test_weights_beside_a_model_count(atc: Atc, tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     onnx.save(small_model(), path, save_as_external_data=True, location="m.bin", size_threshold=0)
@@ -327,6 +333,7 @@ def test_model_that_is_given_twice_is_refused(atc: Atc, zoo: Path, tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("here")
 def test_models_that_were_not_compared_are_counted(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
@@ -348,6 +355,7 @@ def test_names_that_are_not_text_come_out_as_escapes(atc: Atc, zoo: Path, tmp_pa
     assert (tmp_path / "out" / row["report"]).is_file()
 
 
+@pytest.mark.usefixtures("here")
 def test_pages_of_odd_names_have_plain_names(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     odd = [
         "n" * 240,

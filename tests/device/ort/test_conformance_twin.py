@@ -11,10 +11,10 @@ from tests.conformance.node_cases import listed_cases, node_outcome
 from tests.device.ort.twin import REFUSED, twinned
 from tests.sampling import WHOLE, sampled
 
-SHARE = 20
+SHARE = 40
 """One stored case in so many is tried always, in one of the modes."""
 
-OF_NODES = 80
+OF_NODES = 160
 """One node case in so many."""
 
 WITHOUT_FORM = {

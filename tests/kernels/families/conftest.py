@@ -120,20 +120,31 @@ def _version(command: tuple[str, ...]) -> str:
     ).stderr
 
 
+@cache
+def compiled_headers(folder: Path) -> Path:
+    """Compile the headers of kernels in a folder, once for all tests of a process."""
+    folder.mkdir()
+    path = folder / "all.h"
+    path.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
+    flags = [*FLAGS, "-I", str(templates_dir() / "host"), "-x", "c++-header"]
+    command = [*find_compiler().command, *flags, str(path), "-o", f"{path}.gch"]
+    subprocess.run(command, check=True)
+    return path
+
+
 @pytest.fixture(scope="session")
 def builds(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Builds:
-    @cache
-    def headers() -> Path:
-        path = tmp_path_factory.mktemp("headers") / "all.h"
-        path.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
-        flags = [*FLAGS, "-I", str(templates_dir() / "host"), "-x", "c++-header"]
-        command = [*find_compiler().command, *flags, str(path), "-o", f"{path}.gch"]
-        subprocess.run(command, check=True)
-        return path
-
     store = getattr(pytestconfig, "cache", None)  # not there with -p no:cacheprovider
     kept = tmp_path_factory.mktemp("kernels") if store is None else store.mkdir("kernels")
-    return Builds(kept, headers)
+    return Builds(kept, partial(compiled_headers, tmp_path_factory.getbasetemp() / "headers"))
+
+
+@pytest.fixture
+def quick_builds(builds: Builds, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `atc-py kernels --verify` build in half the time, unless sweeps are whole."""
+    if WHOLE not in os.environ:
+        monkeypatch.setattr(toolchain, "_FLAGS", FLAGS)
+        monkeypatch.setattr(Compiler, "build", builds.method)
 
 
 @pytest.fixture

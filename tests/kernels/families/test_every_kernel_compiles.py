@@ -13,7 +13,7 @@ from tests.kernels.conftest import AddNode
 
 AICORE = [row.name for row in operators() if row.launches_kernel and row.columns]
 AICPU = [row.name for row in operators() if row.launches_kernel and row.aicpu]
-PARTS = 4
+PARTS = 8
 
 
 @pytest.mark.parametrize(

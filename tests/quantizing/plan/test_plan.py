@@ -67,7 +67,7 @@ def all_sets(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, floa
     return [measured(model, feeds, kept, folder) for kept in sets]
 
 
-@pytest.mark.parametrize(("share", "trials"), alternating([0.1, 0.4, 0.7, 0.95], [120, 24]))
+@pytest.mark.parametrize(("share", "trials"), alternating([0.1, 0.4, 0.7, 0.95], [120, 24], 2))
 def test_plan_is_optimal_where_all_sets_can_be_tried(
     share: float, trials: int, all_sets: list[tuple[float, float]], tmp_path: Path
 ) -> None:
