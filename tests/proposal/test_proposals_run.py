@@ -41,6 +41,14 @@ def mean_of_the_rest(start: int) -> onnx.ModelProto:
     return onnx_files.model(nodes, {"x": (FLOAT, [1, "t"])}, ["y"], weights)
 
 
+def step_with_cache() -> onnx.ModelProto:
+    """Words after others in a cache, and a mask over both."""
+    nodes = [node("Concat", ["past", "x"], ["all"], axis=1), node("Mul", ["all", "mask"], ["y"])]
+    lengths = {"x": "new", "mask": "total", "past": "past"}
+    inputs: onnx_files.Ports = {name: (FLOAT, [1, dim, 4]) for name, dim in lengths.items()}
+    return onnx_files.model(nodes, inputs, ["y"], {})
+
+
 def rows_that_data_choose(rows: int) -> onnx.ModelProto:
     """Rows of a table by an input, added to another."""
     nodes = [node("Gather", ["table", "ids"], ["r"]), node("Add", ["r", "x"], ["y"])]
@@ -53,6 +61,7 @@ def rows_that_data_choose(rows: int) -> onnx.ModelProto:
     [
         (mean_of_frames(), "x:1,256"),
         (mean_of_the_rest(100), "x:1,128"),
+        (step_with_cache(), "x:1,16,4;mask:1,32,4;past:1,16,4"),
         (rows_that_data_choose(2), "x:1,16,4;ids:1,16"),
     ],
 )
@@ -67,6 +76,13 @@ def test_what_is_proposed_runs(model: onnx.ModelProto, shape: str, tmp_path: Pat
     with api.load(om) as loaded:
         feeds = {port.name: np.ones(port.shape, port.dtype.numpy) for port in loaded.inputs}
         assert all(np.isfinite(each).all() for each in loaded.run(feeds).values())
+
+
+def test_gears_that_are_proposed_keep_the_sum_in_a_mask(tmp_path: Path) -> None:
+    path = onnx_files.save(step_with_cache(), tmp_path)
+    (check,) = api.check_models(path).models
+    assert check.gears_hint == "new=16;total=new+past;past=16~64"
+    api.convert(path, tmp_path / "model.om", auto_gears=check.gears_hint)
 
 
 def test_what_runs_with_no_dims_is_no_proposal(tmp_path: Path) -> None:

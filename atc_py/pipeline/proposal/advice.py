@@ -82,14 +82,20 @@ def gears_line(search: Search, best: Tried) -> str:
 
     Empty where the larger one does not fit, as where dims depend on each other, or is not tried.
     """
+    from atc_py.pipeline.proposal.search import mask_sums
+
     if not best.is_proposal or not search.may_go_on or not best.values:
         return ""
-    varied = [dim for dim in best.values if not dim.is_batch] or list(best.values)
-    last = varied[-1]
+    sums = dict(mask_sums(best.values))
+    varied = [dim for dim in best.values if not dim.is_batch and dim not in sums]
+    last = (varied or list(best.values))[-1]
     low, high = best.values[last], _LARGER * best.values[last]
-    if not search.at({**best.values, last: high}).is_proposal:
+    larger = {**best.values, last: high}
+    larger |= {total: sum(larger[part] for part in parts) for total, parts in sums.items()}
+    if not search.at(larger).is_proposal:
         return ""
     numbers = {dim: str(value) for dim, value in best.values.items()} | {last: f"{low}~{high}"}
+    numbers |= {total: "+".join(map(gear_name, parts)) for total, parts in sums.items()}
     return ";".join(f"{gear_name(dim)}={number}" for dim, number in numbers.items())
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import combinations
 
 from atc_py.check.findings import Finding, Standing
 from atc_py.onnx_graph.reading.contents import DeclaredInput
@@ -58,9 +59,38 @@ def first_values(
     }
     most = max((len(lists[dim]) for dim in dims if dim not in steady), default=1)
     for step in range(most):
-        yield {
+        values = {
             dim: lists[dim][0 if dim in steady else min(step, len(lists[dim]) - 1)] for dim in dims
         }
+        yield values
+        if not step:
+            yield from _with_sums(values, known)
+
+
+def _with_sums(
+    values: dict[OpenDim, int], known: Mapping[OpenDim, int]
+) -> Iterator[dict[OpenDim, int]]:
+    """Yield choices with one dim the sum of two others, as a mask's of past and new words."""
+    lengths = [dim for dim in values if not dim.is_batch and dim not in known]
+    for total in filter(_is_of_mask, lengths):
+        for one, other in combinations([dim for dim in lengths if dim != total], 2):
+            yield {**values, total: values[one] + values[other]}
+
+
+def _is_of_mask(dim: OpenDim) -> bool:
+    return any("mask" in name.lower() for name, _ in dim.places)
+
+
+def mask_sums(
+    values: Mapping[OpenDim, int],
+) -> Iterator[tuple[OpenDim, tuple[OpenDim, OpenDim]]]:
+    """Yield the dims of masks that are the sum of two others, with these."""
+    lengths = [dim for dim in values if not dim.is_batch]
+    for total in filter(_is_of_mask, lengths):
+        for parts in combinations([dim for dim in lengths if dim != total], 2):
+            if values[total] == sum(values[part] for part in parts):
+                yield total, parts
+                break
 
 
 def hints(view: SourceModel, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
