@@ -8,7 +8,7 @@ from atc_py.diag import BAD_OPTION, Place
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.options.auto_gears import OPTION, AutoGears, DimSum, Padding, parse_dim, unnamed_dim
-from atc_py.options.gears import GearKind, Gears, format_gear, parse_gears
+from atc_py.options.gears import GearKind, Gears, format_gear, parse_gears, refuse_too_many
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Dims
 from atc_py.text import COMMA, Text
@@ -29,7 +29,7 @@ def gears_by_name(file: OnnxFile, auto: AutoGears, most: int) -> Gears:
     known = {dim for dims in named.values() for dim in dims}
     names = sorted({name for dim in known for name in dim.names if name not in bound})
     numbers = _numbers_of(names, auto)
-    _bound(numbers, most)
+    refuse_too_many(GearKind.DIMS, prod(map(len, numbers.values())), most)
     shapes = {name: tuple(_fixed(dim, bound) for dim in dims) for name, dims in named.items()}
     lists = []
     for chosen in product(*numbers.values()):
@@ -38,28 +38,6 @@ def gears_by_name(file: OnnxFile, auto: AutoGears, most: int) -> Gears:
         lists.append(format_gear([dim.value(sizes) for dim in opened]))
     gears = parse_gears(GearKind.DIMS, ";".join(lists), shapes, most=most)
     return replace(gears, padding=Padding(named, {}))
-
-
-def _bound(numbers: Mapping[str, Sequence[int]], most: int) -> None:
-    """Refuse more gears than a SoC takes before the list of them is made.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
-    count = prod(map(len, numbers.values()))
-    if count > most:
-        lists = COMMA.join(f"{name}: {len(each)}" for name, each in numbers.items())
-        raise BAD_OPTION.error(
-            Text(
-                "{option} makes {count} gears, at most {most} are taken; sizes of each name: {lists}",
-                option=OPTION,
-                count=count,
-                most=most,
-                lists=lists,
-            ),
-            place=_PLACE,
-            help=Text("give fewer sizes, or a name as the sum of others"),
-        )
 
 
 def _fixed(dim: DimSum, bound: Mapping[str, int]) -> int | None:
