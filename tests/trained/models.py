@@ -167,7 +167,7 @@ def _gray(text: str, height: int, width: int) -> Array:
 
 def _rows_first(text: str, height: int, width: int, channels: int) -> Array:
     """Return an image whose channels come last."""
-    return digits_image(text, height, width, 2)[:, :channels].transpose(0, 2, 3, 1)
+    return np.moveaxis(digits_image(text, height, width, 2)[:, :channels], 1, -1)
 
 
 def _codes(*shape: int) -> Array:
