@@ -75,7 +75,9 @@ def test_what_is_proposed_runs(model: onnx.ModelProto, shape: str, tmp_path: Pat
     assert f'give --input-shape "{shape}"' in str(caught.value.diagnostics[0].help)
     api.convert(path, om, input_shape=check.shape_hint)
     with api.load(om) as loaded:
-        feeds = {port.name: np.ones(closed_shape(port.shape), port.dtype.numpy) for port in loaded.inputs}
+        feeds = {
+            port.name: np.ones(closed_shape(port.shape), port.dtype.numpy) for port in loaded.inputs
+        }
         assert all(np.isfinite(each).all() for each in loaded.run(feeds).values())
 
 
