@@ -231,6 +231,7 @@ class ModelCheck(Result, frozen=True):
             or names in place of numbers where none is known; "" where nothing is open.
         gears_hint: text for --auto-gears, where several sizes of an open dim fit.
         hint_fits: whether the hint is a choice that fits.
+        hint_runs: False where no run with it gave numbers.
         hint_tries: how many choices were tried.
         deciding: the open dims that decide what is not decided.
         rows: every node that was compared with the list, in the order of the network.
@@ -253,6 +254,7 @@ class ModelCheck(Result, frozen=True):
     shape_hint: str = ""
     gears_hint: str = ""
     hint_fits: bool = False
+    hint_runs: bool = True
     hint_tries: int = 0
     deciding: tuple[OpenDim, ...] = ()
     rows: tuple[NodeRow, ...] = ()

@@ -392,6 +392,23 @@ def _bounded(kind: GearKind, digits: str) -> int:
     return int(digits)
 
 
+def refuse_too_many(kind: GearKind, count: int, most: int) -> None:
+    """Refuse more than `most` gears.
+
+    Raises:
+        AtcError: BAD_OPTION.
+    """
+    if count > most:
+        raise _fault(
+            kind,
+            "E10036",
+            (str(count), str(most)),
+            Text("{option} takes at most {most_gears} gears, found {count}"),
+            most_gears=most,
+            count=count,
+        )
+
+
 def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...], most: int) -> None:
     count = len(gears)
     if count < FEWEST_GEARS:
@@ -404,15 +421,7 @@ def _check_gears(kind: GearKind, gears: tuple[tuple[int, ...], ...], most: int) 
             fewest_gears=FEWEST_GEARS,
             count=count,
         )
-    if count > most:
-        raise _fault(
-            kind,
-            "E10036",
-            (str(count), str(most)),
-            Text("{option} takes at most {most_gears} gears, found {count}"),
-            most_gears=most,
-            count=count,
-        )
+    refuse_too_many(kind, count, most)
     zero = next((gear for gear in gears if 0 in gear), None)
     if zero is not None:
         raise _fault(

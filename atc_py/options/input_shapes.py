@@ -28,11 +28,13 @@ class ShapeAdvice(msgspec.Struct, frozen=True):
         text: the shapes; where none is known that fits, names of dims stand for numbers.
         fits: whether the model takes them; it was tried.
         tried: how many choices of dims were tried.
+        runs: False where the model compiles with them, and no run gave numbers.
     """
 
     text: str
     fits: bool
     tried: int
+    runs: bool = True
 
 
 def parse_input_shapes(text: str) -> dict[str, Shape]:

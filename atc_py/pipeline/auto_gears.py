@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from math import prod
 
 from atc_py.diag import BAD_OPTION, Place
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.options.auto_gears import OPTION, AutoGears, DimSum, Padding, parse_dim, unnamed_dim
-from atc_py.options.gears import GearKind, Gears, format_gear, parse_gears
+from atc_py.options.gears import GearKind, Gears, format_gear, parse_gears, refuse_too_many
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Dims
 from atc_py.text import COMMA, Text
@@ -28,6 +29,7 @@ def gears_by_name(file: OnnxFile, auto: AutoGears, most: int) -> Gears:
     known = {dim for dims in named.values() for dim in dims}
     names = sorted({name for dim in known for name in dim.names if name not in bound})
     numbers = _numbers_of(names, auto)
+    refuse_too_many(GearKind.DIMS, prod(map(len, numbers.values())), most)
     shapes = {name: tuple(_fixed(dim, bound) for dim in dims) for name, dims in named.items()}
     lists = []
     for chosen in product(*numbers.values()):

@@ -190,7 +190,7 @@ def checked_file(
     shapes = options.input_shapes
     if not alone:
         shapes = {name: shape for name, shape in shapes.items() if name in names}
-    found = judged(file, shapes, options)
+    found = judged(file, shapes, options, runs=True)
     judge, view = found.judge, found.survey.model
     check = with_other_lists(found.check, found.survey, judge.conditions, options, found.trial)
     fixable = with_fixes(check, file, judge, shapes, found.known, found.uncompiled)
@@ -224,8 +224,16 @@ class LoneCheck(msgspec.Struct, frozen=True):
         return self.trial.findings_of_listed(folded, checked)
 
 
-def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -> LoneCheck:
+def judged(
+    file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions, *, runs: bool = False
+) -> LoneCheck:
     """Apply the rules to a file, and try what of it would not compile.
+
+    Args:
+        file: the file.
+        shapes: those that the user gave.
+        options: the user's options.
+        runs: run the file with dims that are proposed.
 
     Raises:
         AtcError: as `check_files` for this one model.
@@ -243,7 +251,7 @@ def judged(file: OnnxFile, shapes: Mapping[str, Shape], options: CheckOptions) -
         judge.specs,
         only_atc_passes=precision.only_atc_passes,
     )
-    check, known = _apply_rules(trial, file, shapes, judge, survey)
+    check, known = _apply_rules(trial, file, shapes, judge, survey, options if runs else None)
     check = with_model_rules(check, file, survey.model, precision.cann)
     return LoneCheck(check, judge, survey, known, tuple(unknown), trial)
 
@@ -254,8 +262,11 @@ def _apply_rules(
     shapes: Mapping[str, Shape],
     judge: Judge,
     survey: Survey,
+    running: CheckOptions | None,
 ) -> tuple[ModelCheck, Judgment | None]:
     """Apply the rules; where none is broken, find what else keeps the model from compiling.
+
+    Dims that are proposed are run with the options `running`, if any.
 
     Returns:
         The check, and what it was made from; None where the model does not have the dims given.
@@ -271,9 +282,11 @@ def _apply_rules(
     known = judge.of_survey(with_shapes(file, shapes), survey)
     if any(each.is_open for each in view.inputs):
         from atc_py.pipeline.proposal.open_check import open_check
+        from atc_py.pipeline.proposal.run_trial import RunTrial
         from atc_py.pipeline.proposal.search import Search
 
-        search = Search(known.file, judge, known, refused)
+        run = None if running is None else RunTrial(running)
+        search = Search(known.file, judge, known, refused, run)
         proposal = search.propose()
         advice = advice_of(file, proposal, shapes)
         return open_check(known, search, proposal, advice, refused), known

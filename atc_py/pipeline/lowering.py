@@ -185,12 +185,17 @@ def _checked_source(
 
 def _advice(file: OnnxFile, options: CompileOptions, shared: SharedInputs) -> ShapeAdvice:
     from atc_py.pipeline.proposal.advice import advise  # few models leave dims open
+    from atc_py.pipeline.proposal.run_trial import RunTrial
     from atc_py.pipeline.trial import TrialCompilation
 
     judge = shared.judge
     trial = TrialCompilation(shared.soc, options.precision_mode, Controls(), judge.specs)
     return advise(
-        file, options.input_shapes, judge, lambda each: trial.findings(each.survey, each.checked)
+        file,
+        options.input_shapes,
+        judge,
+        lambda each: trial.findings(each.survey, each.checked),
+        RunTrial(options),
     )
 
 

@@ -70,6 +70,13 @@ def is_mask(declared: DeclaredInput) -> bool:
     return "mask" in declared.name.lower()
 
 
+def piece_of(file: OnnxFile) -> Piece:
+    """A whole file, to run on data of any shapes."""
+    ir_version = file.proto.ir_version
+    settings = PieceSettings(file.opsets, file.tensors, threads=0, ir_version=ir_version)
+    return Piece(file.nodes, file.contents.weights, file.outputs, settings)
+
+
 @dataclass
 class _Trial:
     """Runs of one model.
@@ -209,7 +216,7 @@ class _Trial:
             NotRunError: no engine runs it.
         """
         if self._started is None or self._started[0] != sizes:
-            self._started = sizes, self._piece()
+            self._started = sizes, piece_of(self.file)
         failed = NotRunError()
         for engine in ENGINES:
             try:
@@ -220,12 +227,6 @@ class _Trial:
             self.shapes.append((sizes, {name: array.shape for name, array in results.items()}))
             return results
         raise failed
-
-    def _piece(self) -> Piece:
-        file = self.file
-        ir_version = file.proto.ir_version
-        settings = PieceSettings(file.opsets, file.tensors, threads=0, ir_version=ir_version)
-        return Piece(file.nodes, file.contents.weights, file.outputs, settings)
 
     def _outputs(self, names: Sequence[str]) -> dict[str, tuple[DimSum, ...]] | None:
         """The dims of outputs as sums of named dims, None where they are none."""

@@ -2,14 +2,20 @@
 
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
+from atc_py.compare.proof import model_data
+from atc_py.pipeline.running.feeds import read_feeds
+from atc_py.pipeline.running.model import Port
 from tests.executed_lines import PACKAGE, executed, steep
 from tests.sampling import sampled
 
@@ -163,3 +169,22 @@ def test_a_file_with_faults_is_not_copied(tmp_path: Path) -> None:
         done = atc_py.fix_model(path, tmp_path / "fixed.onnx", for_cann=for_cann)
         assert (done.output, done.left != ()) == (None, True)
     assert not (tmp_path / "fixed.onnx").exists()
+
+
+def test_data_files_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds of integers and the runs of the proof come from one reading."""
+    text = """<ir_version: 8, opset_import: ["" : 13]>
+    net (int64[4] i) => (bool[4] y) <int64[1] five = {5}> { y = Less (i, five) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "net.onnx")
+    np.save(tmp_path / "i.npy", np.arange(4))
+    reads: list[Sequence[str]] = []
+
+    def counted(given: Iterable[str], ports: Sequence[Port]) -> dict[str, Any]:
+        reads.append(list(given))
+        return read_feeds(reads[-1], ports)
+
+    monkeypatch.setattr(model_data, "read_feeds", counted)
+    done = atc_py.fix_model(tmp_path / "net.onnx", data=[str(tmp_path / "i.npy")])
+    assert done.rewrites
+    assert done.ranges
+    assert reads == [[str(tmp_path / "i.npy")]]

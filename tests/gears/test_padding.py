@@ -189,6 +189,14 @@ def test_names_without_numbers_are_listed_with_a_line(tmp_path: Path) -> None:
     assert [each.values for each in done.gears] == [(1,), (2,), (4,), (8,)]
 
 
+def test_more_gears_than_a_list_could_hold_are_refused_at_once(tmp_path: Path) -> None:
+    dims = [f"d{at}" for at in range(12)]
+    text = f'<ir_version: 8, opset_import: ["" : 13]> net (float[{",".join(dims)}] x) => (y) {{ y = Relu (x) }}'
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "net.onnx")
+    with pytest.raises(AtcError, match=f"at most 100 gears, found {7**12}"):
+        atc_py.convert(tmp_path / "net.onnx", auto_gears=";".join(f"{d}=1~64" for d in dims))
+
+
 def test_check_shows_a_line_for_several_sizes(tmp_path: Path) -> None:
     text = "net (float[1,s,4] x, float[1,t,4] z) => (y) { a = Shape (z) y = Expand (x, a) }"
     source = written(tmp_path, text.replace("[1,s,4] x", "[1,1,4] x"))

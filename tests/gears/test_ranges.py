@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.parser
+import onnxruntime
 import pytest
 
 import atc_py
@@ -174,6 +175,47 @@ def test_images_of_any_size(
             found = model.run(data)
             assert all(found[name].tobytes() == expected[name].tobytes() for name in expected)
             assert found["scores"].any()
+
+
+COMPUTED = {
+    "expansion as torch writes it": """(float[1,n] x) => (y)
+<int64[2] none = {-1,-1}, int64[2] ones = {1,1}, int64[1] zero = {0}, int64[1] one = {1}, int64 a = {0}, int64 b = {1}> {
+  dims = Shape (x)
+  n = Gather <axis = 0> (dims, b)
+  places = Range (a, n, b)
+  column = Unsqueeze (places, one)
+  row = Unsqueeze (places, zero)
+  seen = LessOrEqual (row, column)
+  nn = Unsqueeze (n, zero)
+  square = Concat <axis = 0> (nn, nn)
+  unknown = Equal (square, none)
+  shape = Where (unknown, ones, square)
+  wide = Expand (x, shape)
+  y = Where (seen, wide, x)
+}""",
+    "resized to another": """(float[1,1,n,4] x) => (y)
+<float[1,1,2,2] w = {1,2,3,4}> {
+  c = Conv <strides = [2,2], pads = [1,1,1,1]> (x, w)
+  dims = Shape (x)
+  r = Resize <mode = "linear"> (c, , , dims)
+  y = Add (r, x)
+}""",
+}
+
+
+@pytest.mark.parametrize("form", COMPUTED)
+def test_shapes_that_the_run_computes(form: str, tmp_path: Path) -> None:
+    text = f'<ir_version: 8, opset_import: ["" : 16]> net {COMPUTED[form]}'
+    source, rest = tmp_path / "net.onnx", (1, 4) if "[1,1,n,4]" in text else ()
+    onnx.save(onnx.parser.parse_model(text), source)
+    dims = ("1", "1", "1~9", "4") if rest else ("1", "1~9")
+    atc_py.convert(source, tmp_path / "net.om", input_shape=f"x:{','.join(dims)}")
+    session = onnxruntime.InferenceSession(source)
+    with atc_py.load(tmp_path / "net.om") as model:
+        for size in (1, 9, 5):
+            x = np.random.default_rng(size).integers(-8, 8, (1, *rest[:1], size, *rest[1:]))
+            fed = {"x": x.astype(np.float32)}
+            np.testing.assert_allclose(model.run(fed)["y"], session.run(None, fed)[0], atol=0.05)
 
 
 SAME = """<ir_version: 8, opset_import: ["" : 11]>

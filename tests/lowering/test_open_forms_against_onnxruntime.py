@@ -77,8 +77,24 @@ def normalized(net: Opened) -> str:
     return net.op("Relu", net.op("BatchNormalization", y, *vectors))
 
 
+def recurrent(op_type: str, directions: int = 1, **attributes: Any) -> Build:
+    """The results of a layer over as many steps as x has rows of 6, added."""
+    wide = 16 if op_type == "LSTM" else 12
+
+    def build(net: Opened) -> str:
+        x = net.op("Reshape", net.open("x", 2), net.longs(-1, 2, 3))
+        weights = [net.const(small(directions, wide, width)) for width in (3, 4)]
+        return net.op("Add", *net.ops(op_type, x, *weights, count=2, hidden_size=4, **attributes))
+
+    return build
+
+
 FILTER = small(2, 3, 3, 3)
+STEPS = ((1, 6), (5, 6), (3, 6))
 FORMS: dict[str, tuple[Build, tuple[tuple[int, ...], ...]]] = {
+    "lstm": (recurrent("LSTM"), STEPS),
+    "lstm both ways": (recurrent("LSTM", 2, direction="bidirectional"), STEPS),
+    "gru": (recurrent("GRU", linear_before_reset=1), STEPS),
     "conv": (on_x("Conv", 4, FILTER, small(2), pads=[1, 0, 1, 2]), IMAGES),
     "conv same upper": (same_padding("Conv", "SAME_UPPER", small(2, 3, 2, 3)), IMAGES),
     "conv same lower": (same_padding("Conv", "SAME_LOWER", small(2, 3, 2, 3)), IMAGES),
@@ -184,12 +200,6 @@ def computed(op_type: str, *others: tuple[Any, ...], rank: int = 2, **attributes
     return build
 
 
-def recurrent(net: Opened) -> str:
-    x = net.op("Reshape", net.open("x", 1), net.longs(-1, 2, 3))
-    weights = [net.const(small(1, 16, 3)), net.const(small(1, 16, 4))]
-    return net.ops("LSTM", x, *weights, count=1, hidden_size=4)[0]
-
-
 def bordered(net: Opened) -> str:
     pads = net.fed("pads", np.int64, (4,))
     return net.op("Pad", net.open("x", 2), pads, net.const(np.float32(2.5)))
@@ -197,10 +207,11 @@ def bordered(net: Opened) -> str:
 
 REFUSED: dict[str, tuple[Build, str, str]] = {
     "axes that nobody names": (on_x("Squeeze", 3), "unknown-shape", "number of axes"),
-    "expand": (computed("Expand", (np.int64, (2,))), "unsupported-form", "shape must be constant"),
     "border": (bordered, "unsupported-form", "the value 0 alone"),
     "sizes": (computed("Split", (np.int64, (1,))), "unsupported-form", "split must be constant"),
-    "steps": (recurrent, "unsupported-form", "?x2x3"),
+    "steps": (
+        lambda net: net.op("LSTM", net.op("Reshape", net.open("x", 1), net.longs(-1, 2, 3)), net.const(small(1, 16, 3)), net.const(small(1, 16, 4)), hidden_size=4, clip=3.0), "unsupported-form", "?x2x3",
+    ),
     "groups": (
         on_x("Conv", 4, small(3, 1, 3, 3), group=3), "unsupported-form", "channels of ?x?x?x?"
     ),

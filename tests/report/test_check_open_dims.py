@@ -48,6 +48,10 @@ def test_proposal_says_whether_it_was_found_to_fit(form: str) -> None:
     text = render_check(form, check_document(report(fits)), Standing.ERROR)
     assert "The model accepts these proposed dims" in text
     assert text.count("propose") == 1
+    stops = model_check(UNDECIDED, shape_hint="x:1,16", hint_fits=True, hint_runs=False)
+    text = render_check(form, check_document(report(stops)), Standing.ERROR)
+    assert "no run with them gave numbers" in text
+    assert "propose" not in text
     none = model_check(UNDECIDED, shape_hint="x:1,3,height,width", hint_tries=32)
     text = render_check(form, check_document(report(none)), Standing.ERROR)
     assert "None of the 32 choices that were tried fits the model" in text

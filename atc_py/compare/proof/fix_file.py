@@ -48,7 +48,7 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     """
     path, file = rewritten_output(model, output, "fixed", ("fixed",)), read_model(model)
     before = judged(file, options.check.input_shapes, options.check)
-    options = _with_ranges(file, before, options)
+    options, given = _with_ranges(file, before, options)
     library, fixed = before.judge.specs, _fix(file, options, before)
     opsets = file.opsets.get("", 0), state_at_listed_opset(fixed, library, _cann(options))
     groups = rewrite_groups(fixed.applied)
@@ -59,18 +59,22 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     # What writes and runs models takes longer to load than a small one to check.
     from atc_py.compare.proof.fix_form import FixedWriter, written_and_proved
 
-    return written_and_proved(fixed, before.check, path, FixedWriter(library, opsets, options))
+    return written_and_proved(
+        fixed, before.check, path, FixedWriter(library, opsets, options, given)
+    )
 
 
-def _with_ranges(file: OnnxFile, before: LoneCheck, options: FixOptions) -> FixOptions:
-    """Options with bounds for integer inputs, those of their data among them."""
+def _with_ranges(
+    file: OnnxFile, before: LoneCheck, options: FixOptions
+) -> tuple[FixOptions, Mapping[str, NDArray[Any]]]:
+    """Options with bounds for integer inputs, those of their data among them; and the data."""
     given: Mapping[str, NDArray[Any]] = {}
     if options.data:
         from atc_py.compare.proof.model_data import model_feeds
 
         feeds = model_feeds(before.survey.model, options)
         given = given if feeds is None else feeds.given
-    return replace(options, rules=with_input_ranges(file, options.rules, given))
+    return replace(options, rules=with_input_ranges(file, options.rules, given)), given
 
 
 def _nothing_to_do(fixed: Fixed, check: ModelCheck, options: FixOptions) -> Fixing:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from atc_py.check.findings import ModelCheck
 from atc_py.compare.original import runnable_file
@@ -82,7 +85,7 @@ def written_and_proved(
         in_vain = not groups and _is_in_vain(form.check, options, served=served)
         after = before if in_vain else form.check
         proves = (rewritten or reformed) and options.seeds and not in_vain
-        proof = _prove(fixed, groups, trial, options) if proves else None
+        proof = _prove(fixed, groups, trial, writer) if proves else None
         refuse_differences(groups, proof, model)
         target = _on_target(fixed, proof, folder, path.name, options)
         if not (options.dry_run or in_vain):
@@ -141,11 +144,13 @@ class FixedWriter:
         library: the operator list.
         opsets: of the file, and of what is written.
         options: the user's.
+        given: the data of its files.
     """
 
     library: Library
     opsets: tuple[int, int]
     options: FixOptions
+    given: Mapping[str, NDArray[Any]]
 
     def write(self, fixed: Fixed, graph: OnnxGraph, trial: Path, path: Path) -> _Form:
         """Write a graph and check it; no folded node comes back that the list does not take."""
@@ -189,12 +194,12 @@ def _put_in_place(trial: Path, written: Written, path: Path) -> None:
 
 
 def _prove(
-    fixed: Fixed, groups: Sequence[tuple[Applied, ...]], trial: Path, options: FixOptions
+    fixed: Fixed, groups: Sequence[tuple[Applied, ...]], trial: Path, writer: FixedWriter
 ) -> FixProof | None:
     """Run both models and all rewrites; None where dims are open."""
     if fixed.model is None:
         return None
-    feeds = model_feeds(fixed.model, options)
+    feeds = model_feeds(fixed.model, writer.options, writer.given)
     if feeds is None:
         return None
     original, written = (

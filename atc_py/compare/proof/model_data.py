@@ -1,6 +1,6 @@
 """Data of a model's inputs in the runs of a proof, and the bounds that they are of integers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,15 @@ from atc_py.text import Text
 _FORMS = frozenset({".bin", ".npy", ".npz", ".pb"})
 
 
-def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
+def model_feeds(
+    source: SourceModel, options: FixOptions, given: Mapping[str, NDArray[Any]] | None = None
+) -> ModelFeeds | None:
     """The data of the runs; None where dims of inputs are open.
 
     Args:
         source: the model, with the dims that the user gave.
         options: the number of runs, bound values, ranges, and files.
+        given: what the files hold, if they were read.
 
     Raises:
         AtcError: a file cannot be read, or does not fit its input.
@@ -41,7 +44,9 @@ def model_feeds(source: SourceModel, options: FixOptions) -> ModelFeeds | None:
         return None
     ports = [Port(tensor.name, tensor.required_dtype, tensor.required_dims) for tensor in typed]
     free = [port for port in ports if port.name not in options.rules.bind]
-    read = read_feeds(_files(options.data, free), free)
+    if given is None:
+        given = read_feeds(_files(options.data, free), free)
+    read = {port.name: given[port.name] for port in free if port.name in given}
     for port in free:
         if port.name in read:
             _refuse_misfit(port, read[port.name])

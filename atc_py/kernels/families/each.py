@@ -125,7 +125,7 @@ class _Each(Family):
 
     name = template = "each"
     operators = frozenset({
-        "AdaptiveMaxPool2d", "Cumsum", "DynSeqOuter", "EmbeddingBag", "Merge",
+        "AdaptiveMaxPool2d", "Cumsum", "DynSeqOuter", "EmbeddingBag", "Expand", "Merge",
         "MovingSumWithSigmoid", "PadV3", "ROIPooling", "Range", "ReduceSum",
         "ReverseSequence", "RoiExtractor", "Shape", "Tile", "TopKD",
     })  # fmt: skip

@@ -71,13 +71,15 @@ def lower_sub(b: Builder) -> Sequence[Value]:
 
 @lowering("Expand")
 def lower_expand(b: Builder) -> Sequence[Value]:
-    """Expand -> ExpandD with the resulting shape.
+    """Expand -> ExpandD with the resulting shape, Expand where only the run knows the operand.
 
-    Where only the run knows that, Mul by ones of the shape that x is broadcast with.
+    Where the run knows the dims of x alone, Mul by ones of the shape that x is broadcast with.
     """
     result = b.output_type()
     if not result.is_open:
         return [_expanded(b, b.input(0), result.shape, None)]
+    if b.is_computed(1):
+        return [b.op("Expand", [b.input(0), b.input(1)], result)]
     shape = b.numbers(1, "shape") or ()
     size = element_count(shape) * result.dtype.itemsize
     if size > FOLD_LIMIT:

@@ -65,8 +65,9 @@ def lower_resize_by_scales(b: Builder) -> Sequence[Value]:
 
 @lowering("Resize", since=11)
 def lower_resize(b: Builder) -> Sequence[Value]:
-    """Lower Resize to Resize; scales and sizes must be constants, one empty or absent."""
-    result, scales, sizes = b.output_type(), _numbers(b, 2, "scales"), _numbers(b, 3, "sizes")
+    """Lower Resize to Resize; scales must be constants, sizes may be computed; one is empty or absent."""
+    result, scales = b.output_type(), _numbers(b, 2, "scales")
+    sizes = b.input(3) if b.is_computed(3) else _const(b, "sizes", _numbers(b, 3, "sizes"))
     if (scales is None) is (sizes is None):
         raise b.bad(Text("needs either scales or sizes"), "input scales")
     coordinates = b.string("coordinate_transformation_mode", "half_pixel")
@@ -81,10 +82,14 @@ def lower_resize(b: Builder) -> Sequence[Value]:
     inputs = [
         b.input(0),
         roi,
-        None if scales is None else b.const("scales", scales),
-        *([] if sizes is None else [b.const("sizes", sizes)]),
+        _const(b, "scales", scales),
+        *([] if sizes is None else [sizes]),
     ]
     return [b.op("Resize", inputs, result, attributes)]
+
+
+def _const(b: Builder, name: str, numbers: npt.NDArray[Any] | None) -> Value | None:
+    return None if numbers is None else b.const(name, numbers)
 
 
 def _resize(

@@ -72,7 +72,7 @@ class _Weights(msgspec.Struct, frozen=True):
 
 def _dynamic_rnn(layer: RecurrentLayer, direction: int) -> tuple[Value, ...]:
     b, weights, wide = layer.b, _Weights.of(layer), 4 * layer.hidden
-    rows = layer.x.type.shape[2] + layer.hidden
+    rows = layer.width + layer.hidden
     both = DeferredConst(
         weights.w.dtype,
         (rows, wide),
@@ -97,7 +97,7 @@ def _dynamic_rnn(layer: RecurrentLayer, direction: int) -> tuple[Value, ...]:
 
 def _dynamic_gru(layer: RecurrentLayer, direction: int, reset_after: bool) -> tuple[Value, ...]:
     b, weights, wide = layer.b, _Weights.of(layer), 3 * layer.hidden
-    sources = ((weights.w, layer.x.type.shape[2]), (weights.r, layer.hidden))
+    sources = ((weights.w, layer.width), (weights.r, layer.hidden))
     matrices = [
         DeferredConst(data.dtype, (rows, wide), [data], partial(_turned, direction), "transposed")
         for data, rows in sources

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from atc_py.ir import AttrValue, TensorType, Value
 from atc_py.lowering.builder import Builder
-from atc_py.tensor.shapes import Shape
+from atc_py.tensor.shapes import Dims
 from atc_py.text import Text
 
 _DEFAULTS: dict[str, tuple[float | None, float | None]] = {
@@ -103,6 +104,9 @@ DIRECTIONS = {
 }
 """CANN's names of the directions of a layer, by ONNX's name of all."""
 
+_END = 2**31 - 1
+"""The end of a slice that goes on to the last element."""
+
 _NAMES = {
     "LSTM": ("X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"),
     "GRU": ("X", "W", "R", "B", "sequence_lens", "initial_h"),
@@ -123,8 +127,8 @@ class RecurrentLayer:
         self.directions = len(DIRECTIONS[self.direction])
         self.batch_first = b.flag("layout")
         self.clip = b.number("clip", 0.0)
-        self._check_shapes()
         self.activations: Activations = read_activations(b, usual, self.directions)
+        self._check_shapes()
         self.x = self._sequence_first(b.input(0), (1, 0, 2))
 
     def _check_shapes(self) -> None:
@@ -135,28 +139,30 @@ class RecurrentLayer:
                     Text("needs rank 3, input {position} has another", position=position),
                     Text("input {at}", at=position),
                 )
-        steps, batch, width = self._turned(b.source(0).shape)
-        self.steps, self.batch = steps, batch
+        self.steps, self.batch, width = self._turned(b.source(0).required_dims)
+        if not self.is_usual:
+            self.steps, self.batch, width = self._turned(b.source(0).shape)
+        self.width = b.source(1).shape[2]
         self.hidden = b.integer("hidden_size", b.source(2).shape[2])
         count, wide = self.directions, self.gates * self.hidden
-        state = self._turned((count, batch, self.hidden))
-        wanted: list[Shape] = [
-            (count, wide, width), (count, wide, self.hidden), (count, 2 * wide), (batch,), state,
+        state = self._turned((count, self.batch, self.hidden))
+        wanted: list[Dims] = [
+            (count, wide, width), (count, wide, self.hidden), (count, 2 * wide), (self.batch,), state,
             state, (count, 3 * self.hidden),
         ]  # fmt: skip
         names = _NAMES[b.node.op_type]
         for position, shape in enumerate(wanted[: len(names) - 1], start=1):
             source = b.optional_source(position)
-            if source is not None and source.shape != shape:
+            if source is not None and not _may_be(source.required_dims, shape):
                 name = names[position]
                 found = Text("{shape} where {other} fits the others")
-                found = found.with_values(shape=list(source.shape), other=list(shape))
+                found = found.with_values(shape=list(source.required_dims), other=list(shape))
                 raise b.bad(
                     Text("has {name} of shape {found}", name=name, found=found),
                     Text("input {at}", at=name),
                 )
 
-    def _turned(self, shape: Shape) -> Shape:
+    def _turned(self, shape: Dims) -> Dims:
         """A shape of rank 3 with its first two dims in the order of layout 0."""
         return (shape[1], shape[0], shape[2]) if self.batch_first else shape
 
@@ -170,7 +176,8 @@ class RecurrentLayer:
         """True if the AI Core's layers can express it, P and input_forget aside."""
         sources = [self.b.optional_source(position) for position in (1, 2, 3)]
         constant = all(source is None or source.const is not None for source in sources)
-        return constant and self.activations.usual and self.clip <= 0 and self.steps > 0
+        has_steps = self.steps is None or self.steps > 0
+        return constant and self.activations.usual and self.clip <= 0 and has_steps
 
     def initial(self, position: int) -> Value | None:
         value = self.b.optional_input(position)
@@ -216,7 +223,7 @@ class RecurrentLayer:
         joined = [_joined(b, whole, 1)]
         for states in list(zip(*parts, strict=True))[1:]:
             last = [
-                _rows(b, state, 0 if toward == "REDIRECTIONAL" else self.steps - 1, "last")
+                _rows(b, state, 0 if toward == "REDIRECTIONAL" else -1, "last")
                 for state, toward in zip(states, DIRECTIONS[self.direction], strict=True)
             ]
             joined.append(_joined(b, last, 0))
@@ -233,14 +240,28 @@ class RecurrentLayer:
 # Parts ------------------------------------------------------------------------------------------
 
 
+def _may_be(dims: Dims, wanted: Dims) -> bool:
+    """True if no dim that is known is another one."""
+    pairs = zip(dims, wanted, strict=False)
+    return len(dims) == len(wanted) and all(None in pair or len({*pair}) == 1 for pair in pairs)
+
+
 def _transposed(b: Builder, value: Value, perm: tuple[int, ...], label: str) -> Value:
-    shape = tuple(value.type.shape[axis] for axis in perm)
+    shape = tuple(value.type.dims[axis] for axis in perm)
     type_ = TensorType(value.type.dtype, shape)
     return b.op("TransposeD", [value], type_, {"perm": perm}, label)
 
 
 def _rows(b: Builder, value: Value, row: int, label: str) -> Value:
-    rest = value.type.shape[1:]
+    """One row of the first axis; -1 is the last one."""
+    if value.type.is_open:
+        bounds = [
+            b.const(name, np.array([number], np.int64))
+            for name, number in (("begin", row), ("end", _END if row < 0 else row + 1), ("axis", 0))
+        ]
+        type_ = TensorType(value.type.dtype, (1, *value.type.dims[1:]))
+        return b.op("StridedSliceV2", [value, *bounds], type_, label=label)
+    rest, row = value.type.shape[1:], row % value.type.shape[0]
     attributes: dict[str, AttrValue] = {
         "begin": (row, *(0 for _ in rest)),
         "end": (row + 1, *rest),
@@ -256,6 +277,6 @@ def _joined(b: Builder, values: list[Value], axis: int) -> Value:
     if len(values) == 1:
         return values[0]
     first = values[0].type
-    shape = (*first.shape[:axis], len(values), *first.shape[axis + 1 :])
+    shape = (*first.dims[:axis], len(values), *first.dims[axis + 1 :])
     attributes: dict[str, AttrValue] = {"concat_dim": axis, "N": len(values)}
     return b.op("ConcatD", values, TensorType(first.dtype, shape), attributes, "joined")

@@ -309,6 +309,8 @@ class _Binder:
                 "were tried fits the model",
                 tried=advice.tried,
             )
+        elif not advice.runs:
+            note = Text("the model compiles with these dims, but no run with them gave numbers")
         return Text('give --input-shape "{advice}" ({note})', advice=advice.text, note=note)
 
     def _suggestion(self) -> dict[str, Shape]:

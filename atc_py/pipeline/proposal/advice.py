@@ -16,7 +16,7 @@ from atc_py.tensor.shapes import Shape
 
 if TYPE_CHECKING:
     from atc_py.onnx_graph.source import OpenDim
-    from atc_py.pipeline.proposal.search import Proposal, Search, Tried
+    from atc_py.pipeline.proposal.search import Proposal, Ran, Search, Tried
 
 _LARGER = 4
 """The largest of proposed gears is so many times the choice that fits."""
@@ -27,6 +27,7 @@ def advise(
     shapes: Mapping[str, Shape],
     judge: Judge,
     refused: Callable[[Judgment], Iterable[Finding]] = lambda _: (),
+    run: Callable[[Judgment], Ran] | None = None,
 ) -> ShapeAdvice:
     """Find shapes for the inputs that `shapes` leaves open, and try them on the model.
 
@@ -37,6 +38,7 @@ def advise(
         shapes: those that the user gave.
         judge: judges it.
         refused: finds what of a sound model does not compile.
+        run: runs what compiles.
     """
     from atc_py.pipeline.proposal.search import Search
 
@@ -48,7 +50,8 @@ def advise(
         and min(shapes[each.name], default=1)
     }
     fixed = with_shapes(file, given)
-    return advice_of(file, Search(fixed, judge, judge(fixed), refused).propose(), given)
+    search = Search(fixed, judge, judge(fixed), refused, run)
+    return advice_of(file, search.propose(), given)
 
 
 def with_shapes(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
@@ -70,7 +73,8 @@ def advice_of(file: OnnxFile, proposal: Proposal, given: Mapping[str, Shape]) ->
         if each.name in given or each.dims is None or any(isinstance(d, str) for d in each.dims)
     )
     shapes = shapes_of(proposal.best.judgment.file, names)
-    return ShapeAdvice(format_input_shapes(shapes), fits=True, tried=proposal.count)
+    text, best = format_input_shapes(shapes), proposal.best
+    return ShapeAdvice(text, fits=True, tried=proposal.count, runs=best.is_proposal)
 
 
 def gears_line(search: Search, best: Tried) -> str:
@@ -78,14 +82,20 @@ def gears_line(search: Search, best: Tried) -> str:
 
     Empty where the larger one does not fit, as where dims depend on each other, or is not tried.
     """
-    if not best.fits or not search.may_go_on or not best.values:
+    from atc_py.pipeline.proposal.search import mask_sums
+
+    if not best.is_proposal or not search.may_go_on or not best.values:
         return ""
-    varied = [dim for dim in best.values if not dim.is_batch] or list(best.values)
-    last = varied[-1]
+    sums = dict(mask_sums(best.values))
+    varied = [dim for dim in best.values if not dim.is_batch and dim not in sums]
+    last = (varied or list(best.values))[-1]
     low, high = best.values[last], _LARGER * best.values[last]
-    if not search.at({**best.values, last: high}).fits:
+    larger = {**best.values, last: high}
+    larger |= {total: sum(larger[part] for part in parts) for total, parts in sums.items()}
+    if not search.at(larger).is_proposal:
         return ""
     numbers = {dim: str(value) for dim, value in best.values.items()} | {last: f"{low}~{high}"}
+    numbers |= {total: "+".join(map(gear_name, parts)) for total, parts in sums.items()}
     return ";".join(f"{gear_name(dim)}={number}" for dim, number in numbers.items())
 
 

@@ -48,6 +48,7 @@ def open_check(
         check,
         shape_hint=advice.text,
         hint_fits=advice.fits,
+        hint_runs=advice.runs,
         hint_tries=advice.tried,
         gears_hint=gears_line(search, best),
         deciding=_deciding_dims(check, search, best),

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from itertools import combinations
 
 from atc_py.check.findings import Finding, Standing
 from atc_py.onnx_graph.reading.contents import DeclaredInput
@@ -57,9 +59,38 @@ def first_values(
     }
     most = max((len(lists[dim]) for dim in dims if dim not in steady), default=1)
     for step in range(most):
-        yield {
+        values = {
             dim: lists[dim][0 if dim in steady else min(step, len(lists[dim]) - 1)] for dim in dims
         }
+        yield values
+        if not step:
+            yield from _with_sums(values, known)
+
+
+def _with_sums(
+    values: dict[OpenDim, int], known: Mapping[OpenDim, int]
+) -> Iterator[dict[OpenDim, int]]:
+    """Yield choices with one dim the sum of two others, as a mask's of past and new words."""
+    lengths = [dim for dim in values if not dim.is_batch and dim not in known]
+    for total in filter(_is_of_mask, lengths):
+        for one, other in combinations([dim for dim in lengths if dim != total], 2):
+            yield {**values, total: values[one] + values[other]}
+
+
+def _is_of_mask(dim: OpenDim) -> bool:
+    return any("mask" in name.lower() for name, _ in dim.places)
+
+
+def mask_sums(
+    values: Mapping[OpenDim, int],
+) -> Iterator[tuple[OpenDim, tuple[OpenDim, OpenDim]]]:
+    """Yield the dims of masks that are the sum of two others, with these."""
+    lengths = [dim for dim in values if not dim.is_batch]
+    for total in filter(_is_of_mask, lengths):
+        for parts in combinations([dim for dim in lengths if dim != total], 2):
+            if values[total] == sum(values[part] for part in parts):
+                yield total, parts
+                break
 
 
 def hints(view: SourceModel, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
@@ -108,6 +139,15 @@ _RANKS = (4, 3, 2, 1, 5, 0)
 """Ranks to try for inputs of unknown rank."""
 
 
+class Ran(IntEnum):
+    """Outcome of running a choice of dims; a better one is smaller."""
+
+    WELL = 0
+    NOT_TRIED = 1
+    WITHOUT_NUMBERS = 2
+    STOPPED = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Tried:
     """Choice of dims and its judgment.
@@ -118,6 +158,7 @@ class Tried:
         faults: contradictions that this choice causes.
         errors: broken rules that this choice causes.
         refusals: errors of a trial compilation that this choice causes.
+        ran: how a run ended; none is tried of what does not compile.
     """
 
     values: Mapping[OpenDim, int]
@@ -125,6 +166,7 @@ class Tried:
     faults: int
     errors: int
     refusals: int = 0
+    ran: Ran = Ran.NOT_TRIED
 
     @property
     def is_sound(self) -> bool:
@@ -137,9 +179,14 @@ class Tried:
         return self.is_sound and not self.refusals
 
     @property
-    def rank(self) -> tuple[int, int, int]:
+    def is_proposal(self) -> bool:
+        """Tell whether the choice fits and its run, if one was tried, gave numbers."""
+        return self.fits and self.ran <= Ran.NOT_TRIED
+
+    @property
+    def rank(self) -> tuple[int, int, int, Ran]:
         """A sort key; a better choice has a smaller one."""
-        return self.faults, self.errors, self.refusals
+        return self.faults, self.errors, self.refusals, self.ran
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +210,7 @@ class Search:
         judge: judges it with the dims that it states.
         known: the judgment with these dims open, which holds for any choice.
         refused: finds what of a sound model does not compile; a choice with an error is none.
+        run: runs a model that compiles, or that only rules refuse.
     """
 
     def __init__(
@@ -171,8 +219,9 @@ class Search:
         judge: Callable[[OnnxFile], Judgment],
         known: Judgment,
         refused: Callable[[Judgment], Iterable[Finding]] = lambda _: (),
+        run: Callable[[Judgment], Ran] | None = None,
     ) -> None:
-        self._refused = refused
+        self._refused, self._run = refused, run or (lambda _: Ran.NOT_TRIED)
         self._certain: frozenset[Hashable] | None = None
         self._file, known = _with_ranks(file, judge, known)
         self._judge = judge
@@ -199,10 +248,10 @@ class Search:
         best: Tried | None = None
         for values in first_values(self.dims, known):
             best = self._better_of(values, best)
-            if best.fits or not self.may_go_on:
+            if best.is_proposal or not self.may_go_on:
                 return Proposal(best, len(self._tried))
         improved = best is not None
-        while best is not None and improved and self.may_go_on and not best.fits:
+        while best is not None and improved and self.may_go_on and not best.is_proposal:
             before = best.rank
             best = self._along_each(best, known)
             improved = best.rank < before
@@ -214,7 +263,7 @@ class Search:
         """Find the best choice that differs in one dim after the other."""
         for dim in self.dims:
             for value in values_for(dim, known):
-                if best.fits or not self.may_go_on:
+                if best.is_proposal or not self.may_go_on:
                     return best
                 best = self._better_of({**best.values, dim: value}, best)
         return best
@@ -235,7 +284,8 @@ class Search:
             faults = len(judgment.faults_beyond(self._known.faults))
             errors = len(judgment.of(Standing.ERROR).keys() - self._errors)
             refusals = 0 if faults or errors else self._refusals(judgment)
-            self._tried[key] = Tried(values, judgment, faults, errors, refusals)
+            ran = Ran.NOT_TRIED if faults or errors or refusals else self._run(judgment)
+            self._tried[key] = Tried(values, judgment, faults, errors, refusals, ran)
         return self._tried[key]
 
     def _refusals(self, judgment: Judgment) -> int:

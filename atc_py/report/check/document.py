@@ -205,6 +205,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
             or names in place of numbers where none is known.
         gears_hint: text for --auto-gears, where several sizes of an open dim fit.
         shape_hint_fits: True if it is a choice that fits.
+        shape_hint_runs: False where the model compiles with it, and no run gave numbers.
         shape_hint_tries: how many choices were tried.
         deciding: the open axes on which undecided findings depend.
         faults: violations of ONNX's own rules, and parts that cannot be read.
@@ -228,6 +229,7 @@ class CheckedModel(_Part, frozen=True, kw_only=True):
     shape_hint: str
     gears_hint: str
     shape_hint_fits: bool
+    shape_hint_runs: bool
     shape_hint_tries: int
     deciding: tuple[OpenAxis, ...]
     faults: tuple[Found, ...]

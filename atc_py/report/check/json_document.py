@@ -157,6 +157,7 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
         shape_hint=_text(check.shape_hint),
         gears_hint=_text(check.gears_hint),
         shape_hint_fits=check.hint_fits,
+        shape_hint_runs=check.hint_runs,
         shape_hint_tries=check.hint_tries,
         deciding=tuple(
             OpenAxis(input=_text(name), axis=axis, name=_text(dim.name))

@@ -124,7 +124,7 @@ ROWS = (
     _comparison(
         "LessEqual",
         "Whether elements of x1 do not exceed those of x2, with broadcasting.",
-        _ORDERED,
+        f"{_ORDERED} i64",
         "i32",
         "310: f16 f32 i32 i8 u8; 310B: f16 f32 i32 i64 i8 u8; "
         f"310P 610 910: f16 f32 i32 i64 u64 i8 u8; {_NEWEST}",
@@ -154,7 +154,7 @@ ROWS = (
         "SelectV2",
         *operands("condition then else > result"),
         "Elements of `then` where the condition is true, else of `else`, with broadcasting.",
-        columns=columns("f16 f32 i8 i32 u8", "b T T > T"),
+        columns=columns("f16 f32 i8 i32 i64 u8", "b T T > T"),
         kernels=on(
             "310 610: f16 f32 i32 i8 u8; 310P 310B 910: f16 f32 i32 i8 u8 i64; "
             "A2 A3 950: f16 f32 bf16 i32 i8 u8 i64; CS: f16 i32 i8 u8",

@@ -23,6 +23,21 @@ _NUMBERED = "T i64 > T"
 """A tensor and some int64 numbers."""
 
 ROWS = (
+    # Dtypes are those of the operator's declaration; which SoC has a kernel for each, ExpandD's.
+    TargetOp(
+        "Expand",
+        *operands("x shape# > y"),
+        "A tensor broadcast together with the shape that the second input has.",
+        unit=Unit.MOVE,
+        columns=columns("f16 f32 i32 i64 i8 u8 b", "T i32|i64 > T"),
+        kernels=on(
+            "310 310P 310B 610 910 A2 A3 CS: f16 f32 i32 u8 i8 b; 950: f16 f32 bf16 i32 i64 i8 u8 b",
+            "T i32|i64 > T",
+        ),
+        aicpu=columns("i16 i64 u16 u32 u64 f64", "T i32|i64 > T"),
+        family="move",
+        formula="y[i] = x[i], or the one element of x along an axis",
+    ),
     TargetOp(
         "OneHot",
         *operands("x depth# on_value off_value > y"),

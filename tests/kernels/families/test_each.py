@@ -60,6 +60,8 @@ def _add_numbers_of_the_run(graph: Graph, dtype: DType) -> None:
     for x, times in (((2, 3, 5), [2, 1, 3]), ((7,), [1]), ((2, 3), [0, 2])):
         y = tuple(dim * count for dim, count in zip(x, times, strict=True))
         _add(graph, "Tile", [(dtype, x), times], [(dtype, y)])
+    for x, y in (((2, 1, 5), (2, 3, 5)), ((1,), (4,)), ((3, 1), (3, 0))):
+        _add(graph, "Expand", [(dtype, x), list(y)], [(dtype, y)])
     for mode in ("constant", "edge", "reflect"):
         for x, pads in (((3, 5), [1, 2, 0, 3]), ((2, 4, 3), [0, 0, 3, 1, 2, 2])):
             for together in (True, False):

@@ -21,6 +21,12 @@ def _numbers(body: Body, position: int) -> str:
     return value if body.node.rank(position) == 1 else body.add("Reshape", value, body.ints(-1))
 
 
+@emulates("Expand", moves=True)
+def expand(body: Body) -> str:
+    """Write a copy of x for each place of the shape along its axes of one element."""
+    return body.add("Expand", body.own(), _numbers(body, 1))
+
+
 @emulates("Shape", moves=True)
 def shape_of(body: Body) -> str:
     """Write the dims of x."""

@@ -39,6 +39,10 @@ def _numbers(node: NodeView, position: int) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers.reshape(-1))
 
 
+def _expand(node: NodeView) -> Mapping[str, AttributeValue]:
+    return {"shape": _numbers(node, 1)}
+
+
 def _tile(node: NodeView) -> Mapping[str, AttributeValue]:
     return {"multiples": _numbers(node, 1)}
 
@@ -154,6 +158,7 @@ def _register(op: str, form: _Form, **traits: Unpack[Traits]) -> None:
 
 _X = (0,)
 
+_register("Expand", _Form("ExpandD", _X, _expand), rounding=Rounding.ON_GRID)
 _register("OneHot", _Form("OneHotD", (0, 2, 3), _one_hot), rounding=Rounding.ON_GRID)
 _register("PadV3", _Form("PadV3D", _X, _pad), rounding=Rounding.ON_GRID)
 _register("ReduceSum", _Form("ReduceSumD", _X, _reduce))
