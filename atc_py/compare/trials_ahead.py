@@ -34,8 +34,6 @@ class TrialTask:
     Attributes:
         compilation: how it is compiled.
         lines: of the option files.
-        samples: what judges it.
-        device: what runs it.
         faster_than: seconds; a model that takes as long, by the estimate, does not run. None for all.
     """
 

@@ -31,7 +31,6 @@ class Exactness(Enum):
 
     @property
     def words(self) -> Text:
-        """The class in words."""
         return Text(_EXACTNESS[self])
 
 

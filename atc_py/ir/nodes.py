@@ -204,7 +204,6 @@ class Node:
 
     @property
     def present_inputs(self) -> tuple[Value, ...]:
-        """The inputs that are there."""
         inputs = self._inputs
         if None in inputs:
             return tuple([value for value in inputs if value is not None])

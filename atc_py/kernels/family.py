@@ -23,7 +23,6 @@ class InputSample(msgspec.Struct, frozen=True):
         attributes: by name; dtypes as their names.
         shapes: of all inputs of the node by position, None where absent.
         position: of the input among them.
-        dtype: of the input.
         results: shapes of the node's results.
     """
 

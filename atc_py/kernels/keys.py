@@ -28,7 +28,6 @@ class PortKey(NamedTuple):
     """Facts about an operand that a kernel depends on.
 
     Attributes:
-        dtype: element type.
         format: what the axes mean.
         storage: the blocked format in which it is stored; None for row by row.
     """
@@ -104,7 +103,6 @@ class KernelKey(msgspec.Struct, frozen=True):
 
     Attributes:
         op: target operator.
-        engine: what executes it.
         inputs: by position, None where an optional input is absent.
         outputs: by position.
         attributes: by name, defaults of the operator's row filled in; beside them the numbers of

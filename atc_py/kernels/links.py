@@ -34,7 +34,6 @@ class LinkOperand(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name in the kernel."""
         return self.port.name
 
 
@@ -216,7 +215,6 @@ class _FunctionsOf(AbstractSet[str]):
 
 
 def operators_of(form: Form) -> AbstractSet[str]:
-    """The operators that are functions of one form."""
     return _FunctionsOf(form)
 
 

@@ -72,7 +72,6 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
     made, however much is known of each.
 
     Attributes:
-        proto: the node as the file has it.
         input_names: by position; "" for one that is absent.
         output_names: by position; "" for one that is not asked for.
         captured: names that its subgraphs take from around them.
@@ -319,7 +318,6 @@ class FoldedGraph(msgspec.Struct, frozen=True, eq=False):
     """A graph that is folded and inferred as far as it can be.
 
     Attributes:
-        graph: the graph.
         branches: by the If nodes that are left.
         faults: what is wrong with the graph and its branches.
         quantized: what became of the quantized layers of branches, which are imported on the way.
@@ -339,7 +337,6 @@ class Branch(msgspec.Struct, frozen=True, eq=False):
 
     Attributes:
         name: the attribute that holds it.
-        folded: its graph.
     """
 
     name: str

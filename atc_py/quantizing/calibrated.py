@@ -47,7 +47,6 @@ def layer_facts(calibrated: Calibrated) -> tuple[QuantizedLayerFacts, ...]:
 
 
 def balanced_tensors(calibrated: Calibrated) -> tuple[BalancedTensor, ...]:
-    """The tensors whose channels were balanced."""
     return tuple(
         BalancedTensor(balance.site.tensor, balance.gain, balance.strength)
         for balance in calibrated.prepared.balances
@@ -138,7 +137,6 @@ class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self.layer.name
 
     @property
@@ -148,7 +146,6 @@ class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def tensor(self) -> str:
-        """The tensor that it reads."""
         return self.layer.data
 
     @property

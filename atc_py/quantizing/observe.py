@@ -49,7 +49,6 @@ class ChosenSamples:
                 yield feeds
 
     def first(self) -> Feeds:
-        """The arrays of the first sample."""
         return next(iter(self))
 
 

@@ -118,10 +118,6 @@ class TargetOp(msgspec.Struct, frozen=True):
 
     Attributes:
         name: CANN's name of the graph operator.
-        inputs: by position.
-        outputs: by position.
-        attributes: by name.
-        unit: what does the work.
         columns: dtype combinations of the AI Core kernel, preferred ones first: those of the generic
             device, and of SoCs whose columns are not published.
         kernels: dtype combinations of the AI Core kernels by SoC family, as published; None where

@@ -87,7 +87,6 @@ class Hybrid:
             record.name = text
 
     def run(self, session: Any, names: Any, feeds: Any, options: Any) -> Any:
-        """The outputs of a run."""
         if self.npu is None or (self._refused and repr(_shapes(feeds)) in self._refused):
             return self.run_in_onnxruntime(session, self._real.run, names, _arrays(feeds), options)
         start = time.perf_counter()

@@ -41,7 +41,6 @@ class ShapeCompilation:
         shapes: dims of the inputs whose dims the model leaves open, by name.
         seconds: time that it took, loading included.
         nbytes: memory that the model needs on the device: weights, values, workspace.
-        warnings: what the compiler warns of.
     """
 
     shapes: Mapping[str, Shape]
@@ -57,7 +56,6 @@ class Built:
     Attributes:
         model: the same on its device.
         nbytes: memory that it needs there.
-        warnings: what the compiler warns of.
         casts: element types of inputs to which options gave another than the model declares.
     """
 

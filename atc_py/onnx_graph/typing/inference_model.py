@@ -171,7 +171,6 @@ def _declared_values(graph: OnnxGraph, node: OnnxNode) -> list[onnx.ValueInfoPro
 
 
 def imports(opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
-    """The operator sets that a model imports."""
     return [onnx.OperatorSetIdProto(domain=d, version=v) for d, v in opsets.items()]
 
 

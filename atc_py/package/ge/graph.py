@@ -23,7 +23,6 @@ class GeOperand(NamedTuple):
     Attributes:
         name: of the input in the operator, as `x` or `filter`; empty where the file does not say.
         edge: where it comes from; None of an optional input that is not there.
-        desc: its descriptor.
         is_constant: whether it is read from the weights.
         offset: in the arena, or of a constant in the weights; None of an input that is not there.
     """
@@ -42,7 +41,6 @@ class GeOp(GeMessage):
 
     @cached_property
     def name(self) -> str:
-        """Its name."""
         return self._text("name")
 
     @cached_property
@@ -57,7 +55,6 @@ class GeOp(GeMessage):
 
     @property
     def stream(self) -> int:
-        """The stream that it runs on."""
         return self._number("stream_id")
 
     @cached_property
@@ -73,7 +70,6 @@ class GeOp(GeMessage):
 
     @cached_property
     def outputs(self) -> tuple[GeTensorDesc, ...]:
-        """Descriptors of the outputs."""
         spans = self._spans("output_desc")
         return tuple(GeTensorDesc(self.source, self.names, span) for span in spans)
 
@@ -84,7 +80,6 @@ class GeOp(GeMessage):
 
     @property
     def workspace(self) -> tuple[int, ...]:
-        """Bytes of each workspace."""
         return self._numbers("workspace_bytes")
 
     @property
@@ -94,7 +89,6 @@ class GeOp(GeMessage):
 
     @cached_property
     def attributes(self) -> GeAttributes:
-        """Its attributes."""
         return GeAttributes(self.source, self.names, self._entries("attr"))
 
     def operands(self) -> tuple[GeOperand, ...]:
@@ -132,7 +126,6 @@ class GeGraph(GeMessage):
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self._text("name")
 
     @property
@@ -162,7 +155,6 @@ class GeGraph(GeMessage):
 
     @cached_property
     def attributes(self) -> GeAttributes:
-        """Its attributes."""
         return GeAttributes(self.source, self.names, self._entries("attr"))
 
 
@@ -173,17 +165,14 @@ class GeModelDef(GeMessage):
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self._text("name")
 
     @property
     def version(self) -> int:
-        """Version of the message."""
         return self._number("version")
 
     @property
     def custom_version(self) -> str:
-        """Version of the platform."""
         return self._text("custom_version")
 
     @cached_property
@@ -193,7 +182,6 @@ class GeModelDef(GeMessage):
 
     @cached_property
     def attributes(self) -> GeAttributes:
-        """Its attributes."""
         return GeAttributes(self.source, self.names, self._entries("attr"))
 
 

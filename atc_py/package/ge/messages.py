@@ -165,12 +165,10 @@ class GeFunction(GeMessage):
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self._text("name")
 
     @cached_property
     def attributes(self) -> GeAttributes:
-        """Its attributes."""
         return GeAttributes(self.source, self.names, self._entries("attr"))
 
 
@@ -236,7 +234,6 @@ class GeTensorDesc(GeMessage):
 
     @cached_property
     def attributes(self) -> GeAttributes:
-        """Its attributes."""
         return GeAttributes(self.source, self.names, self._entries("attr"))
 
     def _says_origin(self) -> bool:
@@ -273,7 +270,6 @@ def dtype_name(word: str) -> str:
 
 
 def _decoded(source: GeSource, names: GeNameTable, span: ByteSpan, *, is_text: bool) -> GeValue:
-    """The value of an `AttrDef`."""
     value: GeValue = None
     for field in source.fields(span):
         value = _member(source, names, field, is_text=is_text)
@@ -292,7 +288,6 @@ _MESSAGES = {
 
 
 def _member(source: GeSource, names: GeNameTable, field: WireField, *, is_text: bool) -> GeValue:
-    """The value of the member of the oneof that a field is."""
     name = _ATTR.get(field.number, "")
     if name == "list" and field.wire == BYTES:
         return _list(source, names, span_of(field), is_text=is_text)

@@ -29,7 +29,6 @@ class Refusal(msgspec.Struct, frozen=True):
     Attributes:
         op: its target operator.
         place: the source node that it came from.
-        lack: what is missing.
         help: what there is instead.
         soc: the SoC, where another one has what is missing; else empty.
         rule: the precision mode or finer control that wants it, where another precision mode wants

@@ -54,7 +54,6 @@ class LaunchOperator(msgspec.Struct, frozen=True):
         return self.results if self.is_last else None
 
     def operand(self, name: str) -> Value:
-        """An operand that must be there."""
         if name not in self.operands:
             raise NotModeledError(Text("{op} has no input {name}", op=self.type, name=name))
         return self.operands[name]

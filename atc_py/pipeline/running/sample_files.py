@@ -52,7 +52,6 @@ class FileSamples:
         return FileSamples(self._named, self._ports, self._sink, positions)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
-        """Yield the samples."""
         for row in self._rows:
             files = [
                 each for name, path in row for each in files_of_sample(name, path, self._ports)

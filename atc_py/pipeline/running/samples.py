@@ -61,7 +61,6 @@ class ArraySamples:
         self.count = len(self._positions)
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the samples."""
         for position in self._positions:
             feeds = self._given[position]
             yield (
@@ -82,7 +81,6 @@ class RandomSamples:
         self.count = count
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the samples."""
         for position in range(self.count):
             yield (
                 Text("random sample {position}", position=position),

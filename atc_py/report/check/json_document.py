@@ -129,7 +129,6 @@ def check_json(document: CheckDocument) -> str:
 
 
 def check_json_schema() -> str:
-    """The JSON schema of the result of `check_json`."""
     return json_schema(CheckDocument)
 
 

@@ -214,7 +214,6 @@ def program_json(done: ProgramRun) -> str:
 
 
 def program_json_schema() -> str:
-    """The JSON schema of the result of `program_json`."""
     return json_schema(ProgramRun)
 
 

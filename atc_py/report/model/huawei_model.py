@@ -36,7 +36,6 @@ def huawei_json(facts: HuaweiFacts) -> object:
 
 
 def huawei_json_schema() -> str:
-    """The JSON schema of the result of `huawei_json`."""
     return json_schema(HuaweiFacts)
 
 

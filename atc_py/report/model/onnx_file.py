@@ -55,7 +55,6 @@ def onnx_json(facts: OnnxFacts) -> object:
 
 
 def onnx_json_schema() -> str:
-    """The JSON schema of the result of `onnx_json`."""
     return json_schema(OnnxFacts)
 
 

@@ -162,7 +162,6 @@ def _now() -> str:
 def summary_document(
     done: ModelSummary, checks: BothChecks | None = None, at: int = 0
 ) -> dict[str, object]:
-    """The document of one model, the one at position `at` of the check."""
     with speaking(LANGUAGES[0]):  # texts are given in English, with their Chinese beside them
         return _document(done, checks, at)
 

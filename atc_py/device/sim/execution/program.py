@@ -22,7 +22,6 @@ class Step(msgspec.Struct, frozen=True):
     Attributes:
         index: its position in the description.
         node: its static facts.
-        kernel: what computes it.
         inputs: positions of its inputs in the list of tensors; -1 where absent.
         outputs: positions of its outputs.
         is_late: only the run knows all dims, or a number on which they depend.

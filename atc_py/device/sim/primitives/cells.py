@@ -235,7 +235,6 @@ class _LstmCell(msgspec.Struct, frozen=True):
 
     Attributes:
         rule: how gates are computed.
-        peepholes: or None.
         gates: [4, batch, hidden], what goes into the gates; a step writes over it.
     """
 

@@ -195,7 +195,6 @@ def padding(
 
 
 def along(array: NDArray[Any], axis: int, where: slice) -> NDArray[Any]:
-    """A part of `array` along one axis."""
     view: NDArray[Any] = array[(slice(None),) * axis + (where,)]
     return view
 
