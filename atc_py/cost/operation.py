@@ -61,7 +61,6 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
     """One target operator at work.
 
     Attributes:
-        row: facts of the operator.
         inputs: by position, None where one is absent.
         outputs: by position.
         attributes: (name, value) of those that the node carries, lists as tuples.

@@ -161,7 +161,6 @@ class Fixed:
     Attributes:
         graph: the graph in its new form.
         after: the check of the new form.
-        applied: the rules that were applied, in order.
         unfit: the rules that did not fit nodes that are still refused.
         settled: whether the last round changed nothing; False if a bound ended the rounds.
         look: folds and checks the graph once more; None if it is not settled.

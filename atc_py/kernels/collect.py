@@ -113,8 +113,6 @@ class _Likeness(msgspec.Struct, eq=False):
     """A set of nodes that are alike in all that kernels depend on.
 
     Attributes:
-        row: of their operator.
-        engine: what executes them.
         kernel: the kernel of each of them alone; None before it is asked for.
     """
 

@@ -19,7 +19,6 @@ class KernelFacts(msgspec.Struct, frozen=True):
 
     Attributes:
         key: everything that the kernel depends on.
-        row: the operator's row.
         inputs: the inputs that are there.
         links: functions of each element after the operator, which the kernel applies as well.
     """

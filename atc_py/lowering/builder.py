@@ -37,7 +37,6 @@ class Builder:
     """Makes nodes for one source node; every node that it makes carries that origin.
 
     Attributes:
-        graph: the graph under construction.
         scope: which target value stands for which source value.
         node: the source node that is being lowered.
     """

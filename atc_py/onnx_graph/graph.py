@@ -75,7 +75,6 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
         input_names: by position; "" for one that is absent.
         output_names: by position; "" for one that is not asked for.
         captured: names that its subgraphs take from around them.
-        place: where it stands, for diagnostics.
     """
 
     proto: NodeProto
@@ -218,7 +217,6 @@ class OnnxGraph(msgspec.Struct, eq=False):
         opsets: imported version of each domain.
         nodes: producers first; a graph that changes gets another list.
         inputs: types of the inputs, in the file's order; initializers are not among them.
-        outputs: names of the graph's outputs.
         consts: values that are known.
         foreign: types of initializers that are there but cannot be held (strings for instance).
         declared: types that the file itself states for values.

@@ -97,7 +97,6 @@ class NodeView(msgspec.Struct, frozen=True):
 
     Attributes:
         fault: what its methods raise.
-        op: target operator.
         inputs: types by position; None for an absent optional input.
         outputs: the types that the model declares.
         attributes: by name, defaults of the operator's row filled in.

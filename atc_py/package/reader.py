@@ -29,7 +29,6 @@ class OfflineModel:
     One with gears is the model of its largest gear; `at_gear` returns those of the others.
 
     Attributes:
-        path: the file, as it was named.
         gears: the lists of shapes that it holds graphs for; None where it has one shape.
         gear: position of the gear whose graph this is; None where it has one shape.
         description: what `model.json` says.

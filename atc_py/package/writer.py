@@ -20,8 +20,6 @@ class WrittenModel(msgspec.Struct, frozen=True):
 
     Attributes:
         weight_bytes: bytes of the constants' elements in it.
-        members: number of archive members.
-        description: what `model.json` says.
     """
 
     path: Path

@@ -116,12 +116,10 @@ class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
     """A layer with the numbers of its int8 form.
 
     Attributes:
-        layer: the layer in the prepared model.
         histogram: values of its data in all samples; None where the numbers come from a record.
         range: what codes of its data stand for.
         activation: scale and offset of its data.
         weight_scale: float32 scales of its weights, one per output channel.
-        codes: int8 codes of its weights.
         bias: bias in place of its own; None where that stays.
         bias_gain: by how much that bias lowers the squared error of the layer's result, in dB.
     """

@@ -55,11 +55,7 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
 
 
 class FirstSamples:
-    """The first fourth of some samples, from 4 to 32: enough for means and peaks.
-
-    Attributes:
-        count: how many there are.
-    """
+    """The first fourth of some samples, from 4 to 32: enough for means and peaks."""
 
     def __init__(self, samples: Samples) -> None:
         self._samples = samples

@@ -21,7 +21,6 @@ class TrialSample(NamedTuple):
     """One sample.
 
     Attributes:
-        feeds: what the model is fed.
         wanted: its outputs in floats, as far as a file can hold them.
     """
 

@@ -86,7 +86,6 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         rank: number of dimensions, or None when it is free.
         layout: a letter for each dimension, by which rules name them.
         layouts: the layouts that it may have, of different ranks, where it may have several.
-        optional: may be absent.
         variadic: one or more; only one operand can be, and those after it are required.
         supported: False where the list says that it is not supported yet.
         otherwise: what follows when it is used though it is not supported.
@@ -259,7 +258,6 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         special_case: the page says that it is made for one customer and not recommended to others.
         unpublished: what of its arithmetic is not published, or contradictory, so that it does not
             compile; None where it is known.
-        path: the file that it was read from.
         like_path: the file of another list that it is like, if any.
         own_group: the group of a user's file, where its folder does not say it.
         shown_as: the file's name in reports where it is a user's.

@@ -35,7 +35,6 @@ class Operand(msgspec.Struct, frozen=True):
 
     Attributes:
         name: CANN's name.
-        optional: may be absent.
         variadic: stands for one or more; only the last operand can.
         value_depend: an int64 tensor that the operator reads as numbers (a shape, an axis); it
             keeps its dtype in every precision mode.

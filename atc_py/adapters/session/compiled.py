@@ -89,7 +89,6 @@ class CompiledModels:
     """The models of a session by shapes.
 
     Attributes:
-        compilations: every compilation so far.
         runs: number of runs so far, failed ones included.
         run_seconds: time of all of them, without compilation.
     """

@@ -152,7 +152,6 @@ class SplitTensor(NamedTuple):
     """A tensor whose parts of one element are a sequence, in order.
 
     Attributes:
-        rank: number of its axes.
         without: whether the parts are without the axis.
     """
 

@@ -41,7 +41,6 @@ class OnnxFile(msgspec.Struct, frozen=True):
 
     Attributes:
         path: the file, as the user gave it.
-        name: the graph's name.
         opsets: imported version of each domain; "" is ONNX's own.
         nodes: producers first.
         inputs: what is fed at run time; initializers are not among them.

@@ -65,7 +65,6 @@ class Piece:
     """Some nodes, producers first.
 
     Attributes:
-        constants: the constants that they read.
         writes: the results that are looked at.
         settings: what it shares with other pieces.
         reads: values that are fed.

@@ -297,7 +297,6 @@ class SourceModel(msgspec.Struct, frozen=True, eq=False):
 
     Attributes:
         path: the file, as the user gave it; diagnostics name it.
-        name: the graph's name.
         opsets: imported version of each domain; "" is ONNX's own.
         inputs: the tensors that are fed at run time; initializers are not among them.
         nodes: the nodes that are left after folding, producers first; those of branches are in

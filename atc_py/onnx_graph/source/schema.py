@@ -16,7 +16,6 @@ class FormalParameter(msgspec.Struct, frozen=True):
     Attributes:
         elements: names of the element types of tensors that it admits, atc-py's or else ONNX's.
         type_name: the type variable, `T`, or the type itself.
-        optional: may be absent.
         variadic: stands for one or more.
     """
 

@@ -61,7 +61,6 @@ class HuaweiModel:
     """A model of a file.
 
     Attributes:
-        source: the bytes of the file.
         header: of the file, or of the part of it that the model stands in.
     """
 

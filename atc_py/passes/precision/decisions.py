@@ -27,7 +27,6 @@ class Refusal(msgspec.Struct, frozen=True):
     """A node that nothing runs at the dtypes that are wanted of it.
 
     Attributes:
-        op: its target operator.
         place: the source node that it came from.
         help: what there is instead.
         soc: the SoC, where another one has what is missing; else empty.

@@ -15,7 +15,6 @@ class NetworkNode(msgspec.Struct, frozen=True):
     Attributes:
         index: its position in the file.
         op_type: ONNX's operator.
-        outputs: names of its results.
         attributes: of ONNX, by name; lists as tuples.
     """
 

@@ -19,11 +19,7 @@ _ONNX_NAME = re.compile(r"input_(\d+)\.pb")
 
 
 class FileSamples:
-    """Samples in files that `run` takes, in the order of their names.
-
-    Attributes:
-        count: how many there are.
-    """
+    """Samples in files that `run` takes, in the order of their names."""
 
     def __init__(
         self,

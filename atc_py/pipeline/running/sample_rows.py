@@ -38,11 +38,7 @@ class _Stack(msgspec.Struct, frozen=True):
 
 
 class RowSamples:
-    """Samples along the first axis of arrays.
-
-    Attributes:
-        count: how many there are.
-    """
+    """Samples along the first axis of arrays."""
 
     def __init__(self, named: Sequence[tuple[str | None, Path]], ports: Sequence[Port]) -> None:
         """Find the arrays.

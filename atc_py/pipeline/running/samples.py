@@ -35,11 +35,7 @@ class SampleFeeds(NamedTuple):
 
 
 class Samples(Protocol):
-    """Samples that can be gone through several times; one at a time is in memory.
-
-    Attributes:
-        count: how many there are.
-    """
+    """Samples that can be gone through several times; one at a time is in memory."""
 
     count: int
 

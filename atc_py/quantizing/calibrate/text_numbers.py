@@ -54,11 +54,7 @@ def spelled(value: float) -> str:
 
 
 class TextFile:
-    """A text of fields whose faults have a code and a place.
-
-    Attributes:
-        fields: the fields of the outermost message.
-    """
+    """A text of fields whose faults have a code and a place."""
 
     def __init__(self, text: str, path: str | None, code: Code) -> None:
         """Read the text.

@@ -103,7 +103,6 @@ class _Link(msgspec.Struct, frozen=True, dict=True):
     """A function of each element after a head; what it reads, None standing for the part itself.
 
     Attributes:
-        node: static facts.
         operands: position of each input among the inputs of the whole chain, or None.
     """
 
