@@ -1,7 +1,5 @@
 """Functions of each element that a kernel applies to its result while it has it in the buffer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 

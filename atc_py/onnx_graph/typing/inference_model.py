@@ -7,8 +7,6 @@ keeps an object for each element: 30 million elements take it 13 seconds and 4 G
 claims 10^12 takes the machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 import onnx

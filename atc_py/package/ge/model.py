@@ -1,13 +1,10 @@
 """Offline models of Huawei's own atc, opened: the file is mapped, and read as it is asked for."""
 
-from __future__ import annotations
-
 import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 
 from typing_extensions import Self
 
@@ -289,12 +286,7 @@ class HuaweiFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _read_embedded(self, depth: int) -> None:

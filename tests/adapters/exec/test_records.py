@@ -10,9 +10,9 @@ import jsonschema
 import numpy as np
 import pytest
 
-from atc_py.adapters.exec.comparing import add_comparison
 from atc_py.adapters.exec.counters import RunCounters
 from atc_py.adapters.exec.gather import gather_models, gather_processes, read_processes
+from atc_py.adapters.exec.hybrid import add_comparison
 from atc_py.adapters.exec.records import (
     CompilationRecord,
     ModelRecord,
