@@ -3,11 +3,11 @@
 import sys
 from pathlib import Path
 
-from atc_py.report.check.json_document import check_json_schema
-from atc_py.report.exec.tables import program_json_schema
-from atc_py.report.model.huawei_model import huawei_json_schema
-from atc_py.report.model.onnx_file import onnx_json_schema
-from atc_py.report.quantizing.document import quantization_json_schema
+from atc_py.report.check.document import CheckDocument
+from atc_py.results.huawei_facts import HuaweiFacts
+from atc_py.results.onnx_facts import OnnxFacts
+from atc_py.results.program_run import ProgramRun
+from tests.document_schemas import json_schema, quantization_types
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMA = _DOCS / "check-report.schema.json"
@@ -17,16 +17,24 @@ HUAWEI_SCHEMA = _DOCS / "info-huawei.schema.json"
 QUANTIZE_SCHEMA = _DOCS / "quantize-report.schema.json"
 
 
+TYPES = {
+    SCHEMA: lambda: CheckDocument,
+    EXEC_SCHEMA: lambda: ProgramRun,
+    INFO_SCHEMA: lambda: OnnxFacts,
+    HUAWEI_SCHEMA: lambda: HuaweiFacts,
+    QUANTIZE_SCHEMA: quantization_types,
+}
+
+
+def schema_text(file: Path) -> str:
+    """The schema that belongs into a file."""
+    return json_schema(TYPES[file]())
+
+
 def main() -> None:
     """Write the schemas, or say that one is not current."""
-    texts = {
-        SCHEMA: check_json_schema(),
-        EXEC_SCHEMA: program_json_schema(),
-        INFO_SCHEMA: onnx_json_schema(),
-        HUAWEI_SCHEMA: huawei_json_schema(),
-        QUANTIZE_SCHEMA: quantization_json_schema(),
-    }
-    for file, text in texts.items():
+    for file in TYPES:
+        text = schema_text(file)
         if "--write" in sys.argv[1:]:
             file.write_text(text, encoding="utf-8")
         elif not file.exists() or file.read_text(encoding="utf-8") != text:

@@ -1,8 +1,136 @@
 """The page of `InferenceSession`, derived from the tables of its members."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from atc_py.adapters.session.surface import ARGUMENTS, BINDING, MEMBERS, OPTIONS, MemberRow
+from atc_py.adapters.session.surface import REFUSALS
+
+SUPPORTED, IGNORED, REFUSED, WARNED = "supported", "ignored", "refused", "warned of"
+
+
+class MemberRow(NamedTuple):
+    """A member or an option: its name, how it is treated, and what it does here."""
+
+    name: str
+    standing: str
+    words: str
+
+
+MEMBERS = (
+    MemberRow("run", SUPPORTED, "outputs in the order of the names, all of them for None or []"),
+    MemberRow("run_async", SUPPORTED, "the run has a thread of its own, which calls back"),
+    MemberRow("run_with_iobinding", SUPPORTED, "with what `io_binding()` returns"),
+    MemberRow("run_with_ort_values", SUPPORTED, "takes and returns OrtValues"),
+    MemberRow("io_binding", SUPPORTED, "memory of the host alone"),
+    MemberRow("get_inputs", SUPPORTED, "name, type and shape as the model declares them"),
+    MemberRow("get_outputs", SUPPORTED, "likewise, with the dims that can be inferred"),
+    MemberRow("get_overridable_initializers", SUPPORTED, "listed; feeding one is refused"),
+    MemberRow(
+        "get_modelmeta", SUPPORTED, "the model's own metadata, `custom_metadata_map` included"
+    ),
+    MemberRow("get_providers", SUPPORTED, "`['CPUExecutionProvider']`"),
+    MemberRow("get_provider_options", SUPPORTED, "no options for that provider"),
+    MemberRow(
+        "get_session_options", SUPPORTED, "the object that the constructor was given, or None"
+    ),
+    MemberRow("set_providers", IGNORED, "checked, and warned of like those of the constructor"),
+    MemberRow("enable_fallback", IGNORED, "there is no other provider"),
+    MemberRow("disable_fallback", IGNORED, "there is no other provider"),
+    MemberRow("end_profiling", IGNORED, 'returns ""; no profile is written'),
+    MemberRow("get_profiling_start_time_ns", IGNORED, "returns 0"),
+    MemberRow("set_ep_dynamic_options", IGNORED, "there are none"),
+    MemberRow("release_captured_graph", IGNORED, "no graph is captured"),
+    *(MemberRow(name, REFUSED, words) for name, words in REFUSALS.items()),
+)
+"""Members of onnxruntime's class."""
+
+BINDING = (
+    MemberRow("bind_cpu_input", SUPPORTED, "whatever `run` takes"),
+    MemberRow("bind_input", SUPPORTED, "memory of the host; of another device it is refused"),
+    MemberRow("bind_ortvalue_input", SUPPORTED, "an OrtValue of onnxruntime's or of a session"),
+    MemberRow("bind_output", SUPPORTED, "memory of the host, given or taken by the session"),
+    MemberRow("bind_ortvalue_output", SUPPORTED, "an OrtValue of the output's type and shape"),
+    MemberRow(
+        "get_outputs", SUPPORTED, "onnxruntime's OrtValues where the program has imported it"
+    ),
+    MemberRow("copy_outputs_to_cpu", SUPPORTED, "arrays"),
+    MemberRow("clear_binding_inputs", SUPPORTED, ""),
+    MemberRow("clear_binding_outputs", SUPPORTED, ""),
+    MemberRow("synchronize_inputs", IGNORED, "nothing is late"),
+    MemberRow("synchronize_outputs", IGNORED, "nothing is late"),
+    MemberRow(
+        "get_outputs_as_ortvaluevector", REFUSED, "returns a vector of onnxruntime's own runtime"
+    ),
+)
+"""Members of onnxruntime's IOBinding."""
+
+OPTIONS = (
+    MemberRow("intra_op_num_threads", IGNORED, "the simulator takes the cores of the process"),
+    MemberRow("inter_op_num_threads", IGNORED, ""),
+    MemberRow("use_per_session_threads", IGNORED, ""),
+    MemberRow(
+        "graph_optimization_level", IGNORED, "`disable_pass` switches passes of the compiler off"
+    ),
+    MemberRow("execution_mode", IGNORED, ""),
+    MemberRow("execution_order", IGNORED, ""),
+    MemberRow("enable_cpu_mem_arena", IGNORED, ""),
+    MemberRow("enable_mem_pattern", IGNORED, ""),
+    MemberRow("enable_mem_reuse", IGNORED, ""),
+    MemberRow("use_deterministic_compute", IGNORED, "the simulator always is deterministic"),
+    MemberRow("log_severity_level", IGNORED, ""),
+    MemberRow("log_verbosity_level", IGNORED, ""),
+    MemberRow("logid", IGNORED, ""),
+    MemberRow("profile_file_prefix", IGNORED, ""),
+    MemberRow("enable_profiling", WARNED, "no profile is written"),
+    MemberRow("optimized_model_filepath", WARNED, "no model is written"),
+    MemberRow("add_provider", WARNED, "the session has one provider"),
+    MemberRow("add_provider_for_devices", WARNED, "the session has one provider"),
+    MemberRow("set_provider_selection_policy", WARNED, "the session has one provider"),
+    MemberRow("set_provider_selection_policy_delegate", WARNED, "the session has one provider"),
+    MemberRow("has_providers", IGNORED, ""),
+    MemberRow("set_ep_context_data_read_func", IGNORED, "for models that a provider compiled"),
+    MemberRow("clear_ep_context_data_read_func", IGNORED, ""),
+    MemberRow("set_load_cancellation_flag", IGNORED, ""),
+    MemberRow("add_free_dimension_override_by_name", SUPPORTED, "chooses dims"),
+    MemberRow("add_free_dimension_override_by_denotation", SUPPORTED, "chooses dims"),
+    MemberRow("add_session_config_entry", IGNORED, "entries that change numbers are warned of"),
+    MemberRow("get_session_config_entry", IGNORED, ""),
+    MemberRow(
+        "register_custom_ops_library", REFUSED, "a model that uses such operators does not compile"
+    ),
+    MemberRow("add_initializer", REFUSED, "where the options record it, see below"),
+    MemberRow("add_external_initializers", REFUSED, "where the options record it, see below"),
+    MemberRow(
+        "add_external_initializers_from_files_in_memory",
+        REFUSED,
+        "where the options record it, see below",
+    ),
+)
+"""Attributes and methods of onnxruntime's SessionOptions."""
+
+ARGUMENTS = (
+    MemberRow("path_or_bytes", SUPPORTED, "path of an .onnx or .om file, or the bytes of one"),
+    MemberRow("sess_options", SUPPORTED, "see below"),
+    MemberRow("providers", WARNED, "others than `CPUExecutionProvider`"),
+    MemberRow("provider_options", IGNORED, ""),
+    MemberRow(
+        "enable_fallback", IGNORED, "so are `read_config_from_model` and `disabled_optimizers`"
+    ),
+    MemberRow("soc", SUPPORTED, "the SoC, as in `convert`"),
+    MemberRow("device", SUPPORTED, "the device that runs the model, `sim` by default"),
+    MemberRow("input_shape", SUPPORTED, "dims for inputs, as in `convert`; they compile at once"),
+    MemberRow("op_specs", SUPPORTED, "as in `convert`"),
+    MemberRow("keep", SUPPORTED, "how many sets of shapes stay compiled, 4 by default"),
+    MemberRow(
+        "keep_memory", SUPPORTED, "bytes that they may need; a quarter of the limit by default"
+    ),
+    MemberRow(
+        "precision_mode, fix, ...",
+        SUPPORTED,
+        "all other options of `convert` but `aipp`, see `ConvertKeywords`",
+    ),
+)
+"""Arguments of the constructor."""
 
 _HEAD = """# InferenceSession
 

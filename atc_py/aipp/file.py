@@ -24,7 +24,6 @@ class AippFile:
     """A configuration file.
 
     Attributes:
-        path: as the user gave it.
         configs: one for each `aipp_op`, in order; there may be none.
     """
 

@@ -21,7 +21,6 @@ class NetworkInput:
     """An input of a network, as far as AIPP concerns it.
 
     Attributes:
-        name: of the input.
         shape: in the order of `layout`; of one gear where the network has gears.
         layout: "NCHW" or "NHWC"; another text is refused.
         family: value of the SoC's `SocFamily`.
@@ -44,7 +43,6 @@ class NetworkInput:
 
     @property
     def channels(self) -> int:
-        """Number of channels."""
         return self.shape[self.layout.index("C")]
 
 
@@ -73,7 +71,6 @@ def checked(config: AippConfig, network: NetworkInput) -> AippSettings:
 def picture_settings(
     config: AippConfig, network: NetworkInput, *, dynamic: bool = False
 ) -> AippSettings:
-    """The settings of one picture, of static AIPP or of a run of `dynamic` AIPP."""
     rules, row = (
         rules_of(network.family, dynamic=dynamic),
         image_format(str(config["input_format"])),

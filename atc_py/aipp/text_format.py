@@ -70,7 +70,6 @@ class TextField:
     """A field as it is written.
 
     Attributes:
-        name: its name.
         place: of the name.
         values: one value, or those of a list.
         fields: fields of the message, in order; None for a field with values.

@@ -17,8 +17,6 @@ class Conditions(msgspec.Struct, frozen=True):
     """Conditions that rules can depend on beside the node.
 
     Attributes:
-        mode: the precision mode.
-        soc: the SoC.
         cann: release of CANN whose deviations are reported.
         strict: whether contradicted rules of the list refuse nodes like any other.
 
@@ -39,7 +37,6 @@ class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A node as its specification sees it.
 
     Attributes:
-        spec: the specification.
         view: the node; where it is restated, in the form of `opset`.
         opset: the listed opset whose form it has; of a custom operator, its domain's version.
         conditions: precision mode and SoC.

@@ -31,7 +31,7 @@ def when_words(when: When) -> Text:
         first, last = when.written
         facts.append(Text("the model's opset is {first}-{last}", first=first, last=last))
     for attribute in when.attributes:
-        values = _value(attribute.one_of)
+        values = value_text(attribute.one_of)
         facts.append(
             Text("{attribute} is one of {values}", attribute=attribute.name, values=values)
         )
@@ -70,9 +70,9 @@ def with_condition(sentence: Text, when: Text) -> Text:
     return sentence + Text(", when {condition}", condition=when)
 
 
-def _value(value: object) -> str:
+def value_text(value: object) -> str:
     if isinstance(value, tuple):
-        return f"[{', '.join(_value(item) for item in value)}]"
+        return f"[{', '.join(value_text(item) for item in value)}]"
     return str(value.value) if isinstance(value, Enum) else str(value)
 
 

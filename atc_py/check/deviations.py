@@ -28,7 +28,6 @@ class Met(NamedTuple):
     """A deviation that a node meets, or may meet.
 
     Attributes:
-        row: the deviation.
         certainty: how certain the release has it.
         answer: the predicate's answer, which fails or is undecided.
     """

@@ -52,7 +52,6 @@ class Checked(msgspec.Struct, frozen=True):
     """The check of one model.
 
     Attributes:
-        check: what was found.
         placements: by node, the listed opset at which it stands; None where it stands at none.
         kinds: by node, a number that only nodes that are alike share, weights included.
     """
@@ -67,7 +66,6 @@ class _Judged(NamedTuple):
 
     Attributes:
         against: how many of its findings are of each standing of _AGAINST.
-        findings: the findings.
         placement: the listed opset; None where the node stands at none.
         list_name: the list; "" for a user's file.
     """

@@ -165,7 +165,6 @@ class NodeCount(Result, frozen=True):
 
     @property
     def total(self) -> int:
-        """All nodes."""
         return sum(self.counts.values())
 
 

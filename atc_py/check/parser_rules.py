@@ -15,12 +15,7 @@ _SOURCE = "op_specs/cann.yaml"
 
 
 class _Words(NamedTuple):
-    """Words about a rule besides its effect.
-
-    Attributes:
-        demand: what the parser demands.
-        hint: what to do.
-    """
+    """Words about a rule besides its effect."""
 
     demand: Text
     hint: Text

@@ -29,7 +29,6 @@ class Predicate(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: the rules that it answers.
-        test: the function.
         code: the diagnostic of rules that fail.
         sentence: the rule, with holes for its arguments and for `op`.
         help: what to do where it fails, with the same holes.

@@ -65,7 +65,6 @@ _Changed: TypeAlias = "SourceNode | Text"
 def place_node(
     view: SourceNode, spec: OpSpec, history: SchemaHistory
 ) -> OpsetPlacement | OpsetRefusal:
-    """The place of `view` among the opsets that `spec` lists."""
     if spec.custom or view.opset in spec.opsets:
         return OpsetPlacement(view.opset, view, view, spec)
     own = _definition(view, spec, history)

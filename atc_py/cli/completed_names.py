@@ -45,7 +45,6 @@ def complete_codes(_: click.Context, _argument: click.Parameter, incomplete: str
 
 
 def complete_operators(_: click.Context, _argument: click.Parameter, incomplete: str) -> list[str]:
-    """Operators of the lists that begin so."""
     from atc_py.spec import specifications
 
     names = {spec.op for spec in specifications(None).all()}

@@ -33,7 +33,6 @@ class Config(NamedTuple):
     """A configuration file.
 
     Attributes:
-        path: the file.
         tables: its tables, by command.
     """
 

@@ -115,9 +115,6 @@ class SignalledError(BaseException):
     """The system, or the user, wants the command to end.
 
     It does not derive from Exception, so that handlers of errors do not catch it.
-
-    Attributes:
-        number: the signal's number.
     """
 
     def __init__(self, number: int) -> None:

@@ -33,14 +33,12 @@ class SpokenFormatter(click.HelpFormatter):
         super().write_usage(prog, args, prefix or spoken("Usage: "))
 
     def write_heading(self, heading: str) -> None:
-        """Write the heading of a list."""
         if _is_english():
             super().write_heading(heading)
         else:
             self.write(f"{'':>{self.current_indent}}{spoken(Text(heading) + COLON).rstrip()}\n")
 
     def write_text(self, text: str) -> None:
-        """Write paragraphs."""
         if _is_english():
             super().write_text(text)
             return
@@ -147,7 +145,6 @@ class SpokenGroup(click.Group):
                 yield name, " ".join((command.help or "").partition("\n\n")[0].split())
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries(ctx)))
 

@@ -20,7 +20,6 @@ _PREFIX = 3
 
 
 def no_such_command(name: str, group: str, known: Sequence[str]) -> AtcError:
-    """The refusal of a command that a group does not have."""
     listing = Text("`{group} --help` lists the commands", group=group)
     return BAD_OPTION.error(
         Text("No such command {name}.", name=repr(name)),

@@ -225,7 +225,6 @@ class ComparisonSession:
 
     @property
     def source(self) -> Samples:
-        """The samples, by name."""
         return self._source
 
     @property

@@ -77,7 +77,6 @@ class _Causes:
         self._before: dict[int, tuple[CannNode, ...]] = {}
 
     def reaching(self, node: OmNode) -> tuple[CannNode, ...]:
-        """The nodes that can be the cause of a new error in the results of `node`."""
         before = [each for tensor in node.inputs for each in self._before.get(tensor, ())]
         places = ((each.index, each.name) for each in node.origins)
         own = [self._by_place[place] for place in places if place in self._by_place]
@@ -107,7 +106,6 @@ class _Tracer:
         self._known: dict[int, _Reached] = {}
 
     def inherited(self, node: OmNode) -> _Reached:
-        """The error that reaches `node` from all its inputs."""
         reached = [self._known[tensor] for tensor in node.inputs if tensor in self._known]
         worst = max(reached, key=lambda each: each.error, default=_Reached(0.0, None, None))
         starts = [each.start for each in reached if each.start is not None]

@@ -68,7 +68,6 @@ class FittingSamples:
         return GivenSamples(found, inputs)
 
     def of_no_gear(self) -> list[Diagnostic]:
-        """NO_SUCH_GEAR for the samples that fitted none of the gears."""
         names = [name for name, fits in self._fits.items() if not fits]
         if not names:
             return []

@@ -43,7 +43,6 @@ def floors_of(model: OmModel) -> dict[int, float]:
 def _results_with_floors(
     model: OmModel, node: OmNode, known: Mapping[int, float], computed: set[int]
 ) -> Iterator[tuple[int, float]]:
-    """Yield the results of `node` that have a floor, each with it."""
     row = find_operator(node.op)
     if row is None:
         return

@@ -20,7 +20,6 @@ class ComparedGear:
 
     Attributes:
         values: the gear's numbers.
-        shapes: of the inputs.
         done: every layer; None where no sample fits the gear.
         compiled: the model of the gear, if it was asked for.
         not_compared: why there is no comparison.
@@ -37,7 +36,6 @@ class GearComparisons(NamedTuple):
     """Comparison of all gears.
 
     Attributes:
-        gears: each of them.
         left_out: the samples that fit none of them.
     """
 

@@ -48,7 +48,6 @@ def grids_of(
 def _grid_of_maker(
     model: OmModel, tensor: int, value: str | None, reference: ReferenceModel
 ) -> QuantizedGrid | None:
-    """The grid of a value that its maker in the original quantizes or dequantizes."""
     maker = reference.graph.producer(value or "")
     if maker is None:
         return None

@@ -299,7 +299,6 @@ def _ratio(error: float, size: float) -> float:
 
 
 def _larger_magnitude(known: float, values: _Reals) -> float:
-    """Of `known` and `values` the one of the largest magnitude."""
     if not values.size:
         return known
     largest = float(values[np.abs(values).argmax()])

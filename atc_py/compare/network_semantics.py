@@ -45,7 +45,6 @@ _NONE = NetworkSemantics(None, ())
 def network_semantics(
     package: OfflineModel, network: Path, options: CompileOptions
 ) -> NetworkSemantics:
-    """The deviations of the CANN that compiled an offline model, in its network."""
     release = _release(package)
     if release is None:
         return _NONE

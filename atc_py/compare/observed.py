@@ -50,9 +50,7 @@ class ObservedDevice(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """Release the device."""
-        ...
+    def close(self) -> None: ...
 
 
 def observed_device(name: str, package: LoadedModel) -> ObservedDevice:

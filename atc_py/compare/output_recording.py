@@ -21,7 +21,6 @@ class RecordedOutputs:
 
     Attributes:
         outputs: by name; those that no file can hold are not among them.
-        seconds: time of the run.
     """
 
     outputs: Mapping[str, StoredArray]
@@ -51,9 +50,6 @@ class TrialSamples:
     """Samples with the original's outputs, which are written to files.
 
     Each pass over them reads the samples again.
-
-    Attributes:
-        count: how many there are.
     """
 
     def __init__(

@@ -47,7 +47,6 @@ class Suspect:
     """A layer in which the device's error may be the original's own.
 
     Attributes:
-        layer: the layer.
         nodes: what makes its value in the original.
     """
 
@@ -56,7 +55,6 @@ class Suspect:
 
     @property
     def value(self) -> str:
-        """The name of the value."""
         return self.nodes.writes[0]
 
 
@@ -142,7 +140,6 @@ class _Measured:
     """Distance of the original from the float64 run of a suspect.
 
     Attributes:
-        suspect: the layer.
         names: values of the original that it takes.
         judged: False once there was no float64 run.
     """

@@ -69,15 +69,10 @@ class ReferenceModel:
     """An ONNX model in pieces, whose weights are read from its file as pieces run.
 
     Attributes:
-        file: the file.
-        path: where it is.
         form: the form that runs, where that is not the file's own; empty where it is.
         bound: inputs that are not fed but filled with one value, by name.
         nodes: its nodes, in the file's order; functions that the model defines are inlined.
-        inputs: names of the inputs.
-        outputs: names of the outputs.
         constants: initializers by name, large ones without their data.
-        graph: the graph that runs.
         pieces: the nodes that run, producers first.
         amendment: values that its runs take from elsewhere; None where they take none.
         scaled: values that the compiled model has with other numbers, channel by channel; they are

@@ -30,7 +30,6 @@ class RowOrder:
     """Outputs that depend on a TopK, and how many rows these select.
 
     Attributes:
-        outputs: the outputs.
         counts: the numbers of rows.
     """
 
@@ -59,7 +58,6 @@ class RowOrder:
     def of_compiled(
         cls, model: OmModel, nodes: Sequence[OnnxNode], outputs: Iterable[str]
     ) -> RowOrder:
-        """That of a compiled model and the nodes that it was made from."""
         shapes = (
             (model.tensors[node.inputs[0]].shape, model.tensors[node.outputs[0]].shape)
             for node in model.nodes
@@ -131,7 +129,6 @@ def _rows(
 
 
 def _places(found: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.intp]:
-    """For each row of `wanted` the place of the row of `found` that it takes."""
     order = np.arange(len(wanted))
     span = np.ptp(wanted, axis=0)
     ours, theirs = (side / np.where(span > 0, span, 1.0) for side in (found, wanted))

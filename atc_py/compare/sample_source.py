@@ -62,7 +62,6 @@ class DrawnSamples:
             )
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the samples."""
         for seed in range(self._seed, self._seed + self.count):
             feeds = fitting_feeds(self._ports, self._roles, seed)
             yield Text("random data of seed {seed}", seed=seed), {**feeds, **self._given}
@@ -73,7 +72,6 @@ class SampleInputs:
     """Inputs of a compiled model, and the data that are the same in all samples.
 
     Attributes:
-        description: the compiled model.
         ports: its inputs; those of `given` are hidden.
         given: arrays by input, the same in all samples.
         settings: parameter buffers of dynamic AIPP that are used where neither `given` nor a sample
@@ -105,7 +103,6 @@ class SampleInputs:
 
     @property
     def left(self) -> tuple[Port, ...]:
-        """Inputs that the samples hold."""
         return tuple(port for port in self.ports if port.name not in self.given)
 
     @property

@@ -100,7 +100,6 @@ class Spread:
         self._worst_distance = (-math.inf, "")
 
     def add(self, figures: Figures, name: str) -> None:
-        """Add the figures of a sample."""
         judged = figures.judged
         distance = figures.error_of(judged.distance)
         # Cosines are kept as their distance from 1, which has the digits that matter.
@@ -117,7 +116,6 @@ class Spread:
         self._worst_distance = _worse(self._worst_distance, distance, name)
 
     def figures(self) -> SampleSpread:
-        """The figures over all samples."""
         count = max(self._count, 1)
         apart, at_apart = self._worst_cosine
         distance, at_distance = self._worst_distance

@@ -269,7 +269,6 @@ class _Search:
         self._exclude(refused, NO_FLOAT32)
 
     def _exclude(self, lines: Collection[str], reason: str) -> None:
-        """Exclude `lines` from the candidates, for `reason`."""
         for line in [line for line in self._candidates if line in lines]:
             self._excluded.append(Excluded(line, self._candidates.pop(line).op, reason))
 

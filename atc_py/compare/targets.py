@@ -105,7 +105,6 @@ def reaches(done: LayerComparison, targets: Mapping[str, float]) -> bool:
 
 
 def targets_text(targets: Mapping[str, float]) -> str:
-    """The targets in words."""
     if not targets:
         return Text("no output fails")
     return COMMA.join(

@@ -25,8 +25,6 @@ class Trial:
 
     Attributes:
         kept: lines beyond the user's own.
-        model: the compiled model.
-        done: its comparison.
         judged: the comparison of its outputs on all samples that judge it.
     """
 

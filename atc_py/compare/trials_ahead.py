@@ -32,10 +32,7 @@ class TrialTask:
     """A model to compile and to compare.
 
     Attributes:
-        compilation: how it is compiled.
         lines: of the option files.
-        samples: what judges it.
-        device: what runs it.
         faster_than: seconds; a model that takes as long, by the estimate, does not run. None for all.
     """
 

@@ -63,7 +63,6 @@ class Calibration:
         before: root mean square error with the built-in factors; natural logarithm.
         operators: errors by operator.
         count: measurements.
-        soc: the SoC that they are of.
         left_out: kernels that no target operator launches, and how many lines each has.
         files: errors by file, where there are several.
     """

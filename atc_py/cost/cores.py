@@ -85,7 +85,6 @@ def _is_depthwise(operation: Operation) -> bool:
 
 
 def pipes_at(busy: Busy, memory: Memory, factors: Factors, shares: Shares) -> Pipes:
-    """Busy times of the pipes with the factors."""
     l2 = getattr(factors, shares.l2)
     return Pipes(
         cube=busy.cube / getattr(factors, shares.cube),

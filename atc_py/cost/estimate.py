@@ -24,7 +24,6 @@ class Fit(msgspec.Struct, frozen=True):
     """Factors that measurements gave.
 
     Attributes:
-        factors: the free factors.
         spread: root mean square of the logarithm of estimated over measured time, which the
             range becomes as wide as, twice to either side.
     """
@@ -81,7 +80,6 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
-    """The estimate of a kernel on a SoC."""
     return _estimate(launch, soc, fit)
 
 

@@ -69,7 +69,6 @@ class Case(msgspec.Struct, frozen=True):
 
     Attributes:
         name: bound or expected.
-        factors: the free factors.
         cache: what L2 holds.
         serial: share of their time in which the other pipes of a core do not work beside the one
             that works longest.

@@ -57,10 +57,8 @@ class Measurement:
     """A measured kernel.
 
     Attributes:
-        op: target operator.
         shapes: of the inputs, as text.
         dtype: of the first input.
-        seconds: measured time.
         launch: the kernel as the cost model takes it.
         line: in the file.
     """

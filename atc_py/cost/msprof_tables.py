@@ -42,10 +42,6 @@ COLUMNS = {
     "output_shapes": ("output shapes",),
     "output_dtypes": ("output data types",),
     "output_formats": ("output formats",),
-    "count": ("count",),
-    "total": ("total time(us)",),
-    "fused": ("fusion op",),
-    "originals": ("original ops",),
 }
 """Names of a column in all releases; kernel_details are the table of the same engine for PyTorch."""
 
@@ -135,15 +131,6 @@ class MeasuredModel(Result, frozen=True):
         return sum(each.wait for each in self.kernels[1:])
 
 
-class TypeTime(Result, frozen=True):
-    """A row of op_statistic: an operator with its calls and their time in all."""
-
-    op: str
-    unit: str
-    count: int
-    seconds: float
-
-
 def read_kernels(paths: Sequence[Path]) -> MeasuredModel:
     """The kernels of an op_summary or kernel_details, which may be cut in several files.
 
@@ -189,38 +176,6 @@ def kernel_rows(path: Path, left_out: Counter[str] | None = None) -> Iterator[Ke
             stream=cells.get("stream", ""),
             tensors=(*(cells.get(each, "") for each in tensors), cells.get("output_formats", "")),  # type: ignore[arg-type]
         )
-
-
-def read_types(path: Path) -> list[TypeTime]:
-    """The rows of an op_statistic.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_BOARD_TABLE.
-    """
-    found = []
-    for cells in _rows(path, ("op", "count", "total")):
-        count, total = _number(cells["count"]), _number(cells["total"])
-        if count is not None and total is not None and 0 <= count < 1 << 53:
-            unit = cells.get("unit", "")
-            found.append(TypeTime(cells["op"], unit, int(count), total * _MICRO))
-        if len(found) > MOST_KERNELS:
-            _refuse(path, 0, Text("it has more than {most} operators", most=MOST_KERNELS))
-    return found
-
-
-def read_fusions(path: Path) -> dict[str, tuple[str, ...]]:
-    """The ops of a fusion_op with the names that they were made of.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_BOARD_TABLE.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    for cells in _rows(path, ("fused", "originals")):
-        names = cells["originals"].replace(",", ";").split(";")
-        found[cells["fused"]] = tuple(name.strip() for name in names if name.strip())
-        if len(found) > MOST_KERNELS:
-            _refuse(path, 0, Text("it has more than {most} operators", most=MOST_KERNELS))
-    return found
 
 
 @dataclass(slots=True)

@@ -35,8 +35,6 @@ class Tensor(msgspec.Struct, frozen=True):
     """A tensor's shape and element type, and what is stored of it.
 
     Attributes:
-        shape: its dims.
-        dtype: of the elements.
         stored: dims in memory with the padding of blocks; None where they are those of `shape`.
     """
 
@@ -46,7 +44,6 @@ class Tensor(msgspec.Struct, frozen=True):
 
     @property
     def elements(self) -> int:
-        """Number of elements."""
         return element_count(self.shape)
 
     @property
@@ -64,7 +61,6 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
     """One target operator at work.
 
     Attributes:
-        row: facts of the operator.
         inputs: by position, None where one is absent.
         outputs: by position.
         attributes: (name, value) of those that the node carries, lists as tuples.
@@ -88,7 +84,6 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
         return self.inputs[position] if position < len(self.inputs) else None
 
     def number(self, name: str, default: int) -> int:
-        """An attribute that is a number."""
         value = dict(self.attributes).get(name, default)
         return value if isinstance(value, int) else default
 
@@ -114,7 +109,6 @@ class LaunchGroup(msgspec.Struct, frozen=True):
 
     Attributes:
         operations: in order; views are left out.
-        engine: what executes it.
         reads: data that come from outside the kernel.
         writes: data that others read.
     """

@@ -33,7 +33,6 @@ class _Device:
         self._handle: DeviceModel | None = None
 
     def answers(self, message: list[bytearray]) -> Iterator[list[Part]]:
-        """Yield the answer to a message."""
         try:
             yield pack(*self._answer(*unpack(message)))
         except AtcError as error:

@@ -204,7 +204,6 @@ def pack(fields: Mapping[str, object], arrays: Mapping[str, NDArray[Any]]) -> li
 
 
 def unpack(message: list[bytearray]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The fields and arrays of a message."""
     fields = json.loads(message[0], object_hook=unpacked)
     return fields, {
         name: np.frombuffer(data, DType(dtype).numpy).reshape(shape)

@@ -149,7 +149,6 @@ class Code:
         name: kebab-case name.
         exit: exit status of a command that ends with this finding.
         meaning: what happened, for the page.
-        remedy: what to do, for the page.
         severity: error unless said otherwise.
     """
 

@@ -49,11 +49,9 @@ class WrittenOut(NamedTuple):
     """A deviation that was written out.
 
     Attributes:
-        node: the node that met it.
         operator: its operator, by the name of its specification; `parser` for a rule of the parser
             about whole models.
         name: the name of the deviation, or of the rule.
-        effect: what CANN does.
         certainty: how certain the generation has it.
     """
 

@@ -17,7 +17,6 @@ class Fed:
 
     Attributes:
         dims: its shape.
-        dtype: its element type.
         bounds: of integers, both included; None where they are not known.
     """
 
@@ -28,11 +27,7 @@ class Fed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstInput:
-    """A constant input of the node.
-
-    Attributes:
-        value: its data.
-    """
+    """A constant input of the node."""
 
     value: NDArray[Any]
 
@@ -45,8 +40,6 @@ class CaseGraph:
     """A graph that is an attribute of a node.
 
     Attributes:
-        inputs: by name.
-        outputs: names.
         nodes: operator, inputs, outputs and attributes of each node, producers first.
     """
 
@@ -57,11 +50,7 @@ class CaseGraph:
 
 @dataclass(frozen=True, slots=True)
 class MadeInput:
-    """An input of the node that nodes before it make.
-
-    Attributes:
-        name: of the value.
-    """
+    """An input of the node that nodes before it make."""
 
     name: str
 
@@ -71,9 +60,7 @@ class RuleCase:
     """One node of one model.
 
     Attributes:
-        op_type: its operator.
         inputs: by position; None for one that is absent.
-        attributes: by name.
         opset: version of ONNX's operators, or of `domain`'s.
         outputs: how many it has.
         domain: of the operator; "" for ONNX's own.

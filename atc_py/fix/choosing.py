@@ -161,8 +161,6 @@ class FittingForm:
     """A form that a rule would give a node.
 
     Attributes:
-        rule: the rule.
-        ctx: what it writes.
         results: names of the values that become the node's outputs.
     """
 

@@ -223,7 +223,6 @@ class RuleContext(ContextFacts):
         return self._along("Unsqueeze", x, axes)
 
     def reduce(self, op_type: str, x: str, axes: Sequence[int], *, keepdims: bool = True) -> str:
-        """Reduce over `axes`."""
         return self._along(op_type, x, axes, keepdims=int(keepdims))
 
     def reshape(self, x: str, dims: Sequence[int]) -> str:

@@ -71,7 +71,6 @@ class ContextFacts:
     """A node of the model as a rule sees it. A fact that it does not have raises UnfitError.
 
     Attributes:
-        node: the node.
         looked_around: whether the rule has asked for more than the node: its graph, or the makers and
             ranges of its inputs.
         computes_in: the dtype of new scalars, where it is not that of the first input.
@@ -112,7 +111,6 @@ class ContextFacts:
         return inputs[position] if position < len(inputs) else None
 
     def input(self, position: int) -> SourceTensor:
-        """A required input."""
         tensor = self.tensor(position)
         require(tensor is not None, "input {position} is present", position=position)
         return cast("SourceTensor", tensor)
@@ -188,7 +186,6 @@ class ContextFacts:
         return cast("tuple[int, ...]", value)
 
     def integer(self, name: str, default: int) -> int:
-        """An integer attribute."""
         value = self.node.attributes.get(name, default)
         require(isinstance(value, int), "{name} is an integer", name=name)
         return cast("int", value)
@@ -206,13 +203,11 @@ class ContextFacts:
         return value % rank
 
     def number(self, name: str, default: float) -> float:
-        """A float attribute."""
         value = self.node.attributes.get(name, default)
         require(isinstance(value, int | float), "{name} is a number", name=name)
         return float(cast("float", value))
 
     def text(self, name: str, default: str) -> str:
-        """A string attribute."""
         value = self.node.attributes.get(name, default)
         require(isinstance(value, str), "{name} is a text", name=name)
         return str(value)

@@ -125,9 +125,6 @@ class Applied:
     """A rule that was applied.
 
     Attributes:
-        rule: the rule.
-        node: the node that it replaced.
-        made: the nodes that replaced it.
         step: both, so that they can be run.
     """
 
@@ -147,8 +144,6 @@ class Unfit:
     """A rule that did not fit a refused node.
 
     Attributes:
-        rule: the rule.
-        node: the node.
         reason: the condition that does not hold.
         unbounded: inputs of the model whose bounds could make it hold.
     """
@@ -164,11 +159,8 @@ class Fixed:
     """A model after fixing.
 
     Attributes:
-        file: the file as it was read.
         graph: the graph in its new form.
-        before: the check of the file.
         after: the check of the new form.
-        applied: the rules that were applied, in order.
         unfit: the rules that did not fit nodes that are still refused.
         settled: whether the last round changed nothing; False if a bound ended the rounds.
         look: folds and checks the graph once more; None if it is not settled.

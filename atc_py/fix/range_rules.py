@@ -34,7 +34,6 @@ class Range(NamedTuple):
 
     @property
     def magnitude(self) -> int:
-        """The largest magnitude."""
         return max(abs(self.low), abs(self.high))
 
 

@@ -31,7 +31,6 @@ class Exactness(Enum):
 
     @property
     def words(self) -> Text:
-        """The class in words."""
         return Text(_EXACTNESS[self])
 
 
@@ -64,8 +63,6 @@ class RuleText:
     """Words of a rule.
 
     Attributes:
-        before: the form that is replaced.
-        after: the form that replaces it.
         condition: what must hold, a clause.
         float16: the effect of float16 on the new form; "" where it is that on the old one.
     """

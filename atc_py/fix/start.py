@@ -33,7 +33,6 @@ class Start(msgspec.Struct, frozen=True):
 
     Attributes:
         model: the file after folding.
-        checked: its check.
         kept: its graph as it was then; nothing changes it.
     """
 

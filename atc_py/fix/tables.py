@@ -78,18 +78,15 @@ def len_of(*bounds: int) -> int:
 
 
 def full(shape: int | Sequence[int], value: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """An array of one value."""
     require_room(*((shape,) if isinstance(shape, int) else shape))
     return np.full(shape, value, dtype).view(_Counted)
 
 
 def zeros(shape: int | Sequence[int], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """An array of zeros."""
     return full(shape, 0, dtype)
 
 
 def ones(shape: int | Sequence[int], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """An array of ones."""
     return full(shape, 1, dtype)
 
 

@@ -28,7 +28,6 @@ class DenseConst:
         self.shape: Shape = tuple(array.shape)
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """The array itself."""
         return self._array
 
     def release(self) -> None:
@@ -95,7 +94,6 @@ class DeferredConst:
         return result
 
     def release(self) -> None:
-        """Release the sources."""
         for source in self.sources:
             source.release()
 
@@ -186,7 +184,6 @@ class CastConst:
             return into
 
     def release(self) -> None:
-        """Release the source."""
         self.source.release()
 
 

@@ -23,7 +23,6 @@ class Graph:
     """A model in the target IR.
 
     Attributes:
-        name: the model's name.
         phase: how far compilation has come.
         inputs: values fed from outside, in the model's order.
         output_names: names of the outputs for the user, position by position.

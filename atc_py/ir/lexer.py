@@ -117,7 +117,6 @@ class Cursor:
         )
 
     def error(self, message: Text, token: Token, help: Text | None = None) -> AtcError:  # noqa: A002
-        """An error at `token`."""
         line = self._text.count("\n", 0, token.offset) + 1
         column = token.offset - self._text.rfind("\n", 0, token.offset)
         place = Place(file=self._file, line=line, column=column)

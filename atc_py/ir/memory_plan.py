@@ -158,7 +158,6 @@ class Proof(msgspec.Struct, frozen=True):
 
     Attributes:
         faults: (position of a tensor or None, sentence) of everything that is wrong.
-        widest: the widest moment.
         nbytes: of each tensor in the arena, by position, rounded up to the alignment.
     """
 

@@ -163,7 +163,6 @@ class Node:
     Attributes:
         op: name of the target operator.
         name: unique in its graph; names the kernel launch in reports.
-        outputs: the values that it computes.
         attributes: by name, as the operator's row declares them.
         origins: the source nodes that it came from, oldest first.
         engine: what executes it; None until the precision pass has chosen.
@@ -204,7 +203,6 @@ class Node:
 
     @property
     def present_inputs(self) -> tuple[Value, ...]:
-        """The inputs that are there."""
         inputs = self._inputs
         if None in inputs:
             return tuple([value for value in inputs if value is not None])

@@ -288,7 +288,6 @@ class _Parser:
         return self._row(table, token.text, what, token)
 
     def _row(self, table: dict[str, _Row], name: str, what: str, token: Token) -> _Row:
-        """The row of `table` called `name`, which stands in `token`."""
         row = table.get(name)
         if row is None:
             raise self._at.error(

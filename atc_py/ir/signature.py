@@ -9,11 +9,7 @@ from atc_py.text import Text
 
 
 class Signature:
-    """The row of an operator, as many nodes are held to it.
-
-    Attributes:
-        row: the row.
-    """
+    """The row of an operator, as many nodes are held to it."""
 
     def __init__(self, row: TargetOp) -> None:
         self.row = row

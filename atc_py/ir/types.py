@@ -15,7 +15,6 @@ class TensorType(msgspec.Struct, frozen=True):
     """The static type of a value.
 
     Attributes:
-        dtype: element type.
         dims: lengths of the axes, outermost axis first; None for one that only the run knows.
         format: what the axes mean.
         storage: how the elements are ordered in memory; None for row by row.

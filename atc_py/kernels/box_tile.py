@@ -179,7 +179,6 @@ class BoxTile(msgspec.Struct, frozen=True):
         return self.sized(rows, columns)
 
     def sized(self, rows: int, columns: int) -> BoxTile:
-        """Tiles of another size."""
         return BoxTile(self.box, self.itemsize, self.way, self.row_axis, rows, columns)
 
     def even(self) -> BoxTile:

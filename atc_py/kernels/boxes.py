@@ -38,7 +38,6 @@ class Box(msgspec.Struct, frozen=True):
 
     @property
     def elements(self) -> int:
-        """Number of elements."""
         return prod(self.shape)
 
     def merged(self) -> Box:

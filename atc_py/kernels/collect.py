@@ -25,7 +25,6 @@ class Collected(msgspec.Struct, frozen=True):
 
     Attributes:
         name: `conv2d_relu_f16_1a2b3c4d`.
-        facts: the facts for its family.
         launches: the nodes of each launch, in the graph's order: one for the operator, and one for
             each of the kernel's links.
     """
@@ -36,7 +35,6 @@ class Collected(msgspec.Struct, frozen=True):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes of all launches."""
         return tuple(node for launch in self.launches for node in launch)
 
 
@@ -86,11 +84,7 @@ def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[_Kernel, tuple[Node, ...
 
 
 class _Kernel:
-    """A kernel of a launch, and those that do one function more.
-
-    Attributes:
-        facts: the facts for its family.
-    """
+    """A kernel of a launch, and those that do one function more."""
 
     def __init__(self, facts: KernelFacts) -> None:
         self.facts = facts
@@ -119,8 +113,6 @@ class _Likeness(msgspec.Struct, eq=False):
     """A set of nodes that are alike in all that kernels depend on.
 
     Attributes:
-        row: of their operator.
-        engine: what executes them.
         kernel: the kernel of each of them alone; None before it is asked for.
     """
 

@@ -19,11 +19,9 @@ class InputSample(msgspec.Struct, frozen=True):
     """An input that random data are drawn for.
 
     Attributes:
-        op: target operator.
         attributes: by name; dtypes as their names.
         shapes: of all inputs of the node by position, None where absent.
         position: of the input among them.
-        dtype: of the input.
         results: shapes of the node's results.
     """
 

@@ -108,7 +108,6 @@ class Tiling:
         return type(other) is type(self) and vars(other) == vars(self)
 
     def __hash__(self) -> int:
-        """A hash of all numbers."""
         return hash(tuple(vars(self).items()))
 
     def __repr__(self) -> str:

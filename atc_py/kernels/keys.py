@@ -28,7 +28,6 @@ class PortKey(NamedTuple):
     """Facts about an operand that a kernel depends on.
 
     Attributes:
-        dtype: element type.
         format: what the axes mean.
         storage: the blocked format in which it is stored; None for row by row.
     """
@@ -87,7 +86,6 @@ class LinkKey(msgspec.Struct, frozen=True):
     """Facts about an applied function that a kernel depends on.
 
     Attributes:
-        op: target operator.
         dtype: of the result, and of operands that say no other.
         inputs: by position; None for the result so far.
         attributes: by name, defaults of the operator's row filled in.
@@ -103,8 +101,6 @@ class KernelKey(msgspec.Struct, frozen=True):
     """Everything that a kernel depends on; nodes with equal keys share a stub, for any shapes.
 
     Attributes:
-        op: target operator.
-        engine: what executes it.
         inputs: by position, None where an optional input is absent.
         outputs: by position.
         attributes: by name, defaults of the operator's row filled in; beside them the numbers of

@@ -1,7 +1,5 @@
 """Functions of each element that a kernel applies to its result while it has it in the buffer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
@@ -34,7 +32,6 @@ class LinkOperand(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name in the kernel."""
         return self.port.name
 
 
@@ -216,7 +213,6 @@ class _FunctionsOf(AbstractSet[str]):
 
 
 def operators_of(form: Form) -> AbstractSet[str]:
-    """The operators that are functions of one form."""
     return _FunctionsOf(form)
 
 

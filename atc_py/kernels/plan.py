@@ -19,9 +19,7 @@ class KernelFacts(msgspec.Struct, frozen=True):
 
     Attributes:
         key: everything that the kernel depends on.
-        row: the operator's row.
         inputs: the inputs that are there.
-        outputs: the results.
         links: functions of each element after the operator, which the kernel applies as well.
     """
 
@@ -62,9 +60,7 @@ class Launch(msgspec.Struct, frozen=True):
     """A launch of a kernel on one set of shapes, for which a family plans.
 
     Attributes:
-        kernel: the kernel.
         node: one of the nodes with these shapes.
-        soc: what it is planned for.
         followers: the nodes of the kernel's links.
     """
 

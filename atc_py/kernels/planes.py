@@ -65,7 +65,6 @@ class Seen(NamedTuple):
     """An operand as it is stored, and the shape that it has by itself.
 
     Attributes:
-        port: the operand.
         shape: its dims before broadcasting.
         by_channel: whether it has one element for each channel, wherever the channels are.
     """
@@ -79,7 +78,6 @@ class _Steps(NamedTuple):
     """Elements from neighbor to neighbor: along `outer`, the planes and the pixels.
 
     Attributes:
-        axes: these steps.
         kind: one value for a pixel, a block of channels that is stored as a block, or one cut from a row.
         plane: elements from plane to plane as the operand is stored.
     """

@@ -16,7 +16,6 @@ class KernelPort(msgspec.Struct, frozen=True):
     Attributes:
         name: its C++ name, unique in the kernel.
         position: its place among the node's inputs or outputs.
-        dtype: element type.
         format: what the axes mean.
         storage: the blocked format in which it is stored; None for row by row.
         ctype: element type in C++ on the AI Core.
@@ -54,7 +53,6 @@ class Scratch(msgspec.Struct, frozen=True):
     """A tensor beside the queues.
 
     Attributes:
-        name: its name in the kernel.
         ctype: its C++ type.
         mask: whether it has one bit an element instead of one of its type.
     """
@@ -65,7 +63,6 @@ class Scratch(msgspec.Struct, frozen=True):
 
     @property
     def bits(self) -> int:
-        """Bits an element."""
         return 1 if self.mask else 8 * CTYPE_SIZES[self.ctype]
 
     @property
@@ -78,7 +75,6 @@ class Loaded(msgspec.Struct, frozen=True):
     """A tensor that a kernel loads tile by tile.
 
     Attributes:
-        name: its name in the kernel.
         port: the operand that it is loaded from.
         ctype: its C++ type in the buffer.
         load: the member function that loads it; None for the plain copy.

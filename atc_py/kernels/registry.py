@@ -24,7 +24,6 @@ FAMILIES: Register[tuple[str, bool], Family] = Register(
 
 
 def family_of(kernel: KernelFacts) -> Family:
-    """The family that writes `kernel`."""
     if kernel.key.engine is Engine.AICPU:
         return AICPU
     for family in families_of(kernel.op):

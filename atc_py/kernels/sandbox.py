@@ -80,7 +80,6 @@ class BoundedLoader(FileSystemLoader):
 
 
 def _check_file(path: str, folder: str, template: str) -> None:
-    """Refuse a path that is not a template file."""
     if os.path.commonpath([path, folder]) != folder:
         raise TemplateError(f"{template!r} leads out of the folder of templates, to {path}")
     facts = os.stat(path)  # noqa: PTH116

@@ -18,7 +18,6 @@ class Row(msgspec.Struct, frozen=True):
 
     Attributes:
         shapes: the operands' shapes, as text.
-        nodes: names of the nodes.
         values: the tiling's fields as C++ initializers.
         dims: shapes padded to a common rank, as a C++ initializer.
     """

@@ -37,7 +37,6 @@ class Builder:
     """Makes nodes for one source node; every node that it makes carries that origin.
 
     Attributes:
-        graph: the graph under construction.
         scope: which target value stands for which source value.
         node: the source node that is being lowered.
     """
@@ -340,7 +339,6 @@ def lowering(op_type: str, since: int = 1) -> Callable[[Lowering], Lowering]:
 
 
 def find_lowering(op_type: str, since_version: int) -> Lowering | None:
-    """Find the function for the newest version of `op_type` up to `since_version`."""
     fitting = [since for since in lowering_versions(op_type) if since <= since_version]
     return LOWERINGS.get((op_type, fitting[-1])) if fitting else None
 

@@ -137,9 +137,7 @@ class _Work(msgspec.Struct, frozen=True):
     """The lowering of one model.
 
     Attributes:
-        graph: the graph under construction.
         file: the model's file, for diagnostics.
-        specs: the specifications.
         taken: those by which nodes were taken.
         sink: takes the findings of nodes that cannot be lowered.
     """

@@ -72,11 +72,9 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
     made, however much is known of each.
 
     Attributes:
-        proto: the node as the file has it.
         input_names: by position; "" for one that is absent.
         output_names: by position; "" for one that is not asked for.
         captured: names that its subgraphs take from around them.
-        place: where it stands, for diagnostics.
     """
 
     proto: NodeProto
@@ -219,7 +217,6 @@ class OnnxGraph(msgspec.Struct, eq=False):
         opsets: imported version of each domain.
         nodes: producers first; a graph that changes gets another list.
         inputs: types of the inputs, in the file's order; initializers are not among them.
-        outputs: names of the graph's outputs.
         consts: values that are known.
         foreign: types of initializers that are there but cannot be held (strings for instance).
         declared: types that the file itself states for values.
@@ -319,7 +316,6 @@ class FoldedGraph(msgspec.Struct, frozen=True, eq=False):
     """A graph that is folded and inferred as far as it can be.
 
     Attributes:
-        graph: the graph.
         branches: by the If nodes that are left.
         faults: what is wrong with the graph and its branches.
         quantized: what became of the quantized layers of branches, which are imported on the way.
@@ -339,7 +335,6 @@ class Branch(msgspec.Struct, frozen=True, eq=False):
 
     Attributes:
         name: the attribute that holds it.
-        folded: its graph.
     """
 
     name: str

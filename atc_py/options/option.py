@@ -85,7 +85,6 @@ class OptionField(NamedTuple):
     """A field of an options struct.
 
     Attributes:
-        name: of the field.
         type: what it holds, without None.
         default: its value where no option is given.
         options: those that decide it, by keyword; of a struct without options its own ones do.

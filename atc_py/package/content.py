@@ -28,17 +28,17 @@ _FORMATS = [fmt.value for fmt in Format]
 _ENGINES = [engine.value for engine in Engine]
 
 
-class _Reporter:
+class Reporter:
     """Adds findings about one file to a sink."""
 
     def __init__(self, file: str, sink: Sink) -> None:
         self._file = file
-        self._sink = sink
+        self.sink = sink
 
     def add(self, field: str, message: Text) -> None:
         place = Place(file=self._file, field=field)
         advice = Text("convert the ONNX model again; if that does not help, report it as a bug")
-        self._sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
+        self.sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
 
     def unknown(self, field: str, kind: str, found: str, known: Iterable[str]) -> None:
         self.add(
@@ -54,7 +54,7 @@ class _Reporter:
 
 def check_names(entries: Iterable[Entry], file: str, sink: Sink) -> None:
     """Hold the members' names (each once, harmless, both documents among them) and their sizes."""
-    report = _Reporter(file, sink)
+    report = Reporter(file, sink)
     entries = list(entries)
     for entry in entries:
         if entry.size > _LARGEST_TEXT and not entry.name.startswith(WEIGHTS):
@@ -92,7 +92,7 @@ def check_members(
     model: OmModel | OmIndex, entries: Iterable[Entry], file: str, sink: Sink
 ) -> None:
     """Compare the list of members with the archive: the same names and sizes."""
-    report = _Reporter(file, sink)
+    report = Reporter(file, sink)
     present = {entry.name: entry.size for entry in entries if entry.name != MODEL}
     for name in sorted(present.keys() | model.members.keys()):
         if name not in present:
@@ -132,7 +132,7 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
     Every tensor must have one source (a constant's member, a model input, or an output of one
     node) and that source must stand before its uses.
     """
-    report = _Reporter(file, sink)
+    report = Reporter(file, sink)
     try:
         find_soc(model.soc)
     except AtcError as error:
@@ -158,7 +158,7 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
         report.add(f"tensors[{position}]", Text("a tensor must have a source; found none"))
 
 
-def _check_names_of_ports(model: OmModel, report: _Reporter) -> None:
+def _check_names_of_ports(model: OmModel, report: Reporter) -> None:
     """Check that a name stands for one input, or one output; for both where one tensor is both."""
     known: dict[str, int] = {}
     for kind, ports in (("inputs", model.inputs), ("outputs", model.outputs)):
@@ -182,7 +182,7 @@ def _check_names_of_ports(model: OmModel, report: _Reporter) -> None:
             own.add(port.name)
 
 
-def _check_input(field: str, port: OmPort, model: OmModel, report: _Reporter) -> None:
+def _check_input(field: str, port: OmPort, model: OmModel, report: Reporter) -> None:
     """Check an input with open dims against the ranges that runs may choose from."""
     shape = model.tensors[port.tensor].shape
     if None not in shape:
@@ -195,7 +195,7 @@ def _check_input(field: str, port: OmPort, model: OmModel, report: _Reporter) ->
         report.add(field, Text("an input must have known dims, or ranges for the others"))
 
 
-def _check_scopes(model: OmModel, report: _Reporter) -> None:
+def _check_scopes(model: OmModel, report: Reporter) -> None:
     counts = Counter(node.scope for node in model.nodes if node.scope)
     for scope, count in counts.items():
         if count > _LARGEST_LAUNCH:
@@ -208,7 +208,7 @@ def _check_scopes(model: OmModel, report: _Reporter) -> None:
             report.add("nodes", message)
 
 
-def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: _Reporter) -> None:
+def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: Reporter) -> None:
     if not tensor.name:
         report.add(field, Text("a tensor must have a name"))
     if tensor.format not in _FORMATS:
@@ -235,7 +235,7 @@ def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: _Reporte
         )
 
 
-def _check_node(field: str, node: OmNode, tensors: tuple[set[int], int], report: _Reporter) -> None:
+def _check_node(field: str, node: OmNode, tensors: tuple[set[int], int], report: Reporter) -> None:
     """Check engine and operands of a node; its outputs join the tensors made."""
     made, count = tensors
     if node.engine not in _ENGINES:
@@ -250,7 +250,7 @@ def _check_node(field: str, node: OmNode, tensors: tuple[set[int], int], report:
             _note_source(operand, position, made, report)
 
 
-def _check_position(field: str, position: int, allowed: range, report: _Reporter) -> bool:
+def _check_position(field: str, position: int, allowed: range, report: Reporter) -> bool:
     """True if a tensor's position is one."""
     if position in allowed:
         return True
@@ -266,7 +266,7 @@ def _check_position(field: str, position: int, allowed: range, report: _Reporter
     return False
 
 
-def _note_use(field: str, position: int, made: set[int], report: _Reporter) -> None:
+def _note_use(field: str, position: int, made: set[int], report: Reporter) -> None:
     """Note a use; the tensor must have been made before."""
     if position not in made:
         report.add(
@@ -278,7 +278,7 @@ def _note_use(field: str, position: int, made: set[int], report: _Reporter) -> N
         )
 
 
-def _note_source(field: str, position: int, made: set[int], report: _Reporter) -> None:
+def _note_source(field: str, position: int, made: set[int], report: Reporter) -> None:
     """Note a source; a second one is a contradiction."""
     if position in made:
         report.add(

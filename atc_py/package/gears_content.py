@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from atc_py.diag import OM_CONTENT, AtcError, Place, Sink
+from atc_py.diag import AtcError, Sink
 from atc_py.options.gears import FEWEST_GEARS, MOST_GEARS, SHAPE_DATA, GearKind, Gears, format_gear
 from atc_py.package.archive import GEARS, KERNELS, MODEL, REPORT, is_safe_member
+from atc_py.package.content import Reporter
 from atc_py.package.schema import (
     GEARS_VERSION,
     OmGear,
@@ -21,26 +22,13 @@ _LARGEST = 2**31 - 1
 _TO_NHWC = (0, 2, 3, 1)
 
 
-class _Reporter:
-    """Adds findings about the gears of one file to a sink."""
-
-    def __init__(self, file: str) -> None:
-        self.sink = Sink()
-        self._file = file
-
-    def add(self, field: str, message: Text) -> None:
-        place = Place(file=self._file, field=field)
-        advice = Text("convert the ONNX model again; if that does not help, report it as a bug")
-        self.sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
-
-
 def checked_gears(index: OmIndex, file: str) -> Gears:
     """The gears that a description records, checked on their own.
 
     Raises:
         AtcError: OM_CONTENT for tables that contradict themselves or name members that are missing.
     """
-    report = _Reporter(file)
+    report = Reporter(file, Sink())
     found = index.gears
     if found.kind not in {each.value for each in GearKind}:
         text = Text("the kind of gears must be known, found {found}")
@@ -69,7 +57,7 @@ def checked_gears(index: OmIndex, file: str) -> Gears:
     return gears
 
 
-def _check_inputs(index: OmIndex, report: _Reporter) -> None:
+def _check_inputs(index: OmIndex, report: Reporter) -> None:
     inputs = index.gears.inputs
     names = [each.name for each in inputs]
     if len(set(names)) < len(names):
@@ -82,7 +70,7 @@ def _check_inputs(index: OmIndex, report: _Reporter) -> None:
             report.add(f"gears.inputs[{position}]", Text("no input can have these dims"))
 
 
-def _check_values(gears: Gears, report: _Reporter) -> None:
+def _check_values(gears: Gears, report: Reporter) -> None:
     count = len(gears.gears)
     if not FEWEST_GEARS <= count <= MOST_GEARS:
         text = Text("a model has {fewest} to {most} gears, this one has {n}")
@@ -100,7 +88,7 @@ def _check_values(gears: Gears, report: _Reporter) -> None:
             report.add(field, Text("numbers of gears must be in [1, {largest}]", largest=_LARGEST))
 
 
-def _check_members(field: str, gear: OmGear, index: OmIndex, report: _Reporter) -> None:
+def _check_members(field: str, gear: OmGear, index: OmIndex, report: Reporter) -> None:
     if gear.model not in index.members or not gear.model.startswith(GEARS):
         text = Text("the graph must be a member below {gears}, found {found}")
         report.add(field, text.with_values(gears=GEARS, found=repr(gear.model)))
@@ -136,7 +124,7 @@ def check_agreement(gears: Gears, models: Sequence[OmModel], index: OmIndex, fil
     Raises:
         AtcError: OM_CONTENT for every graph that disagrees.
     """
-    report = _Reporter(file)
+    report = Reporter(file, Sink())
     first = models[0]
     for position, model in enumerate(models):
         field = index.gears.gears[position].model

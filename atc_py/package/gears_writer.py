@@ -47,8 +47,6 @@ class WrittenGears:
     """Record of a written model with gears.
 
     Attributes:
-        path: the file.
-        file_bytes: its size.
         weight_bytes: bytes of the constants' elements in it, those of all gears counted once.
         descriptions: of the graph of each gear.
     """

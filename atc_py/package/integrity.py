@@ -117,7 +117,6 @@ def _digests(data: mmap, entries: list[Entry]) -> dict[str, str]:
 
 
 def _damaged_member(member: str, file: str, part: str) -> Diagnostic:
-    """A member that is not what was written."""
     return OM_MEMBER.diagnostic(
         Text(
             "{member} in {file} is damaged: {part} does not match its digest",

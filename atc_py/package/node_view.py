@@ -53,7 +53,6 @@ class TensorFacts(msgspec.Struct, frozen=True):
 
     @property
     def elements(self) -> int:
-        """Number of elements."""
         return element_count(self.shape)
 
     @property
@@ -98,9 +97,6 @@ class NodeView(msgspec.Struct, frozen=True):
 
     Attributes:
         fault: what its methods raise.
-        op: target operator.
-        name: the node's name.
-        engine: what executes it.
         inputs: types by position; None for an absent optional input.
         outputs: the types that the model declares.
         attributes: by name, defaults of the operator's row filled in.
@@ -232,7 +228,6 @@ def _read(declared: Attribute, stated: Mapping[str, OmAttribute]) -> AttributeVa
 
 
 def _typed(declared: Attribute, value: OmAttribute) -> AttributeValue:
-    """`value` in the type that the row declares."""
     if isinstance(value, list):
         return _typed_list(declared, value)
     kind = declared.type

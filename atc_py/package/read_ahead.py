@@ -43,7 +43,6 @@ class _Piece(NamedTuple):
     """The data of a constant, or a piece of it.
 
     Attributes:
-        array: the data.
         memory: what holds it, if others may have that afterwards.
     """
 

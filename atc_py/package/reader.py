@@ -6,7 +6,6 @@ import mmap
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +28,6 @@ class OfflineModel:
     One with gears is the model of its largest gear; `at_gear` returns those of the others.
 
     Attributes:
-        path: the file, as it was named.
         gears: the lists of shapes that it holds graphs for; None where it has one shape.
         gear: position of the gear whose graph this is; None where it has one shape.
         description: what `model.json` says.
@@ -135,12 +133,7 @@ class OfflineModel:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _missing_member(self, member: str, what: str) -> AtcError:

@@ -55,7 +55,6 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def data_offset(self) -> int:
-        """Position of the data."""
         return self.offset + len(local_header(self))
 
     @property
@@ -64,7 +63,6 @@ class Entry(msgspec.Struct, frozen=True):
         return self.data_offset + self.size
 
     def data_in(self, file: mmap) -> bytes:
-        """A copy of the data."""
         return file[self.data_offset : self.end]
 
 

@@ -51,7 +51,6 @@ class VerifiedFile(msgspec.Struct, frozen=True):
     Attributes:
         models: what it holds for each gear; one where it has no gears.
         gears: its gears, or None.
-        entries: all its members.
     """
 
     models: tuple[Verified, ...]

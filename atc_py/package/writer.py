@@ -19,11 +19,7 @@ class WrittenModel(msgspec.Struct, frozen=True):
     """Record of a written model.
 
     Attributes:
-        path: the file.
-        file_bytes: its size.
         weight_bytes: bytes of the constants' elements in it.
-        members: number of archive members.
-        description: what `model.json` says.
     """
 
     path: Path

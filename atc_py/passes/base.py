@@ -33,7 +33,6 @@ class Miss(msgspec.Struct, frozen=True):
 
     @classmethod
     def at(cls, node: Node, reason: str, depth: int = 1, anchor: str = "") -> "Miss":
-        """The miss at a target node."""
         return cls(reason, node.name, tuple(each.name for each in node.origins), depth, anchor)
 
 
@@ -80,7 +79,6 @@ class PassContext(msgspec.Struct, frozen=True, eq=False):
     """The facts that passes may know besides the graph.
 
     Attributes:
-        soc: the SoC that is compiled for.
         precision_mode: how dtypes may change.
         file: the source model's path, for diagnostics.
         sink: takes findings that do not stop the compilation.

@@ -202,7 +202,6 @@ class LoneCheck(msgspec.Struct, frozen=True):
     """A file that was checked by itself: without other lists, and without advice on rules.
 
     Attributes:
-        check: the check.
         judge: the list and the conditions.
         survey: knowledge of the file.
         known: what the check was made from; None where the file does not have the dims given.

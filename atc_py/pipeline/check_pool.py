@@ -18,9 +18,7 @@ from atc_py.options.compile_options import CheckOptions
 class CheckOfFile(Protocol):
     """The check of one file, a function of a module."""
 
-    def __call__(self, path: Path, options: CheckOptions, *, alone: bool) -> FileCheck:
-        """Check the file at `path`."""
-        ...
+    def __call__(self, path: Path, options: CheckOptions, *, alone: bool) -> FileCheck: ...
 
 
 _WORTH = 10.0
@@ -31,7 +29,6 @@ class FileCheck(NamedTuple):
     """The check of one file.
 
     Attributes:
-        check: what was found.
         names: the model's inputs; None for a file that cannot be read.
         unknown: names in the finer controls that it does not have.
         file_graph: of its graph; None where nobody asked for it.

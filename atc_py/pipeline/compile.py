@@ -151,7 +151,6 @@ class CompiledGraph(msgspec.Struct, frozen=True):
     """A graph that went through all stages, and was not written yet.
 
     Attributes:
-        graph: the graph.
         contents: what is written with it.
         facts: what compilation made of the model.
         check: the findings of the check against the operator list.

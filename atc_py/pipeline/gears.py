@@ -214,7 +214,6 @@ def _compiled_gear(
 
 
 def not_compiled(gears: Gears, gear: int) -> Diagnostic:
-    """The note on a gear that does not compile."""
     return GEAR_NOT_COMPILED.diagnostic(
         Text(
             "gear {gear} of {option} ({input_shapes}) does not compile; nothing is written",

@@ -24,8 +24,6 @@ class Judgment(msgspec.Struct, frozen=True):
 
     Attributes:
         file: the file, with the dims that were chosen.
-        survey: the same surveyed.
-        checked: the check.
     """
 
     file: OnnxFile
@@ -77,7 +75,6 @@ class Judge(msgspec.Struct, frozen=True):
 
     Attributes:
         conditions: precision mode and SoC.
-        specs: the specifications.
         quant_bias: the convention of biases of int8 layers; None to use the file's.
     """
 
@@ -90,7 +87,6 @@ class Judge(msgspec.Struct, frozen=True):
         return self.of_survey(file, surveyed(file, {}, quant_bias=self.quant_bias))
 
     def of_survey(self, file: OnnxFile, survey: Survey) -> Judgment:
-        """Judge a file that has been surveyed."""
         checked = check_view(survey.model, self.conditions, self.specs, history())
         return Judgment(file, survey, checked)
 

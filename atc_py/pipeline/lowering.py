@@ -55,13 +55,10 @@ class Lowered(msgspec.Struct, frozen=True):
     """A lowered graph, and what is asked later about what it was made of.
 
     Attributes:
-        graph: the graph.
-        check: the findings of the check.
         controls: the user's requests for single nodes.
         doubts: warnings about the configurations of pictures.
         fixed: what rules wrote; None without rules.
         semantics: the deviations of CANN that were written out.
-        file_nodes: nodes of the file.
         operators: number of nodes of each source operator.
         weight_bytes: bytes of the source's constants.
     """
@@ -257,5 +254,4 @@ def _controls(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Con
 
 
 def counts_by_name(names: Iterable[str]) -> dict[str, int]:
-    """Name to count, by name."""
     return dict(sorted(Counter(names).items()))

@@ -83,7 +83,6 @@ def pass_context(
     controls: Controls,
     biases: BiasConvention | None = None,
 ) -> PassContext:
-    """The context of passes."""
     return PassContext(
         soc,
         options.precision_mode,

@@ -27,7 +27,6 @@ class SharedInputs(msgspec.Struct, frozen=True):
     """Data that all compilations of one file with the same options share.
 
     Attributes:
-        soc: the SoC that is compiled for.
         switches: the passes that the user switched off.
         judge: judges the file with other dims.
         memo: constants that folding made of constants.

@@ -51,10 +51,7 @@ class TrialCompilation(msgspec.Struct, frozen=True):
     """Trial compilation for one SoC and precision mode.
 
     Attributes:
-        soc: the SoC that the model is for.
-        mode: the precision mode.
         controls: its finer controls.
-        specs: the specifications.
         only_atc_passes: whether rewrites that no known pass of ATC does are left out.
     """
 

@@ -137,10 +137,8 @@ class Balance(msgspec.Struct, frozen=True, eq=False):
     """Factors for the channels of a tensor.
 
     Attributes:
-        site: the tensor.
         factors: what its channels are divided by.
         gain: by how much the estimated noise at the results of its readers falls, in dB.
-        strength: the strength that was chosen.
     """
 
     site: BalanceSite

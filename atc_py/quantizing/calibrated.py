@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -47,7 +46,6 @@ def layer_facts(calibrated: Calibrated) -> tuple[QuantizedLayerFacts, ...]:
 
 
 def balanced_tensors(calibrated: Calibrated) -> tuple[BalancedTensor, ...]:
-    """The tensors whose channels were balanced."""
     return tuple(
         BalancedTensor(balance.site.tensor, balance.gain, balance.strength)
         for balance in calibrated.prepared.balances
@@ -117,12 +115,10 @@ class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
     """A layer with the numbers of its int8 form.
 
     Attributes:
-        layer: the layer in the prepared model.
         histogram: values of its data in all samples; None where the numbers come from a record.
         range: what codes of its data stand for.
         activation: scale and offset of its data.
         weight_scale: float32 scales of its weights, one per output channel.
-        codes: int8 codes of its weights.
         bias: bias in place of its own; None where that stays.
         bias_gain: by how much that bias lowers the squared error of the layer's result, in dB.
     """
@@ -138,7 +134,6 @@ class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self.layer.name
 
     @property
@@ -148,7 +143,6 @@ class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def tensor(self) -> str:
-        """The tensor that it reads."""
         return self.layer.data
 
     @property
@@ -279,12 +273,7 @@ class Calibrated:
     def __enter__(self) -> Calibrated:  # noqa: PYI034  (Self is not in Python 3.10)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

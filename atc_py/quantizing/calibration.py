@@ -157,7 +157,6 @@ def calibrate(
 
 
 def _refuse_calibrator(settings: CalibrationOptions) -> None:
-    """Refuse a calibrator that is none."""
     if settings.calibrator not in {*CALIBRATORS, AUTO}:
         raise BAD_OPTION.error(
             Text("no calibrator is called {calibrator}", calibrator=repr(settings.calibrator)),

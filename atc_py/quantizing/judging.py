@@ -141,7 +141,6 @@ class StepSamples:
     """The first samples, and what the float model makes of them.
 
     Attributes:
-        outputs: names of the outputs.
         feeds: inputs of each sample; there are as many as of `wanted`.
         wanted: outputs of each sample.
     """

@@ -26,11 +26,7 @@ Feeds = Mapping[str, NDArray[Any]]
 
 
 class ChosenSamples:
-    """Some of the samples, at even distances; one at a time is in memory.
-
-    Attributes:
-        count: how many there are.
-    """
+    """Some of the samples, at even distances; one at a time is in memory."""
 
     def __init__(self, model: FloatModel, samples: Samples, most: int | None) -> None:
         """Choose at most so many samples; None for all."""
@@ -49,7 +45,6 @@ class ChosenSamples:
                 yield feeds
 
     def first(self) -> Feeds:
-        """The arrays of the first sample."""
         return next(iter(self))
 
 
@@ -72,8 +67,6 @@ class Observed(msgspec.Struct, frozen=True, eq=False):
 
     Attributes:
         histograms: by tensor.
-        samples: how many there were.
-        executor: name of the engine.
     """
 
     histograms: Mapping[str, Histogram]

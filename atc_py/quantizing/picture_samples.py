@@ -27,9 +27,6 @@ class PictureSamples:
     """Pictures in a folder, as many for a sample as the model's batch has.
 
     The features are those of AIPP's formula without rounding; the device rounds them to float16.
-
-    Attributes:
-        count: number of samples.
     """
 
     def __init__(
@@ -58,7 +55,6 @@ class PictureSamples:
         self.count = len(self._batches)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
-        """Yield the samples."""
         for paths in self._batches:
             features = np.stack([self._features(path) for path in paths])
             yield str(paths[0]), {self._port.name: features.astype(self._port.dtype.numpy)}

@@ -43,7 +43,6 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     """A float model after its rewrites.
 
     Attributes:
-        model: the model.
         folded_norms: how many normalizations were folded.
         balances: the tensors whose channels were balanced.
         steps: what kinds of balancing gained where that was judged.
@@ -56,18 +55,13 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
 
 
 class FirstSamples:
-    """The first fourth of some samples, from 4 to 32: enough for means and peaks.
-
-    Attributes:
-        count: how many there are.
-    """
+    """The first fourth of some samples, from 4 to 32: enough for means and peaks."""
 
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
         self.count = min(samples.count, max(_LEAST, min(samples.count // _SHARE, _MOST)))
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the samples."""
         return islice(iter(self._samples), self.count)
 
 

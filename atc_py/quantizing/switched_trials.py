@@ -21,7 +21,6 @@ class TrialSample(NamedTuple):
     """One sample.
 
     Attributes:
-        feeds: what the model is fed.
         wanted: its outputs in floats, as far as a file can hold them.
     """
 
@@ -50,7 +49,6 @@ class SwitchedModel(NamedTuple):
     """A model whose layers can be switched between floats and int8.
 
     Attributes:
-        path: its file.
         layers: names of the layers, in the order of its switches.
         inputs: names of its inputs, the switches not among them.
         outputs: names of the outputs that are compared.
@@ -68,9 +66,7 @@ class SwitchedTrial(NamedTuple):
     """A set of layers to try.
 
     Attributes:
-        model: the model.
         on: names of the layers on int8.
-        samples: what judges it.
     """
 
     model: SwitchedModel
@@ -122,7 +118,6 @@ class RunningModel:
         return results
 
     def close(self) -> None:
-        """Release the model."""
         self._engine.close()
 
 

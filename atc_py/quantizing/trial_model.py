@@ -34,7 +34,6 @@ class TrialModel:
     The samples that judge it, and its outputs in floats, are in files.
 
     Attributes:
-        layers: names of the layers.
         seconds: mean time of a run in floats.
     """
 
@@ -105,11 +104,9 @@ class TrialModel:
             done(number)
 
     def figures(self, on: Collection[str]) -> dict[str, ErrorFigures]:
-        """The figures of `errors` on all samples."""
         return {name: error.figures() for name, error in self.errors(on).items()}
 
     def close(self) -> None:
-        """Release the model."""
         self._running.close()
 
 

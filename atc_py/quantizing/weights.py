@@ -95,5 +95,4 @@ def _least_scales(
 def weight_codes(
     weights: NDArray[np.float32], layer: FloatLayer, scales: NDArray[np.float32]
 ) -> NDArray[np.int8]:
-    """The codes of a layer's weights."""
     return quantized_weights(weights, scales, None if scales.size == 1 else layer.axis)

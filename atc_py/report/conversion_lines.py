@@ -89,7 +89,6 @@ def _warnings(done: Conversion) -> Text:
 
 
 def export_tables(done: Export) -> list[Table]:
-    """The tables that `export` prints."""
     operators = sum(done.operators.values())
     rows = [
         ("SoC", done.soc),

@@ -149,7 +149,6 @@ def verified_json(
 
 
 def findings(checked: Sequence[KernelVerdict]) -> list[Diagnostic]:
-    """A diagnostic for each kernel that is wrong."""
     return [
         _CODES[result.verdict].diagnostic(
             verbatim(f"{result.kernel['name']}: ") + Text(result.text),

@@ -17,7 +17,6 @@ _OPENING = "（“《「"
 
 
 def columns(text: str) -> int:
-    """Columns that `text` takes."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 

@@ -34,9 +34,7 @@ class IndexEntry(msgspec.Struct, frozen=True):
     """A specification file: known from its path alone.
 
     Attributes:
-        group: its folder.
         stem: the operator's type in snake case.
-        path: the file.
     """
 
     group: str

@@ -34,8 +34,6 @@ class SpecFile(msgspec.Struct, frozen=True):
     """A specification and the document that it was made from.
 
     Attributes:
-        path: the file.
-        spec: the specification.
         document: its data with their lines and columns.
     """
 

@@ -23,7 +23,6 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: as `--cann` takes it and as rows of specifications name it: `9.1`.
         also: other spellings that `--cann` takes.
         opsets: first and last opset at which its parser has most operators, a pair for each run.
-        source: its sources.
         read_by: the release whose sources are read in its place; None where its own are published.
     """
 
@@ -129,7 +128,6 @@ def operator_lists() -> tuple[OperatorList, ...]:
 
 
 def list_names() -> tuple[str, ...]:
-    """The choices of `--list`."""
     return (ANY_LIST, *(entry.name for entry in operator_lists()))
 
 

@@ -40,7 +40,6 @@ class _Entry(msgspec.Struct, frozen=True):
     Attributes:
         reader: stamp of the modules that read it.
         texts: contents of the files that it was read from, by path.
-        data: the data.
     """
 
     reader: int

@@ -71,12 +71,7 @@ class Notes(_Part, frozen=True, kw_only=True):
 
 
 class Beyond(_Part, frozen=True, kw_only=True):
-    """Dtypes that are not listed, and the rewrite that takes them.
-
-    Attributes:
-        dtypes: the dtypes.
-        rewrite: name of the rewrite.
-    """
+    """Dtypes that are not listed, and the rewrite that takes them."""
 
     dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
     rewrite: RewriteName
@@ -91,7 +86,6 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         rank: number of dimensions, or None when it is free.
         layout: a letter for each dimension, by which rules name them.
         layouts: the layouts that it may have, of different ranks, where it may have several.
-        optional: may be absent.
         variadic: one or more; only one operand can be, and those after it are required.
         supported: False where the list says that it is not supported yet.
         otherwise: what follows when it is used though it is not supported.
@@ -103,7 +97,6 @@ class OperandSpec(_Part, frozen=True, kw_only=True):
         since: first opset that has it.
         until: last opset that has it.
         proven, contradicted: as of rules; the source of CANN shows that it is not supported.
-        line: its line in the file.
     """
 
     name: _Name
@@ -166,7 +159,6 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
     Attributes:
         name: ONNX's name.
         listed_as: the list's spelling where it is another one.
-        type: its type.
         default: the value that is computed with when a node does not set it.
         default_before: the default of older opsets, where it was another one.
         listed_default: the list's default, where it is not ONNX's.
@@ -182,7 +174,6 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
         since: first opset that has it.
         until: last opset that has it.
         proven, contradicted: as of rules; both are about the values allowed.
-        line: its line in the file.
     """
 
     name: _Name
@@ -220,7 +211,6 @@ class Target(_Part, frozen=True, kw_only=True):
     """The target operator of a one-to-one lowering.
 
     Attributes:
-        op: its name.
         attributes: from the target's attribute names to the operator's own.
     """
 
@@ -252,7 +242,6 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         restated_since: first opset whose nodes may be restated; before it they meant another
             thing though they looked the same.
         custom: not one of ONNX's operators.
-        summary: what it does.
         inputs: by position.
         outputs: by position.
         attributes: as the file orders them.
@@ -269,9 +258,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         special_case: the page says that it is made for one customer and not recommended to others.
         unpublished: what of its arithmetic is not published, or contradictory, so that it does not
             compile; None where it is known.
-        path: the file that it was read from.
         like_path: the file of another list that it is like, if any.
-        opsets_line: line of the opsets in that file.
         own_group: the group of a user's file, where its folder does not say it.
         shown_as: the file's name in reports where it is a user's.
     """

@@ -1,6 +1,5 @@
 """JSON as text that people may look at: no character in it commands a terminal or hides."""
 
-import inspect
 import json
 import math
 from collections.abc import Mapping
@@ -42,30 +41,6 @@ def escaped(document: str) -> str:
         return document
     # Outside of strings a document has no character but those of ASCII that are printable.
     return document.translate({ord(char): json.dumps(char)[1:-1] for char in odd})
-
-
-def json_schema(document: type) -> str:
-    """The JSON schema of a class, the same with every version of Python and of msgspec."""
-    import msgspec
-
-    schema = msgspec.json.schema(document)
-    for part in schema["$defs"].values():
-        # Python 3.13 takes the indentation off docstrings, older ones leave it.
-        part["description"] = inspect.cleandoc(part["description"])
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-    return format_json(_with_null_last(whole))
-
-
-def _with_null_last(schema: Any) -> Any:
-    """Put null at the end of alternatives, whose order msgspec changed with 0.22."""
-    if isinstance(schema, list):
-        return [_with_null_last(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    parts = {name: _with_null_last(part) for name, part in schema.items()}
-    if isinstance(parts.get("anyOf"), list):
-        parts["anyOf"].sort(key=lambda part: part == {"type": "null"})
-    return parts
 
 
 def finite(value: Any) -> Any:

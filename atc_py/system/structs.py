@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from contextlib import suppress
-from enum import Enum
-from types import UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    TypeAlias,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -56,65 +44,6 @@ class Result(msgspec.Struct, frozen=True):
             for name, field in names
             if not name.startswith("_")
         }
-
-
-class DocumentTypes:
-    """Types of the parts of documents, from which their schema follows, by types of results.
-
-    Every field is in a document, and nothing else. An enumeration is a string there, held to its
-    values where its annotation says so.
-    """
-
-    def __init__(
-        self,
-        leaves: Mapping[type, Any],
-        names: Mapping[Any, str],
-        descriptions: Mapping[Any, str],
-    ) -> None:
-        """Prepare for a document.
-
-        Args:
-            leaves: types of what has a form of its own there.
-            names: of structs, where they are not those of their classes.
-            descriptions: of structs, where they are not the first sentences of their classes.
-        """
-        self._known = dict(leaves)
-        self._names = names
-        self._descriptions = descriptions
-
-    def of(self, kind: Any) -> Any:
-        """The type in a document of an annotation of a result."""
-        origin, inner = get_origin(kind), get_args(kind)
-        if origin is None:
-            return self._of_class(kind)
-        if origin is Annotated:
-            parts = (self.of(inner[0]), *inner[1:])
-            return parts[0] | None if NOT_FINITE in inner[1:] else Annotated[parts]
-        if origin in {Union, UnionType}:
-            return Union[tuple(map(self.of, inner))]  # noqa: UP007  (of types known at run time)
-        if origin is not tuple:
-            return dict[(self.of(inner[0]), self.of(inner[1]))]  # type: ignore[misc]
-        items: Any = list[self.of(inner[0])]  # type: ignore[misc]
-        if inner[-1] is Ellipsis:
-            return items
-        return Annotated[items, msgspec.Meta(min_length=len(inner), max_length=len(inner))]
-
-    def _of_class(self, kind: type) -> Any:
-        if kind not in self._known and issubclass(kind, msgspec.Struct):
-            self._known[kind] = self._struct(kind)
-        return self._known.get(kind, str if issubclass(kind, Enum) else kind)
-
-    def _struct(self, kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
-        hints = get_type_hints(kind, include_extras=True)
-        names = zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True)
-        summary = self._descriptions.get(kind, (kind.__doc__ or "").split("\n")[0])
-        return msgspec.defstruct(
-            self._names.get(kind, kind.__name__),
-            [(name, self.of(hints[field])) for name, field in names if not name.startswith("_")],
-            namespace={"__doc__": summary},
-            kw_only=True,
-            forbid_unknown_fields=True,
-        )
 
 
 def ready_for_threads(*types: Any) -> None:

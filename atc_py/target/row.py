@@ -35,7 +35,6 @@ class Operand(msgspec.Struct, frozen=True):
 
     Attributes:
         name: CANN's name.
-        optional: may be absent.
         variadic: stands for one or more; only the last operand can.
         value_depend: an int64 tensor that the operator reads as numbers (a shape, an axis); it
             keeps its dtype in every precision mode.
@@ -118,10 +117,6 @@ class TargetOp(msgspec.Struct, frozen=True):
 
     Attributes:
         name: CANN's name of the graph operator.
-        inputs: by position.
-        outputs: by position.
-        attributes: by name.
-        unit: what does the work.
         columns: dtype combinations of the AI Core kernel, preferred ones first: those of the generic
             device, and of SoCs whose columns are not published.
         kernels: dtype combinations of the AI Core kernels by SoC family, as published; None where

@@ -41,7 +41,6 @@ class Temporary(msgspec.Struct, frozen=True):
 
     Attributes:
         name: as the formula calls it.
-        dtype: element type.
         is_mask: True if it has one bit an element instead.
     """
 

@@ -93,7 +93,6 @@ def _is_nhwc_map(origin: Format, storage: Storage) -> bool:
 
 
 def _order_row(storage: Storage, rank: int) -> str:
-    """The row of `_ORDERS` for tensors of `rank` in `storage`."""
     if storage.format is not Format.FRACTAL_Z:
         name: str = storage.format.value
         return name

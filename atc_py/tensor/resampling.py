@@ -18,7 +18,6 @@ class ResizedAxis(msgspec.Struct, frozen=True):
     """One axis.
 
     Attributes:
-        axis: its position.
         size: elements of X.
         count: elements of the result.
         scale: ratio of the two, as stated or as the sizes give it.

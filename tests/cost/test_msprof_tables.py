@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from atc_py.cost import msprof_tables
-from atc_py.cost.msprof_tables import read_fusions, read_kernels, read_types
+from atc_py.cost.msprof_tables import read_kernels
 from atc_py.diag import AtcError
 
 GENERATIONS = {
@@ -58,14 +58,6 @@ def test_ops_alone_are_left_out_beside_a_model_and_odd_rows_are_counted(tmp_path
     assert [each.name for each in done.kernels] == ["a"]
     assert done.kernels[0].outputs[:2] == ("1,16;2", "DT_BF16;INT8")
     assert done.left_out == 1
-
-
-def test_other_tables(tmp_path: Path) -> None:
-    head = "Device_id,OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us)"
-    (row,) = read_types(table(tmp_path, f"{head}\n0,Slice,AI_VECTOR_CORE,20,258.5,12,13\n"))
-    assert (row.op, row.unit, row.count, row.seconds) == ("Slice", "AI_VECTOR_CORE", 20, 258.5e-6)
-    text = 'Model Name,Model ID,Fusion Op,Original Ops\nnet,1,convrelu,"conv;relu"\n'
-    assert read_fusions(table(tmp_path, text)) == {"convrelu": ("conv", "relu")}
 
 
 def test_damage_is_a_coded_error(tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.report.quantizing.document import quantization_json_schema
 from atc_py.report.quantizing.formats import render_quantization
-from tests.check_schema import QUANTIZE_SCHEMA
+from tests.check_schema import QUANTIZE_SCHEMA, schema_text
 from tests.cli.conftest import Result
 from tests.cli.conftest import atc as atc
 from tests.quantizing.float_networks import FloatSketch, conv_network, samples_of
@@ -21,7 +20,7 @@ SAMPLES = samples_of(5, 1, 3, 16, 16)
 
 
 def test_schema_is_the_published_one() -> None:
-    text = quantization_json_schema()
+    text = schema_text(QUANTIZE_SCHEMA)
     assert QUANTIZE_SCHEMA.read_text(encoding="utf-8") == text
     jsonschema.Draft202012Validator.check_schema(json.loads(text))
 

@@ -13,8 +13,8 @@ from atc_py.diag.codes import BAD_BASELINE, FILE_NOT_FOUND
 from atc_py.report.check.baseline import Baseline, read_baseline
 from atc_py.report.check.document import BaselineCount
 from atc_py.report.check.formats import exit_status
-from atc_py.report.check.json_document import check_document, check_json, check_json_schema
-from tests.check_schema import SCHEMA
+from atc_py.report.check.json_document import check_document, check_json
+from tests.check_schema import SCHEMA, schema_text
 from tests.report.check_samples import (
     RESTATED,
     SLOW,
@@ -35,12 +35,12 @@ def whole(*models: ModelCheck, language: str = "en") -> Any:
 
 
 def test_schema_in_docs_is_current() -> None:
-    assert SCHEMA.read_text(encoding="utf-8") == check_json_schema()
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text(SCHEMA)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_report_keeps_the_schema(language: str) -> None:
-    schema = json.loads(check_json_schema())
+    schema = json.loads(schema_text(SCHEMA))
     jsonschema.Draft202012Validator.check_schema(schema)
     value = whole(mixed(), faulty(), unreadable(), hostile(), language=language)
     jsonschema.validate(value, schema)
@@ -51,7 +51,7 @@ def test_report_keeps_the_schema(language: str) -> None:
 )
 def test_schema_refuses_other_values(key: str, value: object) -> None:
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**whole(), key: value}, json.loads(check_json_schema()))
+        jsonschema.validate({**whole(), key: value}, json.loads(schema_text(SCHEMA)))
 
 
 def test_finding_carries_everything() -> None:

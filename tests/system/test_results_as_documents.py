@@ -9,8 +9,9 @@ import msgspec
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.system.json_text import plain_values
-from atc_py.system.structs import DocumentTypes, Ratio, Result, Share, replace
+from atc_py.system.structs import Ratio, Result, Share, replace
 from atc_py.text import Text
+from tests.document_schemas import DocumentTypes
 
 
 class Color(Enum):

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from atc_py.adapters.exec.comparing import add_comparison
 from atc_py.adapters.exec.gather import _output
+from atc_py.adapters.exec.hybrid import add_comparison
 from atc_py.adapters.exec.records import OutputSums
 from atc_py.results.comparison import compare
 from atc_py.tensor.sameness import best_places, same_elements

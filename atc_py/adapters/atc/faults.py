@@ -261,5 +261,4 @@ def atc_error(
 def invalid_value(
     option: str, value: str, reason: str, remedy: Text | None = None, code: Code = BAD_OPTION
 ) -> AtcError:
-    """That the value of an option is not valid, for a reason."""
     return atc_error("E10001", value, f"--{option}", reason, code=code, option=option, help=remedy)

@@ -264,7 +264,6 @@ def _expect(
 
 
 def home_options(variant: KitVariant, kit: Path) -> CompileOptions:
-    """The options with which a variant of the kit in a folder is compiled here."""
     keywords = {name: _located(kit, value) for name, value in variant.compiling.items()}
     return parse_options("board", CompileOptions, keywords)
 

@@ -40,7 +40,7 @@ _Record = TypeVar("_Record", bound=Result)
 class ArchiveRefusal(Protocol):
     """An error for an archive at a path: its message, and the member at fault."""
 
-    def __call__(self, path: Path, message: Text, field: str | None = None) -> AtcError: ...  # noqa: D102
+    def __call__(self, path: Path, message: Text, field: str | None = None) -> AtcError: ...
 
 
 def refused_results(path: Path, message: Text, field: str | None = None) -> AtcError:

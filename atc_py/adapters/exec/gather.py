@@ -45,7 +45,6 @@ def read_processes(run: Path) -> list[ProcessRecord]:
 
 
 def gather_processes(records: Iterable[ProcessRecord]) -> list[ProgramProcess]:
-    """The processes."""
     return [
         ProgramProcess(
             pid=each.pid,

@@ -9,8 +9,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
+import numpy as np
+import numpy.typing as npt
+
 from atc_py.adapters.exec.recorder import Recorder
-from atc_py.adapters.exec.records import CompilationRecord, RefusalRecord
+from atc_py.adapters.exec.records import CompilationRecord, OutputSums, RefusalRecord, cosine
 from atc_py.adapters.exec.simulated import (
     SimulatedSession,
     as_refusal,
@@ -20,7 +23,11 @@ from atc_py.adapters.exec.simulated import (
     simulated_work,
 )
 from atc_py.diag import SESSION_IN_ONNXRUNTIME, AtcError
+from atc_py.tensor.sameness import best_places, same_elements
 from atc_py.text import Text
+
+_PAIR = 2
+"""Elements along the last axis from which an argmax says something."""
 
 _MOST_REFUSALS = 100
 """Reasons that a process records of one model; each set of shapes may have one."""
@@ -87,7 +94,6 @@ class Hybrid:
             record.name = text
 
     def run(self, session: Any, names: Any, feeds: Any, options: Any) -> Any:
-        """The outputs of a run."""
         if self.npu is None or (self._refused and repr(_shapes(feeds)) in self._refused):
             return self.run_in_onnxruntime(session, self._real.run, names, _arrays(feeds), options)
         start = time.perf_counter()
@@ -143,7 +149,7 @@ class Hybrid:
         return found
 
     def _compare(self, names: Any, ours: Any, theirs: Any) -> None:
-        from atc_py.adapters.exec.comparing import add_comparison
+        from atc_py.adapters.exec.hybrid import add_comparison
 
         listed: Any = self.npu
         names = names or [each.name for each in listed.get_outputs()]
@@ -274,3 +280,38 @@ def end_program(
     recorder.say(finding, status, more)
     time.sleep(_PATIENCE)
     os._exit(status)
+
+
+def add_comparison(outputs: dict[str, OutputSums], name: str, ours: object, theirs: object) -> None:
+    """Add one output of one run; what is not an array of numbers is counted, not compared."""
+    a, b = np.asarray(ours), np.asarray(theirs)
+    sums = outputs.setdefault(name, OutputSums(a.dtype.name, b.dtype.name))
+    sums.npu_dtype, sums.dtype = a.dtype.name, b.dtype.name
+    sums.runs += 1
+    if a.shape != b.shape or b.dtype.kind not in "biufV" or isinstance(theirs, list | dict):
+        sums.other_shapes += 1
+        return
+    _add_values(sums, a.astype(np.float64), b.astype(np.float64))
+
+
+def _add_values(
+    sums: OutputSums, ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]
+) -> None:
+    same = same_elements(ours, theirs)
+    with np.errstate(invalid="ignore"):
+        error = np.where(same, 0.0, np.abs(ours - theirs))
+    largest = float(np.nan_to_num(error, nan=np.inf, posinf=np.inf).max(initial=0.0))
+    sums.largest_error = max(sums.largest_error, largest)
+    finite = np.isfinite(ours) & np.isfinite(theirs)
+    a, b = ours[finite], theirs[finite]
+    product, npu_square, square = float(a @ b), float(a @ a), float(b @ b)
+    sums.product += product
+    sums.npu_square += npu_square
+    sums.square += square
+    known = bool(finite.any()) or bool(same.all())
+    here = cosine(product, npu_square, square) if known else 0.0
+    sums.least_cosine = min(sums.least_cosine, here)
+    if theirs.ndim and theirs.shape[-1] >= _PAIR and theirs.size:
+        best = best_places(theirs)
+        sums.rows += int(np.count_nonzero(best >= 0))
+        sums.equal_rows += int(np.count_nonzero((best >= 0) & (best_places(ours) == best)))

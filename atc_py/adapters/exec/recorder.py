@@ -25,11 +25,7 @@ _BLOCK = 1 << 20
 
 
 class Recorder:
-    """The record of this process; a fork starts one of its own.
-
-    Attributes:
-        settings: of the run.
-    """
+    """The record of this process; a fork starts one of its own."""
 
     def __init__(self, run: Path) -> None:
         """Begin.

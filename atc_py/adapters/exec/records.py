@@ -136,7 +136,6 @@ class ProcessRecord:
 
 
 def process_from_json(value: dict[str, Any]) -> ProcessRecord:
-    """The record of a process from its JSON values."""
     models = [_model(each) for each in value.pop("models")]
     return ProcessRecord(**value, models=models)
 

@@ -170,11 +170,9 @@ class SimulatedMembers:
         return self._answer("get_modelmeta")
 
     def get_providers(self) -> Any:
-        """The execution providers."""
         return self._answer("get_providers")
 
     def get_provider_options(self) -> Any:
-        """The options of the execution providers."""
         return self._answer("get_provider_options")
 
     def _answer(self, name: str) -> Any:

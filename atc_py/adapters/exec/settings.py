@@ -22,7 +22,6 @@ class ExecSettings:
     """Settings of a run.
 
     Attributes:
-        launcher: process id of the launcher.
         session: keywords of each simulated session.
         max_memory: limit on the memory of compilations and runs, as --max-memory spells it.
         strict: end the program where a model cannot be compiled.

@@ -25,7 +25,6 @@ class Arrival:
     """A signal that came.
 
     Attributes:
-        number: of the signal.
         sender: process that sent it; 0 for the terminal or the system.
     """
 

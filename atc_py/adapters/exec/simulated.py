@@ -86,7 +86,6 @@ def simulated_work(settings: ExecSettings) -> Iterator[None]:
 
 
 def is_own_work() -> bool:
-    """True in a block of `simulated_work`."""
     return bool(getattr(_inside, "depth", 0))
 
 

@@ -41,7 +41,6 @@ class ShapeCompilation:
         shapes: dims of the inputs whose dims the model leaves open, by name.
         seconds: time that it took, loading included.
         nbytes: memory that the model needs on the device: weights, values, workspace.
-        warnings: what the compiler warns of.
     """
 
     shapes: Mapping[str, Shape]
@@ -57,7 +56,6 @@ class Built:
     Attributes:
         model: the same on its device.
         nbytes: memory that it needs there.
-        warnings: what the compiler warns of.
         casts: element types of inputs to which options gave another than the model declares.
     """
 
@@ -91,7 +89,6 @@ class CompiledModels:
     """The models of a session by shapes.
 
     Attributes:
-        compilations: every compilation so far.
         runs: number of runs so far, failed ones included.
         run_seconds: time of all of them, without compilation.
     """

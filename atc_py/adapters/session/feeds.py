@@ -25,7 +25,6 @@ class _Wanted:
     """An input that a program must feed.
 
     Attributes:
-        name: its name.
         dtype: its element type; None where sessions have no such arrays.
         rank: number of its axes; None where any shape is taken.
         known: axes whose dims are numbers, with these.

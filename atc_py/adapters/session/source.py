@@ -61,8 +61,6 @@ class OnnxSource:
 
     Attributes:
         file: the model; its weights stay where they are.
-        options: how it is compiled.
-        device: name of the device.
         stamps: size and time of the files when they were read.
         dims: dims of inputs that the program chose, by name.
     """

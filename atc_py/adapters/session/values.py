@@ -38,7 +38,6 @@ class NodeArg:
     """An input or output as programs look at it.
 
     Attributes:
-        name: its name.
         type: such as `tensor(float)`.
         shape: dims; a symbolic one is its name, one without a name None.
     """

@@ -105,7 +105,6 @@ class SweepOptions:
 
     @property
     def limits(self) -> tuple[float | None, int | None]:
-        """The limits of a row."""
         return (self.seconds, self.memory)
 
 

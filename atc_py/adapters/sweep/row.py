@@ -33,7 +33,6 @@ class RowTask:
     """Task of a process that makes a row.
 
     Attributes:
-        combination: what the row is about.
         path: the model's file, as the user gave it.
         file: where the process finds it, unless it was sent.
         sent: digest by which it was sent to other machines, if it was.

@@ -29,7 +29,6 @@ class SweepRun:
     Attributes:
         rows: all rows, in the order of the grid, with the seconds that each took.
         kept: how many of them were there already.
-        seconds: time of this run.
     """
 
     rows: tuple[tuple[SweepRow, float], ...]

@@ -178,7 +178,6 @@ class Fates:
                 self._within.setdefault(name, op)
 
     def of(self, node: OnnxNode) -> BoardNode:
-        """The fate of a node."""
         layers = [self._layers[name] for name in node.writes if name in self._layers]
         compared = next((each for each in layers if each.board is not None), None)
         if compared is not None:

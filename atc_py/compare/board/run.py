@@ -223,7 +223,6 @@ def _output(name: str, found: Distances | None) -> BoardOutput:
 
 
 def _dump_findings(dumps: DumpFolder) -> Iterator[Diagnostic]:
-    """Findings about a folder of dumps."""
     place = Place(file=None)
     if dumps.execution.index > 0:
         yield BOARD_EXECUTIONS.diagnostic(

@@ -32,7 +32,6 @@ class BoardResult(msgspec.Struct, frozen=True):
     """A result of an op on the board.
 
     Attributes:
-        op: name of the op.
         type: its operator.
         output: which result.
         nodes: of the network that the op computes.
@@ -103,7 +102,6 @@ class BoardValues:
         return read_dump(result.file.path).array(result.tensor)
 
     def dumped_ops(self) -> set[str]:
-        """Names of the ops that have a dump."""
         return {each.op for each in self.results} | self.damaged
 
     def _ends(self) -> dict[str, str]:

@@ -20,7 +20,6 @@ class Job:
     """One launch of a kernel on the host.
 
     Attributes:
-        kernel: its name.
         row: the row of its tiling table.
         cores: cores that are launched.
         workspace: bytes of workspace.

@@ -24,7 +24,6 @@ class Compiler:
     """A C++ compiler.
 
     Attributes:
-        command: how it is called.
         sanitize: whether programs stop at undefined behavior and at accesses past memory.
     """
 

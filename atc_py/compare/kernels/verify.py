@@ -185,7 +185,6 @@ class KernelVerdict:
     Attributes:
         kernel: its entry in the list of kernels.
         row: number of the row of its tiling table.
-        verdict: the outcome.
         ulps: the largest difference in units in the last place of float16.
         text: why it is not right, or not run.
     """

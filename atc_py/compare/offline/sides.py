@@ -35,7 +35,6 @@ class SideConstant(msgspec.Struct, frozen=True):
     """A constant of one of the models.
 
     Attributes:
-        name: its name.
         nodes: of the network that read it.
         dtype: as stored.
         format: as stored.
@@ -55,7 +54,6 @@ class SideLaunch(msgspec.Struct, frozen=True):
     """A launch of one of the models.
 
     Attributes:
-        launch: the launch.
         conversion: for an inserted Cast, TransData or Aipp what it changes; empty for others.
         source: of a conversion, the node that makes its operand, or the model's input.
     """
@@ -302,7 +300,6 @@ class _OwnLaunches:
         )
 
     def _is_conversion(self, node: OmNode) -> bool:
-        """True for a conversion that is not a node of the network."""
         if node.op not in CONVERSIONS:
             return node.op == _AIPP
         return not any(origin.op_type in {"Cast", "CastLike"} for origin in node.origins)

@@ -133,7 +133,6 @@ class _Diff:
     def _outside(
         self, new: Sequence[OnnxNode], around: Iterable[OnnxNode | None]
     ) -> DiffNode | None:
-        """The first of the nodes around `new` that is none of these."""
         node = next((node for node in around if node is not None and node not in new), None)
         return None if node is None else self._node(node)
 

@@ -141,7 +141,6 @@ class FixedWriter:
     """Writes graphs of one fixed model.
 
     Attributes:
-        library: the operator list.
         opsets: of the file, and of what is written.
         options: the user's.
         given: the data of its files.

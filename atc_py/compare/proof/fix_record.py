@@ -292,7 +292,6 @@ def placed_in(check: ModelCheck, path: Path, nodes: Sequence[OnnxNode]) -> Model
 
 
 def difference_of(gap: ResultGap | RegionProof) -> Difference:
-    """The figures of the record."""
     return Difference(gap.error, gap.differing, gap.elements)
 
 

@@ -85,9 +85,6 @@ class DrawnInput:
     """An input that is fed.
 
     Attributes:
-        name: its name.
-        dtype: its element type.
-        shape: its dims.
         bounds: of integers, both included; None for other dtypes.
         drawn: whether data may be drawn; else it keeps the values of the model's own run.
         negative: whether floats may be negative.

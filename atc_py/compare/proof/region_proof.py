@@ -67,9 +67,7 @@ class Disagreement:
     """A difference beyond the class of a rule.
 
     Attributes:
-        rules: the rules.
         data: the data on which it was seen, in words.
-        output: the result.
         error: as a part of the result's largest magnitude.
         limit: the largest that the class allows.
     """
@@ -127,7 +125,6 @@ class RegionTest:
     """Both sides of a rewrite, ready to run.
 
     Attributes:
-        rules: names of the rules.
         limit: largest error that their classes allow.
         before: the node that was replaced.
         after: what replaced it.

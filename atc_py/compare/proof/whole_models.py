@@ -53,7 +53,6 @@ class SharedSteps:
         self._proofs: dict[Hashable, RegionProof] = {}
 
     def proof_of(self, applied: Applied) -> RegionProof:
-        """The proof of a step."""
         key = (applied.rule.name, self._likeness(applied.step))
         if key not in self._proofs:
             self._proofs[key] = prove_step(applied, self._tensors, self._seeds, self._visible)

@@ -26,11 +26,7 @@ _BESIDE = "constants"
 
 
 class OrtModel:
-    """A model that onnxruntime has loaded; its runs take turns.
-
-    Attributes:
-        description: what was loaded.
-    """
+    """A model that onnxruntime has loaded; its runs take turns."""
 
     def __init__(self, model: LoadedModel, library: ModuleType, seen: Collection[int] = ()) -> None:
         """Export `model` and load what comes out.

@@ -27,9 +27,7 @@ class Repacked:
     """A constant that an emulation holds in another form.
 
     Attributes:
-        value: its name in the body.
         position: the input of the node that it is made of.
-        form: name of the form.
         make: makes it of the data of that input, in the dtype that the package holds.
     """
 
@@ -124,7 +122,6 @@ class Body:
     # -- constants
 
     def const(self, values: ArrayLike, dtype: DType = DType.FLOAT32) -> str:
-        """A constant of the body."""
         with np.errstate(over="ignore"):  # beyond float32 is infinite, as on the device
             array = np.array(values, dtype=held_dtype(dtype).numpy)
         key = (dtype, array.shape, array.tobytes())

@@ -38,7 +38,6 @@ class WrittenOperator:
     """The nodes of one target operator.
 
     Attributes:
-        op: the target operator.
         name: the target node's name.
         origin: what tells the results of one source node from those of others.
         reads: names of values, empty where absent.
@@ -78,7 +77,6 @@ class _If:
     """Merges that become one If.
 
     Attributes:
-        condition: name of the condition.
         merges: the units; each is a result.
         sides: values of each where the condition holds and where not.
         after: those whose results the values and the condition need.

@@ -20,7 +20,6 @@ class CellActivation:
     beta: float = 0.0
 
     def of(self, body: Body, x: str) -> str:
-        """The activation of `x`."""
         simple = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
         if self.name in simple:
             return body.add(simple[self.name], x)

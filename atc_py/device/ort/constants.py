@@ -37,9 +37,7 @@ class Initializer:
     """A constant as the exported model holds it; it has the methods of `ConstData`.
 
     Attributes:
-        name: its name in the graph.
         dtype: its element type; int8 for int4.
-        shape: its dims.
         read: returns its data, which may be of int4.
     """
 

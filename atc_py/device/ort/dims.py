@@ -11,7 +11,6 @@ Dim: TypeAlias = int | str
 
 
 def dims_of(body: Body, position: int = 0) -> list[Dim]:
-    """The dims of the operand at `position`."""
     facts = body.node.required(position)
     return [
         body.add("Shape", body.own(position), start=axis, end=axis + 1) if dim is None else dim
@@ -20,7 +19,6 @@ def dims_of(body: Body, position: int = 0) -> list[Dim]:
 
 
 def times(body: Body, dim: Dim, count: int) -> Dim:
-    """A dim times a number."""
     return dim * count if isinstance(dim, int) else body.add("Mul", dim, body.ints(count))
 
 

@@ -38,7 +38,6 @@ class Emulated:
         nodes: of the graph, producers first.
         functions: what they call; none of a flat model.
         inputs: of the graph, with their types.
-        outputs: of the graph.
         values: types of the values in between.
         initializers: constants that nodes read.
         names: tensors of the package that nodes make, by the name of their value.

@@ -21,8 +21,6 @@ class CompiledNode(NodeView, frozen=True, kw_only=True):
     """A node of the compiled graph.
 
     Attributes:
-        row: its operator's row.
-        source: the node as the package describes it.
         constants: functions that return the data of inputs that are constants, by position.
         unread: positions of the outputs that nothing reads; an emulation may leave those out.
     """

@@ -111,8 +111,6 @@ class SlidingPool:
     """A pool that is to be written.
 
     Attributes:
-        body: where to.
-        axes: its windows.
         ceil: windows may overhang the padding at the end.
     """
 
@@ -122,7 +120,6 @@ class SlidingPool:
 
     @classmethod
     def of(cls, body: Body) -> SlidingPool:
-        """The pool of a node."""
         return cls(body, _axes(body.node), body.node.flag("ceil_mode"))
 
     @property

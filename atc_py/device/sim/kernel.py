@@ -101,11 +101,9 @@ class Call(msgspec.Struct, frozen=True):
     """One launch of a kernel.
 
     Attributes:
-        node: static facts.
         inputs: carriers by position, in C order and not to be written; None where absent.
         outputs: carriers to fill, in C order, of the shapes that the kernel's type rule gave.
             The first may be the memory of an input when the kernel is declared `in_place`.
-        workspace: scratch memory.
         workers: threads to share the work with.
         finishing: what is left to do to a part of the result of a kernel that `finishes`: the
             part, a C-ordered array that may be changed, and its place; None for nothing.

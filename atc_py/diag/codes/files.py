@@ -317,7 +317,7 @@ BAD_BOARD_TABLE = add_code(
     "bad-board-table",
     ExitCode.FILE,
     "A table of msprof is not one, or is far larger than any. Tables are CSV with a line of names "
-    "first; op_summary, kernel_details, op_statistic, task_time and fusion_op are read.",
+    "first; op_summary, kernel_details and task_time are read.",
     "Give the file that `msprof --export=on` wrote, whole.",
 )
 BAD_MODEL_JSON = add_code(

@@ -152,9 +152,6 @@ class SplitTensor(NamedTuple):
     """A tensor whose parts of one element are a sequence, in order.
 
     Attributes:
-        name: of the tensor.
-        rank: number of its axes.
-        axis: the axis that is split.
         without: whether the parts are without the axis.
     """
 

@@ -211,7 +211,6 @@ class Recurrence:
         first: position of the first state among the inputs of the node.
         before: position of the first state among the outputs of the body.
         count: number of states.
-        body: the body.
         reader: its values as vectors.
         decided: values of the body that constants decide, for every step, by name.
     """
@@ -251,7 +250,6 @@ class Recurrence:
 
 
 def read_recurrence(ctx: RuleContext) -> Recurrence:
-    """Read the node."""
     operators = {node.op_type for node in body_of(ctx, "body").nodes}
     require(operators >= FUNCTIONS, "the body has gates")
     return _read_loop(ctx) if ctx.node.op_type == "Loop" else _read_scan(ctx)

@@ -50,7 +50,6 @@ class Vector:
         size: number of elements.
         terms: factor of each monomial, from the right: a matrix, or a number for a multiple of the
             identity.
-        constant: the constant.
     """
 
     size: int
@@ -68,7 +67,6 @@ class Vector:
 
     @property
     def whole_constant(self) -> NDArray[np.float64]:
-        """The constant with all elements."""
         return np.ascontiguousarray(np.broadcast_to(self.constant, (self.size,)))
 
     @property
@@ -252,7 +250,6 @@ class Taken:
     Attributes:
         sequence: its name in the model.
         axis: the axis of the steps.
-        places: the place of each step.
         keeps: whether the slice keeps the axis.
     """
 

@@ -54,7 +54,6 @@ class Activation:
     clip: float = 0.0
 
     def write(self, ctx: RuleContext, x: str) -> str:
-        """Write the function of `x`."""
         if self.clip:
             bounds = [ctx.scalar(value, "clip") for value in (-self.clip, self.clip)]
             x = ctx.op("Min", ctx.op("Max", x, bounds[0]), bounds[1])

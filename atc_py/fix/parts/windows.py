@@ -54,7 +54,6 @@ class ImageAxis:
 
     @property
     def count(self) -> int:
-        """Number of windows."""
         return (self.size + self.begin + self.end - self.span) // self.stride + 1
 
 
@@ -66,7 +65,6 @@ class Images:
         batch: N.
         channels: C of X.
         filters: O of W.
-        group: number of groups.
         axes: H and W.
     """
 

@@ -29,9 +29,7 @@ class TwinStep:
     """A node that leads from a twin to its value, or back.
 
     Attributes:
-        op_type: its operator.
         numbers: its second input, or None.
-        attributes: by name.
     """
 
     op_type: str

@@ -66,7 +66,6 @@ class _Side:
 
     @staticmethod
     def of(equation: Equation, position: int) -> _Side:
-        """The operand at `position`."""
         mine, other = equation.operands[position], equation.operands[1 - position]
         kept = [letter for letter in equation.result if letter in mine]
         return _Side(

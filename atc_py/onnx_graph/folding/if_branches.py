@@ -173,7 +173,6 @@ def _fold_branch(
 def _refuse_inputs(
     node: OnnxNode, name: str, proto: GraphProto, initializers: Sequence[str]
 ) -> None:
-    """Refuse a branch with inputs: an If passes none."""
     fed = [value.name for value in proto.input if value.name not in set(initializers)]
     if fed:
         message = Text(

@@ -166,7 +166,6 @@ class _Translator:
         return tuple(tensors), tuple(self._rejects.errors)
 
     def value(self, name: str) -> SourceTensor:
-        """The value called `name`."""
         tensor = self._values.get(name)
         if tensor is None:
             tensor = self._values[name] = self._make_value(name)

@@ -31,7 +31,6 @@ class DeclaredInput(msgspec.Struct, frozen=True):
     """A graph input as the file declares it.
 
     Attributes:
-        name: its name.
         element: ONNX's number of its element type, 0 where none is given.
         dims: an int for a fixed dim, the dimension's name (often "") for an open one; None
             where not even the rank is given.

@@ -163,7 +163,6 @@ def external_tensors(file: OnnxFile) -> Counter[str]:
 
 
 def output_types(file: OnnxFile) -> list[DeclaredInput]:
-    """The types that the file states for the graph's outputs."""
     place = Place(file=str(file.path))
     return [declared_input(value, place) for value in file.proto.graph.output]
 

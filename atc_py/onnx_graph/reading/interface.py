@@ -36,7 +36,6 @@ class DeclaredValue:
     """An input or output.
 
     Attributes:
-        name: its name.
         type: its type as onnxruntime writes it, such as `tensor(float)`.
         dims: its dims; None where not even the rank is declared.
         denotations: the meaning that the file gives each dim, mostly "".

@@ -129,7 +129,6 @@ class ExternalFiles:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files that are mapped."""
         return tuple(self._files)
 
     def locate(self, entries: Mapping[str, str], wanted: int, place: Place) -> ByteRange:

@@ -41,13 +41,11 @@ class OnnxFile(msgspec.Struct, frozen=True):
 
     Attributes:
         path: the file, as the user gave it.
-        name: the graph's name.
         opsets: imported version of each domain; "" is ONNX's own.
         nodes: producers first.
         inputs: what is fed at run time; initializers are not among them.
         outputs: names of the graph's outputs.
         declared: types that the file states for results of its nodes.
-        contents: its initializers.
         tensors: reads the tensors of its nodes' attributes.
         file_nodes: number of nodes in the file's graph.
         proto: the file's message without its large data, its functions inlined.
@@ -131,7 +129,6 @@ class OnnxFile(msgspec.Struct, frozen=True):
         return self.translated(folded, quantized, convention)
 
     def types_in_branches(self, graph: OnnxGraph) -> dict[str, ValueType]:
-        """The types of values, by name, of a graph made from the file and of all branches in it."""
         found = {name: known for name in graph.consts if (known := known_type(graph, name))}
         waiting = [fold_with_branches(graph.copied(), self.tensors, FOLD_LIMIT)]
         while waiting:
@@ -211,7 +208,6 @@ class Survey(msgspec.Struct, frozen=True, eq=False):
     """A file that was surveyed.
 
     Attributes:
-        folded: the model after folding.
         input_faults: faults of inputs that no choice of shapes removes.
     """
 

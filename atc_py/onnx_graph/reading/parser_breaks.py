@@ -26,7 +26,6 @@ class _Level(NamedTuple):
 
     Attributes:
         nodes: in the file's order.
-        proto: its message.
         scope: of its nodes; "" at the top.
         inputs: names of its inputs as the parser has them; those of a branch are the values that
             the branches of its If take from around it.

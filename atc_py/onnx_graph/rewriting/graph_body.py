@@ -26,7 +26,6 @@ class PlainNode(msgspec.Struct, frozen=True):
     """A node outside of a graph: one of a body, or one that a rule writes.
 
     Attributes:
-        op_type: its operator.
         inputs: names by position; "" for one that is absent.
         outputs: names by position.
         attributes: by name; tensors and graphs are messages, or constants of the model.
@@ -160,8 +159,6 @@ class GraphBody(msgspec.Struct, frozen=True):
     """A graph inside of a node.
 
     Attributes:
-        inputs: names of its inputs.
-        outputs: names of its outputs.
         types: types that the file states for its outputs; None where it states none.
         nodes: producers first; graphs that they hold are among their attributes.
         constants: data of its initializers by name.
@@ -286,6 +283,5 @@ def renamed_graph(
 
 
 def levels_of(node: onnx.NodeProto) -> int:
-    """The number of levels of graphs in graphs that a node holds."""
     inner = (other for graph in subgraphs(node) for other in graph.node)
     return max((1 + levels_of(branch) for branch in inner), default=0)

@@ -200,7 +200,6 @@ def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
 
 
 def whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
-    """A node with all data of its tensors in it."""
     whole = NodeProto()
     whole.CopyFrom(proto)
     for tensor in _tensors_of(whole):
@@ -209,7 +208,6 @@ def whole_node(proto: NodeProto, tensors: TensorReader, place: Place) -> NodePro
 
 
 def whole_tensor(proto: TensorProto, tensors: TensorReader, place: Place) -> TensorProto:
-    """A tensor with all its data in it."""
     whole = TensorProto()
     whole.CopyFrom(proto)
     _make_whole(whole, tensors, place)
@@ -274,13 +272,11 @@ class ModelMessage:
         weights: list[TensorPart],
         alignment: int,
     ) -> ModelMessage:
-        """The message of a model without its graph, a graph, and what the graph lacks."""
         head, body = model.SerializeToString(), graph.SerializeToString()
         return ModelMessage(head, body, nodes, weights, alignment)
 
     @property
     def size(self) -> int:
-        """Bytes of the model."""
         body = self._body_size()
         return len(self.head) + len(opening(_GRAPH, body)) + body
 
@@ -301,7 +297,6 @@ class ModelMessage:
             offset += size
 
     def write(self, out: ByteSink) -> None:
-        """Write the model."""
         out.write(self.head)
         out.write(opening(_GRAPH, self._body_size()))
         out.write(self.body)

@@ -146,7 +146,6 @@ class _Level:
     """The nodes of a graph; those of the file are copied before they are changed.
 
     Attributes:
-        nodes: the nodes.
         inputs: names of the graph's inputs, as the parser has them.
     """
 

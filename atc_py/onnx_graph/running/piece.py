@@ -65,8 +65,6 @@ class Piece:
     """Some nodes, producers first.
 
     Attributes:
-        nodes: the nodes.
-        constants: the constants that they read.
         writes: the results that are looked at.
         settings: what it shares with other pieces.
         reads: values that are fed.
@@ -190,10 +188,8 @@ def changed_floats(
 
 
 def constant_bytes(const: ConstData) -> int:
-    """The size of a constant."""
     return int(np.prod(const.shape, dtype=np.float64)) * const.dtype.itemsize
 
 
 def one_line(error: Exception) -> str:
-    """An error of an engine in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:_REASON]

@@ -50,7 +50,6 @@ class Given(msgspec.Struct, frozen=True):
     """A tensor that a node gets.
 
     Attributes:
-        dtype: its element type.
         dims: its shape, None for an open one.
         numbers: its data where that is a constant list of integers and is asked for.
     """

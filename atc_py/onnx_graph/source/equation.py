@@ -20,12 +20,7 @@ _FORM = re.compile(r"[A-Za-z]*(?:,[A-Za-z]*)*(?:->[A-Za-z]*)?")
 
 
 class Equation(msgspec.Struct, frozen=True):
-    """An equation without an ellipsis.
-
-    Attributes:
-        operands: the letters of each operand.
-        result: those of the result.
-    """
+    """An equation without an ellipsis."""
 
     operands: tuple[str, ...]
     result: str

@@ -28,7 +28,6 @@ class FileNode(msgspec.Struct, frozen=True):
     Attributes:
         index: its position in the file.
         name: its name, possibly empty.
-        op_type: its operator.
         domain: "" for ONNX's own operators.
         inputs: names of the values that it reads, its subgraphs included.
         outputs: names of the values that it makes.
@@ -48,8 +47,6 @@ class FileGraph(msgspec.Struct, frozen=True):
     """A file's graph and facts.
 
     Attributes:
-        path: the file.
-        name: the graph's name.
         producer: name and version of the tool that wrote it.
         opsets: imported version of each domain.
         inputs: names of the values that are fed.
@@ -57,7 +54,6 @@ class FileGraph(msgspec.Struct, frozen=True):
         nodes: producers first.
         values: what is known of each value, by name.
         parameters: elements of all constants of the file.
-        weight_bytes: bytes of all constants.
     """
 
     path: Path

@@ -297,10 +297,8 @@ class SourceModel(msgspec.Struct, frozen=True, eq=False):
 
     Attributes:
         path: the file, as the user gave it; diagnostics name it.
-        name: the graph's name.
         opsets: imported version of each domain; "" is ONNX's own.
         inputs: the tensors that are fed at run time; initializers are not among them.
-        outputs: the outputs of the model.
         nodes: the nodes that are left after folding, producers first; those of branches are in
             their nodes.
         file_nodes: number of nodes in the file's graph, before folding.
@@ -358,7 +356,6 @@ class Broken(NamedTuple):
     """A place of a file that breaks a rule of CANN's parser about whole models.
 
     Attributes:
-        rule: its name.
         node: the node; None for the model.
         observed: the value seen.
         scope: the subgraph that the node stands in; "" at the top.

@@ -14,10 +14,8 @@ class FormalParameter(msgspec.Struct, frozen=True):
     """An input or output of an operator.
 
     Attributes:
-        name: its name.
         elements: names of the element types of tensors that it admits, atc-py's or else ONNX's.
         type_name: the type variable, `T`, or the type itself.
-        optional: may be absent.
         variadic: stands for one or more.
     """
 
@@ -32,7 +30,6 @@ class AttributeSchema(msgspec.Struct, frozen=True):
     """An attribute of an operator.
 
     Attributes:
-        name: its name.
         type: int, float, string, tensor, graph, sparse_tensor, ints, floats, strings ...
         required: every node sets it.
         default: the value of nodes that do not set it; None where there is none.
@@ -48,11 +45,7 @@ class OperatorSchema(msgspec.Struct, frozen=True):
     """A version of an operator.
 
     Attributes:
-        op: its type.
         since_version: the opset that brought this version.
-        inputs: by position.
-        outputs: by position.
-        attributes: by name.
         deprecated: the operator ended with this version.
         body: operators of the function that defines it; empty where ONNX gives none.
     """

@@ -7,8 +7,6 @@ keeps an object for each element: 30 million elements take it 13 seconds and 4 G
 claims 10^12 takes the machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 import onnx
@@ -171,7 +169,6 @@ def _declared_values(graph: OnnxGraph, node: OnnxNode) -> list[onnx.ValueInfoPro
 
 
 def imports(opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
-    """The operator sets that a model imports."""
     return [onnx.OperatorSetIdProto(domain=d, version=v) for d, v in opsets.items()]
 
 

@@ -77,8 +77,6 @@ class Question(msgspec.Struct, frozen=True):
     """A node that onnx is asked about, and what a rule may look at.
 
     Attributes:
-        graph: the graph of the node.
-        node: the node.
         alone: True if onnx is asked about this node alone, not about the whole graph.
         blind: True if no type counts as known, as before the first inference of a graph.
         doubtful: names of values that may have negative dims by onnx's inference.

@@ -56,10 +56,8 @@ class GeHeader(msgspec.Struct, frozen=True):
     Attributes:
         version: of the container, 0x10000000 (2021) or 0x20000000.
         model_type: position in MODEL_TYPES, or another number.
-        is_encrypted: the partitions are encrypted.
         name: of the model, at most 31 bytes of it.
         ir_version: of the operators' definitions.
-        model_count: models in the file.
         platform_version: as text.
         has_unknown_shapes: runs decide shapes.
         is_wide: tables of partitions have 64-bit numbers.

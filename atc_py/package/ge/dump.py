@@ -40,8 +40,6 @@ class Dump(msgspec.Struct, frozen=True):
 
     Attributes:
         op: name of the op, unescaped; empty where the file does not say.
-        inputs: in order.
-        outputs: in order.
         data: the bytes of the file.
     """
 

@@ -38,7 +38,6 @@ class DumpFile(msgspec.Struct, frozen=True):
     """A dump by its name.
 
     Attributes:
-        path: the file.
         op_type: operator, escaped.
         name: of the op, escaped.
         task: number of its task.
@@ -69,7 +68,6 @@ class DumpFolder(msgspec.Struct, frozen=True):
         files: by escaped name of the op, tables of statistics first, then the oldest.
         execution: which.
         others: executions that the folder has beside it.
-        models: names of the models' folders.
         overflows: files of the detection of overflow.
     """
 

@@ -40,9 +40,6 @@ class Statistics(msgspec.Struct, frozen=True):
     """Figures of the elements of a tensor; None for those that a table does not have.
 
     Attributes:
-        largest: of the elements.
-        least: of the elements.
-        mean: of the elements.
         nan: number of elements that are NaN.
         infinite: number of elements that are infinite.
     """

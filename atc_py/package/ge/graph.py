@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from atc_py.package.ge.messages import GeAttributes, GeMessage, GeTensorDesc
+from atc_py.package.ge.messages import GeNamed, GeTensorDesc
 
 CONTROL = -1
 """Index of an edge that orders ops and carries no tensor."""
@@ -23,7 +23,6 @@ class GeOperand(NamedTuple):
     Attributes:
         name: of the input in the operator, as `x` or `filter`; empty where the file does not say.
         edge: where it comes from; None of an optional input that is not there.
-        desc: its descriptor.
         is_constant: whether it is read from the weights.
         offset: in the arena, or of a constant in the weights; None of an input that is not there.
     """
@@ -35,15 +34,10 @@ class GeOperand(NamedTuple):
     offset: int | None
 
 
-class GeOp(GeMessage):
+class GeOp(GeNamed):
     """An op of the graph: a launch, a constant, an input, or the node that takes the outputs."""
 
     kind = "OpDef"
-
-    @cached_property
-    def name(self) -> str:
-        """Its name."""
-        return self._text("name")
 
     @cached_property
     def type(self) -> str:
@@ -57,7 +51,6 @@ class GeOp(GeMessage):
 
     @property
     def stream(self) -> int:
-        """The stream that it runs on."""
         return self._number("stream_id")
 
     @cached_property
@@ -68,14 +61,11 @@ class GeOp(GeMessage):
     @cached_property
     def inputs(self) -> tuple[GeTensorDesc, ...]:
         """Descriptors of the inputs, those of absent ones included."""
-        spans = self._spans("input_desc")
-        return tuple(GeTensorDesc(self.source, self.names, span) for span in spans)
+        return self._descriptors("input_desc")
 
     @cached_property
     def outputs(self) -> tuple[GeTensorDesc, ...]:
-        """Descriptors of the outputs."""
-        spans = self._spans("output_desc")
-        return tuple(GeTensorDesc(self.source, self.names, span) for span in spans)
+        return self._descriptors("output_desc")
 
     @property
     def output_offsets(self) -> tuple[int, ...]:
@@ -84,18 +74,12 @@ class GeOp(GeMessage):
 
     @property
     def workspace(self) -> tuple[int, ...]:
-        """Bytes of each workspace."""
         return self._numbers("workspace_bytes")
 
     @property
     def subgraphs(self) -> tuple[str, ...]:
         """Names of the graphs that it runs."""
         return self._texts("subgraph_name")
-
-    @cached_property
-    def attributes(self) -> GeAttributes:
-        """Its attributes."""
-        return GeAttributes(self.source, self.names, self._entries("attr"))
 
     def operands(self) -> tuple[GeOperand, ...]:
         """The inputs that carry tensors, with names, places and descriptors side by side.
@@ -114,6 +98,9 @@ class GeOp(GeMessage):
             operands.append(GeOperand(name, edge, desc, is_constant, offset))
         return tuple(operands)
 
+    def _descriptors(self, name: str) -> tuple[GeTensorDesc, ...]:
+        return tuple(GeTensorDesc(self.source, self.names, span) for span in self._spans(name))
+
     def _input_names(self) -> tuple[str, ...]:
         """Names of the inputs by position: by the numbers of an attribute, or of the message."""
         keys = self.attributes.texts("_input_name_key")
@@ -125,15 +112,10 @@ _WEIGHT = 10
 """Fields that take as much memory as an op."""
 
 
-class GeGraph(GeMessage):
+class GeGraph(GeNamed):
     """A graph: the main one, or one that an op runs."""
 
     kind = "GraphDef"
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self._text("name")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -160,41 +142,20 @@ class GeGraph(GeMessage):
             named.setdefault(op.name, op)
         return named
 
-    @cached_property
-    def attributes(self) -> GeAttributes:
-        """Its attributes."""
-        return GeAttributes(self.source, self.names, self._entries("attr"))
 
-
-class GeModelDef(GeMessage):
+class GeModelDef(GeNamed):
     """The description of a model."""
 
     kind = "ModelDef"
 
     @property
-    def name(self) -> str:
-        """Its name."""
-        return self._text("name")
-
-    @property
     def version(self) -> int:
-        """Version of the message."""
         return self._number("version")
-
-    @property
-    def custom_version(self) -> str:
-        """Version of the platform."""
-        return self._text("custom_version")
 
     @cached_property
     def graphs(self) -> tuple[GeGraph, ...]:
         """The main graph, then those that ops run."""
         return tuple(GeGraph(self.source, self.names, span) for span in self._spans("graph"))
-
-    @cached_property
-    def attributes(self) -> GeAttributes:
-        """Its attributes."""
-        return GeAttributes(self.source, self.names, self._entries("attr"))
 
 
 def _edge(text: str) -> GeEdge | None:

@@ -57,8 +57,6 @@ class GeInterface(msgspec.Struct):
     """Inputs and outputs of a model, and its gears.
 
     Attributes:
-        inputs: in order.
-        outputs: in order.
         gears: the numbers of each gear, by what they choose.
     """
 

@@ -34,7 +34,6 @@ class GeLaunch(msgspec.Struct, frozen=True):
         engine: that compiles it, as AIcoreEngine; empty before CANN 5.1.
         core: AIC for the cube core, AIV for the vector core, empty where they are one.
         cores: that it runs on.
-        kernel: its name.
     """
 
     op: GeOp

@@ -3,8 +3,6 @@
 A message keeps the places of its fields. Numbers of fields are those of the table in `schema`.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -35,7 +33,8 @@ class GeMessage:
     kind: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
-        _CLASSES[cls.kind] = cls
+        if "kind" in vars(cls):
+            _CLASSES[cls.kind] = cls
 
     def __init__(self, source: GeSource, names: GeNameTable, span: ByteSpan) -> None:
         self.source = source
@@ -158,31 +157,28 @@ _SHORT = 0x7F
 """The longest text whose length takes one byte."""
 
 
-class GeFunction(GeMessage):
-    """A named list of attributes, as AIPP's settings are."""
+class GeNamed(GeMessage):
+    """A message with a name and attributes."""
 
-    kind = "NamedAttrs"
-
-    @property
+    @cached_property
     def name(self) -> str:
-        """Its name."""
         return self._text("name")
 
     @cached_property
     def attributes(self) -> GeAttributes:
-        """Its attributes."""
         return GeAttributes(self.source, self.names, self._entries("attr"))
 
 
-class GeTensorDesc(GeMessage):
+class GeFunction(GeNamed):
+    """A named list of attributes, as AIPP's settings are."""
+
+    kind = "NamedAttrs"
+
+
+class GeTensorDesc(GeNamed):
     """Type, shape and place of a tensor, as stored and as the network has it."""
 
     kind = "TensorDescriptor"
-
-    @property
-    def name(self) -> str:
-        """Its name, mostly empty."""
-        return self._text("name")
 
     @property
     def dtype(self) -> str:
@@ -234,11 +230,6 @@ class GeTensorDesc(GeMessage):
         """Place of a constant in the partition of weights."""
         return self._number("data_offset")
 
-    @cached_property
-    def attributes(self) -> GeAttributes:
-        """Its attributes."""
-        return GeAttributes(self.source, self.names, self._entries("attr"))
-
     def _says_origin(self) -> bool:
         """True where dims () are those of a scalar, not of a tensor that says nothing."""
         return self.attributes.flag("origin_shape_initialized")
@@ -273,7 +264,6 @@ def dtype_name(word: str) -> str:
 
 
 def _decoded(source: GeSource, names: GeNameTable, span: ByteSpan, *, is_text: bool) -> GeValue:
-    """The value of an `AttrDef`."""
     value: GeValue = None
     for field in source.fields(span):
         value = _member(source, names, field, is_text=is_text)
@@ -292,7 +282,6 @@ _MESSAGES = {
 
 
 def _member(source: GeSource, names: GeNameTable, field: WireField, *, is_text: bool) -> GeValue:
-    """The value of the member of the oneof that a field is."""
     name = _ATTR.get(field.number, "")
     if name == "list" and field.wire == BYTES:
         return _list(source, names, span_of(field), is_text=is_text)

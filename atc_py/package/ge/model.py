@@ -1,13 +1,10 @@
 """Offline models of Huawei's own atc, opened: the file is mapped, and read as it is asked for."""
 
-from __future__ import annotations
-
 import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 
 from typing_extensions import Self
 
@@ -61,9 +58,7 @@ class HuaweiModel:
     """A model of a file.
 
     Attributes:
-        source: the bytes of the file.
         header: of the file, or of the part of it that the model stands in.
-        partitions: in order.
     """
 
     def __init__(
@@ -173,7 +168,6 @@ class HuaweiModel:
 
     @cached_property
     def kernels(self) -> tuple[GeKernel, ...]:
-        """The kernels."""
         span = self.partition(TBE_KERNELS)
         return () if span is None else tuple(read_kernels(self.source, span))
 
@@ -234,8 +228,6 @@ class HuaweiFile:
     """A file of Huawei's atc; made by `open_huawei`.
 
     Attributes:
-        path: the file, as it was named.
-        nbytes: its bytes.
         header: of the container; None of an om2 archive.
         models: those of the file itself.
         embedded: files inside of it, with what names them: parts of bundles and of flow models.
@@ -277,13 +269,11 @@ class HuaweiFile:
 
     @property
     def kind(self) -> str:
-        """The kind of file in words."""
         if self.is_json:
             return "JSON of a model"
         return "om2 archive" if self.header is None else self.header.kind
 
     def all_models(self) -> list[HuaweiModel]:
-        """The models of the file and of all files in it."""
         inner = (model for _, file in self.embedded for model in file.all_models())
         return [*self.models, *inner]
 
@@ -296,12 +286,7 @@ class HuaweiFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _read_embedded(self, depth: int) -> None:

@@ -34,7 +34,6 @@ class Om2Model(msgspec.Struct, frozen=True):
     """A model of the archive.
 
     Attributes:
-        name: of the model.
         interface: inputs, outputs and gears.
         workspace: bytes of memory that it needs while it runs.
         ops: CANN's attributes of the ops by name, each a mapping of attribute to type and value.
@@ -52,8 +51,6 @@ class Om2File(msgspec.Struct, frozen=True):
     Attributes:
         version: of the format, as text.
         command_line: of the atc that wrote it.
-        members: all members.
-        models: in order.
     """
 
     version: str

@@ -83,12 +83,10 @@ class GeFieldRow(NamedTuple):
 
 @cache
 def field_rows(message: str) -> tuple[GeFieldRow, ...]:
-    """The fields of a message."""
     parts = (part.split() for part in (MESSAGES.get(message) or _TASK_MESSAGES[message]).split(","))
     return tuple(GeFieldRow(name, int(number), kind) for name, number, kind in parts)
 
 
 @cache
 def field_numbers(message: str) -> dict[str, int]:
-    """Numbers of the fields of a message by name."""
     return {row.name: row.number for row in field_rows(message)}

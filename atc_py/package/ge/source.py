@@ -132,7 +132,6 @@ class GeSource:
 
 
 def span_of(field: WireField) -> ByteSpan:
-    """The body of a field."""
     return ByteSpan(field.body, field.end)
 
 

@@ -77,7 +77,6 @@ class GeTask:
 
     @property
     def stream(self) -> int:
-        """The stream that it is on."""
         return self._number(self._fields, "TaskDef", "stream_id")
 
     @cached_property

@@ -11,7 +11,6 @@ class FuseMulMaximumPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from Maximum to the product."""
         larger = match.anchor
         x, product = _operands(larger)
         multiply = match.producer(product, "Mul")

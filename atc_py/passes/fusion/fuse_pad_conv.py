@@ -13,7 +13,6 @@ class FusePadConvPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the Pad to the convolution."""
         pad = match.anchor
         deep = () if match.only_atc else ("Conv3D",)
         conv = match.consumer(pad, "Conv2D", "DepthwiseConv2D", *deep)

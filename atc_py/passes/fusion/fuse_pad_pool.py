@@ -18,7 +18,6 @@ class FusePadPoolPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the Pad to the pool."""
         pad = match.anchor
         pool = match.consumer(pad, "MaxPoolV3", "AvgPoolV2")
         known = not match.only_atc or pool.op == "AvgPoolV2"

@@ -31,7 +31,6 @@ class MissError(Exception):
 
     Attributes:
         reason: why, with what was found.
-        node: where.
         matched: the pattern is there, but a condition is not met.
     """
 
@@ -52,7 +51,6 @@ class Match:
     """The nodes of one place in a graph that a rule has found so far.
 
     Attributes:
-        graph: the graph.
         anchor: the node at which the rule started.
         nodes: what was found, the anchor first.
         borrowed: nodes that the pattern has and others may read as well.

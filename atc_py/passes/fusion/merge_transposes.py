@@ -12,7 +12,6 @@ class MergeTransposesPass(RewritePass):
     """
 
     def rewrite(self, match: Match) -> None:
-        """Match from the last Transpose."""
         last = match.anchor
         source, perm = last.input(0), numbers_of(last.attributes["perm"])
         first = None if source is None else source.producer

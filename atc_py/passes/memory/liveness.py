@@ -43,7 +43,6 @@ class Liveness(msgspec.Struct, frozen=True):
 
     Attributes:
         blocks: in the order in which they begin.
-        block_of: the block of each value.
         launches: the nodes of each moment, views with a scope among them.
         shifts: bytes from the start of its block to a value, where they are not 0.
     """

@@ -208,7 +208,6 @@ class _Reader:
         return found
 
     def _output(self, node: str, index: int) -> str:
-        """The graph output that is output `index` of `node`, or is named `node`."""
         place = Place(field="--output-type")
         results = self._names.nodes.get(node, (node,) if node in self._names.outputs else None)
         if results is None:

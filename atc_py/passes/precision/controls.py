@@ -117,8 +117,6 @@ class ModelNames(msgspec.Struct, frozen=True):
     Attributes:
         nodes: outputs by node, as in the ONNX file.
         types: operators of the model; those of the target may be named as well.
-        inputs: of the graph.
-        outputs: of the graph.
     """
 
     nodes: Mapping[str, Sequence[str]]

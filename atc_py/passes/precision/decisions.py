@@ -27,9 +27,7 @@ class Refusal(msgspec.Struct, frozen=True):
     """A node that nothing runs at the dtypes that are wanted of it.
 
     Attributes:
-        op: its target operator.
         place: the source node that it came from.
-        lack: what is missing.
         help: what there is instead.
         soc: the SoC, where another one has what is missing; else empty.
         rule: the precision mode or finer control that wants it, where another precision mode wants

@@ -110,7 +110,6 @@ class ClippedInfinities(msgspec.Struct, frozen=True):
 
     Attributes:
         node: the first node that reads it.
-        name: of the constant.
         count: how many of its elements are infinite.
         dtype: the narrower float that it becomes.
     """

@@ -31,7 +31,6 @@ class NodeTensors(msgspec.Struct, frozen=True):
     """A node as the rules see it.
 
     Attributes:
-        op: its operator.
         inputs: the model's own dtypes; None where an input is absent.
         outputs: the model's own dtypes.
         fixed: inputs that keep their dtype in every mode: those read as numbers.

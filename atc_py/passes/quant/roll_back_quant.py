@@ -49,9 +49,7 @@ class _Quantized(msgspec.Struct, frozen=True):
 
     Attributes:
         quant: the AscendQuant that its data come from.
-        layer: the layer.
         dequant: the AscendDequant that alone reads its sums.
-        channels: channels of its data.
         weights: its weights less their offset, as whole numbers in float32.
         factors: of its sums, one or one for each output channel.
     """

@@ -42,7 +42,6 @@ def _converted(declared: Attribute, value: Any) -> AttrValue | None:
 
 
 def _number(declared: Attribute, value: float) -> AttrValue | None:
-    """A number, or the one number of a list."""
     if declared.type in {"ints", "floats"}:
         return _listed(declared, [value])
     if declared.type == "bool":

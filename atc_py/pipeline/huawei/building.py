@@ -37,7 +37,6 @@ class LaunchBuilder:
     """Adds the nodes of one launch to a graph.
 
     Attributes:
-        graph: the graph.
         made: the nodes of the launch so far.
         origins: of the nodes that are added next.
         name: of their results.
@@ -88,7 +87,6 @@ class LaunchBuilder:
         return node.output
 
     def constant(self, name: str, data: ConstData, kind: TensorType | None = None) -> Value:
-        """A constant with data of its own."""
         kind = TensorType(data.dtype, data.shape) if kind is None else kind
         return Value(self.graph.fresh_name(name), kind, data)
 

@@ -52,7 +52,6 @@ class OpenedOperator(msgspec.Struct, frozen=True):
     """An operator of a launch.
 
     Attributes:
-        type: CANN's operator.
         operands: values by input; RESULT for what the step before computed.
         node: of the network that it computes; empty where that is not known.
         folded: nodes after that one that it took in, such as a BatchNormalization.
@@ -71,7 +70,6 @@ class FusedLaunch(msgspec.Struct, frozen=True):
 
     Attributes:
         type: the op's operator.
-        kernel: its kernel's name.
         operands: by position; None for one that is not there.
         nodes: of the network, in order.
         types: their operators, in order; the head's is often left out.

@@ -55,9 +55,7 @@ class Missing(msgspec.Struct, frozen=True):
     """An op of the file that the graph lacks.
 
     Attributes:
-        op: its name.
         type: CANN's operator.
-        reason: why.
         is_cause: nothing here computes it; False of one that needs the result of such a one.
     """
 

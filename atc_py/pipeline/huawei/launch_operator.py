@@ -18,12 +18,9 @@ class LaunchOperator(msgspec.Struct, frozen=True):
     """An operator to add to a graph.
 
     Attributes:
-        type: CANN's operator.
         operands: what it reads, by input.
         attributes: of the op, which are this operator's where it stands first.
         results: types of what the launch writes.
-        is_head: it stands first.
-        is_last: its results are the launch's.
         node: of the network, where it is known.
         pictures: fields of the configuration of AIPP, of a launch that has it.
         kernel: gives the binary that computes the launch.
@@ -54,7 +51,6 @@ class LaunchOperator(msgspec.Struct, frozen=True):
         return self.results if self.is_last else None
 
     def operand(self, name: str) -> Value:
-        """An operand that must be there."""
         if name not in self.operands:
             raise NotModeledError(Text("{op} has no input {name}", op=self.type, name=name))
         return self.operands[name]

@@ -14,9 +14,7 @@ class NetworkNode(msgspec.Struct, frozen=True):
 
     Attributes:
         index: its position in the file.
-        name: its name.
         op_type: ONNX's operator.
-        outputs: names of its results.
         attributes: of ONNX, by name; lists as tuples.
     """
 
@@ -37,7 +35,6 @@ class NetworkNode(msgspec.Struct, frozen=True):
         return value if isinstance(value, tuple) and len(value) == len(default) else default
 
     def number(self, name: str, default: float) -> float:
-        """A number."""
         value = self.attributes.get(name)
         return float(value) if isinstance(value, int | float) else default
 

@@ -19,19 +19,25 @@ from atc_py.diag import (
     Diagnostic,
     Place,
 )
+from atc_py.ir import Graph, MemoryPlan, Value, peak, size_in_arena
 from atc_py.options.gears import Gears
 from atc_py.package.ge.model import HuaweiFile, HuaweiModel, is_huawei, open_huawei
 from atc_py.package.reader import OfflineModel
 from atc_py.package.schema import ATC_CMDLINE, PackageContents
 from atc_py.package.verify import VerifiedFile, verify
+from atc_py.passes.memory.plan_memory import plan_memory
+from atc_py.passes.memory.proof import placement_of, unsound_places
 from atc_py.pipeline.huawei.gears import model_gears
 from atc_py.pipeline.huawei.graphs import Imported, Missing, import_graph
 from atc_py.pipeline.huawei.network import NetworkNode, read_network
-from atc_py.pipeline.huawei.placing import place
 from atc_py.pipeline.huawei.tensors import NotModeledError
 from atc_py.pipeline.huawei_facts import soc_of
+from atc_py.system.structs import replace
 from atc_py.target import Soc, find_soc, socs
 from atc_py.text import Text, error_text, plural
+
+ALIGNMENT, PADDING = 512, 32
+"""Bytes: offsets in real files are multiples, sizes are rounded up and as much follows [proven]."""
 
 _DEFAULT = "sim"
 _HELP = Text("`atc-py info` shows what the file says; docs/real-om.md lists what can be run")
@@ -344,3 +350,34 @@ def _left_out(path: Path, missing: Missing, code: Code) -> Diagnostic:
         place=Place(str(path)),
         help=_HELP,
     )
+
+
+def place(graph: Graph, places: Mapping[Value, int]) -> bool:
+    """Give the graph a memory plan; True if it is that of the file.
+
+    Args:
+        graph: in phase laid out.
+        places: offsets of results in the file's arena.
+    """
+    plan = plan_memory(graph, ALIGNMENT, padding=PADDING)
+    graph.memory = plan
+    in_arena = [value for value, spot in plan.spots.items() if isinstance(spot, int)]
+    if not all(value in places for value in in_arena):
+        return False
+    spots = dict(plan.spots) | {value: places[value] for value in in_arena}
+    ends = (
+        places[value] + size_in_arena(value.type.stored_nbytes, ALIGNMENT, PADDING)
+        for value in in_arena
+    )
+    graph.memory = _sound(graph, replace(plan, spots=spots, arena=max(ends, default=0)))
+    if graph.memory is None:
+        graph.memory = plan
+        return False
+    return True
+
+
+def _sound(graph: Graph, plan: MemoryPlan) -> MemoryPlan | None:
+    """The plan with the bound that its order has; None where it is not sound."""
+    graph.memory = replace(plan, bound=peak(placement_of(graph, plan))[0].nbytes)
+    faults = list(unsound_places(graph, ALIGNMENT, PADDING))
+    return None if faults else graph.memory

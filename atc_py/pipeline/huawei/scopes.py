@@ -25,7 +25,6 @@ class GraphScope:
     """A graph of the file.
 
     Attributes:
-        graph: the graph.
         values: results of its ops.
         absent: the ops that nothing computes.
     """

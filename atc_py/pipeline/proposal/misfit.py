@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from atc_py.diag import BAD_INPUT_SHAPE, BAD_MODEL, BAD_NODE, AtcFault, Diagnostic
+from atc_py.diag import BAD_INPUT_SHAPE, AtcFault, Diagnostic
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.source import OpenDim
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
@@ -21,8 +21,6 @@ from atc_py.text import Text
 if TYPE_CHECKING:
     from atc_py.pipeline.proposal.search import Search, Tried
 
-
-_CONTRADICTIONS = (BAD_MODEL, BAD_NODE)
 
 _MULTIPLES = (2, 4, 8, 16, 32, 64)
 """Numbers by which networks divide heights and widths."""

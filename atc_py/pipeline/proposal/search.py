@@ -153,7 +153,6 @@ class Tried:
     """Choice of dims and its judgment.
 
     Attributes:
-        values: the value of each dim.
         judgment: the result of the check.
         faults: contradictions that this choice causes.
         errors: broken rules that this choice causes.
@@ -194,7 +193,6 @@ class Proposal:
     """Result of a search.
 
     Attributes:
-        best: the best choice.
         count: choices that were tried.
     """
 

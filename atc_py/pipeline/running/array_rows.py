@@ -21,8 +21,6 @@ class ArrayHeader(msgspec.Struct, frozen=True):
 
     Attributes:
         name: its name in an .npz; "" for that of an .npy.
-        shape: its dims.
-        dtype: of its elements.
     """
 
     name: str

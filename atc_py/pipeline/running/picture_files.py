@@ -106,7 +106,6 @@ def _split(text: str, inputs: Mapping[str, PictureInput]) -> tuple[str | None, l
 def joined_input(
     found: PictureInput, paths: Sequence[Path], settings: Mapping[str, Array]
 ) -> Array:
-    """The input that picture files fill."""
     count = found.features[0]
     if len(paths) != count:
         raise BAD_RUN_INPUT.error(

@@ -47,7 +47,6 @@ class PictureFolders:
     holds the files of one sample.
 
     Attributes:
-        count: number of samples.
         fits: for each sample or, where an input takes several pictures, for each picture, whether
             it has the size that the model takes; empty unless that was asked for.
     """

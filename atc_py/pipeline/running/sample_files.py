@@ -19,11 +19,7 @@ _ONNX_NAME = re.compile(r"input_(\d+)\.pb")
 
 
 class FileSamples:
-    """Samples in files that `run` takes, in the order of their names.
-
-    Attributes:
-        count: how many there are.
-    """
+    """Samples in files that `run` takes, in the order of their names."""
 
     def __init__(
         self,
@@ -52,7 +48,6 @@ class FileSamples:
         return FileSamples(self._named, self._ports, self._sink, positions)
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
-        """Yield the samples."""
         for row in self._rows:
             files = [
                 each for name, path in row for each in files_of_sample(name, path, self._ports)

@@ -20,11 +20,9 @@ class _Stack(msgspec.Struct, frozen=True):
 
     Attributes:
         port: name of the input that it is for.
-        path: its file.
         member: its name there.
         rows: rows of one sample.
         has_own_axis: True if the axis of samples is not one of the input.
-        count: number of samples.
     """
 
     port: str
@@ -40,11 +38,7 @@ class _Stack(msgspec.Struct, frozen=True):
 
 
 class RowSamples:
-    """Samples along the first axis of arrays.
-
-    Attributes:
-        count: how many there are.
-    """
+    """Samples along the first axis of arrays."""
 
     def __init__(self, named: Sequence[tuple[str | None, Path]], ports: Sequence[Port]) -> None:
         """Find the arrays.
@@ -74,7 +68,6 @@ class RowSamples:
         self.count = next(iter(counts.values()))
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
-        """Yield the samples."""
         with ExitStack() as stack:
             paths = dict.fromkeys(each.path for each in self._stacks)
             files = {path: stack.enter_context(open_rows(path)) for path in paths}

@@ -35,11 +35,7 @@ class SampleFeeds(NamedTuple):
 
 
 class Samples(Protocol):
-    """Samples that can be gone through several times; one at a time is in memory.
-
-    Attributes:
-        count: how many there are.
-    """
+    """Samples that can be gone through several times; one at a time is in memory."""
 
     count: int
 
@@ -61,7 +57,6 @@ class ArraySamples:
         self.count = len(self._positions)
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the samples."""
         for position in self._positions:
             feeds = self._given[position]
             yield (
@@ -82,7 +77,6 @@ class RandomSamples:
         self.count = count
 
     def __iter__(self) -> Iterator[tuple[str, Feeds]]:
-        """Yield the samples."""
         for position in range(self.count):
             yield (
                 Text("random sample {position}", position=position),

@@ -13,20 +13,13 @@ from atc_py.text import Text, os_reason
 
 @dataclass(frozen=True)
 class StoredArray:
-    """An array in a file of its own.
-
-    Attributes:
-        path: the file.
-        dtype: of the elements.
-        shape: the dims.
-    """
+    """An array in a file of its own."""
 
     path: Path
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
     def read(self) -> NDArray[Any]:
-        """The array."""
         return np.fromfile(self.path, self.dtype).reshape(self.shape)
 
     def mapped(self) -> NDArray[Any]:

@@ -35,7 +35,6 @@ class Ifmr:
     """AMCT's search of the high clip."""
 
     def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range for values that were counted."""
         require_values(histogram.count)
         pieces = pieces_of(histogram).with_zeros(histogram.zeros)
         values, counts = (pieces.starts + pieces.ends) / 2, pieces.counts
@@ -140,7 +139,6 @@ class Hfmg:
     """AMCT's search of both clips on a histogram."""
 
     def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The range for values that were counted."""
         require_values(histogram.count)
         low, high = histogram.low, histogram.high
         if low == high:

@@ -31,7 +31,6 @@ class CountedCalibrator(ABC):
         """The range for values that were counted."""
 
     def range_of_array(self, array: NDArray[Any], settings: RangeOptions) -> ValueRange:
-        """The range for the values of an array."""
         return self.range_of(Histogram.of(array), settings)
 
 
@@ -39,7 +38,6 @@ class MinMax(CountedCalibrator):
     """Nothing is clipped: low is the lowest value, high the highest."""
 
     def range_of(self, histogram: Histogram, settings: RangeOptions) -> ValueRange:
-        """The bounds of the values."""
         require_values(histogram.count)
         return ValueRange(histogram.low, histogram.high)
 
@@ -70,7 +68,6 @@ class Percentile(CountedCalibrator):
 
 
 def _value_at(pieces: Pieces, rank: float) -> float:
-    """The value that `rank` of the values are not above."""
     total = np.cumsum(pieces.counts)
     at = min(int(np.searchsorted(total, rank)), total.size - 1)
     share = 1 - (total[at] - rank) / pieces.counts[at]

@@ -85,8 +85,6 @@ class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
     """The parts of a histogram.
 
     Attributes:
-        low: the lowest value.
-        high: the highest value.
         count: how many values there are.
         zeros: how many of them are 0.
         exponent: log2 of the width of the bins.

@@ -83,7 +83,6 @@ class Pieces(NamedTuple):
 
 
 def grid_integral(x: Floats, step: float, lowest: float, highest: float) -> Floats:
-    """G(x) of a grid whose codes are `lowest` to `highest`."""
     scaled = x / step
     near = np.clip(np.rint(scaled), lowest, highest)
     scaled -= near

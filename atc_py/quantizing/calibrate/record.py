@@ -37,15 +37,12 @@ class LayerRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         scale_d: scale of the data.
-        offset_d: their offset.
         scale_w: scales of the weights, one or one for each output channel.
         offset_w: their offsets: zeros.
         shift_bit: shifts of the sums, all 0 or all from 1 to 16.
         tensor_balance_factor: what the channels of the data are divided by; none if not balanced.
         skip_fusion: the layer is not fused with its BatchNormalization.
         dst_type: dtype of codes; INT8, as are the two others.
-        act_type: that of the data.
-        wts_type: that of the weights.
         fakequant_precision_mode: how AMCT's model of floats rounds scales.
     """
 
@@ -66,7 +63,6 @@ class RecordedLayer(msgspec.Struct, frozen=True):
     """Channels of a layer, which a record has to fit.
 
     Attributes:
-        outputs: output channels.
         inputs: input channels, all groups together.
     """
 

@@ -54,11 +54,7 @@ def spelled(value: float) -> str:
 
 
 class TextFile:
-    """A text of fields whose faults have a code and a place.
-
-    Attributes:
-        fields: the fields of the outermost message.
-    """
+    """A text of fields whose faults have a code and a place."""
 
     def __init__(self, text: str, path: str | None, code: Code) -> None:
         """Read the text.
@@ -77,7 +73,6 @@ class TextFile:
         return Place(self._path, field=field, line=at.line, column=at.column)
 
     def message(self, field: TextField) -> tuple[TextField, ...]:
-        """The fields of a field that is a message."""
         if field.fields is None:
             raise self.wrong(field, "must be a message in braces")
         return field.fields
@@ -89,7 +84,6 @@ class TextFile:
         return field.values
 
     def string(self, field: TextField) -> str:
-        """The text in quotes of a field."""
         return self._one(field, _string, Text("a text in quotes"))
 
     def word(self, field: TextField) -> str:
@@ -97,7 +91,6 @@ class TextFile:
         return self._one(field, _word, Text("a word"))
 
     def truth(self, field: TextField) -> bool:
-        """The true or false of a field."""
         return self._one(field, _truth, Text("true or false"))
 
     def number(self, field: TextField) -> SpelledFloat:
@@ -109,15 +102,12 @@ class TextFile:
         return self._one(field, _as_decimal, Text("a number"))
 
     def whole(self, field: TextField) -> int:
-        """The whole number of a field."""
         return self._one(field, _as_whole, Text("a whole number"))
 
     def numbers(self, field: TextField) -> list[SpelledFloat]:
-        """The number or the list of numbers of a field."""
         return self._many(field, _as_float, Text("a number"))
 
     def wholes(self, field: TextField) -> list[int]:
-        """The whole number or the list of them."""
         return self._many(field, _as_whole, Text("a whole number"))
 
     def strings(self, field: TextField) -> list[str]:
@@ -125,7 +115,6 @@ class TextFile:
         return self._many(field, _string, Text("a text in quotes"))
 
     def wrong(self, field: TextField, words: str) -> AtcError:
-        """The error of a field."""
         return self._code.error(
             Text("{field} {message}", field=field.name, message=Text(words)),
             place=self.place(field.place, field.name),

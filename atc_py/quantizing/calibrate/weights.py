@@ -87,7 +87,6 @@ def quantized_weights(
 def dequantized_weights(
     codes: NDArray[np.int8], scales: NDArray[np.float32], axis: int | None = 0
 ) -> NDArray[np.float32]:
-    """The weights that codes stand for."""
     return codes.astype(np.float32) * _broadcast(scales, axis, codes.ndim)
 
 

@@ -42,7 +42,6 @@ class BalanceSite(msgspec.Struct, frozen=True, eq=False):
         axis: the axis of its channels: 1 of images, -1 of the data of products.
         maker: the layer that makes it; None where a normalization does.
         scaled: the operands of a normalization that are divided, as (node, position).
-        readers: the layers that read it.
     """
 
     tensor: str
@@ -53,7 +52,6 @@ class BalanceSite(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def channels(self) -> int:
-        """Number of channels."""
         return input_channels(self.readers[0])
 
 

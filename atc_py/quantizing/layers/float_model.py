@@ -56,7 +56,6 @@ def is_quantized(file: OnnxFile) -> bool:
 
 
 def _refuse_quantized(file: OnnxFile) -> None:
-    """Refuse a model that is quantized already."""
     if not is_quantized(file):
         return
     nodes = [*_quantized_nodes(file)]
@@ -92,7 +91,6 @@ class FloatModel:
     """A float model in a file.
 
     Attributes:
-        file: the file.
         shown: the path of the user's file, which findings name.
         graph: its graph with constants folded; it is not changed.
         found: its layers.

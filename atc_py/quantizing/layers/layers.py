@@ -24,7 +24,6 @@ class Addition(msgspec.Struct, frozen=True, eq=False):
     """An Add of a constant with a number for each output channel.
 
     Attributes:
-        node: the Add.
         position: of the constant among its operands.
     """
 
@@ -33,7 +32,6 @@ class Addition(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def constant(self) -> str:
-        """Name of the constant."""
         return self.node.input_names[self.position]
 
 
@@ -79,7 +77,6 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
     """A layer that can be quantized.
 
     Attributes:
-        node: its node.
         name: name of the node, or of its result where the node has none; no other layer has it.
         data: the tensor that it reads.
         weight: the constant that holds its weights; "" for a pool.

@@ -53,7 +53,6 @@ class LayerSums(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names."""
         return (self.signal, *self.noise, *self.power)
 
 
@@ -72,7 +71,6 @@ class ErrorNames(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names."""
         return (self.mean, self.squares, self.size)
 
 
@@ -94,7 +92,6 @@ class SwitchedForm(msgspec.Struct, frozen=True, eq=False):
     """A layer on int8, and what a switch changes about it.
 
     Attributes:
-        switch: position of its switch.
         off: its form with the switch off.
         on: its form with the switch on; None where that is `off` with `addend`.
         factors: what the data of `on` are divided by, in a shape that broadcasts; None for nothing.

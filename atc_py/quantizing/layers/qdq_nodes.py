@@ -149,7 +149,6 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
     """A layer with the numbers of its int8 form.
 
     Attributes:
-        layer: the layer.
         data: of the tensor that it reads; layers that read one tensor have the same.
         codes: int8 codes of the weights.
         scale: float32 scales of the weights: one, or one per index along the layer's axis.

@@ -40,7 +40,6 @@ def price_of(
     prices: Mapping[str, Mapping[str, float]],
     pairs: Mapping[tuple[str, str], float],
 ) -> float:
-    """The price of labels."""
     own = sum(prices[node][label] for node, label in labels.items())
     apart = (price for (a, b), price in pairs.items() if labels[a] != labels[b])
     return own + sum(apart)

@@ -128,9 +128,7 @@ class TriedAssignment(msgspec.Struct, frozen=True, eq=False):
 
     Attributes:
         assignment: what it asks for.
-        model: the compiled model.
         seconds: its estimated time.
-        done: the comparison of its outputs.
         share: its error as a share of the allowed one.
     """
 
@@ -146,7 +144,6 @@ class TriedAssignment(msgspec.Struct, frozen=True, eq=False):
         return self.share <= 1
 
     def point(self) -> PlanPoint:
-        """The record of the trial."""
         outputs = {}
         for name, at in self.done.outputs.items():
             layer, ranking = self.done.layers[at], self.done.rankings.get(name)

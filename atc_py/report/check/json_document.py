@@ -1,4 +1,4 @@
-"""A check's report as a document, and the document as JSON with its schema."""
+"""A check's report as a document, and the document as JSON."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from atc_py.report.check.document import (
 from atc_py.report.check.words import kept_text
 from atc_py.report.model.semantics import newer_texts
 from atc_py.report.tables import visible
-from atc_py.system.json_text import format_json, json_schema
+from atc_py.system.json_text import format_json
 from atc_py.target import socs
 from atc_py.text import Text, in_language
 
@@ -126,11 +126,6 @@ def _soc_note(report: CheckReport, language: str) -> str:
 def check_json(document: CheckDocument) -> str:
     """The document as JSON, indented."""
     return format_json(document)
-
-
-def check_json_schema() -> str:
-    """The JSON schema of the result of `check_json`."""
-    return json_schema(CheckDocument)
 
 
 def _text(text: str) -> str:

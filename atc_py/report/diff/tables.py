@@ -50,7 +50,6 @@ def diff_tables(diff: ModelDiff) -> Iterator[Table]:
 
 
 def score_text(diff: ModelDiff) -> Text:
-    """The score in words."""
     return Text(
         "{percent} % of the launches are equal in nodes, operators, dtypes and formats",
         percent=f"{100 * diff.score:.1f}",

@@ -1,4 +1,4 @@
-"""A program's run as tables of text, as JSON with its schema, and its findings as text."""
+"""A program's run as tables of text, as JSON, and its findings as text."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from atc_py.diag import Severity
 from atc_py.report.diagnostics import help_text, level_text
 from atc_py.report.tables import Table, clipped, format_bytes, format_seconds
 from atc_py.results.program_run import ProgramFallback, ProgramModel, ProgramOutput, ProgramRun
-from atc_py.system.json_text import finite, format_json, json_schema
+from atc_py.system.json_text import finite, format_json
 from atc_py.text import Text, plain_text, plural
 from atc_py.text.language import spoken
 
@@ -211,11 +211,6 @@ def finding_text(finding: Mapping[str, Any]) -> str:
 def program_json(done: ProgramRun) -> str:
     """The record as JSON, indented; what UTF-8 cannot carry is escaped."""
     return format_json(finite(_texts(msgspec.to_builtins(done, enc_hook=plain_text))))
-
-
-def program_json_schema() -> str:
-    """The JSON schema of the result of `program_json`."""
-    return json_schema(ProgramRun)
 
 
 def _texts(value: object) -> object:

@@ -52,7 +52,6 @@ class CodeExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prints: dict[str, dict[str, str]] = {}
 
     def lines(self, side: str) -> list[str]:
-        """The command lines of a side."""
         return (self.before if side == "before" else self.after).strip().splitlines()
 
 
@@ -67,7 +66,6 @@ def example_of(code: str) -> CodeExample | None:
 
 
 def examples() -> dict[str, CodeExample]:
-    """All examples by code."""
     found = {path.stem: example_of(path.stem) for path in sorted(FOLDER.glob("*.yaml"))}
     return {code: each for code, each in found.items() if each is not None}
 

@@ -34,7 +34,6 @@ class RewriteGroup:
 
     @property
     def first(self) -> Rewrite:
-        """The first of them."""
         return self.rewrites[0]
 
     @property
@@ -90,7 +89,6 @@ def title_line(done: Fixing, language: str) -> str:
 
 
 def fixing_tables(done: Fixing, language: str = "en") -> list[Table]:
-    """The tables that `fix` prints."""
     tables = [
         _rewrites(done, language),
         _assumptions(done, language),

@@ -127,7 +127,6 @@ def error_text(difference: Difference | None) -> Text:
 
 
 def difference_text(difference: Difference) -> Text:
-    """A difference of an output in words."""
     if not difference.differing:
         return Text("equal to the original's")
     return Text(

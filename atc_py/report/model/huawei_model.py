@@ -1,4 +1,4 @@
-"""Tables, JSON and schema of `info` for a file of Huawei's atc."""
+"""Tables and JSON of `info` for a file of Huawei's atc."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,6 @@ from atc_py.results.huawei_facts import (
     HuaweiPort,
     HuaweiTensor,
 )
-from atc_py.system.json_text import json_schema
 from atc_py.text import Text, plain_text
 from atc_py.text.language import spoken
 
@@ -33,11 +32,6 @@ def huawei_tables(facts: HuaweiFacts) -> list[Table]:
 def huawei_json(facts: HuaweiFacts) -> object:
     """The same as JSON values."""
     return msgspec.to_builtins(facts, enc_hook=plain_text)
-
-
-def huawei_json_schema() -> str:
-    """The JSON schema of the result of `huawei_json`."""
-    return json_schema(HuaweiFacts)
 
 
 def _summary(facts: HuaweiFacts) -> Table:

@@ -1,4 +1,4 @@
-"""Tables, JSON and schema of `info` for an ONNX file."""
+"""Tables and JSON of `info` for an ONNX file."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,6 @@ import msgspec
 
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.onnx_facts import OnnxFacts, OnnxPort
-from atc_py.system.json_text import json_schema
 from atc_py.text import Text, plain_text
 from atc_py.text.language import spoken
 
@@ -52,11 +51,6 @@ def onnx_tables(facts: OnnxFacts) -> list[Table]:
 def onnx_json(facts: OnnxFacts) -> object:
     """The same as JSON values."""
     return msgspec.to_builtins(facts, enc_hook=plain_text)
-
-
-def onnx_json_schema() -> str:
-    """The JSON schema of the result of `onnx_json`."""
-    return json_schema(OnnxFacts)
 
 
 def _ports(title: str, ports: Sequence[OnnxPort]) -> Table:

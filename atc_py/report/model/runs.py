@@ -45,7 +45,6 @@ def _output_row(row: Comparison) -> tuple[str, ...]:
 
 
 def run_tables(done: Run) -> list[Table]:
-    """The tables that `run` prints."""
     tables = [*semantics_tables(done.semantics), _outputs(done)]
     if done.nodes:
         tables.append(_times(done.nodes))

@@ -99,7 +99,6 @@ class OperatorDiff:
         before: the definition at the first.
         after: the definition at the second.
         between: versions between the two definitions.
-        changes: what is different in the second.
     """
 
     opsets: tuple[int, int]

@@ -31,7 +31,6 @@ _LIST_COLUMNS = (
 
 
 def lists_lines(language: str = "en") -> list[str]:
-    """A line a list."""
     rows = tuple(
         (
             each.name,
@@ -134,7 +133,6 @@ class Selection:
     """Selection of operators to list; a member that is None selects all.
 
     Attributes:
-        group: those of this group.
         opset: those that are listed at this opset; custom operators have no opsets.
         dtype: those whose first input may have this dtype.
         custom: custom operators alone, or ONNX's alone.

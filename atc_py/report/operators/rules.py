@@ -1,11 +1,10 @@
 """Operands, attributes and rules of a specification in words, and all of it as JSON values."""
 
 import math
-from enum import Enum
 
 import msgspec
 
-from atc_py.check.condition_words import sentence, when_words, with_condition
+from atc_py.check.condition_words import sentence, value_text, when_words, with_condition
 from atc_py.check.conditions import evidence_words
 from atc_py.check.findings import Standing
 from atc_py.report.check.words import LEVELS
@@ -125,13 +124,13 @@ def _json_value(value: object) -> object:
 def _defaults(row: AttributeSpec) -> list[Text]:
     facts: list[Text] = []
     if row.default is not None:
-        value = _value(row.default)
+        value = value_text(row.default)
         facts.append(Text("default {value}", value=value))
     if row.default_before is not None:
-        opset, value = row.default_before.opset, _value(row.default_before.value)
+        opset, value = row.default_before.opset, value_text(row.default_before.value)
         facts.append(Text("before opset {opset} default {value}", opset=opset, value=value))
     if row.listed_default is not None:
-        value = _value(row.listed_default)
+        value = value_text(row.listed_default)
         facts.append(Text("the list's default is {value}", value=value))
     return facts
 
@@ -139,11 +138,11 @@ def _defaults(row: AttributeSpec) -> list[Text]:
 def _attribute_bounds(row: AttributeSpec) -> list[Text]:
     facts: list[Text] = []
     if row.one_of:
-        facts.append(Text("one of ") + verbatim(_value(row.one_of)))
+        facts.append(Text("one of ") + verbatim(value_text(row.one_of)))
     if row.range is not None:
-        facts.append(Text("in ") + verbatim(_value(row.range)))
+        facts.append(Text("in ") + verbatim(value_text(row.range)))
     if row.each is not None:
-        facts.append(Text("each in ") + verbatim(_value(row.each)))
+        facts.append(Text("each in ") + verbatim(value_text(row.each)))
     return facts
 
 
@@ -159,9 +158,3 @@ def _standing(row: AttributeSpec | OperandSpec) -> list[Text]:
     if row.until is not None:
         facts.append(Text("until opset {until}", until=row.until))
     return facts
-
-
-def _value(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"[{', '.join(_value(item) for item in value)}]"
-    return str(value.value) if isinstance(value, Enum) else str(value)

@@ -15,10 +15,9 @@ from atc_py.cost.cores import cube_depth, vector_cores
 from atc_py.cost.factors import PIPES
 from atc_py.cost.network import KernelCost
 from atc_py.onnx_graph.source.file_graph import FileGraph
-from atc_py.report.board.tables import run_name
+from atc_py.report.board.tables import comparison_tables, run_name
 from atc_py.report.model.semantics import newer_rows, semantics_tables
 from atc_py.report.page.actions import actions_json
-from atc_py.report.page.board import board_json
 from atc_py.report.page.findings import BothChecks, check_json
 from atc_py.report.page.graphs import compiled_json, source_json
 from atc_py.report.page.precision import precision_json
@@ -27,6 +26,7 @@ from atc_py.report.page.wins import Win, biggest_wins, fusions_json
 from atc_py.report.page.words import diagnostic_json, in_both, name_text, table_json
 from atc_py.report.profile.text import bound_text, calibration_tables
 from atc_py.report.tables import Table, format_time
+from atc_py.results.board import BoardComparison
 from atc_py.results.profile import Profile, SocProfile
 from atc_py.results.summary import ModelSummary
 from atc_py.system.input_files import sha256_of
@@ -162,7 +162,6 @@ def _now() -> str:
 def summary_document(
     done: ModelSummary, checks: BothChecks | None = None, at: int = 0
 ) -> dict[str, object]:
-    """The document of one model, the one at position `at` of the check."""
     with speaking(LANGUAGES[0]):  # texts are given in English, with their Chinese beside them
         return _document(done, checks, at)
 
@@ -275,3 +274,22 @@ def _semantics(done: ModelSummary) -> list[dict[str, object]]:
         rows = tuple(newer_rows(done.profile.newer))
         tables.append(Table("Taken by later lists alone", ("", ""), rows))
     return [*map(table_json, tables)]
+
+
+def board_json(done: BoardComparison) -> dict[str, object]:
+    """The tables of a comparison, the layers with the nodes that they compute."""
+    head, *tables = comparison_tables(done, whole=True)
+    last = [name_text(layer.nodes[-1]) if layer.nodes else "" for layer in done.layers]
+    found = []
+    for table in tables:
+        numbers = [at for at, (_, is_number) in enumerate(table.headings()) if is_number]
+        is_of_layers = len(table.rows) == len(last) and table.headings()[0][0] == "op"
+        nodes = last if is_of_layers else []
+        found.append({**table_json(table), "numbers": numbers, "nodes": nodes})
+    return {
+        "title": in_both(head.title),
+        "is_off": done.first is not None,
+        "summary": [[in_both(name), in_both(value)] for name, value in head.rows],
+        "findings": [diagnostic_json(each) for each in done.findings],
+        "tables": found,
+    }

@@ -35,7 +35,6 @@ class BothChecks:
         self.known = known or english
 
     def models(self, at: int) -> tuple[CheckedModel, CheckedModel]:
-        """One model in both languages."""
         english, chinese = self.documents
         return english.models[at], chinese.models[at]
 

@@ -43,7 +43,6 @@ SCRIPTS = (
 
 
 def summary_html(done: ModelSummary, language: str = "en") -> str:
-    """The page about one model."""
     return summaries_html([done], language)
 
 

@@ -18,8 +18,6 @@ class FailingOutput(NamedTuple):
     """An output that fails the comparison.
 
     Attributes:
-        name: of the output.
-        why: the reason.
         layer: its position among the layers; None where it was not compared.
         missed: True if it misses a target, False if it fails without any.
     """

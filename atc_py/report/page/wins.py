@@ -14,7 +14,6 @@ class NearMiss(NamedTuple):
     """The place where a pass nearly applied.
 
     Attributes:
-        name: the pass.
         node: the compiled node that the pass would have taken into another.
         reason: why it does not apply.
         depth: nodes of the pattern that were there.

@@ -201,7 +201,6 @@ PROFILE_FORMATS: dict[str, Callable[[Profile], str]] = {
 
 
 def render_profile(form: str, done: Profile) -> str:
-    """The profile in the form of that name, one of `PROFILE_FORMATS`."""
     return PROFILE_FORMATS[form](done)
 
 

@@ -41,7 +41,6 @@ PIPE_NAMES = {
 
 
 def time_text(span: TimeRange) -> str:
-    """The expected time and its range."""
     low, high = format_time(span.low), format_time(span.high)
     return Text(
         "{time} (between {low} and {high})", time=format_time(span.expected), low=low, high=high

@@ -229,7 +229,6 @@ def layers_table(done: FloatQuantization) -> Table:
 
 
 def outputs_table(proof: QuantizationProof, executor: str) -> Table:
-    """The table of errors at the outputs."""
     rows = tuple((name, *_figures(output)) for name, output in proof.outputs.items())
     title = plural(
         proof.samples,

@@ -19,7 +19,6 @@ _PAGE = "page.js"
 
 
 def sweep_html(rows: Sequence[SweepRow], language: str = "en") -> bytes:
-    """The page."""
     folder = templates_dir() / "report"
     shared = [folder / "overview" / name for name in _SHARED]
     script = page_script([*shared, folder / "sweep" / _PAGE])

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from atc_py.adapters.exec.interpreter import defeating_flags
+from atc_py.adapters.exec.run import defeating_flags
 from tests.adapters.exec.conftest import PROGRAMS, ROOT, Ran, command, environment
 
 Run = Callable[..., Ran]

@@ -15,8 +15,8 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (
 from atc_py import AtcError, InferenceSession
 from atc_py.adapters.session.errors import SessionWarning
 from atc_py.adapters.session.options import recorded_options
-from atc_py.adapters.session.surface import IGNORED, OPTIONS, WARNED
 from tests.adapters.session.models import expected, layer, rows
+from tests.derived_session import IGNORED, OPTIONS, WARNED
 
 OPEN = layer().SerializeToString()
 RECORDED = recorded_options(onnxruntime.SessionOptions)

@@ -7,10 +7,10 @@ import pytest
 
 from atc_py import AtcError, InferenceSession
 from atc_py.adapters.session.binding import SessionBinding
-from atc_py.adapters.session.surface import ARGUMENTS, BINDING, IGNORED, MEMBERS, OPTIONS, REFUSED
 from atc_py.options.keywords import ConvertKeywords
 from tests.adapters.session.models import layer
 from tests.derived_docs import DOCS, render
+from tests.derived_session import ARGUMENTS, BINDING, IGNORED, MEMBERS, OPTIONS, REFUSED
 
 
 def public(kind: type) -> set[str]:

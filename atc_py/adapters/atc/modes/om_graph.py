@@ -109,7 +109,6 @@ _STREAM = 0
 
 
 def add_graph(model: Any, description: OmModel, name: str) -> None:
-    """Add the graph of a description to a `ModelDef`."""
     _Writer(model.graph.add(name=name), description).write()
 
 
@@ -118,8 +117,6 @@ class _Writer:
     """Writes a graph, op by op in the order of execution.
 
     Attributes:
-        graph: the message.
-        description: the offline model.
         source: name of the op that makes a tensor, and its output there, by the tensor's number.
         ops: the messages by name.
         uses: inputs of nodes and outputs of the model that each tensor is.

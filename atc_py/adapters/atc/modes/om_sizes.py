@@ -19,7 +19,6 @@ class OmFigures:
     Attributes:
         command_line: of the atc that wrote the model; empty for any other program.
         version: the program that wrote it.
-        soc: the SoC that it is for.
         memory: of the results of kernels, workspace included.
         weights: of the constants on the device, with what aligns them.
         description: of the description of the graph.

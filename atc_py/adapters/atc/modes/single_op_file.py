@@ -70,7 +70,6 @@ class SingleOp:
 
     Attributes:
         index: its position in the list; entries that only set a flag do not count.
-        op: the target operator.
         name: empty where the file has none.
         inputs: by position.
         outputs: by position.

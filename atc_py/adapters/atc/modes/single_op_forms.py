@@ -47,7 +47,6 @@ def from_nchw(graph: Graph, value: Value, form: str) -> Value:
 
 
 def nchw_type(type_: TensorType, form: str) -> TensorType:
-    """The type that the operators compute for a tensor of this type in `form`."""
     if form != _NHWC or len(type_.dims) != _RANK:
         return type_
     return TensorType(type_.dtype, tuple(type_.dims[axis] for axis in _TO_NCHW))
@@ -152,7 +151,6 @@ def _slice(graph: Graph, node: Node) -> Value | Text:
 
 
 def _picked(graph: Graph, x: Value, offsets: Value, axis: int, size: int) -> Value:
-    """`size` slices of `x` along an axis, from the offset of that axis on."""
     dtype = offsets.type.dtype
     one = TensorType(dtype, (1,))
     sides = {"begin": (axis,), "end": (axis + 1,), "strides": (1,)}

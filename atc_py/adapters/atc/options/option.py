@@ -45,12 +45,10 @@ class AtcOption:
     Attributes:
         name: without dashes.
         words: what it does here, as a sentence without its full stop.
-        effect: what atc-py does with it.
         keyword: of `atc_py.convert` that it becomes, or nothing.
         default: its value where it is not given.
         values: what it may be; empty for anything.
         code: atc's code for any other value; it is checked while the line is parsed.
-        kind: what its value is.
         neutral: values of a refused option that are accepted because they change nothing.
         hint: what to do instead of a refused option.
         since: the release that introduced it.

@@ -103,8 +103,6 @@ class _Link(msgspec.Struct, frozen=True, dict=True):
     """A function of each element after a head; what it reads, None standing for the part itself.
 
     Attributes:
-        node: static facts.
-        kernel: computes it.
         operands: position of each input among the inputs of the whole chain, or None.
     """
 
@@ -153,7 +151,6 @@ class _Chain(msgspec.Struct, frozen=True):
         node: the head's facts.
         kernel: the head's.
         inputs: how many of the chain's inputs are the head's.
-        links: in order.
         lead: the head as a link where it is a function of one number, else None.
     """
 

@@ -77,7 +77,6 @@ def failure_of(step: Step, error: Exception) -> AtcError:
 
 
 def profile_of(steps: Sequence[Step], costs: Sequence[Cost]) -> tuple[NodeProfile, ...]:
-    """Profiles of the first steps, one for each cost."""
     return tuple(
         NodeProfile(node.name, node.op, node.engine, seconds, _output_bytes(node.outputs, sizes))
         for node, (seconds, sizes) in zip((step.node for step in steps), costs, strict=False)

@@ -65,9 +65,6 @@ class _Judged(msgspec.Struct, frozen=True):
     """A node that was found sound, for all that are alike.
 
     Attributes:
-        facts: its static facts.
-        row: the operator's.
-        kernel: what computes it.
         is_late: only the run knows all dims, or a number on which they depend.
     """
 

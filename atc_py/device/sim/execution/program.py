@@ -21,8 +21,6 @@ class Step(msgspec.Struct, frozen=True):
 
     Attributes:
         index: its position in the description.
-        node: its static facts.
-        kernel: what computes it.
         inputs: positions of its inputs in the list of tensors; -1 where absent.
         outputs: positions of its outputs.
         is_late: only the run knows all dims, or a number on which they depend.
@@ -72,12 +70,10 @@ class Program(msgspec.Struct, frozen=True):
     """A model that was checked.
 
     Attributes:
-        tensors: type of every tensor.
         inputs: position of the tensor of each input of the model, by the input's name.
         outputs: the same for the outputs.
         constants: read-only data of the constants, in their true dtypes, by position.
         steps: the nodes, producers first.
-        memory: where results are stored.
     """
 
     tensors: tuple[TensorFacts, ...]

@@ -47,7 +47,6 @@ class SimModel:
     `observe` sees the result of every node. Results are the same.
 
     Attributes:
-        description: what was loaded.
         room: what its runs may take of the memory limit.
     """
 

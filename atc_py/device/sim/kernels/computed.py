@@ -121,9 +121,7 @@ class _Form:
     """The form of an operator that has the numbers as attributes.
 
     Attributes:
-        op: its name.
         kept: positions of the inputs that it has, too.
-        read: its attributes, from a node with the numbers.
     """
 
     op: str
@@ -138,12 +136,10 @@ class _Form:
         return found
 
     def node(self, node: NodeView) -> NodeView:
-        """`node` in this form."""
         inputs = tuple(node.input(position) for position in self.kept)
         return replace(node, op=self.op, inputs=inputs, attributes=self.read(node), numbers={})
 
     def types(self, node: NodeView) -> tuple[TensorFacts, ...]:
-        """Result for `node`."""
         return self.kernel.types(self.node(node))
 
     def run(self, call: Call) -> None:

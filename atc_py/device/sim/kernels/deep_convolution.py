@@ -89,7 +89,6 @@ class _Slices:
 
     Attributes:
         call: for data, workspace and what is left to do.
-        window: the geometry.
         matrices: [groups, filters of a group, depth * kd * kh * kw].
         terms: for int8, how many products float32 adds up exactly; else 0.
     """
@@ -204,7 +203,6 @@ class _SpreadSlices:
 
     Attributes:
         call: for data, workspace and what is left to do.
-        window: the geometry.
         filters: [kd, groups, filters of a group, kh, kw, channels of a group].
     """
 

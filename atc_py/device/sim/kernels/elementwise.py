@@ -163,7 +163,6 @@ def clip_by_value(call: Call) -> None:
 
 
 def _bounding(choose: np.ufunc, x: NDArray[Any], row: NDArray[Any], out: NDArray[Any]) -> Launch:
-    """`out = choose(x, bound)` with a row of the bound: numpy is slower on a scalar."""
     flat, result = x.reshape(-1), out.reshape(-1)
     whole = flat.size // _ROW * _ROW
     ends = [partial(choose, flat[whole:], row[: flat.size - whole], out=result[whole:])]

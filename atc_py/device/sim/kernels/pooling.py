@@ -118,7 +118,6 @@ class _Pool(msgspec.Struct, frozen=True):
     """Elements under windows along one axis, combined.
 
     Attributes:
-        workspace: scratch memory.
         combine: commutative and associative.
         fill: what padding counts as; `combine` leaves any other number alone with it.
     """

@@ -94,7 +94,6 @@ def _mean_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _number_types(node: NodeView, axes_name: str = "axes") -> tuple[TensorFacts, ...]:
-    """The types of `_reduced`, of numbers."""
     require_number(node.x)
     return _reduced(node, axes_name)
 

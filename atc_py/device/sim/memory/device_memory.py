@@ -130,7 +130,6 @@ class DeviceMemory:
         return to_carrier(self._unpacked(tensor), self._types[tensor].dtype)
 
     def write(self, tensor: int, carrier: NDArray[Any]) -> None:
-        """Store a tensor from its carrier."""
         self._open(tensor, carrier.shape)
         if self._places[tensor] == CHIP:
             self._on_chip[tensor] = carrier

@@ -42,9 +42,6 @@ class ExactModel:
     """A loaded model with its memory in bytes, and its last run's profile.
 
     Results are those of `SimModel`, bit by bit. Runs take turns.
-
-    Attributes:
-        description: what was loaded.
     """
 
     def __init__(self, model: LoadedModel) -> None:

@@ -26,12 +26,10 @@ class Area(NamedTuple):
 
     @property
     def rows(self) -> slice:
-        """The rows of the part."""
         return slice(self.row, self.row + self.height)
 
     @property
     def columns(self) -> slice:
-        """The columns of the part."""
         return slice(self.column, self.column + self.width)
 
 

@@ -78,7 +78,6 @@ class Sequences(msgspec.Struct, frozen=True):
         lengths: [batch], or None when all sequences are as long as x.
         reverse: from the last step to the first.
         workers: threads to share the input's product with.
-        workspace: scratch memory.
     """
 
     x: Array
@@ -234,8 +233,6 @@ class _LstmCell(msgspec.Struct, frozen=True):
     """Arithmetic of one step.
 
     Attributes:
-        rule: how gates are computed.
-        peepholes: or None.
         gates: [4, batch, hidden], what goes into the gates; a step writes over it.
     """
 
@@ -323,7 +320,6 @@ class _GruCell(msgspec.Struct, frozen=True):
     """Arithmetic of one step.
 
     Attributes:
-        rule: how gates are computed.
         early: the product of the state for the gates z and r, and h where that is reset after it.
         late: that of the state that was reset, else.
         late_bias: of the state for the gate h [batch, hidden]; the others' come with the input.

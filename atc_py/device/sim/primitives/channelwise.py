@@ -83,7 +83,6 @@ class _Maps:
         return elements
 
     def launch(self, start: int, stop: int) -> Launch:
-        """A launch that does channels `start` to `stop`."""
         some = max(1, _AT_ONCE // self.elements)
         return sequence(
             [

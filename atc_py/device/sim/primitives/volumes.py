@@ -20,12 +20,10 @@ class VolumeWindow:
 
     @property
     def axes(self) -> tuple[Axis, Axis, Axis]:
-        """The window along each axis."""
         return self.depth, self.height, self.width
 
     @property
     def slice(self) -> Window:
-        """The window within a slice."""
         return Window(self.height, self.width)
 
     def outputs(self, dims: Shape) -> Shape:

@@ -71,11 +71,6 @@ class Axis(msgspec.Struct, frozen=True):
             raise NodeError(text.with_values(sizes=sizes, pads=f"{self.before}, {self.after}"))
 
     @property
-    def is_pointwise(self) -> bool:
-        """True if each window is one element, and each element has its window."""
-        return self.size == self.stride == 1 and not (self.before or self.after)
-
-    @property
     def reach(self) -> int:
         """Steps from the first element of a window to past its last."""
         return self.dilation * (self.size - 1) + 1
@@ -119,11 +114,6 @@ class Window(msgspec.Struct, frozen=True):
 
     height: Axis
     width: Axis
-
-    @property
-    def is_pointwise(self) -> bool:
-        """True if output and input elements correspond one to one."""
-        return self.height.is_pointwise and self.width.is_pointwise
 
     def outputs(self, dims: tuple[int, int], *, ceil: bool = False) -> tuple[int, int]:
         """Count windows over each axis."""
@@ -195,7 +185,6 @@ def padding(
 
 
 def along(array: NDArray[Any], axis: int, where: slice) -> NDArray[Any]:
-    """A part of `array` along one axis."""
     view: NDArray[Any] = array[(slice(None),) * axis + (where,)]
     return view
 

@@ -43,7 +43,6 @@ class Sums:
     """int32 sums of one layer.
 
     Attributes:
-        layer: the layer.
         added: what is added to its sums, int64; None for nothing.
         left: zero point of a computed left operand that the graph makes up for.
         right: zero point of a computed right operand that the graph makes up for.

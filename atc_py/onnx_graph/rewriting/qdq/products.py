@@ -230,7 +230,6 @@ def known_operand(weights: Weights) -> ProductOperand:
 
 
 def computed_operand(writer: Writer, name: str, codes: Codes) -> ProductOperand:
-    """An operand that is computed."""
     known = known_type(writer.graph, name)
     dims = None if known is None else known.dims
     return ProductOperand(codes.stored.name, dims, codes.parameters.zero)

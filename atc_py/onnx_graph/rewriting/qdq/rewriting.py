@@ -53,7 +53,6 @@ class FixedGraph:
     """A graph in the form that rules give it; its quantized layers are in the deploy form.
 
     Attributes:
-        graph: the graph.
         nodes: what became of its quantized layers.
         gone: operators that were rewritten; they are not restored as sources of a constant.
         bound: inputs that have become constants.

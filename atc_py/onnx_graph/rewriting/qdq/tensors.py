@@ -56,7 +56,6 @@ class Codes(msgspec.Struct, frozen=True, eq=False):
     """Real numbers that are (code - zero) * scale.
 
     Attributes:
-        stored: the codes.
         parameters: as the codes are held, so int8 where the file has uint8.
         origin: the node that makes the real numbers.
     """

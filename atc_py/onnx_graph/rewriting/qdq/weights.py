@@ -35,7 +35,6 @@ class Weights(msgspec.Struct, frozen=True, eq=False):
 
     Attributes:
         name: the codes, in the graph.
-        const: the codes.
         scale: one factor, or one per channel.
         offset: the zero point left in the int8 codes, in the shape of `scale`; 0 in most models.
         axis: the axis of the channels, from 0.
@@ -49,7 +48,6 @@ class Weights(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def shape(self) -> Shape:
-        """Shape of the tensor."""
         return self.const.shape
 
     def sums(self, axes: tuple[int, ...], *, keepdims: bool = False) -> NDArray[np.int64]:
