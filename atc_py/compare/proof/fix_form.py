@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 
 from atc_py.check.findings import ModelCheck
@@ -27,7 +28,7 @@ from atc_py.compare.proof.whole_models import FixProof, prove
 from atc_py.compare.reference import ReferenceModel
 from atc_py.diag import MEMORY_LIMIT, REFERENCE_FAILED, AtcError
 from atc_py.fix.fixed import Applied, Fixed
-from atc_py.fix.fixed_files import with_original_layers
+from atc_py.fix.fixed_files import in_qdq, with_original_layers
 from atc_py.fix.restate import changed_results
 from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
@@ -119,18 +120,39 @@ class _Form:
 
 
 def _write(fixed: Fixed, trial: Path, path: Path, writer: FixedWriter) -> _Form:
-    """Write the form that is left with the fewest findings, with the file's own layers where it may."""
-    rules, deployed = writer.options.rules, fixed.graph
-    original = None if rules.all_findings else with_original_layers(fixed)
-    form = writer.write(fixed, deployed if original is None else original, trial, path)
-    if original is not None and errors_left(form.check, rules):
-        other = writer.write(fixed, deployed, trial, path)
-        if len(errors_left(other.check, rules)) < len(errors_left(form.check, rules)):
-            form = other
-        else:
-            form = writer.write(fixed, original, trial, path)
+    """Write the form that is left with the fewest findings, the first one of several.
+
+    Raises:
+        AtcError: NO_QDQ_FORM where QDQ is wanted and a quantized layer has no such form.
+    """
+    rules, graphs = writer.options.rules, _forms(fixed, writer.options)
+    forms: list[tuple[int, OnnxGraph]] = []
+    for graph in graphs:
+        form = writer.write(fixed, graph, trial, path)
+        left = len(errors_left(form.check, rules))
+        if not left or len(graphs) == 1:
+            break
+        forms.append((left, graph))
+    else:
+        form = writer.write(fixed, min(forms, key=itemgetter(0))[1], trial, path)
     fixed.graph = form.graph
     return form
+
+
+def _forms(fixed: Fixed, options: FixOptions) -> list[OnnxGraph]:
+    """The forms that a model may be written in: with the file's own layers, in QDQ, in Ascend's."""
+    deployed, keep = fixed.graph, options.keep_qdq
+    if keep is False or (keep is None and options.rules.all_findings) or not fixed.imported:
+        return [deployed]
+    original = with_original_layers(fixed)
+    graphs: list[OnnxGraph] = []
+    for graph in filter(None, (original, deployed)):
+        try:
+            graphs.append(in_qdq(graph, fixed.file))
+        except AtcError:
+            if keep and graph is deployed and not graphs:
+                raise
+    return graphs if keep else [*graphs, deployed]
 
 
 @dataclass(frozen=True, slots=True)
