@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
+from atc_py.diag import AtcError
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.restate import opsets_to_try, restate_graph
@@ -51,8 +52,13 @@ def with_original_layers(fixed: Fixed) -> OnnxGraph | None:
     )
 
 
-def in_qdq(graph: OnnxGraph, file: OnnxFile) -> OnnxGraph:
+def in_qdq(graph: OnnxGraph, file: OnnxFile, *, strict: bool) -> OnnxGraph | None:
     """The graph with int8 layers between QuantizeLinear and DequantizeLinear, as ONNX runtimes open it.
+
+    Args:
+        graph: the graph.
+        file: its file.
+        strict: whether a layer without that form is an error; else there is no such graph.
 
     Raises:
         AtcError: NO_QDQ_FORM.
@@ -60,7 +66,12 @@ def in_qdq(graph: OnnxGraph, file: OnnxFile) -> OnnxGraph:
     if not is_deploy_form(node.op_type for node in graph.nodes):
         return graph
     copy: OnnxGraph = replace(graph, nodes=[*graph.nodes], consts={**graph.consts})
-    to_qdq(copy, file.tensors)
+    try:
+        to_qdq(copy, file.tensors)
+    except AtcError:
+        if strict:
+            raise
+        return None
     return copy
 
 

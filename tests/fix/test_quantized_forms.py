@@ -100,9 +100,7 @@ def test_fixed_file_is_opened_by_onnxruntime(
 ) -> None:
     """Nothing is left to refuse, and codes of the result are at most a few steps away."""
     path, fixed = saved(network, tmp_path, scheme), tmp_path / "fixed.onnx"
-    done = atc_py.fix_model(
-        path, fixed, seeds=1, simulate=False, operator_list="base", **options
-    )
+    done = atc_py.fix_model(path, fixed, seeds=1, simulate=False, operator_list="base", **options)
     assert (done.errors[1], done.left, deploys(fixed)) == (0, (), False)
     feeds = feeds_for(path, 1, 5)[0]
     wanted, found = (Session(each).run(feeds)["y"] for each in (path, fixed))

@@ -145,14 +145,11 @@ def _forms(fixed: Fixed, options: FixOptions) -> list[OnnxGraph]:
     if keep is False or (keep is None and options.rules.all_findings) or not fixed.imported:
         return [deployed]
     original = with_original_layers(fixed)
-    graphs: list[OnnxGraph] = []
-    for graph in filter(None, (original, deployed)):
-        try:
-            graphs.append(in_qdq(graph, fixed.file))
-        except AtcError:
-            if keep and graph is deployed and not graphs:
-                raise
-    return graphs if keep else [*graphs, deployed]
+    graphs = [
+        in_qdq(graph, fixed.file, strict=bool(keep)) for graph in (original, deployed) if graph
+    ]
+    found = [graph for graph in graphs if graph is not None]
+    return found if keep else [*found, deployed]
 
 
 @dataclass(frozen=True, slots=True)
