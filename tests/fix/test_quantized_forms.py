@@ -110,7 +110,8 @@ def test_fixed_file_is_opened_by_onnxruntime(
 def test_form_of_ascend_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
     """Without QDQ the file has the toolkit's operators; so it has where rewritten layers are to go."""
     path, fixed = saved(gated, tmp_path, QDQ), tmp_path / "fixed.onnx"
-    for options in ({"keep_qdq": False}, {"all_findings": True}):
+    asked: tuple[dict[str, Any], ...] = ({"keep_qdq": False}, {"all_findings": True})
+    for options in asked:
         atc_py.fix_model(path, fixed, seeds=0, **options)
         assert deploys(fixed)
 
@@ -122,7 +123,6 @@ def test_quantized_file_is_opened_by_onnxruntime(
     """QDQ that is written here of float models along one axis."""
     path, written = saved(network, tmp_path, None), tmp_path / "qdq.onnx"
     samples = feeds_for(path, 2, 1)
-    np.savez(tmp_path / "samples.npz", **samples[0])
-    atc_py.quantize(path, written, format="qdq", data=[str(tmp_path / "samples.npz")])
+    atc_py.quantize(path, written, format="qdq", data=samples)
     wanted, found = (Session(each).run(samples[0])["y"] for each in (path, written))
     assert np.abs(found - wanted).max() < 0.1 * np.abs(wanted).max()

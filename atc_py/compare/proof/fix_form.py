@@ -18,6 +18,7 @@ from atc_py.compare.proof.fix_record import (
     placed_in,
     proved,
     refuse_differences,
+    require_measured,
     rewrite_groups,
     rewrites_of,
     verdicts,
@@ -70,6 +71,7 @@ def written_and_proved(
 
     Raises:
         AtcError: FIX_DIFFERS; what writing, checking and running raise.
+        UnmeasuredError: runs of the model do not show that rules keep to their bounds.
     """
     options, opsets = writer.options, writer.opsets
     groups = rewrite_groups(fixed.applied)
@@ -84,6 +86,7 @@ def written_and_proved(
         after = before if in_vain else form.check
         proves = (rewritten or reformed) and options.seeds and not in_vain
         proof = _prove(fixed, groups, trial, options) if proves else None
+        require_measured(groups, proof)
         refuse_differences(groups, proof, model)
         target = _on_target(fixed, proof, folder, path.name, options)
         if not (options.dry_run or in_vain):

@@ -20,7 +20,7 @@ from atc_py.diag import (
     Diagnostic,
     Place,
 )
-from atc_py.fix.fixed import Applied, Fixed
+from atc_py.fix.fixed import Applied, Fixed, Unfit, UnmeasuredError
 from atc_py.fix.rule import Exactness
 from atc_py.fix.start import deciding_values
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
@@ -157,6 +157,45 @@ def rewrites_of(
             if times
             else None,
         )
+
+
+def require_measured(groups: Sequence[tuple[Applied, ...]], proof: FixProof | None) -> None:
+    """Refuse rules that the runs of the model were to show the difference of, where they do not.
+
+    Raises:
+        UnmeasuredError: with those that were applied.
+    """
+    proofs = [None] * len(groups) if proof is None else proof.rewrites
+    diverging = "" if proof is None else proof.diverging_output
+    applied, reason = [], Text("")
+    for several, judged in zip(groups, proofs, strict=True):
+        measured = [application for application in several if application.rule.measured]
+        applied += measured
+        if measured and (judged is None or not judged.runs):
+            reason = reason or _UNSHOWN
+        elif measured and judged is not None and judged.wrong is not None:
+            wrong = judged.wrong
+            reason = _beyond(wrong.output, wrong.error, wrong.limit)
+    if proof is not None and diverging and not reason:
+        error = proof.outputs[diverging].error
+        reason = _beyond(diverging, error, max((each.rule.bound for each in applied), default=0))
+    if applied and reason:
+        raise UnmeasuredError([Unfit(each.rule, each.node, reason) for each in applied])
+
+
+def _beyond(output: str, error: float, limit: float) -> Text:
+    return Text(
+        "{output} differs by at most {limit} of its range on the data, found {error}; "
+        "--allow-approximate applies the rule all the same",
+        output=output,
+        limit=f"{limit:.3g}",
+        error=f"{error:.3g}",
+    )
+
+
+_UNSHOWN = Text(
+    "runs of the model show the difference; --allow-approximate applies the rule all the same"
+)
 
 
 def refuse_differences(
