@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_changes
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -162,25 +162,33 @@ def rewrites_of(
 def require_measured(groups: Sequence[tuple[Applied, ...]], proof: FixProof | None) -> None:
     """Refuse rules that the runs of the model were to show the difference of, where they do not.
 
+    Rewrites that no run shows by themselves are shown by the outputs of the model.
+
     Raises:
         UnmeasuredError: with those that were applied.
     """
-    proofs = [None] * len(groups) if proof is None else proof.rewrites
-    diverging = "" if proof is None else proof.diverging_output
-    applied, reason = [], Text("")
-    for several, judged in zip(groups, proofs, strict=True):
-        measured = [application for application in several if application.rule.measured]
-        applied += measured
-        if measured and (judged is None or not judged.runs):
-            reason = reason or _UNSHOWN
-        elif measured and judged is not None and judged.wrong is not None:
-            wrong = judged.wrong
-            reason = _beyond(wrong.output, wrong.error, wrong.limit)
-    if proof is not None and diverging and not reason:
-        error = proof.outputs[diverging].error
-        reason = _beyond(diverging, error, max((each.rule.bound for each in applied), default=0))
-    if applied and reason:
+    applied = [each for several in groups for each in several if each.rule.measured]
+    reason = _difference_of_measured(groups, proof) if applied else None
+    if reason is not None:
         raise UnmeasuredError([Unfit(each.rule, each.node, reason) for each in applied])
+
+
+def _difference_of_measured(
+    groups: Sequence[tuple[Applied, ...]], proof: FixProof | None
+) -> Text | None:
+    """Why measured rules may not apply; None where runs show that they keep to their bounds."""
+    if proof is None:
+        return _UNSHOWN
+    bounds: list[float] = []
+    for several, judged in zip(groups, proof.rewrites, strict=True):
+        bound = max((each.rule.limit for each in several if each.rule.measured), default=0.0)
+        if bound and judged.wrong is not None:
+            return _beyond(judged.wrong.output, judged.wrong.error, judged.wrong.limit)
+        bounds += [bound] * bool(bound and not judged.runs)
+    for name, gap in proof.outputs.items():
+        if gap.error > min(bounds, default=inf) or name == proof.diverging_output:
+            return _beyond(name, gap.error, min(bounds, default=0.0))
+    return None
 
 
 def _beyond(output: str, error: float, limit: float) -> Text:

@@ -221,8 +221,8 @@ def _relation(node: SourceNode, *, inverse: bool) -> Relation | None:
     if squeezes and len(value.dims) == len(twin.dims) - 1:
         axis = _axis(node, len(twin.dims))
         return None if axis is None else Squeezed(axis)
-    narrow = _target(node) if inverse else twin.dtype
-    narrows = node.op_type == "Cast" and narrow is not None and narrow is _NARROW.get(value.dtype)
+    narrow, wide = _target(node) if inverse else twin.dtype, value.dtype
+    narrows = node.op_type == "Cast" and wide in _NARROW and narrow is _NARROW[wide]
     return Narrowed(value.required_dtype) if narrows else None
 
 

@@ -147,6 +147,9 @@ class _Tidier:
         if twin is not None and left_out:
             self._same[result] = twin
             self.tidied.twins[twin].append(Twin(result, None))
+        elif twin is not None and rounds(inverse):
+            self.writer.op(node, "Identity", [twin], result)
+            return True
         elif inverse is not None and not rounds(inverse):
             self._relate(source, inverse, result)
         relation = leaves(node)
