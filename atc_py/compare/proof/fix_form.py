@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from operator import itemgetter
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from atc_py.compare.proof.fix_record import (
     placed_in,
     proved,
     refuse_differences,
-    require_measured,
     rewrite_groups,
     rewrites_of,
     verdicts,
@@ -28,7 +28,7 @@ from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
 from atc_py.compare.proof.whole_models import FixProof, prove
 from atc_py.compare.reference import ReferenceModel
 from atc_py.diag import MEMORY_LIMIT, REFERENCE_FAILED, AtcError
-from atc_py.fix.fixed import Applied, Fixed
+from atc_py.fix.fixed import Applied, Fixed, Unfit, UnmeasuredError
 from atc_py.fix.fixed_files import in_qdq, with_original_layers
 from atc_py.fix.restate import changed_results
 from atc_py.onnx_graph.graph import OnnxGraph
@@ -86,8 +86,7 @@ def written_and_proved(
         after = before if in_vain else form.check
         proves = (rewritten or reformed) and options.seeds and not in_vain
         proof = _prove(fixed, groups, trial, options) if proves else None
-        require_measured(groups, proof)
-        refuse_differences(groups, proof, model)
+        _refuse(groups, proof, model)
         target = _on_target(fixed, proof, folder, path.name, options)
         if not (options.dry_run or in_vain):
             _put_in_place(trial, form.written, path)
@@ -106,6 +105,64 @@ def written_and_proved(
         **verdicts(fixed, (before, after), options, target),
         **proved(proof),
     )
+
+
+def _refuse(groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, model: Path) -> None:
+    """Refuse rewrites that differ by more than their rules allow.
+
+    Raises:
+        AtcError: FIX_DIFFERS.
+        UnmeasuredError: the rules are there for what runs show.
+    """
+    _require_measured(groups, proof)
+    refuse_differences(groups, proof, model)
+
+
+def _require_measured(groups: Sequence[tuple[Applied, ...]], proof: FixProof | None) -> None:
+    """Refuse rules that the runs of the model were to show the difference of, where they do not.
+
+    Rewrites that no run shows by themselves are shown by the outputs of the model.
+
+    Raises:
+        UnmeasuredError: with those that were applied.
+    """
+    applied = [each for several in groups for each in several if each.rule.measured]
+    reason = _difference_of_measured(groups, proof) if applied else None
+    if reason is not None:
+        raise UnmeasuredError([Unfit(each.rule, each.node, reason) for each in applied])
+
+
+def _difference_of_measured(
+    groups: Sequence[tuple[Applied, ...]], proof: FixProof | None
+) -> Text | None:
+    """The reason against measured rules; None where runs show that they keep to their bounds."""
+    if proof is None:
+        return _UNSHOWN
+    bounds: list[float] = []
+    for several, judged in zip(groups, proof.rewrites, strict=True):
+        bound = max((each.rule.limit for each in several if each.rule.measured), default=0.0)
+        if bound and judged.wrong is not None:
+            return _beyond(judged.wrong.output, judged.wrong.error, judged.wrong.limit)
+        bounds += [bound] * bool(bound and not judged.runs)
+    for name, gap in proof.outputs.items():
+        if gap.error > min(bounds, default=inf) or name == proof.diverging_output:
+            return _beyond(name, gap.error, min(bounds, default=0.0))
+    return None
+
+
+def _beyond(output: str, error: float, limit: float) -> Text:
+    return Text(
+        "{output} differs by at most {limit} of its range on the data, found {error}; "
+        "--allow-approximate applies the rule all the same",
+        output=output,
+        limit=f"{limit:.3g}",
+        error=f"{error:.3g}",
+    )
+
+
+_UNSHOWN = Text(
+    "runs of the model show the difference; --allow-approximate applies the rule all the same"
+)
 
 
 def _is_in_vain(check: ModelCheck, options: FixOptions, *, served: bool) -> bool:

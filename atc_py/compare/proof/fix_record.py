@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_changes
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -20,7 +20,7 @@ from atc_py.diag import (
     Diagnostic,
     Place,
 )
-from atc_py.fix.fixed import Applied, Fixed, Unfit, UnmeasuredError
+from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.rule import Exactness
 from atc_py.fix.start import deciding_values
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
@@ -157,53 +157,6 @@ def rewrites_of(
             if times
             else None,
         )
-
-
-def require_measured(groups: Sequence[tuple[Applied, ...]], proof: FixProof | None) -> None:
-    """Refuse rules that the runs of the model were to show the difference of, where they do not.
-
-    Rewrites that no run shows by themselves are shown by the outputs of the model.
-
-    Raises:
-        UnmeasuredError: with those that were applied.
-    """
-    applied = [each for several in groups for each in several if each.rule.measured]
-    reason = _difference_of_measured(groups, proof) if applied else None
-    if reason is not None:
-        raise UnmeasuredError([Unfit(each.rule, each.node, reason) for each in applied])
-
-
-def _difference_of_measured(
-    groups: Sequence[tuple[Applied, ...]], proof: FixProof | None
-) -> Text | None:
-    """Why measured rules may not apply; None where runs show that they keep to their bounds."""
-    if proof is None:
-        return _UNSHOWN
-    bounds: list[float] = []
-    for several, judged in zip(groups, proof.rewrites, strict=True):
-        bound = max((each.rule.limit for each in several if each.rule.measured), default=0.0)
-        if bound and judged.wrong is not None:
-            return _beyond(judged.wrong.output, judged.wrong.error, judged.wrong.limit)
-        bounds += [bound] * bool(bound and not judged.runs)
-    for name, gap in proof.outputs.items():
-        if gap.error > min(bounds, default=inf) or name == proof.diverging_output:
-            return _beyond(name, gap.error, min(bounds, default=0.0))
-    return None
-
-
-def _beyond(output: str, error: float, limit: float) -> Text:
-    return Text(
-        "{output} differs by at most {limit} of its range on the data, found {error}; "
-        "--allow-approximate applies the rule all the same",
-        output=output,
-        limit=f"{limit:.3g}",
-        error=f"{error:.3g}",
-    )
-
-
-_UNSHOWN = Text(
-    "runs of the model show the difference; --allow-approximate applies the rule all the same"
-)
 
 
 def refuse_differences(

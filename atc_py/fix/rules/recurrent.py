@@ -1,4 +1,7 @@
-"""Rules of recurrent layers."""
+"""Rules of recurrent layers.
+
+Over 400 lines because a page holds its whole family.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
