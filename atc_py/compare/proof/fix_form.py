@@ -139,11 +139,11 @@ def _difference_of_measured(
     if proof is None:
         return _UNSHOWN
     bounds: list[float] = []
-    for several, judged in zip(groups, proof.rewrites, strict=True):
+    for several, shown in zip(groups, proof.rewrites, strict=True):
         bound = max((each.rule.limit for each in several if each.rule.measured), default=0.0)
-        if bound and judged.wrong is not None:
-            return _beyond(judged.wrong.output, judged.wrong.error, judged.wrong.limit)
-        bounds += [bound] * bool(bound and not judged.runs)
+        if bound and shown.wrong is not None:
+            return _beyond(shown.wrong.output, shown.wrong.error, shown.wrong.limit)
+        bounds += [bound] * bool(bound and not shown.runs)
     for name, gap in proof.outputs.items():
         if gap.error > min(bounds, default=inf) or name == proof.diverging_output:
             return _beyond(name, gap.error, min(bounds, default=0.0))
