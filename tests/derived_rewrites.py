@@ -32,7 +32,8 @@ each rewrite the rules, the nodes before and after, what it assumes, the largest
 
 Classes: *equal*, every bit is the same on one engine; *reordered*, sums are taken in another order, differences of up to
 1e-5 of the largest result are allowed; *bounded*, with the bound of the rule; *approximate*, applied with
-`--allow-approximate` alone. If a rewritten region differs by more, nothing is written (ATC7030).
+`--allow-approximate` alone, or, where the condition says so, within a bound that the model's own runs are to show. If a rewritten
+region differs by more, nothing is written (ATC7030).
 
 The proof has four parts. Both models run on random data (`--random`, three by default) or on yours (`--input`), ends of `--range`
 among them, and their outputs are compared. What was finally written for a node runs on the values that the original's run

@@ -25,8 +25,8 @@ _VERBOSE = click.option(
     help="ONNX file to write; by default NAME.fixed.onnx in the folder of MODEL.",
 )  # fmt: skip
 @options.options_of(
-    FixOptions, "rules", "dry_run", "seeds", "data", "simulate", "external_data", "precision_mode",
-    "precision", "cann", "soc", "input_shape", "op_specs",
+    FixOptions, "rules", "dry_run", "seeds", "data", "simulate", "external_data", "keep_qdq",
+    "precision_mode", "precision", "cann", "soc", "input_shape", "op_specs",
     without=("semantics",), after={"dry_run": _VERBOSE},
 )  # fmt: skip
 @options.MAX_MEMORY

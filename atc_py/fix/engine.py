@@ -91,6 +91,7 @@ class Fixer:
         self._file = file
         self._start = start
         self._trial = trial
+        self._measures = False
         self._conditions = conditions
         self._library = library
         self._rules = rules
@@ -105,7 +106,9 @@ class Fixer:
         self._deviations: Mapping[SourceNode, frozenset[str]] = {}
         self._known_rules: dict[tuple[str, Purpose, frozenset[str]], tuple[FixRule, ...]] = {}
 
-    def fix(self, shapes: Mapping[str, Shape], *, tidy: bool = True) -> Fixed:
+    def fix(
+        self, shapes: Mapping[str, Shape], *, tidy: bool = True, measures: bool = False
+    ) -> Fixed:
         """The model in its new form.
 
         A node of the file whose new form is still refused gets another one where several rules
@@ -114,12 +117,13 @@ class Fixer:
         Args:
             shapes: dims of inputs that the model leaves open, by name.
             tidy: tidy the new form, which changes no verdict.
+            measures: whether runs of the model are to show what rules change that have a bound for it.
 
         Raises:
             AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for a value of an
                 input that the model does not have, or whose dims are open.
         """
-        choices = 0
+        self._measures, choices = measures, 0
         while True:
             result = self._fix(shapes)
             refused = self._still_refused(result)
@@ -350,14 +354,18 @@ class Fixer:
         key = label, purpose, deviations
         if key not in self._known_rules:
             rules = rules_of_operator(*key)
-            self._known_rules[key] = tuple(rule for rule in rules if self._allows(rule))
+            allowed = map(self._allowed, rules)
+            self._known_rules[key] = tuple(rule for rule in allowed if rule is not None)
         return self._known_rules[key]
 
-    def _allows(self, rule: FixRule) -> bool:
+    def _allowed(self, rule: FixRule) -> FixRule | None:
+        """The rule as the user allows it, if so."""
         chosen = self._rules
         if rule.name in chosen.skip or (chosen.only and rule.name not in chosen.only):
-            return False
-        return chosen.approximate or rule.exactness is not Exactness.APPROXIMATE
+            return None
+        if chosen.approximate or rule.exactness is not Exactness.APPROXIMATE:
+            return rule
+        return rule.as_measured if self._measures else None
 
     def _replace(
         self,

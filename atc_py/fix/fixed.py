@@ -154,6 +154,15 @@ class Unfit:
     unbounded: tuple[str, ...] = ()
 
 
+class UnmeasuredError(Exception):
+    """Rules that were applied for what runs of the model show change more, or are not shown."""
+
+    def __init__(self, unfit: Sequence[Unfit]) -> None:
+        """Take the rules and their nodes, with the reasons."""
+        super().__init__()
+        self.unfit = tuple(unfit)
+
+
 @dataclass(slots=True)
 class Fixed:
     """A model after fixing.

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from atc_py.check.bound_node import Conditions
 from atc_py.check.findings import Standing
+from atc_py.diag import AtcError
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
 from atc_py.fix.restate import opsets_to_try, restate_graph
@@ -12,6 +13,7 @@ from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.rewriting.qdq.raising import means_the_same
+from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form, to_qdq
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library
 from atc_py.system.structs import replace
@@ -48,6 +50,29 @@ def with_original_layers(fixed: Fixed) -> OnnxGraph | None:
         consts={**_weights(file, taken), **graph.consts},
         opsets={**domains, **graph.opsets},
     )
+
+
+def in_qdq(graph: OnnxGraph, file: OnnxFile, *, strict: bool) -> OnnxGraph | None:
+    """The graph with int8 layers between QuantizeLinear and DequantizeLinear, as ONNX runtimes open it.
+
+    Args:
+        graph: the graph.
+        file: its file.
+        strict: whether a layer without that form is an error; else there is no such graph.
+
+    Raises:
+        AtcError: NO_QDQ_FORM.
+    """
+    if not is_deploy_form(node.op_type for node in graph.nodes):
+        return graph
+    copy: OnnxGraph = replace(graph, nodes=[*graph.nodes], consts={**graph.consts})
+    try:
+        to_qdq(copy, file.tensors)
+    except AtcError:
+        if strict:
+            raise
+        return None
+    return copy
 
 
 def _weights(file: OnnxFile, nodes: Collection[OnnxNode]) -> dict[str, ConstData]:

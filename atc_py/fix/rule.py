@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from typing import TypeAlias
@@ -95,7 +95,9 @@ class FixRule:
             requires; they are tried on all of its operators that have them.
         apply: writes the new form and returns the name of its result, or one for each output of the node.
         last: whether the rules that are not are tried before it.
-        bound: of a rule of class BOUNDED, its bound; see `limit`.
+        bound: of a rule of class BOUNDED, its bound; see `limit`. Of class APPROXIMATE, the bound within
+            which it applies without a request, where the model's own runs show the difference.
+        measured: whether it applies for that alone.
         purposes: the nodes that it replaces.
         deviations: of purpose CANN, the deviations that it removes: `GRU/clip-ignored`.
         float16: the effect of float16 on the new form, in words.
@@ -114,6 +116,13 @@ class FixRule:
     purposes: frozenset[Purpose] = frozenset({Purpose.LISTS})
     deviations: frozenset[str] = frozenset()
     float16: str = ""
+    measured: bool = False
+
+    @property
+    def as_measured(self) -> "FixRule | None":
+        """A rule of class APPROXIMATE with the bound that runs of the model are to show, if it has one."""
+        bounded = replace(self, exactness=Exactness.BOUNDED, measured=True)
+        return bounded if self.bound else None
 
     @property
     def limit(self) -> float:

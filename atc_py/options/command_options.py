@@ -124,6 +124,13 @@ class FixOptions(Result, frozen=True):
         "--external-data", "Write weights to a separate file.",
         doc="put weights into a separate file, which is always done for 1.8 GB or more.",
     )] = False  # fmt: skip
+    keep_qdq: Annotated[bool | None, Option(
+        "--keep-qdq/--no-keep-qdq",
+        "Write int8 layers of others in QDQ, which onnxruntime opens, or in Ascend's form; by default "
+        "in QDQ where that leaves no more findings.",
+        doc="write int8 layers of others in QDQ, which onnxruntime opens, or, if False, in Ascend's "
+        "form; None, the default, for QDQ where that leaves no more findings.",
+    )] = None  # fmt: skip
 
 
 FORMS = ("ascend", "qdq")

@@ -100,6 +100,8 @@ class FixKeywords(CheckKeywords, RuleKeywords, total=False):
             are called like inputs; other inputs get random data.
         simulate: also run the fixed model on the simulator, in the target's precision; by default.
         external_data: put weights into a separate file, which is always done for 1.8 GB or more.
+        keep_qdq: write int8 layers of others in QDQ, which onnxruntime opens, or, if False, in
+            Ascend's form; None, the default, for QDQ where that leaves no more findings.
     """
 
     dry_run: bool
@@ -107,6 +109,7 @@ class FixKeywords(CheckKeywords, RuleKeywords, total=False):
     data: Iterable[str]
     simulate: bool
     external_data: bool
+    keep_qdq: bool | None
 
 
 class CompiledKeywords(PrecisionKeywords, total=False):

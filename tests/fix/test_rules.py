@@ -92,7 +92,16 @@ def test_examples_are_fixed_and_near_misses_are_not(rule: FixRule, tmp_path: Pat
     assert done.outputs
     if rule.near_miss is None:
         return
-    missed = fixed(rule, rule.near_miss, tmp_path, seeds=0, simulate=False)
+    # In float32, which that rule would make of float64, many a near miss is none.
+    others = {"double-as-float32"} - {rule.name}
+    missed = fixed(
+        rule,
+        rule.near_miss,
+        tmp_path,
+        seeds=int(rule.measured),
+        simulate=False,
+        skip=sorted(others),
+    )
     assert all(rule.name not in rewrite.rules for rewrite in missed.rewrites)
 
 

@@ -15,7 +15,7 @@ from atc_py.compare.proof.fix_record import (
     verdicts,
 )
 from atc_py.fix.engine import Fixer
-from atc_py.fix.fixed import Fixed
+from atc_py.fix.fixed import Fixed, UnmeasuredError
 from atc_py.fix.fixed_files import state_at_listed_opset
 from atc_py.fix.start import Start, with_input_ranges
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
@@ -49,12 +49,36 @@ def fix_file(model: Path, output: str | os.PathLike[str] | None, options: FixOpt
     path, file = rewritten_output(model, output, "fixed", ("fixed",)), read_model(model)
     before = judged(file, options.check.input_shapes, options.check)
     options, given = _with_ranges(file, before, options)
-    library, fixed = before.judge.specs, _fix(file, options, before)
+    fixed = _fix(file, options, before, measures=bool(options.seeds))
+    try:
+        return _fixed(path, before, options, fixed, given, named=output is not None)
+    except UnmeasuredError as error:
+        fixed = _fix(file, options, before)
+        fixed.unfit += error.unfit
+        return _fixed(path, before, options, fixed, given, named=output is not None)
+
+
+def _fixed(
+    path: Path,
+    before: LoneCheck,
+    options: FixOptions,
+    fixed: Fixed,
+    given: Mapping[str, NDArray[Any]],
+    *,
+    named: bool,
+) -> Fixing:
+    """Write what rules made of a model; without a change, only where the file to write is named.
+
+    Raises:
+        AtcError: as `fix_file`.
+        UnmeasuredError: runs of the model do not show that rules keep to their bounds.
+    """
+    file, library = fixed.file, before.judge.specs
     opsets = file.opsets.get("", 0), state_at_listed_opset(fixed, library, _cann(options))
     groups = rewrite_groups(fixed.applied)
     broken, rewritten = parser_rules(before.check), bool(groups) or opsets[0] != opsets[1]
     idle = not (rewritten or broken or options.rules.bind or options.external_data)
-    if idle and (output is None or options.dry_run or has_errors(before.check, options)):
+    if idle and (not named or options.dry_run or has_errors(before.check, options)):
         return _nothing_to_do(fixed, before.check, options)
     # What writes and runs models takes longer to load than a small one to check.
     from atc_py.compare.proof.fix_form import FixedWriter, written_and_proved
@@ -98,7 +122,9 @@ def _cann(options: FixOptions) -> str | None:
     return options.check.precision.cann if options.rules.for_cann else None
 
 
-def _fix(file: OnnxFile, options: FixOptions, before: LoneCheck) -> Fixed:
+def _fix(
+    file: OnnxFile, options: FixOptions, before: LoneCheck, *, measures: bool = False
+) -> Fixed:
     known, start = before.known, None
     same = known is not None and known.survey is before.survey
     if known is not None and same and not options.rules.bind and before.judge.quant_bias is None:
@@ -107,6 +133,6 @@ def _fix(file: OnnxFile, options: FixOptions, before: LoneCheck) -> Fixed:
     fixer = Fixer(
         file, judge.conditions, judge.specs, options.rules, start, trial=before.uncompiled
     )
-    fixed = fixer.fix(options.check.input_shapes)
+    fixed = fixer.fix(options.check.input_shapes, measures=measures)
     fixed.require_settled()
     return fixed

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +31,8 @@ from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
 from atc_py.compare.proof.whole_models import FixProof, prove
 from atc_py.compare.reference import ReferenceModel
 from atc_py.diag import MEMORY_LIMIT, REFERENCE_FAILED, AtcError
-from atc_py.fix.fixed import Applied, Fixed
-from atc_py.fix.fixed_files import with_original_layers
+from atc_py.fix.fixed import Applied, Fixed, Unfit, UnmeasuredError
+from atc_py.fix.fixed_files import in_qdq, with_original_layers
 from atc_py.fix.restate import changed_results
 from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
@@ -72,6 +74,7 @@ def written_and_proved(
 
     Raises:
         AtcError: FIX_DIFFERS; what writing, checking and running raise.
+        UnmeasuredError: runs of the model do not show that rules keep to their bounds.
     """
     options, opsets = writer.options, writer.opsets
     groups = rewrite_groups(fixed.applied)
@@ -86,7 +89,7 @@ def written_and_proved(
         after = before if in_vain else form.check
         proves = (rewritten or reformed) and options.seeds and not in_vain
         proof = _prove(fixed, groups, trial, writer) if proves else None
-        refuse_differences(groups, proof, model)
+        _refuse(groups, proof, model)
         target = _on_target(fixed, proof, folder, path.name, options)
         if not (options.dry_run or in_vain):
             _put_in_place(trial, form.written, path)
@@ -107,6 +110,64 @@ def written_and_proved(
     )
 
 
+def _refuse(groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, model: Path) -> None:
+    """Refuse rewrites that differ by more than their rules allow.
+
+    Raises:
+        AtcError: FIX_DIFFERS.
+        UnmeasuredError: the rules are there for what runs show.
+    """
+    _require_measured(groups, proof)
+    refuse_differences(groups, proof, model)
+
+
+def _require_measured(groups: Sequence[tuple[Applied, ...]], proof: FixProof | None) -> None:
+    """Refuse rules that the runs of the model were to show the difference of, where they do not.
+
+    Rewrites that no run shows by themselves are shown by the outputs of the model.
+
+    Raises:
+        UnmeasuredError: with those that were applied.
+    """
+    applied = [each for several in groups for each in several if each.rule.measured]
+    reason = _difference_of_measured(groups, proof) if applied else None
+    if reason is not None:
+        raise UnmeasuredError([Unfit(each.rule, each.node, reason) for each in applied])
+
+
+def _difference_of_measured(
+    groups: Sequence[tuple[Applied, ...]], proof: FixProof | None
+) -> Text | None:
+    """The reason against measured rules; None where runs show that they keep to their bounds."""
+    if proof is None:
+        return _UNSHOWN
+    bounds: list[float] = []
+    for several, shown in zip(groups, proof.rewrites, strict=True):
+        bound = max((each.rule.limit for each in several if each.rule.measured), default=0.0)
+        if bound and shown.wrong is not None:
+            return _beyond(shown.wrong.output, shown.wrong.error, shown.wrong.limit)
+        bounds += [bound] * bool(bound and not shown.runs)
+    for name, gap in proof.outputs.items():
+        if gap.error > min(bounds, default=inf) or name == proof.diverging_output:
+            return _beyond(name, gap.error, min(bounds, default=0.0))
+    return None
+
+
+def _beyond(output: str, error: float, limit: float) -> Text:
+    return Text(
+        "{output} differs by at most {limit} of its range on the data, found {error}; "
+        "--allow-approximate applies the rule all the same",
+        output=output,
+        limit=f"{limit:.3g}",
+        error=f"{error:.3g}",
+    )
+
+
+_UNSHOWN = Text(
+    "runs of the model show the difference; --allow-approximate applies the rule all the same"
+)
+
+
 def _is_in_vain(check: ModelCheck, options: FixOptions, *, served: bool) -> bool:
     """True where errors are left though no rule applied, and CANN's parser is not served either."""
     return has_errors(check, options) and (not served or bool(check.faults))
@@ -122,18 +183,36 @@ class _Form:
 
 
 def _write(fixed: Fixed, trial: Path, path: Path, writer: FixedWriter) -> _Form:
-    """Write the form that is left with the fewest findings, with the file's own layers where it may."""
-    rules, deployed = writer.options.rules, fixed.graph
-    original = None if rules.all_findings else with_original_layers(fixed)
-    form = writer.write(fixed, deployed if original is None else original, trial, path)
-    if original is not None and errors_left(form.check, rules):
-        other = writer.write(fixed, deployed, trial, path)
-        if len(errors_left(other.check, rules)) < len(errors_left(form.check, rules)):
-            form = other
-        else:
-            form = writer.write(fixed, original, trial, path)
+    """Write the form that is left with the fewest findings, the first one of several.
+
+    Raises:
+        AtcError: NO_QDQ_FORM where QDQ is wanted and a quantized layer has no such form.
+    """
+    rules, graphs = writer.options.rules, _forms(fixed, writer.options)
+    forms: list[tuple[int, OnnxGraph]] = []
+    for graph in graphs:
+        form = writer.write(fixed, graph, trial, path)
+        left = len(errors_left(form.check, rules))
+        if not left or len(graphs) == 1:
+            break
+        forms.append((left, graph))
+    else:
+        form = writer.write(fixed, min(forms, key=itemgetter(0))[1], trial, path)
     fixed.graph = form.graph
     return form
+
+
+def _forms(fixed: Fixed, options: FixOptions) -> list[OnnxGraph]:
+    """The forms that a model may be written in: with the file's own layers, in QDQ, in Ascend's."""
+    deployed, keep = fixed.graph, options.keep_qdq
+    if keep is False or (keep is None and options.rules.all_findings) or not fixed.imported:
+        return [deployed]
+    original = with_original_layers(fixed)
+    graphs = [
+        in_qdq(graph, fixed.file, strict=bool(keep)) for graph in (original, deployed) if graph
+    ]
+    found = [graph for graph in graphs if graph is not None]
+    return found if keep else [*found, deployed]
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,9 +205,11 @@ def prove(
     steps = SharedSteps(original.file.tensors, feeds.seeds, visible)
     with held_memory(result.nbytes):
         for group, proof, region in zip(groups, result.rewrites, regions.regions, strict=True):
+            measured = any(step.rule.measured for step in group)
             for step in group:
-                proof.add(steps.proof_of(step))
-            if region is not None and len(group) > 1:
+                if not step.rule.measured:
+                    proof.add(steps.proof_of(step))
+            if region is not None and len(group) > 1 and not measured:
                 region.prove_drawn(feeds.seeds, visible)
         if not any(rewrite.undefined for rewrite in result.rewrites):
             result.diverging_output = _diverging_output(original, feeds, result, groups)

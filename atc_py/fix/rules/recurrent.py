@@ -1,6 +1,9 @@
-"""Rules of recurrent layers."""
+"""Rules of recurrent layers.
 
-from collections.abc import Sequence
+Over 400 lines because a page holds its whole family.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +14,7 @@ from atc_py.fix import tables
 from atc_py.fix.case import ConstInput, Fed, RuleCase, case, contrib_case, data
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.bodies import MOST_STEPS
+from atc_py.fix.parts.codes import DATA_SHARE, WEIGHT_SHARE, dynamic_codes, scaled
 from atc_py.fix.parts.unrolled import (
     States,
     Step,
@@ -24,6 +28,14 @@ from atc_py.fix.parts.unrolled import (
 from atc_py.fix.rule import APPROXIMATE, BOUNDED, EQUAL, REORDERED, rule
 from atc_py.fix.unfit import require, skip_unless
 from atc_py.tensor.dtypes import DType
+
+# Positions of inputs.
+_BIAS, _LENGTHS, _FIRST, _CELL, _PEEPHOLES = 3, 4, 5, 6, 7
+
+_MATRIX = 2
+
+# onnxruntime's layers take functions with errors of 5e-8, which later steps may multiply.
+_BOUND = 1e-3
 
 
 def _weights(seed: int) -> ConstInput:
@@ -62,6 +74,66 @@ def dynamic_lstm_as_lstm(ctx: RuleContext) -> Sequence[str]:
     return ctx.ops("LSTM", ctx.name(0), w, r, *others, count=ctx.output_count, **own)
 
 
+@rule(
+    BOUNDED,
+    contrib_case("DynamicQuantizeLSTM", *_INPUTS, data(1, 16), *_REST, hidden_size=2, outputs=3),
+    miss=contrib_case(
+        "DynamicQuantizeLSTM",
+        [3, 2, 2],
+        *_INPUTS[1:],
+        data(1, 16),
+        *_REST,
+        hidden_size=2,
+        outputs=3,
+    ),
+    boundary=contrib_case(
+        "DynamicQuantizeLSTM", [1, 1, 2], *_INPUTS[1:], None, *_REST, hidden_size=2, outputs=3
+    ),
+    bound=2e-2,
+    float16="codes are exact; a quotient may round to the next code",
+)
+def dynamic_lstm_unroll(ctx: RuleContext) -> Sequence[str]:
+    """DynamicQuantizeLSTM -> codes of X, MatMul of codes / 2^15 for all steps; then, for each, codes
+    of the state, MatMul, Mul by scales * 2^15, Add, the activations, Mul; Concat, if dims are
+    known; there is one sequence, without lengths; weights are constant; at most 512 steps.
+
+    X is quantized as a whole, the state at every step, each for the range that it has (onnxruntime's
+    ComputeGemm of layers on int8). Of several sequences onnxruntime quantizes those states together
+    that one thread computes, so that results depend on the number of threads. A state that differs
+    in its last bit may get the next code.
+    """
+    require(ctx.shape(0)[1] == 1, "there is one sequence")
+    require(ctx.tensor(_LENGTHS) is None, "lengths are absent")
+    size = ctx.shape(2)[1]
+    driving, recurrent = (_quantized(ctx, at, scale) for at, scale in ((1, 8), (2, 10)))
+
+    def product(x: str, rank: int, weights: tuple[str, str]) -> str:
+        codes, step, zero = dynamic_codes(ctx, x, rank)
+        shared = scaled(ctx, ctx.op("Sub", codes, zero), DATA_SHARE)
+        return ctx.op("Mul", ctx.op("MatMul", shared, weights[0]), ctx.op("Mul", step, weights[1]))
+
+    def driven(way: int) -> str:
+        gates = product(ctx.name(0), len(ctx.dims(0)), driving[way])
+        return ctx.add(gates, _lstm_bias(ctx, way, size))
+
+    def open_product(way: int) -> Callable[[str], str]:
+        return lambda h: product(h, _MATRIX, recurrent[way])
+
+    return _lstm(ctx, size, driven, open_product)
+
+
+def _quantized(ctx: RuleContext, position: int, scale: int) -> list[tuple[str, str]]:
+    """Centered codes and steps of the weights of each direction, with powers of two exchanged."""
+    codes = ctx.constant(position).astype(np.float32)
+    step, zero = (ctx.constant(at).astype(np.float32) for at in (scale, scale + 1))
+    centered = (codes - _each(zero, codes.ndim)) * np.float32(WEIGHT_SHARE)
+    steps = step.reshape(len(codes), -1) / np.float32(DATA_SHARE * WEIGHT_SHARE)
+    return [
+        (ctx.const(w, DType.FLOAT32, "centered"), ctx.const(s, DType.FLOAT32, "steps"))
+        for w, s in zip(centered, steps, strict=True)
+    ]
+
+
 def _dequantized(ctx: RuleContext, position: int, scale: int) -> str:
     codes = ctx.constant(position).astype(np.float32)
     step, zero = (
@@ -74,13 +146,6 @@ def _dequantized(ctx: RuleContext, position: int, scale: int) -> str:
 def _each(number: NDArray[Any], rank: int) -> NDArray[Any]:
     flat = number.reshape(-1) if number.size == 1 else number
     return flat.reshape(flat.shape[0], *[1] * (rank - flat.ndim), *flat.shape[1:])
-
-
-# Positions of inputs.
-_BIAS, _FIRST, _CELL, _PEEPHOLES = 3, 5, 6, 7
-
-# onnxruntime's layers take functions with errors of 5e-8, which later steps may multiply.
-_BOUND = 1e-3
 
 
 def _layer(
@@ -189,21 +254,46 @@ def lstm_unroll(ctx: RuleContext) -> Sequence[str]:
     i, o and f are functions of sums of products with W (of the step), R (of the state) and P (of
     the cell, for o of the new one); the new cell is f . C + i . g(c), the new state o . h(C).
     """
-    functions = activations_of(ctx, ["Sigmoid", "Tanh", "Tanh"] * ctx.shape(1)[0])
-    size = ctx.shape(2)[2]
-    coupled = ctx.flag("input_forget", default=False)
 
     def driven(way: int) -> str:
-        bias = part_of(ctx, _BIAS, way)
-        if bias:
-            halves = [ctx.slice(bias, 0, at * size, (at + 4) * size) for at in (0, 4)]
-            bias = ctx.op("Add", *halves)
-        return driven_gates(ctx, way, bias)
+        return driven_gates(ctx, way, _lstm_bias(ctx, way, ctx.shape(2)[2]))
+
+    def open_product(way: int) -> Callable[[str], str]:
+        r = ctx.transpose(part_of(ctx, 2, way), [1, 0])
+        return lambda h: ctx.op("MatMul", h, r)
+
+    return _lstm(ctx, ctx.shape(2)[2], driven, open_product)
+
+
+def _lstm_bias(ctx: RuleContext, way: int, size: int) -> str:
+    bias = part_of(ctx, _BIAS, way)
+    if not bias:
+        return ""
+    halves = [ctx.slice(bias, 0, at * size, (at + 4) * size) for at in (0, 4)]
+    return ctx.op("Add", *halves)
+
+
+def _lstm(
+    ctx: RuleContext,
+    size: int,
+    driven: Callable[[int], str],
+    open_product: Callable[[int], Callable[[str], str]],
+) -> Sequence[str]:
+    """Write every step of an LSTM.
+
+    Args:
+        ctx: of the node.
+        size: of the state.
+        driven: writes what the sequence contributes to all steps of a direction.
+        open_product: returns what writes the product of a state with R, of a direction.
+    """
+    functions = activations_of(ctx, ["Sigmoid", "Tanh", "Tanh"] * ctx.shape(1)[0])
+    coupled = ctx.flag("input_forget", default=False)
 
     def open_cell(way: int) -> Step:
         f, g, last = functions[3 * way : 3 * way + 3]
         last = replace(last, clip=0.0)  # the gates alone are clipped in onnxruntime
-        r = ctx.transpose(part_of(ctx, 2, way), [1, 0])
+        product = open_product(way)
         peeps = part_of(ctx, _PEEPHOLES, way)
 
         def seen(gate: str, at: int, cell: str) -> str:
@@ -212,7 +302,7 @@ def lstm_unroll(ctx: RuleContext) -> Sequence[str]:
         def step(x: str, states: States) -> Sequence[str]:
             h, cell = states
             if h:
-                x = ctx.op("Add", x, ctx.op("MatMul", h, r))
+                x = ctx.op("Add", x, product(h))
             i, o, keep, new = (ctx.slice(x, 1, at * size, (at + 1) * size) for at in range(4))
             i = f.write(ctx, seen(i, 0, cell))
             added = ctx.op("Mul", i, g.write(ctx, new))
@@ -323,9 +413,6 @@ def _after_gates(
     ctx: RuleContext, x: str, gates: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 ) -> str:
     return ctx.op("Concat", ctx.const(gates, ctx.element, "gates"), x, axis=1)
-
-
-_LENGTHS = 4
 
 
 @rule(

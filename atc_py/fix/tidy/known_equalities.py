@@ -21,7 +21,11 @@ from atc_py.tensor.shapes import Shape
 
 AXES_AS_INPUT = 13
 
-_WIDE = frozenset({DType.INT64, DType.UINT32, DType.UINT64})
+# The dtype that rules narrow each dtype to.
+_NARROW = {
+    DType.INT64: DType.INT32, DType.UINT32: DType.INT32, DType.UINT64: DType.INT32,
+    DType.FLOAT64: DType.FLOAT32,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ class Reshaped:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """The value is its twin, of int32, in a wider dtype.
+    """The value is its twin, of int32 or float32, in a wider dtype.
 
     Attributes:
         wide: the dtype of the value.
@@ -152,12 +156,20 @@ class Narrowed:
     wide: DType
     label = "narrow"
 
+    @property
+    def narrow(self) -> DType:
+        """The dtype of the twin."""
+        return _NARROW[self.wide]
+
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
         """The data of the twin."""
-        return value.astype(np.int32)
+        return value.astype(self.narrow.numpy)
 
     def operand(self, value: NDArray[Any], _rank: int) -> NDArray[Any] | None:
-        """A constant as an operand beside twins; None if int32 does not hold it."""
+        """A constant as an operand beside twins; None if their dtype does not hold it."""
+        if self.wide.is_float:
+            twin = self.entered(value)
+            return twin if np.array_equal(twin, value, equal_nan=True) else None
         fits = not value.size or (INT32.low <= value.min() and value.max() <= INT32.high)
         return self.entered(value) if fits else None
 
@@ -167,7 +179,7 @@ class Narrowed:
 
     def enter(self, _opset: int) -> TwinStep:
         """The node from the value to the twin."""
-        return TwinStep("Cast", None, {"to": element_of_dtype(DType.INT32)})
+        return TwinStep("Cast", None, {"to": element_of_dtype(self.narrow)})
 
 
 Relation: TypeAlias = "Squeezed | Transposed | Reshaped | Narrowed"
@@ -181,6 +193,11 @@ def leaves(node: SourceNode) -> Relation | None:
 def enters(node: SourceNode) -> Relation | None:
     """The relation of a node's first input to its result, as its twin."""
     return _relation(node, inverse=True)
+
+
+def rounds(relation: Relation | None) -> bool:
+    """True if not every value of the wide dtype has a twin: a Cast to that of the twin rounds others."""
+    return isinstance(relation, Narrowed) and relation.wide.is_float
 
 
 def _relation(node: SourceNode, *, inverse: bool) -> Relation | None:
@@ -202,8 +219,8 @@ def _relation(node: SourceNode, *, inverse: bool) -> Relation | None:
     if squeezes and len(value.dims) == len(twin.dims) - 1:
         axis = _axis(node, len(twin.dims))
         return None if axis is None else Squeezed(axis)
-    narrow = _target(node) if inverse else twin.dtype
-    narrows = node.op_type == "Cast" and narrow is DType.INT32 and value.dtype in _WIDE
+    narrow, wide = _target(node) if inverse else twin.dtype, value.dtype
+    narrows = node.op_type == "Cast" and wide in _NARROW and narrow is _NARROW[wide]
     return Narrowed(value.required_dtype) if narrows else None
 
 

@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from atc_py.fix.tidy.known_equalities import Narrowed, Relation, Squeezed, TwinStep, enters, leaves
+from atc_py.fix.tidy.known_equalities import (
+    Narrowed,
+    Relation,
+    Squeezed,
+    TwinStep,
+    enters,
+    leaves,
+    rounds,
+)
 from atc_py.fix.tidy.transparent_operators import Carried, carried
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
@@ -89,12 +97,16 @@ class _Tidier:
     def _is_own(self, node: OnnxNode) -> bool:
         return not node.domain and any(name in self._own for name in node.writes)
 
+    def _is_step(self, node: OnnxNode) -> bool:
+        """True for a node that rules wrote, and for a Cast of the file to float64 or back to float32."""
+        cast = node.op_type == "Cast" and (rounds(enters(node)) or rounds(leaves(node)))
+        return cast or self._is_own(node)
+
     def _want(self, node: OnnxNode) -> None:
         """Note the relations in which a node's inputs are asked for."""
-        if self._is_own(node):
-            relation = enters(node)
-            if relation is not None:
-                self._wants[node.input_names[0]][relation] = None
+        relation = enters(node) if self._is_step(node) else None
+        if relation is not None:
+            self._wants[node.input_names[0]][relation] = None
         for relation in self._relations(node):
             form = carried(node, relation)
             for position in form.data if form else ():
@@ -111,7 +123,7 @@ class _Tidier:
 
     def take(self, node: OnnxNode) -> None:
         """Write one node: left out, on twins, or as it is."""
-        if node.input_names and self._is_own(node) and self._is_there(node):
+        if node.input_names and self._is_step(node) and self._is_there(node):
             return
         for relation in self._relations(node):
             form = carried(node, relation)
@@ -135,7 +147,10 @@ class _Tidier:
         if twin is not None and left_out:
             self._same[result] = twin
             self.tidied.twins[twin].append(Twin(result, None))
-        elif inverse is not None:
+        elif twin is not None and rounds(inverse):
+            self.writer.op(node, "Identity", [twin], result)
+            return True
+        elif inverse is not None and not rounds(inverse):
             self._relate(source, inverse, result)
         relation = leaves(node)
         if relation is not None:
@@ -167,7 +182,7 @@ class _Tidier:
             there += bool(twin) and tensor.const is None
             missing += [] if twin else [position]
             names[position] = twin or names[position]
-        if not there or len(missing) > there:
+        if not there or len(missing) > (0 if rounds(relation) else there):
             return False
         for position in missing:
             names[position] = self._enter(node, names[position], relation)

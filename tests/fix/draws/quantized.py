@@ -78,9 +78,19 @@ def quantized_product_as_steps(rng: np.random.Generator) -> RuleCase:
     return fused("MatMulIntegerToFloat", *inputs)
 
 
+@draws("dynamic-lstm-unroll")
+def dynamic_lstm_unroll(rng: np.random.Generator) -> RuleCase:
+    return dynamic_lstm(rng, 1)
+
+
 @draws("dynamic-lstm-as-lstm")
 def dynamic_lstm_as_lstm(rng: np.random.Generator) -> RuleCase:
-    steps, batch, size, units = (int(each) for each in rng.integers(1, 6, 4))
+    return dynamic_lstm(rng, int(rng.integers(1, 6)))
+
+
+def dynamic_lstm(rng: np.random.Generator, batch: int) -> RuleCase:
+    """A layer whose codes have one step, or one for each gate."""
+    steps, size, units = (int(each) for each in rng.integers(1, 6, 3))
     ways = int(rng.integers(1, 3))
     b = CODES[int(rng.integers(0, 2))]
     each_gate = [4 * units] if rng.integers(2) else []

@@ -183,7 +183,8 @@ class RealLayers:
         key = (operand.name, numbers.tobytes(), zero.tobytes(), operand.axis)
         if key not in self._real:
             inputs = [operand.name, channel_scale(self.writer, operand.name, numbers)]
-            if zero.any():
+            # Sessions of onnxruntime with x64quantprecision take several scales with zero points alone.
+            if zero.any() or (zero.size > 1 and operand.zero is not _NONE):
                 zeros = zero.astype(np.int8)
                 zeros = zeros.reshape(()) if zeros.size == 1 else zeros
                 inputs.append(self.writer.const(f"{operand.name}/zero", zeros))
