@@ -75,12 +75,11 @@ def _rules_or_layers(command: Callable[..., Any]) -> Callable[..., Any]:
 def quantize(context: click.Context, /, **given: Any) -> None:
     """Quantize MODEL, a float ONNX file, or write a quantized one in another form.
 
-    With --data, --random or --record, MODEL is a float model. It is run over the samples, and its
-    convolutions and products of matrices are written on int8 with the scales that follow from
-    them.
+    With --data, --random or --record, MODEL is a float model. It is run on the samples, and its
+    convolutions and matrix products are written on int8 with the scales that follow.
 
-    Without these options, MODEL is quantized already: it has QuantizeLinear or QLinear...
-    operators from another tool, or those of the Ascend form. Its form changes, and nothing else.
+    Without these options, MODEL must already be quantized: with QuantizeLinear or QLinear...
+    operators from another tool, or with those of the Ascend form. Only its form changes.
 
     The written model is checked against an operator list, which the result names; findings do not
     fail the command.

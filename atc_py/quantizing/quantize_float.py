@@ -89,7 +89,7 @@ def notes_on_bodies(graph: OnnxGraph) -> Sequence[Diagnostic]:
     return [
         LAYERS_IN_BODIES.diagnostic(
             Text(
-                "layers in the graphs of {op_type} stay in floats: {listed}",
+                "layers in subgraphs of {op_type} stay in floats: {listed}",
                 op_type=node.op_type,
                 listed=_listed(counts),
             ),
@@ -162,7 +162,7 @@ def _calibrated(
         if wanted.target:
             raise BAD_OPTION.error(
                 Text("a target needs samples on which the outputs are compared"),
-                help=Text("give --data beside --target"),
+                help=Text("give --data together with --target"),
             )
         with (
             calibrated_by_record(model, options.record, options.calibration) as found,
@@ -195,7 +195,7 @@ def _unreached(model: Path, found: FallBack) -> AtcError:
     return BELOW_TARGET.error(
         Text(
             "the target ({target}) is not reached with any layer on int8; with {int8} of "
-            "{count} there the outputs have {ratios}",
+            "{count} layers on int8, the outputs have {ratios}",
             target=target,
             int8=best.int8,
             count=len(found.order),
@@ -216,7 +216,7 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
     """
     if form not in {*FORMS, BOTH}:
         raise BAD_OPTION.error(
-            Text("no form is called {form}", form=repr(form)),
+            Text("there is no form {form}", form=repr(form)),
             help=Text("forms are {forms} and {both}", forms=", ".join(FORMS), both=BOTH),
         )
     if form != BOTH:
@@ -237,7 +237,7 @@ def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples
     ports = ports_of_model(model, options.input_shapes)
     if bool(options.data) == bool(options.random):
         raise BAD_OPTION.error(
-            Text("a float model is calibrated with samples, or with a number of random ones"),
+            Text("a float model is calibrated with samples: given ones or random ones"),
             help=Text("give either --data or --random"),
         )
     if options.random:

@@ -104,7 +104,8 @@ def test_layers_that_the_soc_takes_back_are_reported(tmp_path: Path) -> None:
     assert LAYER_ON_INT8 not in {each.code for each in done.check.findings}
     reason = "2 input channels: up to 16, Ascend310P3 runs a layer on float16"
     assert told[0].message.en == (
-        "Conv runs on int8 with more input channels, when the SoC is Ascend310P3, found " + reason
+        "Conv runs on int8 only with more input channels, when the SoC is Ascend310P3, found "
+        + reason
     )
     assert "以 float16 运行" in told[0].message.zh
     layers = done.as_json()["quantized"]

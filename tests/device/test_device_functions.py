@@ -157,7 +157,7 @@ REFUSED: list[tuple[str, list[Array], tuple[DType, tuple[int, ...]], Attributes,
         [np.ones(2, np.bool_), np.ones(2, np.bool_)],
         (DType.BOOL, (2,)),
         {},
-        "bools have no order",
+        "bools cannot be ordered",
     ),
     (
         "Equal",

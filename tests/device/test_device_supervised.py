@@ -149,7 +149,7 @@ LIES = [
     ("widening", "output 'y' must be float16 1x16x12x12, found float64 1x16x12x12"),
     ("cutting", "output 'y' must be float16 1x16x12x12, found float16 1x3x12x12"),
     ("nested", "it made list of output 'y'"),
-    ("misprofiling", "its profile has other things than NodeProfile"),
+    ("misprofiling", "its profile holds something other than NodeProfile"),
 ]
 
 

@@ -217,7 +217,7 @@ def test_softmax_of_several_axes_is_one_of_rows_and_numbers_stay(axes: str) -> N
     [
         ({"[1,2,3]": "[3]"}, "several axes must be"),
         ({"[1,2,3]": "[0,2]"}, "must be neighbors"),
-        ({"[1,2,3]": "[1,2]"}, "rows of elements must be there"),
+        ({"[1,2,3]": "[1,2]"}, "there must be rows to normalize"),
         ({"2,3,5,7": "2,3,?,7"}, "dims must be known"),
     ],
 )

@@ -173,7 +173,7 @@ FAULTS = {
     "layouts beside a layout": (
         "layout: NCHW}",
         "layout: NCHW, ¦layouts: [NCHW]}",
-        "layouts stand beside rank or layout",
+        "layouts is given together with rank or layout",
         "say both",
     ),
     "layouts of one rank": (

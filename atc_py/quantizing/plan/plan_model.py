@@ -329,7 +329,7 @@ def _check(target: Mapping[str, float], keywords: PlanKeywords, trials: int) -> 
     check_targets(target)
     if keywords.get("precision_mode_v2") is not None:
         raise BAD_OPTION.error(
-            Text("a plan chooses the dtypes that a precision mode would"),
+            Text("a plan chooses dtypes itself, in place of a precision mode"),
             help=Text("leave --precision-mode-v2 out"),
         )
     if trials < _LEAST:

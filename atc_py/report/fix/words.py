@@ -46,7 +46,7 @@ HEADINGS = {
     "others": Text("Other changes"),
     "before": Text("before", context="fix"),
     "after": Text("after", context="fix"),
-    "absorbed": Text("none (now part of others)"),
+    "absorbed": Text("none (merged into others)"),
     "none": Text("No node was rewritten."),
 }
 """Single words and short sentences."""
@@ -109,10 +109,10 @@ def verdict_texts(done: Fixing, language: str) -> tuple[str, str]:
 
 _ACCEPTED = {
     Standing.UNKNOWN: Text("not decided"),
-    Standing.LIST: Text("supported, nodes are taken against the list"),
-    Standing.REWRITE: Text("supported, nodes are rewritten on the way"),
-    Standing.AICPU: Text("supported, nodes run on the AI CPU"),
-    Standing.ACCURACY: Text("supported, nodes have other accuracy"),
+    Standing.LIST: Text("supported, some nodes beyond the list"),
+    Standing.REWRITE: Text("supported, some nodes are rewritten"),
+    Standing.AICPU: Text("supported, some nodes run on the AI CPU"),
+    Standing.ACCURACY: Text("supported, some nodes may lose accuracy"),
     Standing.SUPPORTED: Text("supported"),
 }
 

@@ -121,7 +121,7 @@ def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
     limit = max(soc.quant_rules.roll_back for soc in rows)
     families = ", ".join(dict.fromkeys(soc.family.value for soc in rows))
     text = Text(
-        "{rolled_back} of at most {limit} input channels, on {families}",
+        "{rolled_back} with at most {limit} input channels, on {families}",
         rolled_back=done.rolled_back,
         limit=limit,
         families=families,
@@ -176,7 +176,7 @@ def summary_line(done: FloatQuantization) -> Text:
         )
     parts.append(
         Text(
-            "{before} became {after}",
+            "file size {before} -> {after}",
             before=format_bytes(first.bytes_before),
             after=format_bytes(first.bytes_after),
         )
@@ -278,7 +278,7 @@ def _ranges_table(done: FloatQuantization) -> Table:
         for trial in done.ranges
     )
     columns = ("tensor", "chosen", *(f"{name} dB>" for name in names))
-    return Table("Ranges by the results of the layers that read them", columns, rows)
+    return Table("Ranges chosen by the results of the layers that read them", columns, rows)
 
 
 def _layer_gains(done: FloatQuantization) -> list[tuple[str, str, str]]:

@@ -111,9 +111,9 @@ def test_program_in_another_language_is_reported(tmp_path: Path) -> None:
 def test_program_without_sessions_is_reported(tmp_path: Path) -> None:
     done = under(tmp_path, sys.executable, "-c", "pass")
     assert "ATC7062" in done.stderr
-    assert "the program did not import it" in done.stderr
+    assert "the program did not import onnxruntime" in done.stderr
     done = under(tmp_path, sys.executable, "-c", "import onnxruntime")
-    assert "the program made no session" in done.stderr
+    assert "the program created no session" in done.stderr
 
 
 def test_program_without_onnxruntime_fails_as_before_with_a_hint(tmp_path: Path) -> None:
