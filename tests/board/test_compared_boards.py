@@ -283,7 +283,10 @@ def test_archive_that_grows_far_beyond_its_size_is_refused(
         file.writestr("dump", bytes((1 << 20) + 1))
     with pytest.raises(AtcError) as error, opened_archive(path):
         pass
-    assert "its members have 1048577 bytes, and it has " in error.value.diagnostics[0].message
+    assert (
+        "its members claim 1048577 bytes, but the archive has "
+        in error.value.diagnostics[0].message
+    )
 
 
 def test_damaged_file_of_an_archive_is_named_as_a_member_of_it(

@@ -72,7 +72,7 @@ def test_what_has_no_counterpart_is_an_error_with_its_reason(tmp_path: Path) -> 
     s.output(s.qdq(s.input("x", [2, 3]), 0.5, 0, I16))
     model = checked(s.model(), tmp_path)
     assert [each.code for each in model.findings] == [UNKNOWN_OPERATOR, UNSUPPORTED_FORM] * 2
-    assert "its codes are int16, the device has int8 alone" in model.findings[1].message.en
+    assert "its codes are int16; the device has only int8" in model.findings[1].message.en
     assert "其量化类型为 int16" in model.findings[1].message.zh
     assert model.layers == ()
 

@@ -127,7 +127,7 @@ def test_a_rule_that_is_wrong_everywhere_is_a_bug_report(
     assert found.place is not None
     assert (found.place.node, found.place.node_name, found.place.op_type) == (0, "mish", "Mish")
     assert "rule tried" in found.message
-    assert "this is a fault of atc-py, nothing was written" in found.message
+    assert "this is a bug in atc-py, and nothing was written" in found.message
     assert "--skip tried" in (found.help or "")
 
 

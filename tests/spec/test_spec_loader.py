@@ -180,7 +180,7 @@ FAULTS = {
         "rank: 4, layout: NCHW}",
         "layouts: [NCHW, ¦NHWC]}",
         "two layouts have 4 letters",
-        "the rank tells",
+        "layouts must differ",
     ),
     "layouts with a letter twice": (
         "rank: 4, layout: NCHW}",
