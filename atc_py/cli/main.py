@@ -204,7 +204,9 @@ def signal_status(error: BaseException) -> int:
 
     signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
     print_error(
-        spoken(Text("{signalled}; no output file is left partially written", signalled=signalled))
+        spoken(
+            Text("{signalled}; no output file is left partially written", signalled=signalled.said)
+        )
     )
     return signalled.status
 

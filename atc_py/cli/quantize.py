@@ -23,10 +23,10 @@ from atc_py.text.language import spoken
 _SAMPLES = ("data", "random", "record")
 """Keywords that say that the model is a float model."""
 
-_CALIBRATING = keywords_of(QuantizeOptions) - keywords_of(RewriteOptions) - {*_SAMPLES, "skip"} | {
-    "report"
-}
-"""Parameters that concern the calibration alone."""
+_CALIBRATING = (
+    keywords_of(QuantizeOptions) - keywords_of(RewriteOptions) - {*_SAMPLES, "skip", "time_soc"}
+) | {"report"}
+"""Parameters that concern the calibration alone; a SoC may be named where no times are estimated."""
 
 _SKIP_HELP = (
     "Layer that stays in floats, or OpType::T for all layers of an operator; with --fix, the rule "
@@ -140,9 +140,12 @@ def _report_path(report: str | None, model: Path) -> Path | None:
 def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
     import atc_py
     from atc_py.report.quantizing.tables import quantization_tables
+    from atc_py.target import find_soc
 
     for name in (*_CALIBRATING, *_SAMPLES, "layers_to_skip"):
         del given[name]
+    if soc := given.pop("time_soc"):
+        find_soc(soc)  # named out of habit: the form is that of every SoC
     with progress(quiet=as_json) as on_stage:
         done = atc_py.quantize_model(
             given.pop("model"),

@@ -198,10 +198,10 @@ class ProofOptions(Result, frozen=True, kw_only=True):
         "cores, where that is quicker. The result is the same.",
     )] = None  # fmt: skip
     soc: Annotated[str, Option(
-        "--time-soc",
+        "--soc",
         "Estimate the times in float16 and on int8 on this SoC, also at each step toward a "
             "target.",
-        keyword="time_soc", metavar="SOC", parse=_parse_soc,
+        old="--time-soc", keyword="time_soc", metavar="SOC", parse=_parse_soc,
         doc="the SoC whose times are estimated, without which none are.",
     )] = ""  # fmt: skip
 

@@ -285,5 +285,7 @@ def _statistics(
 
     first = FirstSamples(samples)
     names = [*dict.fromkeys((*results, *seen.outputs))]
-    run_samples(model, names, first, settings.executor, see, stage="balance", on_stage=on_stage)
+    run_samples(
+        model, names, first, settings.executor, see, stage=Text("balance"), on_stage=on_stage
+    )
     return results

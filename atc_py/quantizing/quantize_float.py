@@ -49,7 +49,7 @@ from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.tensor.shapes import format_shape
-from atc_py.text import SEMICOLON, Text
+from atc_py.text import SEMICOLON, Text, plural
 
 _STEPS = {
     "equalize": "--no-equalize",
@@ -247,7 +247,11 @@ def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples
             )
         sink.add(
             RANDOM_SAMPLES.diagnostic(
-                Text("the model is calibrated with {random} random samples", random=options.random),
+                plural(
+                    options.random,
+                    "the model is calibrated with {n} random sample",
+                    "the model is calibrated with {n} random samples",
+                ),
                 help=Text("give real samples with --data before the result is used"),
             )
         )
@@ -302,11 +306,11 @@ def _write(
     moves: list[tuple[Path, Path]] = []
     with ExitStack() as stack:
         for form, path in paths.items():
-            tell(f"write {form}")
+            tell(Text("write the {form} form", form=form))
             folder = stack.enter_context(work_folder(Path(os.path.realpath(path)).parent))
             trial = folder / path.name
             done = found.written(trial, None, form, external=options.external_data, final=path)
-            tell(f"check {form}")
+            tell(Text("check the {form} form", form=form))
             records.append(_record(found, form, (trial, path), done, options))
             beside = [] if done.data is None else [done.data]
             moves += [(each, path.with_name(each.name)) for each in (*beside, trial)]

@@ -105,7 +105,7 @@ def test_only_the_dims_that_decide_are_named(tmp_path: Path) -> None:
         check_document(api.check_models(tmp_path / "model.onnx", strict_list=True)),
         Standing.ERROR,
     )
-    assert "; axis 3 of x decides" in text.splitlines()[0]
+    assert "; depends on axis 3 of x" in text.splitlines()[0]
 
 
 # Nodes that may fold away -----------------------------------------------------------------------

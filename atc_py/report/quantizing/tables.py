@@ -3,7 +3,7 @@
 import math
 
 from atc_py.onnx_graph.source import Outcome
-from atc_py.report.check.words import LEVELS
+from atc_py.report.fix.words import ACCEPTED
 from atc_py.report.tables import Table, fixed_nodes_table, format_bytes, share_text, visible
 from atc_py.results.output_error import ErrorFigures
 from atc_py.results.quantization import (
@@ -104,7 +104,7 @@ def _list_text(done: Quantization) -> str:
     """`base: supported`, or how many errors the rules of the list find in what was written."""
     verdict = done.listed
     if not verdict.errors:
-        return verbatim(f"{verdict.name}: ") + LEVELS[verdict.standing]
+        return verbatim(f"{verdict.name}: ") + ACCEPTED[verdict.standing]
     return plural(
         verdict.errors,
         "{name}: {n} error; `atc-py check` names them",
@@ -185,7 +185,7 @@ def summary_line(done: FloatQuantization) -> Text:
     if speed is not None and speed.int8:
         parts.append(
             Text(
-                "{gain} times as fast as in float16 on {soc}, estimated",
+                "{gain} times the float16 speed on {soc}, estimated",
                 gain=f"{speed.float16 / speed.int8:.2f}",
                 soc=speed.soc,
             )
@@ -357,7 +357,7 @@ def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
             (
                 Text("int8 on {soc}", soc=speed.soc),
                 Text(
-                    "{int8} µs, estimated: {gain} times as fast",
+                    "{int8} µs, estimated: {gain} times the speed",
                     int8=f"{speed.int8:.1f}",
                     gain=f"{gain:.2f}",
                 ),
