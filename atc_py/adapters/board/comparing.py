@@ -37,6 +37,7 @@ from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
 from atc_py.compare.board.times import opened_json
 from atc_py.compare.compilation import Compilation
 from atc_py.cost.calibration import Calibration
+from atc_py.cost.msprof_tables import read_kernels
 from atc_py.diag import (
     BAD_KIT,
     BAD_OPTION,
@@ -323,11 +324,21 @@ class _Whole:
         return BoardFiles(
             dumps=dumps if dumps.is_dir() and any(dumps.iterdir()) else None,
             om_json=om_json if om_json.is_file() else None,
-            tables=tuple(sorted(tables.rglob("op_summary*.csv"))) if tables.is_dir() else (),
+            tables=tuple(filter(self._is_table, sorted(tables.rglob("op_summary*.csv")))),
             outputs=outputs,
             wall_seconds=median(times) / 1e3 if times else None,
             bench_seconds=self._bench_seconds(folder / BENCH / sample / BENCH_SUMMARY),
         )
+
+    def _is_table(self, path: Path) -> bool:
+        """Whether a table of times can be read; a finding names one that cannot."""
+        try:
+            read_kernels([path])
+        except AtcError as error:
+            (found,) = map(self._placed, error.diagnostics)
+            self._findings.append(BOARD_LEFT_OUT.diagnostic(found.message, place=found.place))
+            return False
+        return True
 
     def _bench_seconds(self, summary: Path) -> float | None:
         """The median of ais_bench's times; None without, or where there is none in its summary."""

@@ -292,7 +292,7 @@ def layer_findings(done: BoardComparison) -> Iterator[Diagnostic]:
             Text(
                 "{op} ({type}) differs only on the board: {between} from the simulator, which "
                 "is {own} from the original",
-                op=layer.op,
+                op=layer.label,
                 type=layer.type,
                 between=f"{layer.error(layer.between):.3g}",
                 own=f"{layer.error(layer.simulator):.3g}",

@@ -77,7 +77,7 @@ def verdict_text(done: BoardComparison) -> Text:
     first = done.first
     if first is not None:
         text = Text("{op} ({type}) is the first that differs only on the board")
-        return text.with_values(op=first.op, type=first.type)
+        return text.with_values(op=first.label, type=first.type)
     if any(layer.between is not None for layer in done.layers):
         return Text("board and simulator agree on every layer that was dumped")
     compared = [each for each in done.outputs if each.between is not None]
@@ -118,7 +118,7 @@ def _summary(done: BoardComparison) -> Iterator[tuple[str, str]]:
         (LayerVerdict.SIMULATOR, "begins only on the simulator"),
     )
     for verdict, name in kinds:
-        found = [done.layers[at].op for at in done.layers_off(verdict)]
+        found = [done.layers[at].label for at in done.layers_off(verdict)]
         if found:
             yield name, first_names(found)
     if done.without_json:
@@ -198,7 +198,7 @@ def _verdict(done: BoardComparison, layer: BoardLayer) -> Text:
     if layer.introduced:
         text += Text(", begins here")
     elif layer.root is not None:
-        text += Text(", passed on from {op}", op=done.layers[layer.root].op)
+        text += Text(", passed on from {op}", op=done.layers[layer.root].label)
     if layer.state is LayerState.STATISTICS:
         text += Text("; only by statistics")
     if layer.state is LayerState.CONVERSION:
