@@ -103,7 +103,7 @@ def message_of(raised: pytest.ExceptionInfo[AtcError]) -> Diagnostic:
         ([], "1 to 127 pictures, found 0"),
         ([FULL] * 128, "found 128"),
         ([FULL, replace(FULL, src_image_size_w=2)], "it is 256 for picture 0 and 2 for picture 1"),
-        ([replace(FULL, input_format="YUYV_U8")], "does not know YUYV_U8"),
+        ([replace(FULL, input_format="YUYV_U8")], "does not take YUYV_U8"),
         ([replace(FULL, padding_value=1.0)], "borders of dynamic AIPP are 0"),
         ([replace(FULL, min_chn=(1e6, 0, 0, 0))], "within float16"),
         ([replace(FULL, min_chn=(float("nan"), 0, 0, 0))], "within float16"),

@@ -84,7 +84,8 @@ def test_layer_that_is_wrong_on_the_board_alone_is_named(
     (at,) = done.comparison.layers_off(LayerVerdict.BOARD)
     assert done.comparison.layers[at].op == op
     assert codes(done) == ["board-differs"]
-    assert op in done.comparison.findings[0].message
+    names = ", ".join(done.comparison.layers[at].nodes) or op
+    assert done.comparison.findings[0].message.startswith(f"{names} (")
 
 
 @pytest.mark.parametrize("op", ["", FUSED, "/conv1/relu1", "/soft"])
@@ -245,7 +246,7 @@ def hostile(folder: Path) -> Iterator[tuple[str, Path]]:
 
     makers: dict[str, Callable[[zipfile.ZipFile], None]] = {
         "outside": lambda file: file.writestr("../evil", "x"),
-        "outside of": lambda file: file.writestr("/evil", "x"),
+        "outside the archive": lambda file: file.writestr("/evil", "x"),
         "is a link": link,
         "cannot be unpacked": twice,
     }

@@ -32,7 +32,7 @@ MAPS = {"pooled_height": 2, "pooled_width": 2, "spatial_scale": [0.5]}
         ("AdaptiveMaxPool2d", [MAP], [(F32, (1, 2, 2, 2)), (I32, (1, 2, 2, 2))],
          {"output_size": [2]}, "output_size must have 2 elements"),
         ("Addcmul", [MAP, MAP, MAP[..., :3], MAP], [(F32, MAP.shape)], {}, "broadcast"),
-        ("Addcmul", [MAP, MAP, MAP, MAP.astype(np.float16)], [(F32, MAP.shape)], {}, "one dtype"),
+        ("Addcmul", [MAP, MAP, MAP, MAP.astype(np.float16)], [(F32, MAP.shape)], {}, "same dtype"),
         ("BatchMatMul", [TABLE, TABLE], [(F32, (6, 4))], {}, "inner dims must be equal"),
         ("BatchMatMul", [TABLE[0], TABLE], [(F32, (4,))], {}, "matrices are needed"),
         ("BatchMatMul", [MAP, np.ones((3, 4, 4), np.float32)], [(F32, MAP.shape)], {}, "broadcast"),

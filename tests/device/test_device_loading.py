@@ -229,7 +229,7 @@ def test_loading_refuses_mixed_dtypes(op: str) -> None:
     inputs = [builder.input(name, name, [2, 2]) for name in ("float16", "float32")]
     attributes: dict[str, OmAttribute] = {"concat_dim": 0, "N": 2} if op == "ConcatD" else {}
     builder.node(op, inputs, [("float16", [2, 2])], attributes)
-    assert "one dtype, found float16, float32" in findings(builder.build())[0].message
+    assert "same dtype, found float16, float32" in findings(builder.build())[0].message
 
 
 @pytest.mark.parametrize("op", ["SoftmaxV2", "LRN"])

@@ -148,7 +148,7 @@ LIES = [
     ("listing", "its run returned list, not arrays by name"),
     ("widening", "output 'y' must be float16 1x16x12x12, found float64 1x16x12x12"),
     ("cutting", "output 'y' must be float16 1x16x12x12, found float16 1x3x12x12"),
-    ("nested", "it made list of output 'y'"),
+    ("nested", "it returned list for output 'y'"),
     ("misprofiling", "its profile holds something other than NodeProfile"),
 ]
 

@@ -322,7 +322,7 @@ def test_run_with_other_dims_than_the_model_has_is_refused() -> None:
         twins.value("z", run)
     (found,) = caught.value.diagnostics
     assert found.code is REFERENCE_FAILED
-    assert "'x' the dims 5" in found.message
+    assert "'x' has the dims 5" in found.message
 
 
 @pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, TensorProto.FLOAT])

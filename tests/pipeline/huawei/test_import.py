@@ -251,7 +251,7 @@ def test_compare_names_the_nodes_of_the_network(tmp_path: Path) -> None:
     with pytest.raises(AtcError) as raised:
         atc_py.compare_model(path)
     assert "--reference" in (raised.value.diagnostics[0].help or "")
-    with pytest.raises(AtcError, match="is compiled"):
+    with pytest.raises(AtcError, match="is already compiled"):
         atc_py.compare_model(path, reference=like, suggest={})
 
 
