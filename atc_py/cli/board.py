@@ -43,7 +43,7 @@ board.add_command(compare_board)
 @click.option(
     "-o", "--output", type=click.Path(), metavar="DIR",
     help="Folder of the kit; DIR.zip is the same as a single file. By default NAME.kit in "
-            "the current folder.",
+    "the current folder.",
 )  # fmt: skip
 @click.option(
     "--soc", "--soc-version", "--soc_version", "soc", required=True, metavar="NAME",
@@ -57,14 +57,14 @@ board.add_command(compare_board)
 @click.option(
     "--no-unfused", is_flag=True,
     help="Leave out the variant that compiles in the first mode with all fusion switched "
-            "off.",
+    "off.",
 )  # fmt: skip
 @options.options_of(CompileOptions, "precision", ..., without={"soc", *NOT_PACKED})
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
     help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; other inputs get "
-            "random data that fit their dtype and role. Open dims of the model are taken from the "
-            "data.",
+    "random data that fit their dtype and role. Open dims of the model are taken from the "
+    "data.",
 )  # fmt: skip
 @comparing_options.samples
 @click.option(
@@ -74,7 +74,7 @@ board.add_command(compare_board)
 @click.option(
     "--reference", type=click.Path(path_type=Path), metavar="FILE",
     help="ONNX file that runs as the original in place of MODEL, such as the float model of "
-            "an int8 one.",
+    "an int8 one.",
 )  # fmt: skip
 @click.option(
     "--executes", type=click.IntRange(0, 1000), default=10, show_default=True,
@@ -87,7 +87,7 @@ board.add_command(compare_board)
 @click.option(
     "--layer-values", metavar="SIZE",
     help="Space that the values of layers may take in the kit, such as 10M; layers beyond it "
-            "keep only a digest. By default a tenth of the model's size.",
+    "keep only a digest. By default a tenth of the model's size.",
 )  # fmt: skip
 @options.MAX_MEMORY
 @options.AS_JSON

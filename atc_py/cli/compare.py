@@ -44,7 +44,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.option(
     "--board-dump", type=click.Path(path_type=Path), metavar="DIR",
     help="Also compare with dumps of a board that ran MODEL on the same data: the folder that "
-            "dump_path named.",
+    "dump_path named.",
 )  # fmt: skip
 @options.BOARD_JSON
 @compared_gears

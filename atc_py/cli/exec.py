@@ -49,7 +49,7 @@ _SUFFIXES = (".json", ".html")
 @click.option(
     "--max-memory", metavar="SIZE",
     help="Refuse compilations and runs that need more memory than this, such as 4G; by default "
-            "three quarters of what is available to each process.",
+    "three quarters of what is available to each process.",
 )  # fmt: skip
 @click.pass_context
 def program(  # noqa: PLR0913  (one parameter an option)

@@ -25,7 +25,7 @@ from atc_py.options.named_gear import NamedGear
 @click.option(
     "--plain", is_flag=True,
     help="Write the network that MODEL computes, without Casts, roundings and storage formats; "
-            "all floats are float16. The default file is NAME.plain.onnx.",
+    "all floats are float16. The default file is NAME.plain.onnx.",
 )  # fmt: skip
 @click.option("--float32", is_flag=True, help="With --plain: all floats are float32.")
 @click.option("--external-data", is_flag=True, help="Write constants to a separate file.")

@@ -28,7 +28,7 @@ GEAR_NAMES = option_set(
 _BATCHES = click.option(
     "--batch", "batch", default="", metavar="1,4,8",
     help="For an ONNX file, batch sizes to estimate side by side, with the best one marked; "
-            "for an offline model, the gear of this batch size.",
+    "for an offline model, the gear of this batch size.",
 )  # fmt: skip
 
 _LISTS = ("batch_sizes", "image_sizes", "dims")

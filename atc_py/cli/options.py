@@ -177,13 +177,13 @@ def _hold_to_memory(context: click.Context, _option: click.Parameter, size: str 
 LIKE = click.option(
     "--like", type=click.Path(path_type=Path), metavar="FILE.onnx",
     help="ONNX file that MODEL, an offline model of Huawei's atc, was compiled from: it "
-            "supplies attributes that fused launches have lost, and the names of values.",
+    "supplies attributes that fused launches have lost, and the names of values.",
 )  # fmt: skip
 
 SUBMODEL = click.option(
     "--submodel", "--model", metavar="N|NAME",
     help="The model to use in a file of Huawei's atc that has several, by its position or "
-            "name in `info`.",
+    "name in `info`.",
 )  # fmt: skip
 
 MAX_MEMORY = click.option(
@@ -204,7 +204,7 @@ CALIBRATE = click.option(
 BOARD_JSON = click.option(
     "--board-json", type=click.Path(path_type=Path), metavar="FILE",
     help="JSON of the model that the board ran, written by `atc --mode=1`: it maps kernels to "
-            "nodes of the network.",
+    "nodes of the network.",
 )  # fmt: skip
 
 FACTORS = click.option(

@@ -42,7 +42,7 @@ _KEEP, _CUSTOM = "keep_dtype.txt", "customize_dtypes.txt"
 @click.option(
     "--int8", type=click.Path(), metavar="FILE",
     help="Allow layers on int8, calibrated with the samples, and write the mixed ONNX model to "
-            "FILE if the plan has such layers.",
+    "FILE if the plan has such layers.",
 )  # fmt: skip
 @options.options_of(
     CompileOptions, "soc", "precision_mode_v2", "precision", "semantics", "cann", "fix",

@@ -43,7 +43,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.option(
     "--measured", type=_FILE, multiple=True, metavar="FILE.csv",
     help="Table of kernel times of a board to show beside the estimate: op_summary of msprof, "
-            "or kernel_details; may be repeated for the parts of a table.",
+    "or kernel_details; may be repeated for the parts of a table.",
 )  # fmt: skip
 @options.BOARD_JSON
 @options.LIKE

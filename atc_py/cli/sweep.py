@@ -66,13 +66,13 @@ _PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
 @click.option(
     "--propose", is_flag=True,
     help="Use the dims that `check` proposes where a model leaves dims open and neither "
-            "--input-shape nor the samples give them; the table names them.",
+    "--input-shape nor the samples give them; the table names them.",
 )  # fmt: skip
 @options.options_of(CompileOptions, "op_specs")
 @click.option(
     "--data", metavar="PATH",
     help="Compare each model with its original on samples: a folder, .npz or .npy file in the "
-            "folder PATH with the model's name, or else all of PATH.",
+    "folder PATH with the model's name, or else all of PATH.",
 )  # fmt: skip
 @click.option(
     "--random", "random_samples", metavar="N", callback=random_number,
@@ -109,7 +109,7 @@ _PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
 @click.option(
     "--max-memory", metavar="SIZE",
     help="Memory that a row may take, such as 4G; by default an equal share of this "
-            "process's limit.",
+    "process's limit.",
 )  # fmt: skip
 @click.option("--retry", is_flag=True, help="Run failed rows again, even with the same limits.")
 @options.LANG

@@ -61,7 +61,7 @@ class SearchOptions(Result, frozen=True):
     suggest_samples: Annotated[int | None, Option(
         "--suggest-samples",
         "Judge each of these compilations on at most N of the samples, evenly spaced; by "
-            "default on all. The suggestion is measured on all.", numbers=(1, None),
+        "default on all. The suggestion is measured on all.", numbers=(1, None),
         parse=partial(_positive, "suggest_samples"),
         doc="most samples that judge a trial of the search for nodes to keep, at even distances; "
         "None, the default, for all.",
@@ -80,7 +80,7 @@ class PlanOptions(Result, frozen=True):
     judge: Annotated[int | None, Option(
         "--judge",
         "Judge each trial on at most N of the samples, evenly spaced; by default on all. The "
-            "plan is verified on all.", metavar="N", numbers=(1, None),
+        "plan is verified on all.", metavar="N", numbers=(1, None),
         parse=partial(_positive, "judge"),
         doc="most samples that judge each trial, at even distances; None, the default, for all. "
         "The plan is verified on all.",
@@ -112,7 +112,7 @@ class FixOptions(Result, frozen=True):
     data: Annotated[tuple[str, ...], Option(
         "-i --input",
         "Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin, or a folder of files "
-            "named after inputs; other inputs get random data.", old="--data", metavar="[NAME=]FILE",
+        "named after inputs; other inputs get random data.", old="--data", metavar="[NAME=]FILE",
         doc="files with data of inputs, as `name=file` or a lone file, and folders of files that "
         "are called like inputs; other inputs get random data.",
     )] = ()  # fmt: skip
@@ -135,8 +135,8 @@ BOTH = "both"
 WrittenForm = Annotated[str, Option(
     "--format",
     "ascend: AscendQuant, layers on int8, AscendDequant, as Ascend's toolkit accepts them; "
-            "qdq: QuantizeLinear and DequantizeLinear, as ONNX runtimes use them; both: the two "
-            "forms, for a float model.",
+    "qdq: QuantizeLinear and DequantizeLinear, as ONNX runtimes use them; both: the two "
+    "forms, for a float model.",
     keyword="format", values={form: form for form in (*FORMS, BOTH)},
 )]  # fmt: skip
 ExternalData = Annotated[bool, Option(

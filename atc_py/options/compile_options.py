@@ -254,7 +254,7 @@ class PrecisionOptions(Result, frozen=True):
     allow_hf32: Annotated[bool | None, Option(
         "--allow-hf32",
         "Round float32 operands of the cube to HF32 where the SoC has it: everywhere or "
-            "nowhere; by default only in convolutions.", atc="allow_hf32",
+        "nowhere; by default only in convolutions.", atc="allow_hf32",
         values={"true": True, "false": False},
         doc="True or False for all float32 products of the cube; None, the default, for HF32 in "
         "convolutions alone. It matters on SoCs whose cube has HF32.",
@@ -270,8 +270,8 @@ class PrecisionOptions(Result, frozen=True):
     quant_bias: Annotated[QuantBias | None, Option(
         "--quant-bias",
         "Form of the biases of int8 layers in MODEL: unfolded, as AMCT writes them; folded, "
-            "which includes the offset of the data, as earlier versions of `quantize` wrote them; "
-            "auto: as the file's metadata state.", values=_texts([AUTO, *(row.value for row in QuantBias)]), default=AUTO,
+        "which includes the offset of the data, as earlier versions of `quantize` wrote them; "
+        "auto: as the file's metadata state.", values=_texts([AUTO, *(row.value for row in QuantBias)]), default=AUTO,
         parse=parse_quant_bias,
         doc="`unfolded` or `folded`, the convention of the biases of a model in the deploy form; "
         "`auto`, the default, goes by the file's metadata.", takes="str",
@@ -279,7 +279,7 @@ class PrecisionOptions(Result, frozen=True):
     operator_list: Annotated[str, Option(
         "--list",
         "Operator list that the model must keep to, or `any` of them; `atc-py ops lists` "
-            "names them.",
+        "names them.",
         metavar="NAME", variable=LIST_VARIABLE,
         doc="the list of operators that a model must keep to, such as `cann-9.0`; by default that "
         "of the environment's ATC_PY_LIST, else `any`: any list may take a node.",
@@ -345,7 +345,7 @@ _Mode = Annotated[PrecisionMode,
 _SHAPES = Option(
     "--input-shape --input_shape",
     "Dims of inputs that the model leaves open; 1~8 or -1 for a dim that each run decides. "
-            "May be repeated.", read=joined_shapes,
+    "May be repeated.", read=joined_shapes,
     keyword="input_shape", metavar='"x:1,3,224,224;y:..."', default="", parse=parse_shapes,
     doc="dims for inputs, by name, or the text form.", takes="str | Mapping[str, Sequence[int]]",
 )  # fmt: skip
@@ -478,7 +478,7 @@ class CompileOptions(Result, frozen=True):
     out_nodes: Annotated[tuple[OutNode, ...], Option(
         "--out-nodes",
         "Values that become the outputs, in this order; nodes that they do not need are "
-            "left out.",
+        "left out.",
         atc="out_nodes", metavar='"tensor;..."|"node:0;..."', default="", parse=parse_out_nodes,
         doc="the results that become the outputs, in order: names of tensors, or `node:index`, "
         "joined by `;`. Empty, the default, for the model's own outputs.", takes="str",
@@ -513,7 +513,7 @@ class CompileOptions(Result, frozen=True):
     enable_small_channel: Annotated[bool, Option(
         "--enable-small-channel",
         "1: store filters of at most 4 channels in FRACTAL_Z_C04, which holds 4 channels "
-            "for each tap.",
+        "for each tap.",
         atc="enable_small_channel", values=_SWITCH,
         doc="store filters of at most four channels with four for each tap.",
     )] = False  # fmt: skip

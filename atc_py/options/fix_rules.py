@@ -112,21 +112,21 @@ class FixRules(Result, frozen=True):
     ranges: Annotated[Mapping[str, tuple[int, int]], Option(
         "--range",
         "Bounds of an integer input, both inclusive; without a name, of all integer "
-            "inputs. May be repeated.",
+        "inputs. May be repeated.",
         metavar="[NAME=]LOW:HIGH", read=value_ranges, parse=_ranges_keyword,
         doc="bounds of integer inputs, both included, by name; `*` is every other input.",
     )] = msgspec.field(default_factory=dict)  # fmt: skip
     for_precision: Annotated[bool | None, Option(
         "--for-precision/--no-for-precision",
         "Also rewrite listed nodes that overflow or lose accuracy in float16; the default "
-            "where the precision mode is force_fp16.",
+        "where the precision mode is force_fp16.",
         doc="replace listed nodes that overflow or lose accuracy in float16, too; None, the "
         "default, for that in precision mode force_fp16 alone.",
     )] = None  # fmt: skip
     for_cann: Annotated[bool, Option(
         "--for",
         "Also rewrite nodes that the CANN release of --cann refuses or computes differently "
-            "from ONNX.", values={"cann": True},
+        "from ONNX.", values={"cann": True},
         doc="replace nodes, too, that the release `cann` of CANN computes otherwise than ONNX, "
         "or that its parser refuses; False by default.",
     )] = False  # fmt: skip

@@ -101,7 +101,7 @@ class CalibrationOptions(Result, frozen=True, kw_only=True):
     smooth: Annotated[bool, Option(
         "--smooth/--no-smooth",
         "Move range from the data of matrix products after a normalization into their weights "
-            "where that lowers the error.",
+        "where that lowers the error.",
     )] = True  # fmt: skip
     correct_bias: Annotated[bool, Option(
         "--correct-bias/--no-correct-bias",
@@ -110,8 +110,8 @@ class CalibrationOptions(Result, frozen=True, kw_only=True):
     config: Annotated[AmctConfig | None, Option(
         "--config",
         "Configuration of Ascend's quantizer, JSON or its simplified text: which layers are "
-            "quantized and how. It takes precedence over --calibrator, --percentile and "
-            "--symmetric.",
+        "quantized and how. It takes precedence over --calibrator, --percentile and "
+        "--symmetric.",
         metavar="FILE", parse=_read_config, reads=True,
         doc="configuration of Ascend's quantizer, JSON or its simplified text: which layers are "
         "quantized, and how; it precedes `calibrator`, `percentile` and `symmetric`.",
@@ -173,7 +173,7 @@ class ProofOptions(Result, frozen=True, kw_only=True):
     target: Annotated[Mapping[str, float], Option(
         "--target",
         "Target for every output: cosine=0.99, snr=20 (dB) or top1=0.99. The layers that cost "
-            "the most accuracy stay in floats until it is reached.", metavar="FIGURE=NUMBER", read=read_target,
+        "the most accuracy stay in floats until it is reached.", metavar="FIGURE=NUMBER", read=read_target,
         parse=checked_target,
         doc="least `cosine`, `snr` (dB) or `top1` of every output, by name: layers that cost the "
         "most stay in floats until they are reached.",
@@ -192,7 +192,7 @@ class ProofOptions(Result, frozen=True, kw_only=True):
     jobs: Annotated[int | None, Option(
         "--jobs",
         "Number of processes that try layers for --target; by default one per core where that "
-            "is faster. It does not change the result.", metavar="N", numbers=(1, MOST_JOBS),
+        "is faster. It does not change the result.", metavar="N", numbers=(1, MOST_JOBS),
         parse=_parse_jobs,
         doc="processes that try layers for a target at the same time; by default as many as "
         "cores, where that is quicker. The result is the same.",
@@ -200,7 +200,7 @@ class ProofOptions(Result, frozen=True, kw_only=True):
     soc: Annotated[str, Option(
         "--soc",
         "Estimate the times in float16 and on int8 on this SoC, also at each step toward a "
-            "target.",
+        "target.",
         old="--time-soc", keyword="time_soc", metavar="SOC", parse=_parse_soc,
         doc="the SoC whose times are estimated, without which none are.",
     )] = ""  # fmt: skip
@@ -218,7 +218,7 @@ class QuantizeOptions(Result, frozen=True, kw_only=True):
     aipp: Annotated[Path | None, Option(
         "--aipp",
         "Configuration of AIPP; --data is then a folder of pictures, and layers are calibrated "
-            "on the output of AIPP.", metavar="FILE",
+        "on the output of AIPP.", metavar="FILE",
         doc="configuration of AIPP, with which `data` is a folder of pictures.",
     )] = None  # fmt: skip
     resize: Annotated[bool, Option(
@@ -232,7 +232,7 @@ class QuantizeOptions(Result, frozen=True, kw_only=True):
     record: Annotated[Path | None, Option(
         "--record",
         "Write scales and offsets to FILE, in the format of Ascend's quantizer; without --data "
-            "and --random, read them from FILE instead of calibrating.", metavar="FILE",
+        "and --random, read them from FILE instead of calibrating.", metavar="FILE",
         doc="file for scales and offsets in the format of Ascend's quantizer. It is written; "
         "without samples it is read in place of calibrating.",
     )] = None  # fmt: skip

@@ -9,7 +9,7 @@ MODEL = (
     AtcOption(
         "mode",
         "0 compiles, 1 and 5 write a graph as JSON, 3 checks without compiling, 6 shows the "
-            "facts of an offline model; 7 and 30 are refused",
+        "facts of an offline model; 7 and 30 are refused",
         default="0",
         values=("0", "1", "3", "5", "6", "7", "30"),
         code="E10001",
@@ -179,8 +179,8 @@ PRECISION = (
     AtcOption(
         "op_select_implmode",
         "the implementation of the operators in --optypelist_for_implmode, or of all with "
-            "`_for_all`; without that list atc uses one of its own that is not published: "
-            "high_precision is used for all",
+        "`_for_all`; without that list atc uses one of its own that is not published: "
+        "high_precision is used for all",
         keyword="implementations",
         values=(
             "high_precision", "high_performance", "high_precision_for_all",
@@ -236,7 +236,7 @@ BUILDING = (
     AtcOption("fusion_switch_file", "switches passes on and off"),
     AtcOption(
         "optimization_switch", "switches single passes off, `Name:off;Other:on`; takes "
-            "precedence over the file", keyword="disable_pass", since=Since.V9_2,
+        "precedence over the file", keyword="disable_pass", since=Since.V9_2,
     ),
     AtcOption(
         "oo_level", "O1 leaves out all passes that can be switched off", keyword="disable_pass",
@@ -302,7 +302,7 @@ BUILDING = (
     AtcOption("hccl_sub_comm_config", _CLUSTER, Treatment.NO_MEANING, since=Since.V9_1),
     AtcOption(
         "raw_ge_options", "options under the graph engine's names, in JSON; the command line "
-            "takes precedence, then the levels graph, session and global", since=Since.V9_2,
+        "takes precedence, then the levels graph, session and global", since=Since.V9_2,
     ),
     AtcOption(
         "raw_ge_options_ignore_unsupported", "ignores entries of that file that are not options of atc", kind=ValueKind.SWITCH,
