@@ -219,5 +219,6 @@ def _progress(stage: Text, position: int, count: int, done: int, seconds: float)
     if not done:
         return share
     left = seconds / done * (count - position)
-    time = f"{left:.0f} s" if left < _LONG else f"{left / 60:.0f} min"
-    return share + Text(", {time} left", time=time)
+    if left < _LONG:
+        return share + Text(", {n} s left", n=f"{left:.0f}")
+    return share + Text(", {n} min left", n=f"{left / 60:.0f}")

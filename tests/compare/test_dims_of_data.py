@@ -29,5 +29,5 @@ def test_scalar_beside_an_open_input_needs_no_data(model: Path) -> None:
 
 def test_data_with_an_axis_too_many_are_refused(model: Path) -> None:
     data = {"x": np.zeros((4, 1, 3), np.float32)}
-    with pytest.raises(AtcError, match=r"'x' have 3 axes, 4x1x3, but the input has 2: \?x3"):
+    with pytest.raises(AtcError, match=r"data for x have 3 axes, 4x1x3, but the input has 2: \?x3"):
         shapes_with_data(model, "", data, 1, {})
