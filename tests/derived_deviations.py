@@ -9,7 +9,7 @@ from atc_py.spec.deviations import Certainty, Deviation
 from atc_py.spec.lists import Release, operator_lists, parser_rules, releases
 from atc_py.spec.model import compressed
 
-_HEAD = """# Where CANN departs from ONNX
+_HEAD = """# Where CANN deviates from ONNX
 
 A model can keep every rule of the operator list, compile without a message, and compute something else on the board, because
 CANN's ONNX parser drops an attribute or reads an input otherwise. `atc-py check --cann RELEASE` reports such nodes at level

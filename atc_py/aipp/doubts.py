@@ -64,7 +64,7 @@ def config_doubts(config: AippConfig, *, is_uint8: bool = False) -> list[Diagnos
     given = [name for name in plain if name in config and config[name] != plain[name]]
     if is_uint8 and given:
         results.append(
-            _doubt(config, given[0], "has no effect: the network takes bytes as they are")
+            _doubt(config, given[0], "has no effect: the network takes the bytes unchanged")
         )
     return results
 
@@ -89,11 +89,7 @@ def _without_switch(config: AippConfig) -> Iterator[Diagnostic]:
     for switch, names in _NEEDED:
         given = [name for name in names if config[name] and name in config]
         if given and not config.switch(switch):
-            rest = (
-                Text(", and {count} more fields have none either", count=len(given) - 1)
-                if given[1:]
-                else ""
-            )
+            rest = Text(", nor have {count} more fields", count=len(given) - 1) if given[1:] else ""
             yield _doubt(
                 config,
                 given[0],
@@ -133,8 +129,8 @@ def _beyond_int16(config: AippConfig) -> Iterator[Diagnostic]:
                 config,
                 names[0],
                 Text(
-                    "and its row add up to {total} without their signs; beyond "
-                    "{most_factors}, results that do not fit in int16 are not defined on a "
+                    "and the rest of its row add up to {total} in magnitude; beyond "
+                    "{most_factors}, results may not fit in int16, which is undefined on a "
                     "device",
                     total=total,
                     most_factors=_MOST_FACTORS,

@@ -77,7 +77,7 @@ def _position(config: AippConfig, inputs: Sequence[str]) -> int:
     if config.integer(_EDGE):
         raise config.error(
             Text(
-                "'{edge}' is {config}, but an input has one edge, 0",
+                "'{edge}' is {config}, but an input has only edge 0",
                 edge=_EDGE,
                 config=config[_EDGE],
             ),
@@ -153,7 +153,7 @@ def _begin(head: re.Match[str], number: int, begin: TextPlace | None) -> TextPla
     if head[1] != _SECTION or begin is not None:
         raise TextFormatError(
             Text(
-                "expected one section [{section}], found another head [{head}]",
+                "expected a single section [{section}], found a second header [{head}]",
                 section=_SECTION,
                 head=head[1][:30],
             ),
@@ -345,7 +345,7 @@ def checked_pictures(
         if image_format(settings.input_format).buffer_code is None:
             raise BAD_AIPP.error(
                 Text(
-                    "dynamic AIPP does not know {input_format}", input_format=settings.input_format
+                    "dynamic AIPP does not take {input_format}", input_format=settings.input_format
                 ),
                 place=Place(file, field="input_format"),
             )

@@ -131,7 +131,7 @@ def _check_value(config: AippConfig, row: AippField) -> None:
         _check_format(config, str(value))
     if row.kind is FieldKind.MODE and value not in {"undefined", "static", "dynamic"}:
         raise config.error(
-            Text("'aipp_mode' is static or dynamic, found {value}", value=value), row.name
+            Text("'aipp_mode' must be static or dynamic, found {value}", value=value), row.name
         )
     if isinstance(value, bool | str):
         return
@@ -159,7 +159,7 @@ def _check_value(config: AippConfig, row: AippField) -> None:
 def _check_format(config: AippConfig, name: str) -> None:
     if name in OTHER_FORMATS:
         message = Text(
-            "the picture format {name} is one of camera SoCs and is not modeled", name=name
+            "the picture format {name} belongs to camera SoCs and is not modeled", name=name
         )
     elif name.isdigit() or name.startswith("-"):
         message = Text("no picture format has the number {name}", name=name)
@@ -181,8 +181,8 @@ def check_mode(config: AippConfig) -> None:
     if mode == "dynamic" and not config["max_src_image_size"]:
         raise config.error(
             Text(
-                "dynamic AIPP needs 'max_src_image_size', the most bytes that the pictures of a run "
-                "have together"
+                "dynamic AIPP needs 'max_src_image_size', the largest number of bytes that all "
+                "pictures of a run have together"
             ),
             "max_src_image_size",
             Text("for YUV420SP it is batch x height x width x 3 / 2, for RGB888 x 3"),

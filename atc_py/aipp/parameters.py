@@ -49,8 +49,8 @@ def _check_shared(pictures: Sequence[AippSettings]) -> None:
             if getattr(other, name) != getattr(first, name):
                 raise _refusal(
                     Text(
-                        "all pictures of a run have one {name}: {getattr} of picture 0 is "
-                        "{getattr_2} of picture {at}",
+                        "all pictures of a run must have the same {name}: it is {getattr} for "
+                        "picture 0 and {getattr_2} for picture {at}",
                         name=repr(name),
                         getattr=getattr(first, name),
                         getattr_2=getattr(other, name),
@@ -82,7 +82,7 @@ def parameter_bytes(pictures: Sequence[AippSettings]) -> bytes:
         known = ", ".join(_BY_CODE.values())
         raise _refusal(
             Text(
-                "dynamic AIPP does not know {input_format}, but {known}",
+                "dynamic AIPP does not take {input_format}; it takes {known}",
                 input_format=first.input_format,
                 known=known,
             ),
@@ -107,7 +107,7 @@ def _pack(layout: Struct, *values: float) -> bytes:
     try:
         return layout.pack(*values)
     except (struct_error, OverflowError) as error:
-        raise _refusal(Text("a number has no room in the buffer: {error}", error=error)) from None
+        raise _refusal(Text("a number does not fit in the buffer: {error}", error=error)) from None
 
 
 def _picture_bytes(settings: AippSettings) -> bytes:

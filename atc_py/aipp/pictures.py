@@ -192,7 +192,7 @@ def _check_pixels(path: Path, width: int, height: int) -> None:
                 most_pixels=_MOST_PIXELS,
             ),
             place=Place(str(path)),
-            help=Text("save it smaller; AIPP takes 4096 x 4096 pixels at most"),
+            help=Text("save a smaller picture; AIPP takes at most 4096 x 4096 pixels"),
         )
 
 
@@ -206,8 +206,8 @@ def _read_array(path: Path) -> NDArray[np.uint8]:
     if data.dtype != np.uint8 or not (gray or data.shape[2:] == (_CHANNELS,)) or not data.size:
         raise BAD_PICTURE.error(
             Text(
-                "{path} has {dtype} {shape}, but a picture is uint8 [height, width, 3] or "
-                "[height, width]",
+                "{path} holds {dtype} {shape}, but a picture must be uint8 [height, width, 3] "
+                "or [height, width]",
                 path=path,
                 dtype=data.dtype.name,
                 shape=list(data.shape),

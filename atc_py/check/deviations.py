@@ -20,7 +20,7 @@ from atc_py.text import SEMICOLON, Text, Words, verbatim
 _INFERRED = Text(" (inferred)")
 _FOLLOWS_ONNX = Text("; atc-py follows ONNX")
 _STATED = Text("; `atc-py fix --for cann` states the model at an opset that is read as ONNX has it")
-_SAME_ON = Text(" for CANN {major} to give what ONNX gives")
+_SAME_ON = Text(" for CANN {major} to compute what ONNX defines")
 _TAKEN_BY = Text(" for CANN {major} to take the node")
 
 

@@ -37,7 +37,7 @@ _SAID = {
         Text("`atc-py fix --for cann` writes the default as a constant"),
     ),
     "omitted-output-as-input": _Words(
-        Text("a graph must not have omitted inputs and omitted outputs"),
+        Text("a graph must not have both omitted inputs and omitted outputs"),
         Text("`atc-py fix --for cann` gives omitted outputs names"),
     ),
     "constant-without-value": _Words(
@@ -48,7 +48,7 @@ _SAID = {
         Text("export the model with an input, or compute its results once, on the host"),
     ),
     "output-without-input": _Words(
-        Text("every output must be joined to an input of the graph by nodes"),
+        Text("every output must depend on an input of the graph"),
         Text("feed what the output depends on as an input"),
     ),
     "function": _Words(
@@ -56,8 +56,11 @@ _SAID = {
         Text("`atc-py fix --for cann` inlines them"),
     ),
     "capture-of-nested-if": _Words(
-        Text("what a branch of an inner If takes from around it must be read in the outer branch"),
-        Text("`atc-py fix --for cann` hands the values on"),
+        Text(
+            "values that a branch of an inner If takes from outside must also be read in the "
+            "outer branch"
+        ),
+        Text("`atc-py fix --for cann` passes the values on"),
     ),
     "element-type": _Words(
         Text("the element type must be one that the parser has"),
@@ -73,7 +76,7 @@ _SAID = {
         Text("constants of branches must have their data in the model's file"), _WRITES
     ),
     "external-data-key": _Words(
-        Text("keys of external data other than location must have numbers"), _WRITES
+        Text("keys of external data other than location must hold numbers"), _WRITES
     ),
     "file-size": _Words(
         Text("the file must have at most 2147483647 bytes"),

@@ -139,10 +139,10 @@ _QUANTIZED = {
     Outcome.ROLLED_BACK: (
         LAYER_ROLLED_BACK,
         Standing.REWRITE,
-        Text(" runs on int8 with more input channels"),
+        Text(" runs on int8 only with more input channels"),
         Text(
-            "nothing has to be done: weights and bias are dequantized; results are nearer to "
-            "those of the float model than on int8"
+            "no action is needed: weights and bias are dequantized; results are closer to the "
+            "float model's than on int8"
         ),
     ),
     Outcome.KEPT: (
@@ -245,7 +245,7 @@ class QuantizedModel:
 
 
 _POOLED = Text("AveragePool on int8 is read by AscendDequant with one constant factor")
-_ONE_FACTOR = Text("let AscendDequant with one word read it, and nothing else, or pool floats")
+_ONE_FACTOR = Text("let only an AscendDequant with one word read it, or pool floats")
 
 _TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16, "INT4": DType.INT4}
 

@@ -18,7 +18,8 @@ from atc_py.cli.options import AS_JSON, MAX_MEMORY
 @click.option(
     "--size",
     metavar="H,W",
-    help="Height and width of the network's input; by default those that the configuration makes.",
+    help="Height and width of the network's input; by default those that the configuration "
+    "produces.",
 )
 @click.option(
     "--rank", "rank", cls=AliasedOption, old=["--input"], type=click.IntRange(min=0), metavar="RANK",
@@ -26,14 +27,14 @@ from atc_py.cli.options import AS_JSON, MAX_MEMORY
 )  # fmt: skip
 @click.option(
     "--soc", "--soc_version", cls=AliasedOption, old=["--soc-version"], default="sim",
-    show_default=True, metavar="NAME", help="SoC whose limits hold.",
+    show_default=True, metavar="NAME", help="SoC whose limits apply.",
 )  # fmt: skip
 @click.option(
-    "--resize", is_flag=True, help="Resize a picture of another size; it is refused otherwise."
+    "--resize", is_flag=True, help="Resize a picture of another size, which is refused otherwise."
 )
 @click.option(
     "--swapped", is_flag=True,
-    help="Store R and B, or U and V, in the other order: BGR, and NV21 in place of NV12.",
+    help="Store R and B, or U and V, in swapped order: BGR, and NV21 in place of NV12.",
 )  # fmt: skip
 @click.option("--uint8", is_flag=True, help="The network takes bytes: nothing is normalized.")
 @MAX_MEMORY

@@ -25,11 +25,12 @@ class _RawCommand(click.Command):
 @click.argument("words", metavar="--model=FILE --framework=5 --output=NAME ...", nargs=-1)
 @click.pass_context
 def atc(context: click.Context, words: tuple[str, ...]) -> None:
-    """Take atc's own command line, as atc reads it, with atc's console lines.
+    """Accept the command line of Huawei's atc, and print what atc prints.
 
     `alias atc='atc-py atc'` lets scripts for atc run unchanged. `atc-py atc --help` lists the
-    options; docs/from-atc.md says what becomes of each. --lang en or zh is not passed on to atc: it
-    chooses the language of hints, warnings and --help; lines that scripts read stay as atc has them.
+    options; docs/from-atc.md says how each is treated. --lang en or zh is an addition to atc's
+    options: it chooses the language of hints, warnings and --help; lines that scripts read stay as
+    atc prints them.
 
     Exit status: 0 done, 255 failed, as with atc; 130 interrupted (Ctrl-C), 143 terminated.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.group(cls=SpokenGroup, invoke_without_command=True)
 @click.pass_context
 def board(context: click.Context) -> None:
-    """Pack a model for a host with CANN and an NPU, and compare what comes back."""
+    """Pack a model for a host with CANN and an NPU, and compare the results that it returns."""
     show_help_of_bare_group(context)
 
 
@@ -42,26 +42,29 @@ board.add_command(compare_board)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", type=click.Path(), metavar="DIR",
-    help="Folder of the kit; DIR.zip is the same as one file. By default NAME.kit in the current folder.",
+    help="Folder of the kit; DIR.zip is the same as a single file. By default NAME.kit in "
+    "the current folder.",
 )  # fmt: skip
 @click.option(
     "--soc", "--soc-version", "--soc_version", "soc", required=True, metavar="NAME",
-    help="SoC of the host, as `npu-smi info` and atc call it.",
+    help="SoC of the host, by the name that `npu-smi info` and atc use.",
 )  # fmt: skip
 @click.option(
     "--precision-mode", "--precision_mode", "modes", multiple=True,
     default=[PrecisionMode.FORCE_FP16.value], show_default=True, metavar="MODE,...",
-    callback=options.comma_separated, help="Precision modes, a variant each; may be repeated.",
+    callback=options.comma_separated, help="Precision modes; each one is a variant of the kit. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--no-unfused", is_flag=True,
-    help="Leave out the variant of the first mode with all fusion switches off.",
+    help="Leave out the variant that compiles in the first mode with all fusion switched "
+    "off.",
 )  # fmt: skip
 @options.options_of(CompileOptions, "precision", ..., without={"soc", *NOT_PACKED})
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
-    help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
-    "data that fit their dtype and role. Dims that the model leaves open are those of the data.",
+    help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; other inputs get "
+    "random data that fit their dtype and role. Open dims of the model are taken from the "
+    "data.",
 )  # fmt: skip
 @comparing_options.samples
 @click.option(
@@ -70,7 +73,8 @@ board.add_command(compare_board)
 )  # fmt: skip
 @click.option(
     "--reference", type=click.Path(path_type=Path), metavar="FILE",
-    help="ONNX file that runs as the original in place of MODEL, such as the float model of one on int8.",
+    help="ONNX file that runs as the original in place of MODEL, such as the float model of "
+    "an int8 one.",
 )  # fmt: skip
 @click.option(
     "--executes", type=click.IntRange(0, 1000), default=10, show_default=True,
@@ -78,12 +82,12 @@ board.add_command(compare_board)
 )  # fmt: skip
 @click.option(
     "--repeats", type=click.IntRange(1, 100_000), default=20, show_default=True,
-    help="Executions with a clock.",
+    help="Timed executions.",
 )  # fmt: skip
 @click.option(
     "--layer-values", metavar="SIZE",
-    help="Memory that values of layers may take in the kit, such as 10M; digests of all are there. By "
-    "default a tenth of the model.",
+    help="Space that the values of layers may take in the kit, such as 10M; layers beyond it "
+    "keep only a digest. By default a tenth of the model's size.",
 )  # fmt: skip
 @options.MAX_MEMORY
 @options.AS_JSON
@@ -105,9 +109,9 @@ def pack(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Pack MODEL, an ONNX file, for a host with CANN and an NPU.
 
-    The kit has the model as atc takes it, atc's lines, inputs, what the original and the simulator
-    make of them, and a script that needs CANN and Python alone. What that script brings back is
-    compared with the simulator.
+    The kit holds the model in the form that atc takes, atc's command lines, inputs, the results of
+    the original and of the simulator for them, and a script that needs only CANN and Python. `board
+    compare` compares the results that the script returns with the simulator's.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file cannot
     be read or written, 4 a run failed.

@@ -37,7 +37,7 @@ _FILE = click.Path(path_type=Path)
 )  # fmt: skip
 @click.option(
     "--save-factors", type=click.Path(), metavar="FILE",
-    help="Save factors that fit the measured kernels, for --factors.",
+    help="Save factors fitted to the measured kernels, for --factors.",
 )  # fmt: skip
 @options.MAX_MEMORY
 @options.report_option(_FORMATS, "html is a page of all tables")
@@ -59,11 +59,12 @@ def compare_board(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
     verbose: bool,
 ) -> None:
-    """Compare RESULTS, what `run_on_board.py` packed, with what KIT was packed with.
+    """Compare RESULTS, which `run_on_board.py` packed, with the expectations in KIT.
 
-    Board, simulator and original stand side by side for each output and layer. Shown are the first
-    layer that differs on the board alone, apart from errors that both have; what became of each node;
-    launches that differ; times of kernels beside their estimate; and whether all belongs together.
+    For each output and layer, the board, the simulator and the original are compared side by side.
+    The report shows the first layer where only the board differs, apart from errors that the
+    simulator has too; what became of each node; launches that differ; measured times of kernels
+    beside their estimates; and whether results and kit match.
 
     Exit status: 0 done, 2 the command was called wrongly, 3 a file cannot be read or written, 4 a run
     failed, or the board differs.

@@ -54,7 +54,9 @@ _LEVELS = ("error", "unknown", "parser", "list", "rewrite", "aicpu", "accuracy")
 @options.options_of(CheckOptions, "op_specs", "cann")
 @options.MAX_MEMORY
 @options.LANG
-@click.option("-v", "--verbose", is_flag=True, help="Name every node, also in known findings.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Name every node, including those of known findings."
+)
 @options.REPORT_AS_JSON
 @click.pass_context
 def check(  # noqa: PLR0913  (one parameter an option)
@@ -74,9 +76,9 @@ def check(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Check whether MODELs, ONNX files, can be compiled, and if not, report why.
 
-    A folder stands for the .onnx files in it and below, a quoted pattern such as "nets/**/*.onnx" for
-    the files that match. Of several models a summary comes last; many are checked in processes of
-    their own.
+    A folder stands for the .onnx files in it and below, a quoted pattern such as "nets/**/*.onnx"
+    for the files that match. With several models a summary comes last; many models are checked in
+    parallel processes.
 
     Exit status: 0 done, 1 a model has findings of the level of --fail-on or worse, 2 the command
     was called wrongly, 3 a file cannot be read or written; with several models, the worst.

@@ -41,8 +41,8 @@ def one_line(value: object) -> str:
 def missing_parameter(said: str) -> Text:
     """As a text what click says of a missing argument or option."""
     head, stop, rest = said.partition(".")
-    words, _, name = head.rpartition(" ")
-    text = Text(f"{words} {{name}}.", name=name)
+    words, _, name = head.partition(" '")
+    text = Text(f"{words} {{name}}.", name=f"'{name}")
     return text + " " + Text(rest.strip()) if stop and rest.strip() else text
 
 

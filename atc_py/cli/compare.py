@@ -39,12 +39,12 @@ _FORMATS = ("text", "json", "csv", "html")
 @comparing_options.AIPP_SETTINGS
 @click.option(
     "--input-format", "--input_format", cls=AliasedOption, type=click.Choice(["NCHW", "NHWC"]), default="NCHW",
-    show_default=True, help="What the axes of inputs are, for AIPP.",
+    show_default=True, help="Layout of the inputs, for AIPP.",
 )  # fmt: skip
 @click.option(
     "--board-dump", type=click.Path(path_type=Path), metavar="DIR",
-    help="Hold dumps of a board that ran MODEL on the same data beside both: the folder that dump_path "
-    "named.",
+    help="Also compare with dumps of a board that ran MODEL on the same data: the folder that "
+    "dump_path named.",
 )  # fmt: skip
 @options.BOARD_JSON
 @compared_gears
@@ -55,7 +55,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @comparing_options.comparing_targets
 @options.REPORT_AS_JSON
-@click.option("-v", "--verbose", is_flag=True, help="List every layer, not the worst alone.")
+@click.option("-v", "--verbose", is_flag=True, help="List every layer, not only the worst.")
 @click.pass_context
 def compare(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -74,13 +74,13 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
-    MODEL may be an .om of Huawei's own atc: --reference then is the ONNX file that it was made of.
-    With lists of gears that is done for the shapes of each gear, on the samples that fit it. With
-    --aipp a folder of samples may hold pictures. The original runs as it is, in onnxruntime or onnx's
-    evaluator. A layer of floats or of quantized codes fails if its relative distance is over 0.05 or
-    values are lost to NaN or infinity, one of other integers if over 1 % differ. An error is
-    introduced at a layer if it is more than twice the largest error among the layer's inputs; an
-    error of the original itself is taken out and reported.
+    MODEL may be an .om of Huawei's own atc; --reference is then the ONNX file that it was compiled
+    from. With lists of gears, each gear is compared on the samples that fit its shapes. With --aipp
+    a folder of samples may hold pictures. The original runs unchanged, in onnxruntime or onnx's
+    evaluator. A layer of floats or of quantized codes fails if its relative distance is over 0.05
+    or if values become NaN or infinite; a layer of other integers fails if over 1 % of the values
+    differ. An error is introduced at a layer if it is more than twice the largest error among the
+    layer's inputs; errors of the original itself are taken out and reported.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or

@@ -39,8 +39,8 @@ def compare_each_gear(
     form, path = report
     if form not in _FORMATS or keep is not None:
         raise click.UsageError(
-            "gears are compared as --format text, json or html, without --suggest: "
-            "give a gear's dims with --input-shape for the rest"
+            "gears are compared only as --format text, json or html and without --suggest; for "
+            "anything else give one gear's dims with --input-shape"
         )
     chosen = {name: each for name, each in settings.items() if name not in _SEARCHING}
     pages = {"histograms": True, "keeps_compiled": True} if form == "html" else {}

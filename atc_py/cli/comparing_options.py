@@ -105,9 +105,9 @@ def samples(command: Callable[..., Any]) -> Callable[..., Any]:
 _SAMPLES = option_set(
     click.option(
         "--data", multiple=True, metavar="[NAME=]PATH",
-        help="Samples: a folder with a .npy, .npz, .pb or raw file for each, or an .npz or .npy file "
-        "with the samples along the first axis. Dims that the model leaves open are those of the "
-        "samples. May be repeated, for each input.",
+        help="Samples: a folder with a .npy, .npz, .pb or raw file for each, or an .npz or "
+            ".npy file with the samples along the first axis. Open dims of the model are "
+            "taken from the samples. May be repeated, for each input.",
     ),
     click.option(
         "--random", "random_samples", metavar="N", callback=random_number,
@@ -121,8 +121,9 @@ _FILE = click.Path(path_type=Path)
 what_runs = option_set(
     click.option(
         "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
-        help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
-        "data that fit their dtype and role. Dims that the model leaves open are those of the data.",
+        help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; other inputs get "
+            "random data that fit their dtype and role. Open dims of the model are taken from "
+            "the data.",
     ),
     samples,
     click.option(
@@ -135,16 +136,16 @@ what_runs = option_set(
     ),
     click.option(
         "--reference", type=_FILE, metavar="FILE",
-        help="ONNX file that runs in place of MODEL, such as the float model of one on int8: values "
-        "of equal names are compared. Of an offline model of Huawei's atc, the network that it was "
-        "made of.",
+        help="ONNX file that runs in place of MODEL, such as the float model of an int8 one; "
+            "values of the same name are compared. For an offline model of Huawei's atc, the "
+            "ONNX file that it was compiled from.",
     ),
 )  # fmt: skip
 """Options on data, the device and the model to compare with."""
 
 AIPP_SETTINGS = click.option(
     "--aipp-settings", type=_FILE, metavar="FILE",
-    help="Settings of dynamic AIPP; without it, pictures are RGB or gray, and taken whole.",
+    help="Settings of dynamic AIPP; without them, pictures are RGB or gray and used whole.",
 )  # fmt: skip
 
 comparing_targets = option_set(

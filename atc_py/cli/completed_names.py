@@ -2,7 +2,7 @@
 
 import click
 
-_LISTED = {"--soc", "--time-soc", "--list", "--precision-mode", "--only", "--skip"}
+_LISTED = {"--soc", "--list", "--precision-mode", "--only", "--skip"}
 
 
 def values_of(option: str, incomplete: str) -> list[str]:
@@ -18,7 +18,7 @@ def _begins(name: str, incomplete: str) -> bool:
 
 
 def _names(option: str) -> list[str]:
-    if option in {"--soc", "--time-soc"}:
+    if option == "--soc":
         from atc_py.target import socs
 
         return [soc.name for soc in socs()]

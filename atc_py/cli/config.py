@@ -35,13 +35,14 @@ class _Setting(NamedTuple):
 @AS_JSON
 @click.pass_context
 def config(context: click.Context, *, command: tuple[str, ...], as_json: bool) -> None:
-    """Show which options the configuration file sets, or what holds for COMMAND.
+    """Show which options the configuration file sets, or the values in effect for COMMAND.
 
     The file is the nearest atc-py.toml, or pyproject.toml with a table [tool.atc-py], from the
     working folder upward. Its tables are named after commands: [convert] and [ops.list] in
     atc-py.toml are [tool.atc-py.convert] and [tool.atc-py.ops.list] in pyproject.toml. Options are
-    written as on the command line, without dashes in front: soc = "Ascend310P3". Paths are relative
-    to the file's folder. The command line comes first, then environment variables, then the file.
+    written as on the command line, without leading dashes: soc = "Ascend310P3". Paths are relative
+    to the file's folder. The command line takes precedence, then environment variables, then the
+    file.
     """
     from atc_py.cli.main import cli
 

@@ -44,7 +44,7 @@ _VERBOSE = click.option(
     "-v", "--verbose", is_flag=True, help="Print every finding and the tables, not a summary."
 )
 _QUIET = click.option(
-    "-q", "--quiet", is_flag=True, help="Print nothing but errors, and JSON if asked for."
+    "-q", "--quiet", is_flag=True, help="Print only errors, and JSON if asked for."
 )
 
 
@@ -103,7 +103,7 @@ def _names(row: PassRow) -> str:
 
 _WHY_NOT = click.option(
     "--why-not", multiple=True, metavar="PASS",
-    help="Report where PASS nearly applied, and why it did not.",
+    help="Report where PASS almost applied, and why it did not.",
 )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def convert(
 ) -> None:
     """Compile MODEL, an ONNX file, to an offline model.
 
-    Five lines say what came of it; -v prints findings and tables, too.
+    Prints a summary of five lines; -v also prints findings and tables.
     """
     import_numpy()
     import atc_py

@@ -35,9 +35,10 @@ def diff(
 ) -> None:
     """Compare offline models FIRST and SECOND, each of atc-py or of Huawei's own atc.
 
-    Launches are matched by the nodes of the network that they compute. Shown are those that differ
-    in what they fuse, in operators, dtypes or formats; conversions that only one has; constants,
-    equal in bytes or in value; and memory. The score is the share of launches that are equal.
+    Launches are matched by the nodes of the network that they compute. The report shows launches
+    that differ in fusion, operators, dtypes or formats; conversions that only one model has;
+    constants that are equal in bytes, only in value, or not at all; and memory. The score is the
+    share of launches that are equal.
 
     Exit status: 0 done, 1 the score is below --fail-under, 2 the command was called wrongly, 3 a
     file cannot be read or written.

@@ -40,7 +40,7 @@ _SUFFIXES = (".json", ".html")
 @click.option("--shadow", is_flag=True, help="Run each model in onnxruntime, too, and compare.")
 @click.option(
     "--shadow-return", type=click.Choice(["npu", "onnxruntime"]), default="npu", show_default=True,
-    help="With --shadow, whose results the program gets.",
+    help="With --shadow: the side whose results the program gets.",
 )  # fmt: skip
 @click.option(
     "--report", "reports", multiple=True, type=click.Path(), metavar="FILE.json|FILE.html",
@@ -48,8 +48,8 @@ _SUFFIXES = (".json", ".html")
 )  # fmt: skip
 @click.option(
     "--max-memory", metavar="SIZE",
-    help="Refuse compilations and runs that need more memory, such as 4G; by default three "
-    "quarters of what the machine leaves each process.",
+    help="Refuse compilations and runs that need more memory than this, such as 4G; by default "
+    "three quarters of what is available to each process.",
 )  # fmt: skip
 @click.pass_context
 def program(  # noqa: PLR0913  (one parameter an option)
@@ -66,10 +66,10 @@ def program(  # noqa: PLR0913  (one parameter an option)
     max_memory: str | None,
     **compiling: Any,
 ) -> None:
-    """Run PROGRAM; each onnxruntime session in it and its children is the simulated NPU.
+    """Run PROGRAM with every onnxruntime session in it and its children on the simulated NPU.
 
-    The program is not changed: `atc-py exec -- python evaluate.py data`. What the list refuses runs
-    in onnxruntime. Tables on standard error say at the end which models ran where.
+    The program is not changed: `atc-py exec -- python evaluate.py data`. Models that cannot be
+    compiled run in onnxruntime. Tables on standard error show at the end which model ran where.
 
     Exit status: that of PROGRAM, 128 + N if signal N ended it; with --strict, that of `convert` for
     a model that cannot be compiled. Before PROGRAM starts: 2 the command was called wrongly, 3 a
@@ -112,7 +112,7 @@ def _report_files(given: Sequence[str]) -> list[Path]:
         if path.suffix.lower() not in _SUFFIXES:
             raise BAD_OPTION.error(
                 Text(
-                    "--report {path}: the suffix says the format, and {suffix} is none",
+                    "--report {path}: the suffix chooses the format, and {suffix} is not one",
                     path=path,
                     suffix=repr(path.suffix),
                 ),

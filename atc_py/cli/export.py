@@ -24,8 +24,8 @@ from atc_py.options.named_gear import NamedGear
 )  # fmt: skip
 @click.option(
     "--plain", is_flag=True,
-    help="Write the network that MODEL computes, without Casts, roundings and storage; all floats "
-    "are float16. By default to NAME.plain.onnx.",
+    help="Write the network that MODEL computes, without Casts, roundings and storage formats; "
+    "all floats are float16. The default file is NAME.plain.onnx.",
 )  # fmt: skip
 @click.option("--float32", is_flag=True, help="With --plain: all floats are float32.")
 @click.option("--external-data", is_flag=True, help="Write constants to a separate file.")
@@ -58,8 +58,8 @@ def export(  # noqa: PLR0913  (one parameter an option)
 
     MODEL is an ONNX file, which is compiled first, or an offline model. The result has plain ONNX
     operators, rounds where the device rounds, and runs in any ONNX runtime; viewers show each
-    operator of the device by its name, with its body. Of an offline model with gears it is the gear
-    that is named, or else the largest. One of Huawei's own atc becomes ONNX again.
+    operator of the device by its name, with its body. For an offline model with gears, the chosen
+    gear is written, by default the largest. A model of Huawei's own atc is turned back into ONNX.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 an operator has no ONNX form.

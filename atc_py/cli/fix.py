@@ -14,7 +14,10 @@ from atc_py.text import Text
 
 _FORMATS = ("text", "json", "html")
 _VERBOSE = click.option(
-    "-v", "--verbose", is_flag=True, help="Show every node, also those that are rewritten alike."
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Show every node, including those that are rewritten alike.",
 )
 
 
@@ -48,11 +51,11 @@ def fix(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
     **fixing: Any,
 ) -> None:
-    """Write MODEL, an ONNX file, in an equivalent form that the operator list takes.
+    """Rewrite MODEL, an ONNX file, in an equivalent form that the operator list accepts.
 
-    Exit status: 0 done, 1 findings are left that no rule removes, or what was written does not run
-    on the target or gives no finite numbers there, 2 the command was called wrongly, 3 a file cannot
-    be read or written, 4 a rewrite differs from the original.
+    Exit status: 0 done, 1 findings are left that no rule removes, or the fixed model does not run
+    on the target or has outputs that are not finite there, 2 the command was called wrongly, 3 a
+    file cannot be read or written, 4 a rewrite differs from the original.
     """
     from atc_py import api
 

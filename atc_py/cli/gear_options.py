@@ -27,14 +27,12 @@ GEAR_NAMES = option_set(
 
 _BATCHES = click.option(
     "--batch", "batch", default="", metavar="1,4,8",
-    help="Batch sizes of an ONNX file to estimate side by side, with the one that is best; the gear "
-    "of this batch size of an offline model.",
+    help="For an ONNX file, batch sizes to estimate side by side, with the best one marked; "
+    "for an offline model, the gear of this batch size.",
 )  # fmt: skip
 
 _LISTS = ("batch_sizes", "image_sizes", "dims")
-_DIMS = click.option(
-    "--dims", "dims", default="", metavar="1,16", help="The gear of these numbers for dims."
-)
+_DIMS = click.option("--dims", "dims", default="", metavar="1,16", help="The gear with these dims.")
 
 
 def named_gear(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
 from atc_py.system.signal_guard import put_off
+from atc_py.text import Text
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -127,9 +128,14 @@ class SignalledError(BaseException):
         return 128 + self.number
 
     def __str__(self) -> str:
-        return {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}.get(
-            signal.Signals(self.number), "ended by the terminal"
-        )
+        return self.said
+
+    @property
+    def said(self) -> Text:
+        """What the signal did, for messages."""
+        if self.number == signal.SIGINT:
+            return Text("interrupted")
+        return Text("terminated" if self.number == signal.SIGTERM else "ended by the terminal")
 
 
 @contextmanager

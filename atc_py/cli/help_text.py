@@ -212,7 +212,7 @@ LANG = click.option(
     callback=_speak,
     is_eager=True,
     default=language,
-    show_default="as ATC_PY_LANG and the locale say, else en",
+    show_default="from ATC_PY_LANG or the locale, else en",
     help="Language of the text.",
 )
 
@@ -225,7 +225,7 @@ def speaking(command: click.Command) -> None:
         expose_value=False,
         callback=_speak,
         is_eager=True,
-        help="Language of the text; by default as ATC_PY_LANG and the locale say, else en.",
+        help="Language of the text; by default taken from ATC_PY_LANG or the locale, else en.",
     )
     as_json = [at for at, each in enumerate(command.params) if each.name == "as_json"]
     command.params.insert(as_json[0] if as_json else len(command.params), option)
@@ -246,7 +246,7 @@ def quieting(command: click.Command) -> None:
         is_flag=True,
         expose_value=False,
         callback=_silence,
-        help="Print nothing but errors, and documents such as JSON if asked for.",
+        help="Print only errors, and documents such as JSON if asked for.",
     )
     last = [at for at, each in enumerate(command.params) if each.name in {"as_json", "lang"}]
     command.params.insert(min(last, default=len(command.params)), option)

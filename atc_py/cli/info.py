@@ -19,9 +19,9 @@ from atc_py.text import Text
     help="Show the dtypes of every node with the rule that chose them, and every Cast.",
 )
 @click.option(
-    "--layout", is_flag=True, help="Show how values are stored, and why each TransData is there."
+    "--layout", is_flag=True, help="Show how values are stored, and the reason for every TransData."
 )
-@click.option("--ops", is_flag=True, help="Of a model of Huawei's atc, list every launch.")
+@click.option("--ops", is_flag=True, help="For a model of Huawei's atc, list every launch.")
 @named_gear
 @AS_JSON
 def info(
@@ -35,12 +35,12 @@ def info(
 ) -> None:
     """Show what MODEL, an offline model or an ONNX file, contains.
 
-    The digests of an offline model are verified. Of one with gears it lists these, and shows the
-    one that is named, or else the largest. Of an ONNX file it shows inputs, outputs, opsets,
-    operators, parameters, size and the files that hold its weights; nothing is compiled. Of an
-    offline model of Huawei's own atc it shows all that the file says: versions, SoC, command line,
-    inputs, outputs, AIPP, memory, tasks, launches and what was fused; of its JSON, which mode 1 of
-    atc writes, what that says.
+    For an offline model, digests are verified; if it has gears, they are listed and the chosen one
+    is shown, by default the largest. For an ONNX file, inputs, outputs, opsets, operators,
+    parameters, size and the files that hold its weights are shown; nothing is compiled. For an
+    offline model of Huawei's own atc, everything in the file is shown: versions, SoC, command line,
+    inputs, outputs, AIPP, memory, tasks, launches and what was fused. The JSON that mode 1 of atc
+    writes is read too.
     """
     from atc_py.package.ge.model import is_huawei, is_model_json
 
@@ -50,8 +50,9 @@ def info(
         if precision or layout or gear is not None:
             raise click.UsageError(
                 Text(
-                    "--precision, --layout and gears are of offline models of atc-py, but {model} "
-                    "is one of Huawei's atc: --ops lists its launches with dtypes and formats",
+                    "--precision, --layout and gears apply to offline models of atc-py, but "
+                    "{model} is one of Huawei's atc: --ops lists its launches with dtypes and "
+                    "formats",
                     model=model,
                 )
             )
@@ -66,7 +67,7 @@ def info(
         if precision or layout or gear is not None:
             raise click.UsageError(
                 Text(
-                    "--precision, --layout and gears are of offline models, but {model} is "
+                    "--precision, --layout and gears apply to offline models, but {model} is "
                     "an ONNX model: convert it first",
                     model=model,
                 )
@@ -83,7 +84,7 @@ def _refuse_ops(model: Path, *, is_onnx: bool) -> None:
     if not is_onnx:
         open_model(model).close()
     raise click.UsageError(
-        Text("--ops is of offline models of Huawei's atc, which {model} is not", model=model)
+        Text("--ops applies to offline models of Huawei's atc, which {model} is not", model=model)
     )
 
 

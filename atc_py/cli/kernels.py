@@ -67,8 +67,8 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """List the kernels of MODEL, an offline model or an ONNX model to compile.
 
-    Options that concern compilation are rejected for an offline model. Of one with gears the kernels
-    are those of the gear that is named, or else of the largest.
+    Options for compilation are rejected for an offline model. If it has gears, the kernels are
+    those of the chosen gear, by default of the largest.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 with --verify a kernel cannot be built, faults or computes other

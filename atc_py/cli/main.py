@@ -25,24 +25,28 @@ if TYPE_CHECKING:
 
 _SUMMARIES = {
     "aipp": "Show what CONFIG, an AIPP configuration, does to PICTURE.",
-    "atc": "Take atc's own command line, as atc reads it, with atc's console lines.",
-    "board": "Pack a model for a host with CANN and an NPU, and compare what comes back.",
+    "atc": "Accept the command line of Huawei's atc, and print what atc prints.",
+    "board": "Pack a model for a host with CANN and an NPU, and compare the results that it "
+    "returns.",
     "check": "Check whether MODELs, ONNX files, can be compiled, and if not, report why.",
     "compare": "Compile MODEL, an ONNX file, and compare each layer with the original.",
-    "config": "Show which options the configuration file sets, or what holds for COMMAND.",
+    "config": "Show which options the configuration file sets, or the values in effect for "
+    "COMMAND.",
     "completion": "Print the script that completes commands and options in SHELL.",
     "convert": "Compile MODEL, an ONNX file, to an offline model.",
     "diff": "Compare offline models FIRST and SECOND, each of atc-py or of Huawei's own atc.",
-    "exec": "Run PROGRAM; each onnxruntime session in it and its children is the simulated NPU.",
+    "exec": "Run PROGRAM with every onnxruntime session in it and its children on the "
+    "simulated NPU.",
     "explain": "Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all.",
     "export": "Write MODEL, compiled, as an ONNX model with the arithmetic of the NPU.",
-    "fix": "Write MODEL, an ONNX file, in an equivalent form that the operator list takes.",
+    "fix": "Rewrite MODEL, an ONNX file, in an equivalent form that the operator list accepts.",
     "info": "Show what MODEL, an offline model or an ONNX file, contains.",
     "kernels": "List the kernels of MODEL, an offline model or an ONNX model to compile.",
     "ops": "Look up the operators that atc-py knows.",
-    "plan": "Find the cheapest dtypes of MODEL's nodes that reach a target.",
+    "plan": "Find the fastest dtypes for MODEL's nodes that still reach an accuracy target.",
     "profile": "Estimate the time and memory of MODEL, an ONNX file or an offline model.",
-    "report": "Write one page about MODEL, an ONNX file or an offline model: all that atc-py finds out.",
+    "report": "Write one page about MODEL, an ONNX file or offline model, with all that atc-py "
+    "finds out.",
     "quantize": "Quantize MODEL, a float ONNX file, or write a quantized one in another form.",
     "run": "Run MODEL, an offline model, on the simulated NPU.",
     "sweep": "Check, compile and compare MODELS for each SoC, precision mode and operator list.",
@@ -145,7 +149,7 @@ def _with_language(command: click.Command) -> click.Command:
     "--lang",
     type=click.Choice(LANGUAGES),
     expose_value=False,
-    help="Language of the text; by default as ATC_PY_LANG and the locale say, else en.",
+    help="Language of the text; by default taken from ATC_PY_LANG or the locale, else en.",
 )
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -200,7 +204,9 @@ def signal_status(error: BaseException) -> int:
 
     signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
     print_error(
-        spoken(Text("{signalled}; no output file is left partially written", signalled=signalled))
+        spoken(
+            Text("{signalled}; no output file is left partially written", signalled=signalled.said)
+        )
     )
     return signalled.status
 

@@ -26,7 +26,7 @@ def ops(context: click.Context) -> None:
 @ops.command("list")
 @click.option("--group", help="Only operators of this group: math, nn, tensor ...")
 @click.option("--opset", type=click.IntRange(min=1), help="Only operators listed at this opset.")
-@click.option("--dtype", help="Only operators whose first input may have this dtype.")
+@click.option("--dtype", help="Only operators whose first input takes this dtype.")
 @click.option("--custom/--onnx", default=None, help="Only custom operators, or only ONNX's.")
 @options.options_of(CheckOptions, "operator_list", "op_specs")
 @options.LANG
@@ -65,7 +65,7 @@ def show(
 ) -> None:
     """Show the specification of OPERATOR: its rules and its ONNX versions.
 
-    Of one that ONNX has and the list does not, what rewrites it.
+    For an operator that ONNX has and the list does not, shows what rewrites it.
     """
     from atc_py.onnx_graph.reading.history import history
     from atc_py.report.operators.listing import find_named_spec
@@ -125,13 +125,14 @@ def diff(
 ) -> None:
     """Show what changed in ONNX's OPERATOR between two opsets, or how two lists differ.
 
-    With --list given twice, OPERATOR on both lists is compared, or every operator without it.
+    With --list given twice, compares OPERATOR on both lists, or all operators if OPERATOR is left
+    out.
     """
     if lists:
         _diff_of_lists(operator, first, lists, lang, as_json=as_json)
         return
     if operator is None or first is None or second is None:
-        raise click.UsageError("give OPERATOR and two of OPSET, or --list twice")
+        raise click.UsageError("give OPERATOR and two OPSETs, or --list twice")
     from atc_py.onnx_graph.reading.history import history
     from atc_py.report.operators.diff import diff_json, diff_lines, operator_diff
 

@@ -176,13 +176,14 @@ def _hold_to_memory(context: click.Context, _option: click.Parameter, size: str 
 
 LIKE = click.option(
     "--like", type=click.Path(path_type=Path), metavar="FILE.onnx",
-    help="Network that MODEL, an offline model of Huawei's atc, was made of: it has what fused "
-    "launches lost, and the names of its values.",
+    help="ONNX file that MODEL, an offline model of Huawei's atc, was compiled from: it "
+    "supplies attributes that fused launches have lost, and the names of values.",
 )  # fmt: skip
 
 SUBMODEL = click.option(
     "--submodel", "--model", metavar="N|NAME",
-    help="Model of a file of Huawei's atc that has several, by its position or name in `info`.",
+    help="The model to use in a file of Huawei's atc that has several, by its position or "
+    "name in `info`.",
 )  # fmt: skip
 
 MAX_MEMORY = click.option(
@@ -190,8 +191,8 @@ MAX_MEMORY = click.option(
     metavar="SIZE",
     expose_value=False,
     callback=_hold_to_memory,
-    help="Refuse work that needs more memory, such as 4G; by default three quarters of what the "
-    "machine leaves this process.",
+    help="Refuse work that needs more memory than this, such as 4G; by default three quarters "
+    "of what is available to this process.",
 )
 
 CALIBRATE = click.option(
@@ -202,8 +203,8 @@ CALIBRATE = click.option(
 
 BOARD_JSON = click.option(
     "--board-json", type=click.Path(path_type=Path), metavar="FILE",
-    help="JSON of the model that the board ran, which `atc --mode=1` writes: it says which nodes of the "
-    "network its kernels compute.",
+    help="JSON of the model that the board ran, written by `atc --mode=1`: it maps kernels to "
+    "nodes of the network.",
 )  # fmt: skip
 
 FACTORS = click.option(
@@ -275,10 +276,10 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
         raise click.UsageError(
             plural(
                 len(given),
-                "{given} concerns how an ONNX model is compiled, but {model} is compiled already: "
+                "{given} applies to compiling an ONNX model, but {model} is already compiled: "
                 "omit the option, or give the ONNX model",
-                "{given} concern how an ONNX model is compiled, but {model} is compiled already: "
-                "omit the option, or give the ONNX model",
+                "{given} apply to compiling an ONNX model, but {model} is already compiled: "
+                "omit the options, or give the ONNX model",
                 given=", ".join(given),
                 model=model,
             )

@@ -26,7 +26,7 @@ _KEEP, _CUSTOM = "keep_dtype.txt", "customize_dtypes.txt"
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--target", "targets", multiple=True, required=True, metavar="FIGURE=NUMBER",
-    help="Least figure of every output over all samples: cosine=0.999 or snr=40 (dB).",
+    help="Target for every output over all samples: cosine=0.999 or snr=40 (dB).",
 )  # fmt: skip
 @samples
 @click.option(
@@ -41,8 +41,8 @@ _KEEP, _CUSTOM = "keep_dtype.txt", "customize_dtypes.txt"
 @options.options_of(PlanOptions, "jobs", "bfloat16")
 @click.option(
     "--int8", type=click.Path(), metavar="FILE",
-    help="Allow layers on int8, which the samples calibrate, and write the mixed ONNX model to FILE if the "
-    "plan has any.",
+    help="Allow layers on int8, calibrated with the samples, and write the mixed ONNX model to "
+    "FILE if the plan has such layers.",
 )  # fmt: skip
 @options.options_of(
     CompileOptions, "soc", "precision_mode_v2", "precision", "semantics", "cann", "fix",
@@ -71,12 +71,12 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Find the cheapest dtypes of MODEL's nodes that reach a target.
+    """Find the fastest dtypes for MODEL's nodes that still reach an accuracy target.
 
-    Each node computes in float16, float32, bfloat16 where the SoC has it, or int8 with --int8. Errors of nodes are
-    found by trials of single nodes, times by the cost model, casts between neighbors included.
-    What is planned is compiled, timed and run over the samples, and repaired until it reaches
-    the target.
+    Each node computes in float16, float32, bfloat16 where the SoC has it, or int8 with --int8. The
+    error of a node is measured by changing that node alone; times come from the cost model and
+    include casts between neighbors. The plan is compiled, estimated and run on the samples, and
+    adjusted until it reaches the target.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 one of the two did not run, or no assignment reaches the target.

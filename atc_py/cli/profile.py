@@ -42,8 +42,8 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.FACTORS
 @click.option(
     "--measured", type=_FILE, multiple=True, metavar="FILE.csv",
-    help="Show times of a board beside the estimate: op_summary of msprof, or kernel_details; may be "
-    "repeated for the parts of a table.",
+    help="Table of kernel times of a board to show beside the estimate: op_summary of msprof, "
+    "or kernel_details; may be repeated for the parts of a table.",
 )  # fmt: skip
 @options.BOARD_JSON
 @options.LIKE
@@ -56,9 +56,7 @@ _FORMATS = ("text", "json", "csv", "html")
     help="File for a trace in Chrome's format, which ui.perfetto.dev opens.",
 )  # fmt: skip
 @options.REPORT_AS_JSON
-@click.option(
-    "-v", "--verbose", is_flag=True, help="List every kernel, not those alone that take longest."
-)
+@click.option("-v", "--verbose", is_flag=True, help="List every kernel, not only the slowest.")
 @click.pass_context
 def profile(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -79,11 +77,11 @@ def profile(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Estimate the time and memory of MODEL, an ONNX file or an offline model.
 
-    Nothing is run: figures come from the SoC's rates and the model's shapes, each with a range;
-    docs/cost-model.md has the formulas. With --calibrate alone no MODEL is needed.
+    Nothing is run: figures are estimated from the SoC's rates and the model's shapes, each with a
+    range; docs/cost-model.md has the formulas. With --calibrate alone no MODEL is needed.
 
-    An offline model with gears gets a line for each gear, and the figures of the one that is named,
-    or else of the largest. So does an ONNX file with several batch sizes in --batch.
+    An offline model with gears gets a line for each gear and the full figures of the chosen one, by
+    default the largest. An ONNX file with several batch sizes in --batch is treated the same way.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written.
@@ -129,7 +127,7 @@ def _with_measured(found: Profile, tables: tuple[Path, ...], board_json: Path | 
     from atc_py.system.structs import replace
 
     if len(found.costs) != 1:
-        raise click.UsageError("--measured is of one SoC: give --soc once")
+        raise click.UsageError("--measured applies to one SoC: give --soc once")
     return replace(found, measured=measured_beside(found.costs[0], tables, board_json))
 
 

@@ -116,7 +116,7 @@ def _of_conversion(stage: str) -> str:
         "stage {index} of {count}: {stage}",
         index=_STAGES.index(stage) + 1,
         count=len(_STAGES),
-        stage=stage,
+        stage=Text(stage, context="stage"),
     )
 
 

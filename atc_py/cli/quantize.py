@@ -23,10 +23,10 @@ from atc_py.text.language import spoken
 _SAMPLES = ("data", "random", "record")
 """Keywords that say that the model is a float model."""
 
-_CALIBRATING = keywords_of(QuantizeOptions) - keywords_of(RewriteOptions) - {*_SAMPLES, "skip"} | {
-    "report"
-}
-"""Parameters that concern the calibration alone."""
+_CALIBRATING = (
+    keywords_of(QuantizeOptions) - keywords_of(RewriteOptions) - {*_SAMPLES, "skip", "time_soc"}
+) | {"report"}
+"""Parameters that concern the calibration alone; a SoC may be named where no times are estimated."""
 
 _SKIP_HELP = (
     "Layer that stays in floats, or OpType::T for all layers of an operator; with --fix, the rule "
@@ -75,12 +75,11 @@ def _rules_or_layers(command: Callable[..., Any]) -> Callable[..., Any]:
 def quantize(context: click.Context, /, **given: Any) -> None:
     """Quantize MODEL, a float ONNX file, or write a quantized one in another form.
 
-    With --data, --random or --record, MODEL is a float model. It is run over the samples, and its
-    convolutions and products of matrices are written on int8 with the scales that follow from
-    them.
+    With --data, --random or --record, MODEL is a float model. It is run on the samples, and its
+    convolutions and matrix products are written on int8 with the scales that follow.
 
-    Without these options, MODEL is quantized already: it has QuantizeLinear or QLinear...
-    operators from another tool, or those of the Ascend form. Its form changes, and nothing else.
+    Without these options, MODEL must already be quantized: with QuantizeLinear or QLinear...
+    operators from another tool, or with those of the Ascend form. Only its form changes.
 
     The written model is checked against an operator list, which the result names; findings do not
     fail the command.
@@ -141,9 +140,12 @@ def _report_path(report: str | None, model: Path) -> Path | None:
 def _rewrite(given: dict[str, Any], *, as_json: bool) -> None:
     import atc_py
     from atc_py.report.quantizing.tables import quantization_tables
+    from atc_py.target import find_soc
 
     for name in (*_CALIBRATING, *_SAMPLES, "layers_to_skip"):
         del given[name]
+    if soc := given.pop("time_soc"):
+        find_soc(soc)  # named out of habit: the form is that of every SoC
     with progress(quiet=as_json) as on_stage:
         done = atc_py.quantize_model(
             given.pop("model"),

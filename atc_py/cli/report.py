@@ -83,11 +83,12 @@ def report(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Write one page about MODEL, an ONNX file or an offline model: all that atc-py finds out.
+    """Write one page about MODEL, an ONNX file or offline model, with all that atc-py finds out.
 
-    It has the verdict and what to do first, both graphs, the error of each layer and the estimated
-    time; it is one HTML file that needs nothing else. A model that does not compile gets a page,
-    too, which shows why and where. With lists of gears the page has each gear, and a line for each.
+    The page shows the verdict and what to do first, both graphs, the error of each layer and the
+    estimated time; it is a single HTML file that needs no others. A model that does not compile
+    gets a page, too, which shows why and where. With lists of gears the page covers every gear, and
+    a line is printed for each.
 
     Exit status: 0 done, 1 the model does not compile, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or

@@ -87,8 +87,9 @@ _FOREIGN_TIMEOUT = 600.0
     "--timeout",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="Time limit for the device to load the model and to run it, 0 for none; by default none "
-    "for `sim` and `ort` and 600 for others. With a limit the device runs in its own process.",
+    help="Seconds that the device may take to load the model, and to run it; 0 for no limit. "
+    "By default no limit for `sim` and `ort`, 600 for others. With a limit the device "
+    "runs in its own process.",
 )
 @click.option("--profile", is_flag=True, help="Show the time of each operator.")
 @click.option(
@@ -123,8 +124,8 @@ def run(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Run MODEL, an offline model, on the simulated NPU.
 
-    One with gears runs the gear that is named, or the one that fits the shapes of the data, or,
-    without any, the largest. Of one of Huawei's own atc, docs/real-om.md says what is computed.
+    A model with gears runs the chosen gear, or the one that fits the shapes of the data, or else
+    the largest. For models of Huawei's own atc, docs/real-om.md says what is computed.
     """
     from atc_py.api import load
     from atc_py.options.output_paths import output_folder

@@ -65,14 +65,14 @@ _PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
 )  # fmt: skip
 @click.option(
     "--propose", is_flag=True,
-    help="Take the dims that `check` proposes where a model leaves dims open that neither --input-shape "
-    "nor the samples say; the table names them.",
+    help="Use the dims that `check` proposes where a model leaves dims open and neither "
+    "--input-shape nor the samples give them; the table names them.",
 )  # fmt: skip
 @options.options_of(CompileOptions, "op_specs")
 @click.option(
     "--data", metavar="PATH",
-    help="Compare each model with its original on samples: those of a model are the folder, the .npz or "
-    "the .npy file in the folder PATH that has its name, else all of PATH.",
+    help="Compare each model with its original on samples: a folder, .npz or .npy file in the "
+    "folder PATH with the model's name, or else all of PATH.",
 )  # fmt: skip
 @click.option(
     "--random", "random_samples", metavar="N", callback=random_number,
@@ -90,29 +90,28 @@ _PLURALS = {"compiles": "compile", "does not compile": "do not compile"}
 @click.option("--profile", is_flag=True, help="Estimate the time of each model on its SoC.")
 @click.option(
     "-o", "--output", type=click.Path(), required=True, metavar="DIR",
-    help="Folder for the table and the reports. Rows that are finished there are kept.",
+    help="Folder for the table and the reports. Finished rows in it are kept.",
 )  # fmt: skip
 @click.option("--no-reports", is_flag=True, help="Leave out the page about each row.")
 @click.option("--parquet", is_flag=True, help="Write the table as a Parquet file, too.")
 @click.option(
     "--jobs", type=JOBS, metavar="N",
-    help="Processes of this machine; by default as many as cores, if memory allows.",
+    help="Number of processes on this machine; by default one per core, if memory allows.",
 )  # fmt: skip
 @click.option(
     "--dask", metavar="ADDRESS",
-    help="Address of the scheduler of a Dask cluster, whose workers make the rows instead.",
+    help="Address of the scheduler of a Dask cluster whose workers compute the rows instead.",
 )  # fmt: skip
 @click.option(
     "--seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-    help="Time limit of a row; by default any time.",
+    help="Seconds that a row may take; by default no limit.",
 )  # fmt: skip
 @click.option(
     "--max-memory", metavar="SIZE",
-    help="Memory that a row may take, such as 4G; by default an equal share of what this process may.",
+    help="Memory that a row may take, such as 4G; by default an equal share of this "
+    "process's limit.",
 )  # fmt: skip
-@click.option(
-    "--retry", is_flag=True, help="Run rows again that failed, also with the same limits."
-)
+@click.option("--retry", is_flag=True, help="Run failed rows again, even with the same limits.")
 @options.LANG
 @options.AS_JSON
 @click.pass_context
@@ -135,9 +134,10 @@ def sweep(  # noqa: PLR0913  (one parameter an option)
     """Check, compile and compare MODELS for each SoC, precision mode and operator list.
 
     Each combination is a row: verdict, reasons by code, size, memory, errors at the outputs and
-    estimated time. The rows are written as JSON lines, CSV and one HTML table, which links a report
-    on each. A folder stands for the .onnx files in it and below. A row that crashes, hangs or takes
-    too much memory says so. A sweep that was stopped goes on where it was when it is called again.
+    estimated time. The rows are written as JSON lines, CSV and one HTML table with a link to a
+    report on each row. A folder stands for the .onnx files in it and below. A row that crashes,
+    hangs or takes too much memory is marked as such. A sweep that was stopped continues when it is
+    called again.
 
     Exit status: 0 every model compiles, 1 a model does not compile or cannot be read, 2 the command was
     called wrongly, 3 a file cannot be written, 4 a row did not end (it crashed, or exceeded a
@@ -148,7 +148,9 @@ def sweep(  # noqa: PLR0913  (one parameter an option)
     from atc_py.report.sweep.rows import require_pyarrow
 
     if jobs is not None and dask is not None:
-        raise click.UsageError("--jobs and --dask both say where rows are made: give one of them")
+        raise click.UsageError(
+            "--jobs and --dask both say where rows are computed: give one of them"
+        )
     folder = output_folder("--output", output) or Path(output)
     if parquet:
         require_pyarrow()
@@ -184,7 +186,7 @@ def _least(option: str, values: tuple[str, ...]) -> tuple[str, ...]:
     """The values of an axis, which must have one."""
     if not values:
         raise BAD_OPTION.error(
-            Text("{option} names no value", option=option),
+            Text("{option} is given without a value", option=option),
             help=Text("leave it out for the default"),
         )
     return values

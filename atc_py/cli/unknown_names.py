@@ -40,7 +40,7 @@ def unknown_option_hint(error: click.NoSuchOption) -> Text:
     near, name = _near(error), error.option_name.lstrip("-").replace("-", "_")
     if not near and _is_of_atc(name):
         return Text(
-            "--{name} is an option of atc, whose command line `atc-py atc` takes; {listing}",
+            "--{name} is an option of atc; `atc-py atc` takes atc's command line; {listing}",
             name=name,
             listing=listing,
         )

@@ -21,7 +21,7 @@ TYPE_LINE = "OpType::"
 NARROW = frozenset({DType.FLOAT16.value, DType.BFLOAT16.value})
 """The 16-bit floats, as a compiled model names them."""
 
-ITS_OWN_DTYPES = Text("in 16 bits by the model's own dtypes")
+ITS_OWN_DTYPES = Text("the model's own dtypes keep it in 16 bits")
 """Why a line to keep may change nothing: nodes are kept as the model has them."""
 
 _WIDE = DType.FLOAT32.value

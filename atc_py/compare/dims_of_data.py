@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.compare.sample_source import sample_arrays, sample_paths
-from atc_py.diag import Sink
+from atc_py.diag import BAD_RUN_INPUT, Sink
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
@@ -20,7 +20,8 @@ from atc_py.pipeline.running.model import Port
 from atc_py.pipeline.running.sample_files import FileSamples
 from atc_py.pipeline.running.sample_rows import RowSamples
 from atc_py.pipeline.running.samples import Samples, has_rows
-from atc_py.tensor.shapes import Dims, Shape
+from atc_py.tensor.shapes import Dims, Shape, format_shape
+from atc_py.text import Text
 
 Arrays = Mapping[str, NDArray[np.generic]]
 
@@ -59,7 +60,26 @@ def shapes_with_data(
         return given
     ports = [port for each in declared if (port := _port(each, shapes)) is not None]
     found = _shapes_of(listed, samples, ports)
+    _refuse_ranks(left, found)
     return {**shapes, **_bound(left, {**shapes, **found}, declared)}
+
+
+def _refuse_ranks(left: Iterable[DeclaredInput], found: Mapping[str, Shape]) -> None:
+    """Raise BAD_RUN_INPUT for data that have more or fewer axes than their input."""
+    for each in left:
+        shape, dims = found.get(each.name), each.dims or ()
+        if shape is not None and len(shape) != len(dims):
+            raise BAD_RUN_INPUT.error(
+                Text(
+                    "data for {name} have {n} axes, {shape}, but the input has {count}: {dims}",
+                    name=each.name,
+                    n=len(shape),
+                    shape=format_shape(shape),
+                    count=len(dims),
+                    dims=format_shape(dim if isinstance(dim, int) else None for dim in dims),
+                ),
+                help=Text("save the data of one run, with exactly the axes of the input"),
+            )
 
 
 def _is_open(declared: DeclaredInput) -> bool:
@@ -109,7 +129,7 @@ def _bound(
     numbers = {
         dim: number
         for each in declared
-        if each.dims is not None and len(shapes.get(each.name, ())) == len(each.dims)
+        if each.dims is not None and len(shapes.get(each.name, (0,))) == len(each.dims)
         for dim, number in zip(each.dims, shapes[each.name], strict=True)
         if isinstance(dim, str) and dim
     }

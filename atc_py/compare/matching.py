@@ -80,7 +80,7 @@ class _Matcher:
                 name = self._value_of(at, tensor)
                 name = self._values.get(tensor) if node.op == AIPP else name
                 if name is None:
-                    reason = "an intermediate step of one node of the original"
+                    reason = "an intermediate step of a single node of the original"
                     alone.append(Alone(node.name, node.op, reason))
                 else:
                     self._values[tensor] = name
@@ -170,6 +170,6 @@ class _Matcher:
         alike = {name for tensor in self._values for name in self._stands_for[tensor]}
         for at, source in enumerate(self._sources):
             if not alike.isdisjoint(source.output_names):
-                yield "equal to a value that is compared"
+                yield "equal to a value that is already compared"
             else:
                 yield "fused into the node after it" if at in inside else "folded or not needed"

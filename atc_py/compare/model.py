@@ -116,9 +116,9 @@ def compiling(
         return Compilation(model, options, reference)
     if reference is None:
         raise BAD_OPTION.error(
-            Text("{model} is an offline model: a comparison needs its network", model=model),
+            Text("{model} is an offline model: a comparison needs the ONNX file too", model=model),
             place=Place(str(model)),
-            help=Text("give the ONNX file that it was made of with --reference"),
+            help=Text("give the ONNX file that it was compiled from with --reference"),
         )
     return Compilation(reference, options, real=model, submodel=submodel)
 
@@ -140,7 +140,10 @@ def _compared(
     _check_search(least, trials)
     if least is not None and compilation.real is not None:
         raise BAD_OPTION.error(
-            Text("--suggest compiles a model, and {model} is compiled", model=compilation.real)
+            Text(
+                "--suggest compiles a model, but {model} is already compiled",
+                model=compilation.real,
+            )
         )
     inputs, settings = data
     with work_folder() as folder, open_compiled(compilation, folder, on_stage) as package:

@@ -80,8 +80,8 @@ def _warnings(written: Iterable[WrittenOut], release: str, network: Path) -> Ite
         effect, first = nodes[0].effect, nodes[0].node
         said = plural(
             len(nodes),
-            "CANN {major} computes this node otherwise than ONNX defines, {name}: ",
-            "CANN {major} computes this and {more} more nodes otherwise than ONNX defines, {name}: ",
+            "CANN {major} computes this node differently from ONNX, {name}: ",
+            "CANN {major} computes this node and {more} more differently from ONNX, {name}: ",
             major=release,
             more=len(nodes) - 1,
             name=f"{operator}/{name}",
@@ -94,8 +94,8 @@ def _warnings(written: Iterable[WrittenOut], release: str, network: Path) -> Ite
 
 
 _ADVICE = Text(
-    "a board gives what the offline model gives; `atc-py fix --for cann` writes a network that both "
-    "read alike"
+    "a board agrees with the offline model; `atc-py fix --for cann` writes a network that "
+    "CANN and ONNX read the same way"
 )
 
 

@@ -65,7 +65,7 @@ def observed_device(name: str, package: LoadedModel) -> ObservedDevice:
         return _Exported(package)
     raise BAD_OPTION.error(
         Text(
-            "layers cannot be compared on device {name}, which shows outputs alone", name=repr(name)
+            "layers cannot be compared on device {name}, which shows only outputs", name=repr(name)
         ),
         help=Text("devices that show every layer are {devices}", devices=" and ".join(DEVICES)),
     )

@@ -71,12 +71,12 @@ def _refuse_other_ports(model: ReferenceModel, reference: ReferenceModel) -> Non
     if not set(model.outputs) & set(reference.outputs):
         raise BAD_OPTION.error(
             Text(
-                "the reference makes {outputs}, and none of them is an output of {path}",
+                "the reference produces {outputs}, none of which is an output of {path}",
                 outputs=", ".join(reference.outputs),
                 path=model.path,
             ),
             place=place,
-            help=Text("give a model that makes {outputs}", outputs=", ".join(model.outputs)),
+            help=Text("give a model that produces {outputs}", outputs=", ".join(model.outputs)),
         )
 
 

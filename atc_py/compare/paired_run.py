@@ -303,8 +303,8 @@ class Pair:
         for name, samples in self._moved.items():
             yield ROWS_REORDERED.diagnostic(
                 Text(
-                    "TopK orders rows of {name} otherwise in {samples} samples; they are compared "
-                    "as sets",
+                    "TopK orders the rows of {name} differently in {samples} samples; they are "
+                    "compared as sets",
                     name=name,
                     samples=samples,
                 ),

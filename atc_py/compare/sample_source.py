@@ -56,7 +56,8 @@ class DrawnSamples:
         if self.count > 1 and len(given) == len(ports):
             raise BAD_OPTION.error(
                 Text(
-                    "{count} samples of data that are all given would be the same", count=self.count
+                    "all data are given, so {count} random samples would be identical",
+                    count=self.count,
                 ),
                 help=Text("leave --random out, or leave an input to random data"),
             )
@@ -92,7 +93,7 @@ class SampleInputs:
         """
         if ports and all(port.name in given for port in ports):
             raise BAD_OPTION.error(
-                Text("--input gives all inputs, and leaves none for --data"),
+                Text("--input already gives all inputs; none is left for --data"),
                 help=Text("leave --input out for the inputs that the samples hold"),
             )
         settings = _whole_pictures(description)

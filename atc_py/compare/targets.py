@@ -27,7 +27,7 @@ def read_targets(given: Iterable[str], option: str = "--fail-under") -> dict[str
         if name not in METRICS:
             raise BAD_OPTION.error(
                 Text(
-                    "{option} {text} names none of {metrics}",
+                    "{option} {text} does not name one of {metrics}",
                     option=option,
                     text=repr(text),
                     metrics=", ".join(METRICS),
@@ -63,7 +63,7 @@ def check_targets(targets: Mapping[str, float]) -> None:
         if name not in METRICS:
             raise BAD_OPTION.error(
                 Text(
-                    "the target {name} is none of {metrics}",
+                    "the target {name} is not one of {metrics}",
                     name=repr(name),
                     metrics=", ".join(METRICS),
                 ),

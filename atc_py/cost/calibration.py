@@ -271,7 +271,7 @@ def load_fit(path: Path) -> tuple[str, Fit]:
         document: Any = json.loads(text)
     except (RecursionError, ValueError) as error:
         raise BAD_FACTORS.error(
-            Text("{path} is no JSON: {error}", path=path, error=error), place=Place(str(path))
+            Text("{path} is not JSON: {error}", path=path, error=error), place=Place(str(path))
         ) from error
     problem = _problem(document)
     if problem:
@@ -289,7 +289,7 @@ def _problem(document: Any) -> Text:
         return Text("the file must have the format {format}", format=repr(_FORMAT))
     if document.get("version") != _VERSION:
         return Text(
-            "version {version} of the format is read, found {document}",
+            "the format version must be {version}, found {document}",
             version=_VERSION,
             document=repr(document.get("version")),
         )

@@ -99,7 +99,7 @@ def _parsed(path: Path, text: str, left_out: Counter[str], least: int) -> list[M
     try:
         rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        _refuse(path, reader.line_num, Text("the line is no CSV: {error}", error=error))
+        _refuse(path, reader.line_num, Text("the line is not CSV: {error}", error=error))
     if not rows:
         _refuse(path, 1, Text("the file is empty"))
     head = [cell.strip().lower() for cell in rows[0][1]]
@@ -250,7 +250,10 @@ def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
         left, right = shapes[0], shapes[1]
         if left[-1] != right[-2]:
             raise _LineError(
-                Text("{pair} do not multiply; give output_shape if turned", pair=_pair(left, right))
+                Text(
+                    "{pair} do not multiply; give output_shape if an operand is transposed",
+                    pair=_pair(left, right),
+                )
             )
         stack = left[:-2] if len(left) >= len(right) else right[:-2]
         return (*stack, left[-2], right[-1])

@@ -254,7 +254,7 @@ def _rows(path: Path, needed: Iterable[str]) -> Iterator[Mapping[str, str]]:
                 if all(cells.get(name) for name in needed):
                     yield cells
         except csv.Error as error:
-            _refuse(path, reader.line_num, Text("the line is no CSV: {error}", error=error))
+            _refuse(path, reader.line_num, Text("the line is not CSV: {error}", error=error))
 
 
 def _lines(path: Path, file: IO[bytes]) -> Iterator[str]:

@@ -169,23 +169,26 @@ class NetworkCost(Result, frozen=True):
     def assumptions(self) -> list[str]:
         """The assumptions of the estimate, in sentences."""
         lines = [
-            "kernels run one after another; ends of ranges add up as though all erred alike",
+            (
+                "kernels run one after another; the ends of ranges are added as if all errors had "
+                "the same sign"
+            ),
             Text("time: {evidence}", evidence=self.evidence),
             Text(
-                "no run can be quicker than {bound}: peak rates of the SoC's row, data in L2 where "
-                "they fit",
+                "no run can be faster than {bound}: peak rates of the SoC, with data in L2 "
+                "where they fit",
                 bound=f"{self.bound * 1e6:,.2f} µs",
             ),
         ]
         if self.soc.assumed_rate:
             lines.append(
                 Text(
-                    "the rate of device memory, {rate} GB/s, is an assumption: no page states it",
+                    "the rate of device memory, {rate} GB/s, is an assumption: it is not published",
                     rate=f"{self.soc.memory_rate / 1e9:.1f}",
                 )
             )
         if self.has_open:
-            lines.append("dims that only the run knows count as 1: the true time is longer")
+            lines.append("dims that are known only at run time count as 1: the true time is longer")
         if any(kernel.engine == "aicpu" for kernel in self.kernels):
             lines.append("rates of the AI CPU are not published; they are guesses")
         return lines

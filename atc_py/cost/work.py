@@ -202,7 +202,7 @@ def _matmul(operation: Operation) -> MatrixProduct:
     """Stacked matrices; a right operand without a stack is one for all rows."""
     left, right, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if left is None or right is None:
-        raise ValueError(Text("{name} lacks an operand", name=operation.row.name))
+        raise ValueError(Text("{name} has a missing operand", name=operation.row.name))
     flipped = dict(operation.attributes)
     turned = bool(flipped.get("transpose_x1") or flipped.get("adj_x1"))
     rows = left.shape[-_STACK:] if len(left.shape) >= _STACK else (1, *left.shape)
@@ -223,7 +223,7 @@ def _conv(operation: Operation) -> MatrixProduct:
     """A convolution: pixels of the result, the window's elements, output channels."""
     data, filters, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if data is None or filters is None:
-        raise ValueError(Text("{name} lacks an operand", name=operation.row.name))
+        raise ValueError(Text("{name} has a missing operand", name=operation.row.name))
     if operation.row.name in _TRANSPOSED:
         return _transposed(operation, data, filters)
     groups = operation.number("groups", 1)

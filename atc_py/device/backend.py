@@ -145,8 +145,8 @@ def load_stored(backend: DeviceBackend, model: LoadedModel, storage: str) -> Dev
     if storage not in STORAGE_MODES:
         known = " and ".join(STORAGE_MODES)
         raise BAD_OPTION.error(
-            Text("tensors cannot be kept {storage}", storage=repr(storage)),
-            help=Text("ways are {known}", known=known),
+            Text("--storage cannot be {storage}", storage=repr(storage)),
+            help=Text("values are {known}", known=known),
         )
     if storage == STORAGE_MODES[0]:
         return backend.load(model)

@@ -75,7 +75,9 @@ class GuardedBackend:
         with self._faults("profile"):
             rows: object = tuple(self._backend.profile(self._own(handle).handle))
         if not isinstance(rows, tuple) or not all(isinstance(row, NodeProfile) for row in rows):
-            raise broken_backend(self.name, Text("its profile has other things than NodeProfile"))
+            raise broken_backend(
+                self.name, Text("its profile holds something other than NodeProfile")
+            )
         return rows
 
     def close(self) -> None:
@@ -115,7 +117,11 @@ class GuardedBackend:
         strange = [name for name in returned if name not in outputs]
         if strange:
             raise broken_backend(
-                self.name, Text("it made an output {strange} of its own", strange=repr(strange[0]))
+                self.name,
+                Text(
+                    "it returned an output {strange} that the model does not have",
+                    strange=repr(strange[0]),
+                ),
             )
         return outputs
 
@@ -128,7 +134,7 @@ class GuardedBackend:
             raise broken_backend(
                 self.name,
                 Text(
-                    "it made {what} of output {port}: {declared}",
+                    "it returned {what} for output {port}: {declared}",
                     what=what,
                     port=repr(port.name),
                     declared=declared,

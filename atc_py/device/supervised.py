@@ -42,7 +42,7 @@ def backend_for(name: str, timeout: float | None) -> DeviceBackend:
                 timeout_max=f"{threading.TIMEOUT_MAX:.0f}",
                 timeout=timeout,
             ),
-            help=Text("give seconds, or 0 for any time"),
+            help=Text("give seconds, or 0 for no limit"),
         )
     return SupervisedBackend(name, timeout)
 
@@ -155,7 +155,7 @@ class SupervisedBackend:
                 timeout=f"{self._timeout:g}",
             ),
             place=Place(field=Text("device {device}", device=self.name)),
-            help=Text("give it more time with --timeout SECONDS, or any with --timeout 0"),
+            help=Text("give it more time with --timeout SECONDS, or no limit with --timeout 0"),
         )
 
 
@@ -186,7 +186,7 @@ def _check_sendable(name: str, array: object) -> None:
 def _describe_end(status: int) -> Text:
     if status < 0:
         return describe_end(status)
-    return Text("ended with status {status} and without an answer", status=status)
+    return Text("ended with status {status} without a response", status=status)
 
 
 def pack(fields: Mapping[str, object], arrays: Mapping[str, NDArray[Any]]) -> list[Part]:

@@ -264,7 +264,7 @@ def _no_wire(broken: Broken, rule: ParserRule, path: str) -> Diagnostic:
     node = broken.node
     return NO_CANN_ARITHMETIC.diagnostic(
         Text(
-            "what CANN computes of {op} cannot be followed: {effect}{why}",
+            "what CANN computes for {op} cannot be reproduced: {effect}{why}",
             op="" if node is None else node.op_type,
             effect=Words(rule.effect.en, rule.effect.zh),
             why=Text(" (") + broken.observed + Text(")"),
@@ -285,7 +285,7 @@ def _no_form(node: SourceNode, met: Met, path: str, needs: Text | None = None) -
         why += Text(" (inferred)")
     return NO_CANN_ARITHMETIC.diagnostic(
         Text(
-            "what CANN computes of {op} cannot be followed: {effect}{why}",
+            "what CANN computes for {op} cannot be reproduced: {effect}{why}",
             op=node.op_type,
             effect=Words(met.row.effect.en, met.row.effect.zh),
             why=why,

@@ -209,7 +209,7 @@ class ContextFacts:
 
     def text(self, name: str, default: str) -> str:
         value = self.node.attributes.get(name, default)
-        require(isinstance(value, str), "{name} is a text", name=name)
+        require(isinstance(value, str), "{name} is text", name=name)
         return str(value)
 
     # The graph around ---------------------------------------------------------------------------

@@ -207,7 +207,7 @@ class Fixed:
             dict.fromkeys(applied_rule.rule.name for applied_rule in self.applied[-8:])
         )
         raise FIX_NOT_SETTLED.error(
-            Text("rules undo each other, or never end: {rules}", rules=rules),
+            Text("rules undo each other or never terminate: {rules}", rules=rules),
             help=Text("leave one of them out with --skip"),
         )
 

@@ -250,6 +250,7 @@ def check_rules(names: Iterable[str]) -> None:
         raise BAD_OPTION.error(
             Text("no rule is called {name}{hint}", name=repr(name), hint=hint),
             help=Text(
-                "`atc-py fix MODEL --dry-run` names the rules that apply to a model; docs/rewrites.md, all"
+                "`atc-py fix MODEL --dry-run` names the rules that apply to a model; "
+                "docs/rewrites.md lists all rules"
             ),
         )

@@ -116,7 +116,7 @@ def _element(at: Cursor, dtype: DType) -> float | bool:
     number = float(_number(at))
     if math.isfinite(number) and not math.isfinite(float(array_of([number], dtype)[0])):
         raise at.error(
-            Text("{token} is beyond the range of {dtype}", token=token, dtype=dtype.value),
+            Text("{token} is out of range for {dtype}", token=token, dtype=dtype.value),
             token,
             Text("write inf"),
         )
@@ -156,7 +156,7 @@ def _number(at: Cursor) -> int | float:
     number = float(at.take().text)
     if math.isinf(number) and token.text != "-inf":
         raise at.error(
-            Text("{token} is beyond the range of a float", token=token), token, Text("write inf")
+            Text("{token} is out of range for a float", token=token), token, Text("write inf")
         )
     return number
 

@@ -243,7 +243,7 @@ class _Sweep:
             yield None, text.with_values(n=top, found=self._placement.arena)
         if self._placement.bound != widest.nbytes:
             found = self._placement.bound
-            text = Text("the widest moment needs {n} bytes, found {found}")
+            text = Text("the peak needs {n} bytes, found {found}")
             yield None, text.with_values(n=widest.nbytes, found=found)
 
     def widest(self) -> Moment:

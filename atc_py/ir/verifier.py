@@ -176,7 +176,7 @@ def _check_storage(subject: _Subject) -> Iterator[Finding]:
     wrong = {kind: reason for kind, reason in reasons.items() if reason is not None}
     for value in subject.values_of(wrong):
         kind = value.type
-        text = Text("%{v} of type {t} cannot be stored so: {why}")
+        text = Text("%{v} of type {t} cannot be stored in this way: {why}")
         yield _node_at(value), text.with_values(v=value.name, t=kind, why=wrong[kind])
 
 

@@ -155,7 +155,7 @@ class _Cluster(TaskExecutor):
         except AtcError:
             raise
         except KilledWorker:
-            text = Text("the workers that it was given to ended")
+            text = Text("the workers that it was assigned to have ended")
             return TaskAnswer(failure=TaskFailure(TaskFailureKind.CRASHED, text))
         except (Exception, CancelledError) as error:
             raise _failed(

@@ -169,7 +169,7 @@ class Lane:
 def _reason(end: NoAnswerError, limits: TaskLimits) -> tuple[TaskFailureKind, Text]:
     if end.why == "memory":
         size = format_size(limits.memory or 0)
-        text = Text("the task took more memory than {size}, and was ended", size=size)
+        text = Text("the task took more memory than {size} and was stopped", size=size)
         return TaskFailureKind.OUT_OF_MEMORY, text
     if end.why == "ended":
         text = Text("its process {end}", end=describe_end(end.status))
@@ -177,7 +177,7 @@ def _reason(end: NoAnswerError, limits: TaskLimits) -> tuple[TaskFailureKind, Te
     if not end.begun:
         return TaskFailureKind.CRASHED, Text("its process does not answer")
     seconds = f"{limits.seconds:g}"
-    text = Text("the task did not end within {seconds} seconds, and was ended", seconds=seconds)
+    text = Text("the task did not end within {seconds} seconds and was stopped", seconds=seconds)
     return TaskFailureKind.TIMED_OUT, text
 
 

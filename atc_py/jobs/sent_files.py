@@ -56,7 +56,7 @@ def store_files(digest: str, contents: dict[str, bytes]) -> None:
     folder = cache_folder(_FOLDER)
     if folder is None:
         raise CANNOT_WRITE.error(
-            Text("files that are sent have no folder: there is no cache folder of the user's own"),
+            Text("there is no folder for files that are sent: this user has no cache folder"),
             help=Text("set XDG_CACHE_HOME for the worker, or keep models where it can read them"),
         )
     whole, new = folder / digest, folder / f"{digest}.{os.getpid()}.tmp"

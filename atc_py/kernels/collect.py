@@ -174,7 +174,7 @@ def _launching_engine(node: Node, row: TargetOp) -> Engine | None:
         )
     if not (node.outputs and _fits_row(node, row)):
         raise _broken_invariant(
-            node, Text("{op} has other operands than its row declares", op=node.op)
+            node, Text("the operands of {op} differ from those that its row declares", op=node.op)
         )
     return node.engine
 

@@ -75,9 +75,9 @@ def _not_started(path: Path, name: str, error: OSError) -> AtcError:
 def _worker_ended(path: Path, name: str, status: int) -> AtcError:
     slow = {-getattr(signal, kind, 0) for kind in ("SIGXCPU", "SIGKILL")} | {1}
     why = (
-        Text("it takes more than {seconds} s", seconds=SECONDS)
+        Text("it took more than {seconds} s", seconds=SECONDS)
         if status in slow
-        else Text("it ends with status {status}", status=status)
+        else Text("it ended with status {status}", status=status)
     )
     return BAD_TEMPLATE.error(
         Text(
@@ -86,7 +86,5 @@ def _worker_ended(path: Path, name: str, status: int) -> AtcError:
             why=why,
         ),
         place=Place(file=str(path)),
-        help=Text(
-            "look for loops without an end and for numbers and texts that grow without bound"
-        ),
+        help=Text("look for endless loops and for numbers or texts that grow without bound"),
     )

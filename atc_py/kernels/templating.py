@@ -153,7 +153,7 @@ def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> 
             ),
             place=Place(file=str(folders[0] / missing)),
             help=Text(
-                "every family has one, named <template>.cpp.j2, there or in atc-py's own folder"
+                "every family needs one, named <template>.cpp.j2, there or in atc-py's own folder"
             ),
         )
     file, line = _failing_line(folders[0] / name, error)

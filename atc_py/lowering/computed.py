@@ -35,7 +35,7 @@ def pad_computed(b: Builder) -> Value:
     fill = b.constant_input(2, "constant_value")
     if b.optional_source(3) is not None or (fill is not None and fill.any()):
         raise b.unsupported(
-            Text("pads that are computed go with all axes and the value 0 alone"),
+            Text("computed pads are supported only for all axes and the value 0"),
             "input pads",
             Text("compute the pads from constants, or run this node on the host"),
         )

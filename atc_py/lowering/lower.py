@@ -184,7 +184,7 @@ def _with_typed_outputs(node: SourceNode) -> SourceNode:
 
 
 def _needs_dims(builder: Builder, error: OpenShapeError) -> AtcError:
-    text = Text("{why}, which only the run would know; on the device the node needs them fixed")
+    text = Text("{why}, known only at run time; on the device the node needs them fixed")
     return builder.unsupported(
         text.with_values(why=error),
         None,
@@ -241,7 +241,7 @@ def _add_outputs(graph: Graph, model: SourceModel, scope: Scope) -> None:
             value = graph.constant(source.name, source.const)
             scope.bind(source, value)
         if value is None:
-            raise INTERNAL.error(Text('nothing was made for output "{source}"', source=source.name))
+            raise INTERNAL.error(Text('output "{source}" was not lowered', source=source.name))
         graph.add_output(value, source.name)
 
 

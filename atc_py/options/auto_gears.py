@@ -121,7 +121,7 @@ class Padding(Result, frozen=True):
                 known=sizes_text(sizes),
             ),
             place=Place(field=Text("input {at}", at=name)),
-            help=Text("feed arrays whose dims of one name are equal"),
+            help=Text("feed arrays in which dims of the same name are equal"),
         )
 
 
@@ -173,7 +173,7 @@ def _numbers(text: str) -> Iterator[int]:
         low, wave, high = (each.strip() for each in part.partition("~"))
         ends = [low, high] if wave else [low]
         if not all(_is_number(end) for end in ends) or int(ends[0]) > int(ends[-1]):
-            raise _fault(Text("{part} is no number and no range", part=repr(part.strip())))
+            raise _fault(Text("{part} is neither a number nor a range", part=repr(part.strip())))
         yield int(ends[-1])
         power = 1
         while wave and power < int(high):

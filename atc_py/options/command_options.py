@@ -46,7 +46,7 @@ def _positive(name: str, count: int | None) -> int | None:
 def _jobs(doc: str) -> Option:
     return Option(
         "--jobs",
-        "Processes that make trial compilations at the same time; the result is the same.",
+        "Number of processes for trial compilations; it does not change the result.",
         metavar="N",
         numbers=(1, MOST_JOBS),
         parse=partial(_positive, "jobs"),
@@ -60,8 +60,8 @@ class SearchOptions(Result, frozen=True):
 
     suggest_samples: Annotated[int | None, Option(
         "--suggest-samples",
-        "Judge each of these compilations by at most so many of the samples, at even distances; "
-        "by default by all. What is suggested is measured on all.", numbers=(1, None),
+        "Judge each of these compilations on at most N of the samples, evenly spaced; by "
+        "default on all. The suggestion is measured on all.", numbers=(1, None),
         parse=partial(_positive, "suggest_samples"),
         doc="most samples that judge a trial of the search for nodes to keep, at even distances; "
         "None, the default, for all.",
@@ -79,7 +79,7 @@ class PlanOptions(Result, frozen=True):
 
     judge: Annotated[int | None, Option(
         "--judge",
-        "Judge each trial by at most N of the samples, at even distances; by default by all. The "
+        "Judge each trial on at most N of the samples, evenly spaced; by default on all. The "
         "plan is verified on all.", metavar="N", numbers=(1, None),
         parse=partial(_positive, "judge"),
         doc="most samples that judge each trial, at even distances; None, the default, for all. "
@@ -90,7 +90,7 @@ class PlanOptions(Result, frozen=True):
         _jobs("processes that make trials; 1, the default, makes them here. The plan is the same."),
     ] = 1
     bfloat16: Annotated[bool, Option(
-        "--no-bfloat16", "Leave out bfloat16, where the SoC has it.",
+        "--no-bfloat16", "Do not use bfloat16, even where the SoC has it.",
         doc="allow bfloat16 where the SoC has it; by default.",
     )] = True  # fmt: skip
 
@@ -105,14 +105,14 @@ class FixOptions(Result, frozen=True):
         doc="write nothing.",
     )] = False  # fmt: skip
     seeds: Annotated[int, Option(
-        "--random", "Random samples on which both models run; 0 for no proof.", old="--seeds",
+        "--random", "Number of random samples on which both models run as a proof; 0 for no proof.", old="--seeds",
         metavar="N", numbers=(0, None), shown=True,
         doc="number of random inputs on which both models run; 3 by default, 0 for no proof.",
     )] = 3  # fmt: skip
     data: Annotated[tuple[str, ...], Option(
         "-i --input",
-        "Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin, or a folder of files that are "
-        "named after inputs; the others get random data.", old="--data", metavar="[NAME=]FILE",
+        "Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin, or a folder of files "
+        "named after inputs; other inputs get random data.", old="--data", metavar="[NAME=]FILE",
         doc="files with data of inputs, as `name=file` or a lone file, and folders of files that "
         "are called like inputs; other inputs get random data.",
     )] = ()  # fmt: skip
@@ -141,8 +141,9 @@ BOTH = "both"
 
 WrittenForm = Annotated[str, Option(
     "--format",
-    "ascend: AscendQuant, layers on int8, AscendDequant, as Ascend's toolkit accepts them; qdq: "
-    "QuantizeLinear and DequantizeLinear, as ONNX runtimes use them; both, of a float model.",
+    "ascend: AscendQuant, layers on int8, AscendDequant, as Ascend's toolkit accepts them; "
+    "qdq: QuantizeLinear and DequantizeLinear, as ONNX runtimes use them; both: the two "
+    "forms, for a float model.",
     keyword="format", values={form: form for form in (*FORMS, BOTH)},
 )]  # fmt: skip
 ExternalData = Annotated[bool, Option(

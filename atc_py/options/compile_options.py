@@ -166,7 +166,7 @@ def parse_quant_bias(name: str) -> QuantBias | None:
         AtcError: BAD_OPTION for any other name.
     """
     known = {AUTO: None, **{row.value: row for row in QuantBias}}
-    return _look_up("quant_bias", known, name, Text("leave it out, and the file's metadata decide"))
+    return _look_up("quant_bias", known, name, Text("leave it out to use the file's metadata"))
 
 
 def _parse_release(name: object) -> str:
@@ -175,7 +175,7 @@ def _parse_release(name: object) -> str:
     if isinstance(text, str) and text in CANN_RELEASES:
         return CANN_RELEASES[text]
     known = dict.fromkeys(_RELEASES, "")
-    return _look_up("cann", known, name, Text("leave it out for the newest"))
+    return _look_up("cann", known, name, Text("leave it out for the newest release"))
 
 
 def _parse_semantics(name: str) -> Semantics:
@@ -253,49 +253,50 @@ class PrecisionOptions(Result, frozen=True):
     )] = ""  # fmt: skip
     allow_hf32: Annotated[bool | None, Option(
         "--allow-hf32",
-        "Round what the cube multiplies in float32 to HF32, where the SoC has it: everywhere or "
-        "nowhere; by default in convolutions only.", atc="allow_hf32",
+        "Round float32 operands of the cube to HF32 where the SoC has it: everywhere or "
+        "nowhere; by default only in convolutions.", atc="allow_hf32",
         values={"true": True, "false": False},
         doc="True or False for all float32 products of the cube; None, the default, for HF32 in "
         "convolutions alone. It matters on SoCs whose cube has HF32.",
     )] = None  # fmt: skip
     is_weight_clip: Annotated[bool, Option(
-        "--is-weight-clip", "Clamp weights that are narrowed to finite values.",
+        "--is-weight-clip", "Clamp weights to finite values when they are narrowed.",
         atc="is_weight_clip", values=_SWITCH,
     )] = True  # fmt: skip
     only_atc_passes: Annotated[bool, Option(
         "--only-atc-passes",
-        "Leave out rewrites that no known pass of ATC does, such as the fusion of a softmax.",
+        "Leave out rewrites that no known pass of ATC performs, such as fusing a softmax.",
     )] = False  # fmt: skip
     quant_bias: Annotated[QuantBias | None, Option(
         "--quant-bias",
-        "Biases of layers that are int8 in MODEL: unfolded, as AMCT writes them; folded, with the "
-        "offset of the data in them, as `quantize` once wrote them; auto: as the file's metadata "
-        "state.", values=_texts([AUTO, *(row.value for row in QuantBias)]), default=AUTO,
+        "Form of the biases of int8 layers in MODEL: unfolded, as AMCT writes them; folded, "
+        "which includes the offset of the data, as earlier versions of `quantize` wrote them; "
+        "auto: as the file's metadata state.", values=_texts([AUTO, *(row.value for row in QuantBias)]), default=AUTO,
         parse=parse_quant_bias,
         doc="`unfolded` or `folded`, the convention of the biases of a model in the deploy form; "
         "`auto`, the default, goes by the file's metadata.", takes="str",
     )] = None  # fmt: skip
     operator_list: Annotated[str, Option(
         "--list",
-        "Operator list that the model must keep to, or any; `atc-py ops lists` names them.",
+        "Operator list that the model must keep to, or `any` of them; `atc-py ops lists` "
+        "names them.",
         metavar="NAME", variable=LIST_VARIABLE,
         doc="the list of operators that a model must keep to, such as `cann-9.0`; by default that "
         "of the environment's ATC_PY_LIST, else `any`: any list may take a node.",
         takes="str | None",
     )] = DEFAULT_LIST  # fmt: skip
     strict_list: Annotated[bool, Option(
-        "--strict-list", "Hold to the letter of the list, also where boards take what it forbids.",
+        "--strict-list", "Keep to the letter of the list, even where boards are known to take more.",
         doc="let rules that boards contradict refuse nodes like any other.",
     )] = False  # fmt: skip
     cann: Annotated[str, Option(
-        "--cann", "Release of CANN whose deviations from ONNX count.",
+        "--cann", "Release of CANN whose deviations from ONNX are checked.",
         values=CANN_RELEASES, parse=_parse_release,
         doc="release of CANN whose deviations from ONNX count: 5 to 8, 8.5, or 9.0 to 9.2; 9 is the "
         "newest of them that is not a beta.", takes="str | int",
     )] = NEWEST_CANN  # fmt: skip
     semantics: Annotated[Semantics, Option(
-        "--semantics", "Nodes compute what ONNX defines, or what CANN's parser makes of them.",
+        "--semantics", "Compute nodes as ONNX defines them, or as CANN's parser reads them.",
         values=_texts(row.value for row in Semantics), parse=_parse_semantics,
         doc="`onnx`, the default, or `cann`: nodes compute what CANN's parser makes of them.",
         takes="str",
@@ -343,8 +344,8 @@ _Mode = Annotated[PrecisionMode,
 ]  # fmt: skip
 _SHAPES = Option(
     "--input-shape --input_shape",
-    "Dims of inputs that the model leaves open; 1~8 or -1 for one that each run decides. May be "
-    "repeated.", read=joined_shapes,
+    "Dims of inputs that the model leaves open; 1~8 or -1 for a dim that each run decides. "
+    "May be repeated.", read=joined_shapes,
     keyword="input_shape", metavar='"x:1,3,224,224;y:..."', default="", parse=parse_shapes,
     doc="dims for inputs, by name, or the text form.", takes="str | Mapping[str, Sequence[int]]",
 )  # fmt: skip
@@ -412,7 +413,7 @@ class CompileOptions(Result, frozen=True):
     precision_mode: _Mode = PrecisionMode.FORCE_FP16
     precision: PrecisionOptions = msgspec.field(default_factory=PrecisionOptions)
     fix: Annotated[FixRules | None, Option(
-        "--fix", "Replace what the list refuses first, as `atc-py fix` does.",
+        "--fix", "First rewrite what the list refuses, as `atc-py fix` does.",
         doc="compile the model in the form that `fix_model` would write; None, the default, as it "
         "is. The mapping has the rules, see `RuleKeywords`; an empty one stands for their "
         "defaults.", takes="RuleKeywords | None",
@@ -449,8 +450,9 @@ class CompileOptions(Result, frozen=True):
     ] = None  # fmt: skip
     auto_gears: Annotated[AutoGears | None,
         Option(
-            "--auto-gears", "Gears for dims that the model leaves open, by their names: powers of "
-            "two in a range, or numbers; data between them are padded where that is harmless.",
+            "--auto-gears", "Gears for the model's open dims, by name: powers of two in a "
+            "range, or numbers; data between gears are padded where that is "
+            "harmless.",
             keyword="auto_gears", metavar='"1~512"|"NAME=1~512;..."', default="",
             doc='gears for open dims by name: `"1~512"` for the powers of two in a range, or '
             '`"batch=1,4;past=1~64;total=past+1"`. Data of sizes between them are padded where '
@@ -460,7 +462,7 @@ class CompileOptions(Result, frozen=True):
     ] = None  # fmt: skip
     input_format: Annotated[InputFormat, Option(
         "--input-format",
-        "What the axes of inputs are, for AIPP and gears of image sizes; data are not moved.",
+        "Layout of the inputs, for AIPP and gears of image sizes; data are not moved.",
         atc="input_format", values=_texts(row.value for row in InputFormat),
         default=InputFormat.NCHW.value, parse=parse_input_format,
         doc="`NCHW`, the default, `NHWC`, `NCDHW` or `ND`: what the axes of inputs are. It labels "
@@ -468,14 +470,15 @@ class CompileOptions(Result, frozen=True):
     )] = InputFormat.NCHW  # fmt: skip
     aipp: Annotated[Path | None, Option(
         "--aipp",
-        "AIPP configurations in ATC's format; the inputs that they are for take pictures.",
+        "AIPP configurations in ATC's format; their inputs then take pictures.",
         atc="insert_op_conf",
         doc="file of AIPP configurations in ATC's format: inputs that they are for take pictures, "
         "which the device turns into what the network takes.",
     )] = None  # fmt: skip
     out_nodes: Annotated[tuple[OutNode, ...], Option(
         "--out-nodes",
-        "Results that become the outputs, in this order; what they do not need is left out.",
+        "Values that become the outputs, in this order; nodes that they do not need are "
+        "left out.",
         atc="out_nodes", metavar='"tensor;..."|"node:0;..."', default="", parse=parse_out_nodes,
         doc="the results that become the outputs, in order: names of tensors, or `node:index`, "
         "joined by `;`. Empty, the default, for the model's own outputs.", takes="str",
@@ -509,7 +512,8 @@ class CompileOptions(Result, frozen=True):
     )] = False  # fmt: skip
     enable_small_channel: Annotated[bool, Option(
         "--enable-small-channel",
-        "1: store filters of at most 4 channels in FRACTAL_Z_C04, with 4 for each tap.",
+        "1: store filters of at most 4 channels in FRACTAL_Z_C04, which holds 4 channels "
+        "for each tap.",
         atc="enable_small_channel", values=_SWITCH,
         doc="store filters of at most four channels with four for each tap.",
     )] = False  # fmt: skip

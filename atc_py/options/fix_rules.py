@@ -102,31 +102,32 @@ class FixRules(Result, frozen=True):
         doc="names of rules that do not apply.",
     )] = frozenset()  # fmt: skip
     approximate: Annotated[bool, Option(
-        "--allow-approximate", "Apply rules whose error has no bound, too.",
+        "--allow-approximate", "Also apply rules whose error has no bound.",
     )] = False  # fmt: skip
     bind: Annotated[Mapping[str, float], Option(
-        "--bind", "Make an input a constant of this value; may be repeated.", metavar="NAME=VALUE",
+        "--bind", "Turn an input into a constant of this value; may be repeated.", metavar="NAME=VALUE",
         read=bound_values, parse=_bind_keyword,
         doc="values of inputs that become constants, by name; every element gets the value.",
     )] = msgspec.field(default_factory=dict)  # fmt: skip
     ranges: Annotated[Mapping[str, tuple[int, int]], Option(
         "--range",
-        "Bounds of an integer input, both included; may be repeated. Without a name, of all.",
+        "Bounds of an integer input, both inclusive; without a name, of all integer "
+        "inputs. May be repeated.",
         metavar="[NAME=]LOW:HIGH", read=value_ranges, parse=_ranges_keyword,
         doc="bounds of integer inputs, both included, by name; `*` is every other input.",
     )] = msgspec.field(default_factory=dict)  # fmt: skip
     for_precision: Annotated[bool | None, Option(
         "--for-precision/--no-for-precision",
-        "Replace listed nodes that overflow or lose accuracy in float16, too; by default where "
-        "the precision mode is force_fp16.",
+        "Also rewrite listed nodes that overflow or lose accuracy in float16; the default "
+        "where the precision mode is force_fp16.",
         doc="replace listed nodes that overflow or lose accuracy in float16, too; None, the "
         "default, for that in precision mode force_fp16 alone.",
     )] = None  # fmt: skip
     for_cann: Annotated[bool, Option(
         "--for",
-        "Replace nodes, too, that CANN computes otherwise than ONNX, or refuses, on the "
-        "release of --cann.", values={"cann": True},
+        "Also rewrite nodes that the CANN release of --cann refuses or computes differently "
+        "from ONNX.", values={"cann": True},
         doc="replace nodes, too, that the release `cann` of CANN computes otherwise than ONNX, "
         "or that its parser refuses; False by default.",
     )] = False  # fmt: skip
-    all_findings: Annotated[bool, Option("--all", "Remove findings of level rewrite, too.")] = False
+    all_findings: Annotated[bool, Option("--all", "Also remove findings of level rewrite.")] = False

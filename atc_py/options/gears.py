@@ -297,7 +297,7 @@ def _no_images(kind: GearKind, layout: str, only: Text) -> AtcError:
 def _check_image(text: str, shapes: Mapping[str, Dims], layout: str) -> tuple[tuple[int, ...], ...]:
     kind = GearKind.IMAGE
     only = Text(
-        "with {option} the height and width of images must be -1, and nothing else",
+        "with {option} the height and width of images must be -1, and no other dims",
         option=kind.option,
     )
     if layout not in _IMAGE_AXES:

@@ -57,7 +57,10 @@ def parse_gear_shapes(text: str) -> dict[str, Dims]:
     """
     if "~" in text:
         raise _error(
-            Text("--input-shape {text} has a range, which gears exclude", text=repr(text)),
+            Text(
+                "--input-shape {text} has a range, which cannot be combined with gears",
+                text=repr(text),
+            ),
             AtcFault("E10040"),
         )
     return _parsed(text, lambda dim, name: None if dim == _OPEN else _dim(dim, name, text))
@@ -190,7 +193,7 @@ def parse_input_format(name: str) -> InputFormat:
     if layout is None:
         known = ", ".join(row.value for row in InputFormat)
         raise BAD_OPTION.error(
-            Text("--input-format knows no layout {name}", name=repr(name)),
+            Text("--input-format does not take the layout {name}", name=repr(name)),
             place=Place(field="--input-format"),
             help=Text("layouts are {known}", known=known),
             atc=AtcFault(
@@ -244,7 +247,7 @@ def parse_out_nodes(text: str) -> tuple[OutNode, ...]:
         raise out_nodes_error(
             text,
             Text(
-                "{text} mixes names of tensors with `node:index`, which cannot stand together",
+                "{text} mixes names of tensors with `node:index`; use one form",
                 text=repr(text),
             ),
         )

@@ -23,8 +23,8 @@ class PrecisionKeywords(TypedDict, total=False):
             file counts more.
         allow_hf32: True or False for all float32 products of the cube; None, the default, for HF32
             in convolutions alone. It matters on SoCs whose cube has HF32.
-        is_weight_clip: clamp weights that are narrowed to finite values.
-        only_atc_passes: leave out rewrites that no known pass of ATC does, such as the fusion of a
+        is_weight_clip: clamp weights to finite values when they are narrowed.
+        only_atc_passes: leave out rewrites that no known pass of ATC performs, such as fusing a
             softmax.
         quant_bias: `unfolded` or `folded`, the convention of the biases of a model in the deploy
             form; `auto`, the default, goes by the file's metadata.
@@ -70,14 +70,14 @@ class RuleKeywords(TypedDict, total=False):
     Attributes:
         only: names of the rules that may apply; empty, the default, for all.
         skip: names of rules that do not apply.
-        approximate: apply rules whose error has no bound, too.
+        approximate: also apply rules whose error has no bound.
         bind: values of inputs that become constants, by name; every element gets the value.
         ranges: bounds of integer inputs, both included, by name; `*` is every other input.
         for_precision: replace listed nodes that overflow or lose accuracy in float16, too; None,
             the default, for that in precision mode force_fp16 alone.
         for_cann: replace nodes, too, that the release `cann` of CANN computes otherwise than ONNX,
             or that its parser refuses; False by default.
-        all_findings: remove findings of level rewrite, too.
+        all_findings: also remove findings of level rewrite.
     """
 
     only: Iterable[str]
@@ -238,15 +238,15 @@ class QuantizeKeywords(TypedDict, total=False):
         skip_last: keep the last N layers of each chain in floats.
         fold_norms: fold BatchNormalization into the convolution before it; on by default, as are
             the next three.
-        equalize: balance channels between layers that follow one another, where that gains.
-        smooth: move range from data of products after a normalization into their weights, where
-            that gains.
-        correct_bias: take the mean error of each output channel off the bias.
+        equalize: balance channels between consecutive layers where that lowers the error.
+        smooth: move range from the data of matrix products after a normalization into their weights
+            where that lowers the error.
+        correct_bias: subtract the mean error of each output channel from the bias.
         config: configuration of Ascend's quantizer, JSON or its simplified text: which layers are
             quantized, and how; it precedes `calibrator`, `percentile` and `symmetric`.
         executor: engine that runs the samples: onnxruntime or the simulator; auto: onnxruntime
             where it is installed.
-        resume: keep the histograms of the samples in FILE, and go on with those that are there.
+        resume: keep the histograms of the samples in FILE, and continue from those already in it.
         target: least `cosine`, `snr` (dB) or `top1` of every output, by name: layers that cost the
             most stay in floats until they are reached.
         measure: most samples on which errors are measured; 0 to measure nothing. By default 16, or

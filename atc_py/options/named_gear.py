@@ -34,7 +34,7 @@ class NamedGear(Result, frozen=True):
         if gears is None:
             raise NO_SUCH_GEAR.error(
                 Text(
-                    "{option} names a gear, but the offline model is for one shape",
+                    "{option} names a gear, but the offline model has a single shape",
                     option=self.option,
                 ),
                 help=Text("leave the option out"),
@@ -55,8 +55,8 @@ class NamedGear(Result, frozen=True):
         if self.kind is not gears.kind:
             raise NO_SUCH_GEAR.error(
                 Text(
-                    "{option} names a gear of kind {kind}; those of the offline model are of "
-                    "kind {kind_2}",
+                    "{option} names a gear of kind {kind}, but the gears of the offline model "
+                    "are of kind {kind_2}",
                     option=self.option,
                     kind=self.kind.value,
                     kind_2=gears.kind.value,

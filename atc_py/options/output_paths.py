@@ -21,7 +21,7 @@ _STANDARD_OUTPUT = "-"
 _STREAMS = re.compile(r"/dev|/proc/\d+(/task/\d+)?/fd")
 """Folders of devices and of a process's open files."""
 
-_ONE_STREAM = Text("several files are written, which standard output cannot take; name a folder")
+_ONE_STREAM = Text("several files are written, so standard output cannot be used; name a folder")
 
 _LINKS = 40
 """Links of which one leads to the next that systems follow."""
@@ -80,12 +80,12 @@ def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | N
     text = os.fspath(given)
     if not text:
         raise BAD_OPTION.error(
-            Text("{option} is empty and names no folder", option=option),
+            Text("{option} is empty; it must name a folder", option=option),
             help=Text("write `.` for the current folder"),
         )
     if "\0" in text or text == _STANDARD_OUTPUT:
         raise BAD_OPTION.error(
-            Text("{option} {fspath} names no folder", option=option, fspath=repr(text)),
+            Text("{option} {fspath} does not name a folder", option=option, fspath=repr(text)),
             help=_ONE_STREAM if text == _STANDARD_OUTPUT else None,
         )
     path = Path(given)
@@ -130,7 +130,7 @@ def _file_at(given: str | os.PathLike[str], example: str, option: str = _OUTPUT)
 
 def _no_file(option: str, given: str, example: str, hint: str = "") -> AtcError:
     return BAD_OPTION.error(
-        Text("{option} {given} names no file", option=option, given=repr(given)),
+        Text("{option} {given} does not name a file", option=option, given=repr(given)),
         help=Text("give a file name such as {example}{hint}", example=example, hint=hint),
     )
 

@@ -65,7 +65,7 @@ def parse_ranges(text: str) -> Ranges:
             raise _fault(
                 "E10002",
                 text,
-                Text("the dims {dims} have other characters than digits, ~ - ,", dims=repr(dims)),
+                Text("the dims {dims} have characters other than digits, ~ - ,", dims=repr(dims)),
             )
         if name in found:
             raise _fault(

@@ -65,7 +65,7 @@ def decode_description(data: bytes, file: str) -> OmModel | OmIndex:
     if probe.format != FORMAT:
         raise NOT_OM.error(
             Text(
-                "{file} says that its format is {format}; atc-py reads {format_2}",
+                "{file} states the format {format}; atc-py reads {format_2}",
                 file=file,
                 format=repr(probe.format),
                 format_2=repr(FORMAT),

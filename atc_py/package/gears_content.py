@@ -51,7 +51,7 @@ def checked_gears(index: OmIndex, file: str) -> Gears:
     }
     for name in sorted(index.members):
         if name.startswith(GEARS) and name not in used:
-            text = Text("{name} must be a member of some gear; none names it")
+            text = Text("{name} must belong to a gear; none lists it")
             report.add(name, text.with_values(name=repr(name)))
     report.sink.raise_errors()
     return gears

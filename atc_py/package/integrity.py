@@ -50,7 +50,7 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
         raise _onnx_model(file)
     if not is_directory_end(tail):
         if data[:4] == b"PK\x03\x04":
-            raise _not_a_model(file, Text("it is a zip archive of another kind, or cut short"))
+            raise _not_a_model(file, Text("it is another kind of zip archive, or truncated"))
         raise _not_a_model(
             file, Text("it is neither a zip archive, which offline models are, nor an ONNX model")
         )

@@ -110,7 +110,7 @@ def _why_impossible(tensor: OmTensor, storage: OmStorage) -> Text | None:
         return reason
     stored = stored_shape(dims, Format(tensor.format), form, DType(tensor.dtype))
     if not is_addressable(dim for dim in stored if dim is not None):
-        text = Text("no memory has room for {shape}, {form} of {dims}")
+        text = Text("{shape} is too large for any memory: {form} of {dims}")
         shape = format_shape(stored)
         return text.with_values(shape=shape, form=form, dims=format_shape(dims))
     return None
@@ -132,7 +132,7 @@ def _fault(model: OmModel, node: OmNode) -> Text | None:
     for result in results:
         if (source.storage or result.storage) and not _is_same(source, result):
             seen, shown = (_storage_text(tensor) for tensor in (source, result))
-            text = Text("{op} shows memory as it is: it cannot make {shown} of {seen}")
+            text = Text("{op} is a view of memory: it cannot turn {seen} into {shown}")
             return text.with_values(op=node.op, shown=shown, seen=seen)
     return None
 

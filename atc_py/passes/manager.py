@@ -110,7 +110,7 @@ def _dtypes_ok(node: Node, *, soc: Soc) -> Text | None:
         return None
     found = ", ".join(value.type.dtype.value for value in (*node.present_inputs, *node.outputs))
     engine = node.engine.value if node.engine else Text("no engine")
-    text = Text("{op} has no column for {found} on {engine} of {soc}")
+    text = Text("the row of {op} has no column for {found} on {engine} of {soc}")
     return text.with_values(op=node.op, found=found, engine=engine, soc=soc.name)
 
 
@@ -141,7 +141,7 @@ def storage_fault(node: Node, soc: Soc) -> Text | None:
         return None
     choice = select_storages(node, soc)
     if choice is None:
-        text = Text("{op} gives none of its results as {type}")
+        text = Text("{op} produces none of its results as {type}")
         return text.with_values(op=node.op, type=node.output.type)
     for position, value in enumerate(node.inputs):
         wanted = choice.input(position)

@@ -81,7 +81,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "apply-offset-w",
         "quant.apply_offset_w.ApplyOffsetWPass",
-        "Moves offsets of weights from AscendDequant to the layer whose weights they are of.",
+        "Moves offsets of weights from AscendDequant to the layer of these weights.",
         anchors=("AscendDequant",),
         optional=False,
     ),
@@ -110,7 +110,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "fold-quant-bias",
         "quant.fold_quant_bias.FoldQuantBiasPass",
-        "Takes the offset of quantized data, times the sum of the weights, off the bias.",
+        "Subtracts the offset of quantized data, times the sum of the weights, from the bias.",
         anchors=_QUANTIZED,
         optional=False,
     ),
@@ -131,7 +131,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "cancel-quant-pairs",
         "quant.cancel_quant_pairs.CancelQuantPairsPass",
-        "Removes AscendQuant after AscendAntiQuant where the two give back what was there.",
+        "Removes AscendQuant after AscendAntiQuant where the two cancel.",
         anchors=("AscendAntiQuant",),
     ),
     PassRow(
@@ -163,8 +163,8 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "float16-quant-scales",
         "quant.float16_quant_scales.Float16QuantScalesPass",
-        "Takes roots of scales that float16 does not hold, and turns 64-bit scale words into "
-        "float16 factors where the SoC needs it.",
+        "Takes roots of scales that float16 cannot represent, and turns 64-bit scale words "
+        "into float16 factors where the SoC needs it.",
         anchors=("AscendQuant", "AscendDequant"),
         atc_names=("V100NotRequantFusionPass",),
         optional=False,
@@ -251,7 +251,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "fuse-pad-pool",
         "fusion.fuse_pad_pool.FusePadPoolPass",
-        "Turns borders that a pool would not see otherwise into its padding.",
+        "Turns borders that do not change a pool's result into its padding.",
         anchors=("PadV3D",),
         atc_names=("Padv3dAvgpoolFusionPass",),
     ),
@@ -331,7 +331,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "join-same-input-convs",
         "fusion.join_same_input_convs.JoinSameInputConvsPass",
-        "Makes one convolution of those that differ in their filters alone, and cuts its result.",
+        "Merges convolutions that differ only in their filters into one, and splits its result.",
         anchors=("Conv2D",),
         atc_names=("SameInputConv2dPass",),
     ),
@@ -345,7 +345,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "split-grouped-conv",
         "fusion.split_grouped_conv.SplitGroupedConvPass",
-        "Splits convolutions by groups, on `sim` alone: kernels of CANN take them at once.",
+        "Splits convolutions by groups, only on `sim`: kernels of CANN take groups directly.",
         anchors=("Conv2D", "Conv3D"),
         optional=False,
     ),
@@ -371,8 +371,8 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "flatten-stacks",
         "fusion.flatten_stacks.FlattenStacksPass",
-        "Lets sums, norms and functions after products of stacks work on the rows of one matrix, "
-        "where the cube reads fractals alone.",
+        "Lets sums, norms and functions after products of stacked matrices work on the rows of "
+        "one matrix, where the cube reads only fractals.",
         anchors=("Reshape",),
         cann_only=True,
         in_atc=False,
@@ -393,7 +393,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "merge-common-nodes",
         "fusion.merge_common_nodes.MergeCommonNodesPass",
-        "Merges nodes that do the same to the same operands.",
+        "Merges nodes that compute the same from the same operands.",
         atc_names=("CommonSubexpressionEliminationPass",),
     ),
     PassRow(
@@ -435,7 +435,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "assign-storage",
         "layout.assign_storage.AssignStoragePass",
-        "Stores images and matrices in blocks around the operators that want them so.",
+        "Stores images and matrices in blocks around the operators that need this.",
         requires=Phase.LAID_OUT,
     ),
     PassRow(
@@ -448,14 +448,15 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "merge-trans-data",
         "layout.merge_trans_data.MergeTransDataPass",
-        "Removes conversions of storage that cancel, and makes equal ones one.",
+        "Removes conversions of storage that cancel, and merges equal ones.",
         atc_names=("SameTransdataBreadthFusionPass", "TransOpBreadthFusionPass"),
         requires=Phase.LAID_OUT,
     ),
     PassRow(
         "merge-dequant",
         "fusion.merge_conversions.MergeDequantPass",
-        "Launches a convolution or product together with what turns its sums into floats.",
+        "Launches a convolution or product together with the operators that turn its sums "
+        "into floats.",
         atc_names=(
             "TbeConvDequantFusionPass",
             "TbeConvDequantQuantFusionPass",
@@ -472,7 +473,8 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "merge-requant",
         "fusion.merge_conversions.MergeRequantPass",
-        "Launches a convolution or product together with what makes int8 of its sums.",
+        "Launches a convolution or product together with the operators that turn its sums "
+        "into int8.",
         atc_names=("TbeConvRequantFusionPass", "TbeMatmulRequantFusionPass"),
         ub_fusion=True,
         requires=Phase.LAID_OUT,
@@ -562,7 +564,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "plan-memory",
         "memory.plan_memory.PlanMemoryPass",
-        "Gives every value a place in memory; values share it when they do not meet.",
+        "Gives every value a place in memory; values whose lifetimes do not overlap share memory.",
         optional=False,
         requires=Phase.LAID_OUT,
         ensures=Phase.PLACED,

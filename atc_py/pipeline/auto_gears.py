@@ -94,7 +94,7 @@ def _numbers_of(names: Sequence[str], auto: AutoGears) -> dict[str, tuple[int, .
         shown = COMMA.join(map(repr, names)) if names else Text("none")
         raise BAD_OPTION.error(
             Text(
-                "{option} does not say numbers for the names of open dims: {names}",
+                "{option} gives no numbers for the open dims {names}",
                 option=OPTION,
                 names=shown,
             ),

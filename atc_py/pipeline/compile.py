@@ -133,7 +133,7 @@ def refuse_open_layers(file: OnnxFile, soc: Soc) -> None:
                 soc=soc.name,
             ),
             place=node.place,
-            help=Text("convert it once for each shape, or quantize nothing"),
+            help=Text("convert it once for each shape, or leave the model unquantized"),
         )
 
 

@@ -80,11 +80,12 @@ def export_model(  # noqa: PLR0913  (keywords, each of them an option)
 def _check_form(*, flat: bool, plain: bool, float32: bool) -> None:
     if plain and flat:
         raise BAD_OPTION.error(
-            Text("plain and flat exclude each other"), help=Text("a plain model is flat always")
+            Text("plain and flat exclude each other"), help=Text("a plain model is always flat")
         )
     if float32 and not plain:
         raise BAD_OPTION.error(
-            Text("float32 is of a plain model"), help=Text("an emulation has the device's dtypes")
+            Text("float32 applies only to a plain model"),
+            help=Text("an emulation has the device's dtypes"),
         )
 
 

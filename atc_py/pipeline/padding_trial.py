@@ -55,11 +55,11 @@ def padding_warnings(gears: Gears, file: OnnxFile) -> tuple[Diagnostic, ...]:
         return ()
     return (
         GEARS_NOT_PADDED.diagnostic(
-            Text("only the sizes of the gears themselves run: {why}", why=leaks_text(padding)),
+            Text("only data of the gears' own sizes can run: {why}", why=leaks_text(padding)),
             place=Place(str(file.path), field=OPTION),
             help=Text(
-                "list every size that is needed, or export the model with a mask for what is "
-                "padded, such as attention_mask, and with positions as an input"
+                "list every size that is needed, or export the model with a mask for padding, "
+                "such as attention_mask, and with positions as an input"
             ),
         ),
     )

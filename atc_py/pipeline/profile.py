@@ -49,7 +49,7 @@ def fitted_factors(
 def _calibration(paths: Sequence[Path], socs: Sequence[str]) -> Calibration:
     if len(socs) > 1:
         raise BAD_OPTION.error(
-            Text("measurements are of one SoC, found {socs}", socs=", ".join(socs)),
+            Text("measurements must be for one SoC, found {socs}", socs=", ".join(socs)),
             help=Text("name the SoC that was measured with --soc, once"),
         )
     left_out: Counter[str] = Counter()

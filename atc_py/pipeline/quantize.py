@@ -41,7 +41,7 @@ def rewrite_quantized(
     form = options.form
     if form not in FORMS:
         raise BAD_OPTION.error(
-            Text("no form is called {form}", form=repr(form)),
+            Text("there is no form {form}", form=repr(form)),
             help=Text("forms are {forms}", forms=" and ".join(FORMS)),
         )
     specs = specifications(None, options.operator_list)

@@ -122,7 +122,8 @@ def _advice(ranges: Given, inputs: Sequence[DeclaredInput]) -> Diagnostic:
         gears = f'--dims "{";".join(ends)}"'
     return OPEN_DIMS_NOT_COMPILED.diagnostic(
         Text(
-            "--input-shape leaves dims of {ranges} to each run, which the nodes above may not take",
+            "--input-shape leaves the dims {ranges} to each run, which the nodes above may not "
+            "support",
             ranges=format_ranges(ranges),
         ),
         place=INPUT_SHAPE_PLACE,

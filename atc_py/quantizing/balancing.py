@@ -52,8 +52,8 @@ def smoothing_factors(
     if activations.shape != weights.shape or activations.ndim != 1:
         raise BAD_OPTION.error(
             Text(
-                "magnitudes of activations {shape} and of weights {shape_2} must be two "
-                "lists of one length",
+                "magnitudes of activations {shape} and of weights {shape_2} must be two lists "
+                "of the same length",
                 shape=activations.shape,
                 shape_2=weights.shape,
             )

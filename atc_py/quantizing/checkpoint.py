@@ -70,7 +70,7 @@ class Checkpoint:
                     "it has histograms of another model, or of other layers or rewrites of this one"
                 ),
                 place=place,
-                help=Text("give the options with which it was written, or delete the file"),
+                help=Text("give the options that it was written with, or delete the file"),
             )
         histograms.update(
             {

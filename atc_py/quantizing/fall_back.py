@@ -133,7 +133,7 @@ class _Search:
         unknown = (group for group in map(frozenset, sets) if group not in self.points)
         chosen = [*islice(unknown, self._tasks.jobs)]
         if len(chosen) > 1:
-            self._tell(f"target: {len(chosen)} sets of layers at the same time")
+            self._tell(Text("target: {n} sets of layers at the same time", n=len(chosen)))
             self._trials.make_ahead(self._tasks, map(self._on_int8, chosen))
 
     def _on_int8(self, floats: frozenset[str]) -> list[str]:

@@ -228,8 +228,8 @@ class LayerNumbers:
         self.warnings.append(
             LAYER_LEFT_FLOAT.diagnostic(
                 Text(
-                    "layer {layer} stays in floats: a step of its {part} would be {step}, "
-                    "and the least scale is {epsilon}",
+                    "layer {layer} stays in floats: a step of its {part} would be {step}; the "
+                    "smallest scale is {epsilon}",
                     layer=repr(layer.name),
                     part=Text(part),
                     step=f"{step:.3g}",
@@ -263,13 +263,13 @@ def _refuse_odd(layer: FloatLayer, histogram: Histogram) -> None:
     if not histogram.count:
         raise NO_VALUES.error(
             Text(
-                "layer {layer} never sees data: {data} has no elements in any sample",
+                "layer {layer} never gets data: {data} has no elements in any sample",
                 layer=repr(layer.name),
                 data=repr(layer.data),
             ),
             place=layer.node.place,
             help=Text(
-                "give samples that reach it, or leave it in floats with --skip {layer}",
+                "give samples that reach the layer, or leave it in floats with --skip {layer}",
                 layer=layer.name,
             ),
         )

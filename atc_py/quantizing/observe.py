@@ -61,6 +61,8 @@ def first_feeds(model: FloatModel, samples: Samples, most: int) -> list[Feeds]:
 _LONG = 100
 """Seconds from which on time left is given in minutes."""
 
+_CALIBRATE = Text("calibrate")
+
 
 class Observed(msgspec.Struct, frozen=True, eq=False):
     """Values of tensors in all samples.
@@ -160,7 +162,7 @@ def run_samples(  # noqa: PLR0913  (a run and its observers)
     *,
     path: Path | None = None,
     start: int = 0,
-    stage: str = "calibrate",
+    stage: Text = _CALIBRATE,
     on_stage: Callable[[str], None] | None = None,
 ) -> str:
     """Run a model over samples; return the name of the engine.
@@ -199,7 +201,7 @@ def no_progress(_stage: str) -> None:
     """Take no notice of progress."""
 
 
-def _progress(stage: str, position: int, count: int, done: int, seconds: float) -> str:
+def _progress(stage: Text, position: int, count: int, done: int, seconds: float) -> Text:
     share = Text(
         "{stage}: sample {position} of {count}, {position_2} %",
         stage=stage,
@@ -210,4 +212,6 @@ def _progress(stage: str, position: int, count: int, done: int, seconds: float) 
     if not done:
         return share
     left = seconds / done * (count - position)
-    return f"{share}, {left:.0f} s left" if left < _LONG else f"{share}, {left / 60:.0f} min left"
+    if left < _LONG:
+        return share + Text(", {n} s left", n=f"{left:.0f}")
+    return share + Text(", {n} min left", n=f"{left / 60:.0f}")

@@ -71,8 +71,8 @@ class CalibrationOptions(Result, frozen=True, kw_only=True):
     weights: Annotated[str,
         Option(
             "--weights",
-            "How scales of weights are chosen, one for each output channel; min-max by default, "
-            "with --config arq.", values={name: name for name in (_MIN_MAX, _ARQ, "mse")},
+            "How the scales of weights are chosen, one for each output channel; by default "
+            "min-max, or arq with --config.", values={name: name for name in (_MIN_MAX, _ARQ, "mse")},
             default=None, doc="how scales of weights are chosen: `min-max`, `arq` or `mse`.",
         ),
         Joint(_weights),
@@ -96,21 +96,22 @@ class CalibrationOptions(Result, frozen=True, kw_only=True):
     )] = True  # fmt: skip
     equalize: Annotated[bool, Option(
         "--equalize/--no-equalize",
-        "Balance channels between layers that follow one another, where that gains.",
+        "Balance channels between consecutive layers where that lowers the error.",
     )] = True  # fmt: skip
     smooth: Annotated[bool, Option(
         "--smooth/--no-smooth",
-        "Move range from data of products after a normalization into their weights, where that "
-        "gains.",
+        "Move range from the data of matrix products after a normalization into their weights "
+        "where that lowers the error.",
     )] = True  # fmt: skip
     correct_bias: Annotated[bool, Option(
         "--correct-bias/--no-correct-bias",
-        "Take the mean error of each output channel off the bias.",
+        "Subtract the mean error of each output channel from the bias.",
     )] = True  # fmt: skip
     config: Annotated[AmctConfig | None, Option(
         "--config",
         "Configuration of Ascend's quantizer, JSON or its simplified text: which layers are "
-        "quantized and how. It precedes --calibrator, --percentile and --symmetric.",
+        "quantized and how. It takes precedence over --calibrator, --percentile and "
+        "--symmetric.",
         metavar="FILE", parse=_read_config, reads=True,
         doc="configuration of Ascend's quantizer, JSON or its simplified text: which layers are "
         "quantized, and how; it precedes `calibrator`, `percentile` and `symmetric`.",
@@ -123,7 +124,7 @@ class CalibrationOptions(Result, frozen=True, kw_only=True):
     )] = "auto"  # fmt: skip
     resume: Annotated[Path | None, Option(
         "--resume",
-        "Keep the histograms of the samples in FILE, and go on with those that are there.",
+        "Keep the histograms of the samples in FILE, and continue from those already in it.",
         metavar="FILE",
     )] = None  # fmt: skip
 
@@ -171,8 +172,8 @@ class ProofOptions(Result, frozen=True, kw_only=True):
 
     target: Annotated[Mapping[str, float], Option(
         "--target",
-        "Least figure of every output: cosine=0.99, snr=20 (dB) or top1=0.99. Layers that cost "
-        "the most stay in floats until it is reached.", metavar="FIGURE=NUMBER", read=read_target,
+        "Target for every output: cosine=0.99, snr=20 (dB) or top1=0.99. The layers that cost "
+        "the most accuracy stay in floats until it is reached.", metavar="FIGURE=NUMBER", read=read_target,
         parse=checked_target,
         doc="least `cosine`, `snr` (dB) or `top1` of every output, by name: layers that cost the "
         "most stay in floats until they are reached.",
@@ -180,8 +181,8 @@ class ProofOptions(Result, frozen=True, kw_only=True):
     samples: Annotated[int | None,
         Option(
             "--measure",
-            "Measure errors on at most N of the samples, at even distances; 0 measures nothing. "
-            "By default 16, or all with --target, which they judge.", keyword="measure",
+            "Measure errors on at most N of the samples, evenly spaced; 0 measures nothing. By "
+            "default 16, or all with --target, which is judged on them.", keyword="measure",
             metavar="N", numbers=(0, None), default=None,
             doc="most samples on which errors are measured; 0 to measure nothing. By default 16, "
             "or with `target` all: they judge it.", takes="int | None",
@@ -190,16 +191,17 @@ class ProofOptions(Result, frozen=True, kw_only=True):
     ] = _MEASURED  # fmt: skip
     jobs: Annotated[int | None, Option(
         "--jobs",
-        "Processes that try layers for --target at the same time; by default as many as cores, "
-        "where that is quicker. The result is the same.", metavar="N", numbers=(1, MOST_JOBS),
+        "Number of processes that try layers for --target; by default one per core where that "
+        "is faster. It does not change the result.", metavar="N", numbers=(1, MOST_JOBS),
         parse=_parse_jobs,
         doc="processes that try layers for a target at the same time; by default as many as "
         "cores, where that is quicker. The result is the same.",
     )] = None  # fmt: skip
     soc: Annotated[str, Option(
-        "--time-soc",
-        "Estimate times in float16 and on int8 on this SoC, also along the way to a target.",
-        keyword="time_soc", metavar="SOC", parse=_parse_soc,
+        "--soc",
+        "Estimate the times in float16 and on int8 on this SoC, also at each step toward a "
+        "target.",
+        old="--time-soc", keyword="time_soc", metavar="SOC", parse=_parse_soc,
         doc="the SoC whose times are estimated, without which none are.",
     )] = ""  # fmt: skip
 
@@ -215,22 +217,22 @@ class QuantizeOptions(Result, frozen=True, kw_only=True):
     )] = ()  # fmt: skip
     aipp: Annotated[Path | None, Option(
         "--aipp",
-        "Configuration of AIPP, with which --data is a folder of pictures: layers see what AIPP "
-        "makes of them.", metavar="FILE",
+        "Configuration of AIPP; --data is then a folder of pictures, and layers are calibrated "
+        "on the output of AIPP.", metavar="FILE",
         doc="configuration of AIPP, with which `data` is a folder of pictures.",
     )] = None  # fmt: skip
     resize: Annotated[bool, Option(
-        "--resize", "Resize pictures of another size than --aipp says.",
+        "--resize", "Resize pictures whose size differs from the one in --aipp.",
         doc="resize pictures of another size than the configuration has; refuse them by default.",
     )] = False  # fmt: skip
     random: Annotated[int, Option(
-        "--random", "Calibrate MODEL, a float model, with N random samples, to try things out.",
+        "--random", "Calibrate MODEL, a float model, with N random samples, for a trial.",
         metavar="N", numbers=(0, MOST_RANDOM), doc="number of random samples, in place of `data`.",
     )] = 0  # fmt: skip
     record: Annotated[Path | None, Option(
         "--record",
         "Write scales and offsets to FILE, in the format of Ascend's quantizer; without --data "
-        "and --random, read them from FILE in place of calibrating.", metavar="FILE",
+        "and --random, read them from FILE instead of calibrating.", metavar="FILE",
         doc="file for scales and offsets in the format of Ascend's quantizer. It is written; "
         "without samples it is read in place of calibrating.",
     )] = None  # fmt: skip

@@ -185,8 +185,8 @@ def _refuse_strengths(
     if missing:
         raise QUANT_FIELD_NOT_MODELED.error(
             Text(
-                "the migration strength of layer {name} cannot be used: what makes its data, "
-                "or another node that reads them, cannot be scaled",
+                "the migration strength of layer {name} cannot be used: the producer of its "
+                "data, or another reader of them, cannot be scaled",
                 name=repr(missing[0].name),
             ),
             place=missing[0].node.place,
@@ -279,5 +279,7 @@ def _statistics(
 
     first = FirstSamples(samples)
     names = [*dict.fromkeys((*results, *seen.outputs))]
-    run_samples(model, names, first, settings.executor, see, stage="balance", on_stage=on_stage)
+    run_samples(
+        model, names, first, settings.executor, see, stage=Text("balance"), on_stage=on_stage
+    )
     return results

@@ -49,7 +49,7 @@ from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
 from atc_py.tensor.shapes import format_shape
-from atc_py.text import SEMICOLON, Text
+from atc_py.text import SEMICOLON, Text, plural
 
 _STEPS = {
     "equalize": "--no-equalize",
@@ -89,7 +89,7 @@ def notes_on_bodies(graph: OnnxGraph) -> Sequence[Diagnostic]:
     return [
         LAYERS_IN_BODIES.diagnostic(
             Text(
-                "layers in the graphs of {op_type} stay in floats: {listed}",
+                "layers in subgraphs of {op_type} stay in floats: {listed}",
                 op_type=node.op_type,
                 listed=_listed(counts),
             ),
@@ -162,7 +162,7 @@ def _calibrated(
         if wanted.target:
             raise BAD_OPTION.error(
                 Text("a target needs samples on which the outputs are compared"),
-                help=Text("give --data beside --target"),
+                help=Text("give --data together with --target"),
             )
         with (
             calibrated_by_record(model, options.record, options.calibration) as found,
@@ -195,7 +195,7 @@ def _unreached(model: Path, found: FallBack) -> AtcError:
     return BELOW_TARGET.error(
         Text(
             "the target ({target}) is not reached with any layer on int8; with {int8} of "
-            "{count} there the outputs have {ratios}",
+            "{count} layers on int8, the outputs have {ratios}",
             target=target,
             int8=best.int8,
             count=len(found.order),
@@ -216,7 +216,7 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
     """
     if form not in {*FORMS, BOTH}:
         raise BAD_OPTION.error(
-            Text("no form is called {form}", form=repr(form)),
+            Text("there is no form {form}", form=repr(form)),
             help=Text("forms are {forms} and {both}", forms=", ".join(FORMS), both=BOTH),
         )
     if form != BOTH:
@@ -237,7 +237,7 @@ def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples
     ports = ports_of_model(model, options.input_shapes)
     if bool(options.data) == bool(options.random):
         raise BAD_OPTION.error(
-            Text("a float model is calibrated with samples, or with a number of random ones"),
+            Text("a float model is calibrated with samples: given ones or random ones"),
             help=Text("give either --data or --random"),
         )
     if options.random:
@@ -247,7 +247,11 @@ def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples
             )
         sink.add(
             RANDOM_SAMPLES.diagnostic(
-                Text("the model is calibrated with {random} random samples", random=options.random),
+                plural(
+                    options.random,
+                    "the model is calibrated with {n} random sample",
+                    "the model is calibrated with {n} random samples",
+                ),
                 help=Text("give real samples with --data before the result is used"),
             )
         )
@@ -302,11 +306,11 @@ def _write(
     moves: list[tuple[Path, Path]] = []
     with ExitStack() as stack:
         for form, path in paths.items():
-            tell(f"write {form}")
+            tell(Text("write the {form} form", form=form))
             folder = stack.enter_context(work_folder(Path(os.path.realpath(path)).parent))
             trial = folder / path.name
             done = found.written(trial, None, form, external=options.external_data, final=path)
-            tell(f"check {form}")
+            tell(Text("check the {form} form", form=form))
             records.append(_record(found, form, (trial, path), done, options))
             beside = [] if done.data is None else [done.data]
             moves += [(each, path.with_name(each.name)) for each in (*beside, trial)]

@@ -153,8 +153,8 @@ def _refuse_factors(factors: Mapping[str, NDArray[np.float32]], done: set[str], 
     for name in factors.keys() - done:
         raise BAD_QUANT_RECORD.error(
             Text(
-                "tensor_balance_factor of {name} cannot be applied: what makes its data, or "
-                "another node that reads them, cannot be scaled",
+                "tensor_balance_factor of {name} cannot be applied: the producer of its data, "
+                "or another reader of them, cannot be scaled",
                 name=repr(name),
             ),
             place=Place(str(path), field=name),

@@ -80,7 +80,7 @@ def _named(text: str, model: FloatModel) -> list[str]:
         if any(node.op_type == kind for node in model.graph.nodes):
             return [each.name for each in layers if each.kind == kind]
         known = sorted({each.kind for each in layers})
-        help_ = Text("operators of layers are {known}", known=", ".join(known))
+        help_ = Text("operators that form layers are {known}", known=", ".join(known))
     else:
         found = [each.name for each in layers if text in {each.name, *each.node.output_names}]
         if found or any(text == node.name for node in model.graph.nodes):
@@ -88,7 +88,7 @@ def _named(text: str, model: FloatModel) -> list[str]:
         near = nearest_of_many(text, [each.name for each in layers], _HINTS)
         help_ = Text("layers with similar names are {near}", near=", ".join(near))
     raise NOT_IN_MODEL.error(
-        Text("no layer to skip is called {text}", text=repr(text)),
+        Text("--skip {text} does not name a layer", text=repr(text)),
         place=Place(field="--skip"),
         help=help_,
     )
@@ -145,6 +145,6 @@ def _counted(model: FloatModel) -> dict[str, int]:
     for _, reason in model.found.left:
         found[reason] = found.get(reason, 0) + 1
     for node, counts in layers_in_bodies(model.graph):
-        reason_in = Text("it is in a graph of {op}", op=node.op_type)
+        reason_in = Text("it is in a subgraph of {op}", op=node.op_type)
         found[reason_in] = found.get(reason_in, 0) + sum(counts.values())
     return found

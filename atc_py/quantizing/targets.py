@@ -54,7 +54,7 @@ def checked_target(target: Mapping[str, float]) -> dict[str, float]:
         if name not in FIGURES:
             raise BAD_OPTION.error(
                 Text(
-                    "the target {name} is none of {metrics}",
+                    "the target {name} is not one of {metrics}",
                     name=repr(name),
                     metrics=", ".join(FIGURES),
                 ),

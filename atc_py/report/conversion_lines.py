@@ -11,8 +11,8 @@ _WARNED = {
     Standing.ERROR: "{n} unsupported",
     Standing.UNKNOWN: "{n} not decided",
     Standing.PARSER: "{n} that CANN's parser refuses",
-    Standing.LIST: "{n} taken against the list",
-    Standing.ACCURACY: "{n} with other accuracy",
+    Standing.LIST: "{n} accepted beyond the list",
+    Standing.ACCURACY: "{n} may lose accuracy",
 }
 """Levels of findings that may need action; the others are for information."""
 
@@ -38,7 +38,7 @@ def conversion_lines(done: Conversion) -> list[str]:
         size=format_bytes(done.file_bytes),
         weights=format_bytes(done.weights_out),
     )
-    launches = Text("launches  {n} a run", n=facts.launches) + _largest(done)
+    launches = Text("launches  {n} per run", n=facts.launches) + _largest(done)
     estimate = Text("estimate  {time}", time=_estimate(done))
     warnings = Text("warnings  {warnings}", warnings=_warnings(done))
     return [head, *("  " + line for line in (size, launches, estimate, warnings))]
@@ -79,7 +79,7 @@ def _warnings(done: Conversion) -> Text:
         text.with_values(n=counts[level]) for level, text in _INFORMED.items() if level in counts
     ]
     for name, operators in done.check.newer.items():
-        informed.append(Text("{n} taken by {name} alone", n=sum(operators.values()), name=name))
+        informed.append(Text("{n} taken only by {name}", n=sum(operators.values()), name=name))
     parts = [COMMA.join(warned) if warned else Text("none")]
     if informed:
         parts.append(Text("for information: {listed}", listed=COMMA.join(informed)))

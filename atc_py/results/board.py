@@ -82,6 +82,11 @@ class BoardLayer(Result, frozen=True):
     root: int | None = None
 
     @property
+    def label(self) -> str:
+        """Names of its nodes; atc joins these without a mark in the op's own name."""
+        return ", ".join(self.nodes) or self.op
+
+    @property
     def is_float(self) -> bool:
         """True for floats."""
         return "float" in self.dtype

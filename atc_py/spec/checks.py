@@ -133,14 +133,14 @@ def _layouts(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
     if row.layout is not None:
         yield from _letters((*path, "layout"), row.layout)
     if row.layouts and (row.rank, row.layout) != (None, None):
-        message = Text("layouts stand beside rank or layout")
-        yield Problem((*path, "layouts"), message, Text("layouts alone say both"), key=True)
+        message = Text("layouts is given together with rank or layout")
+        yield Problem((*path, "layouts"), message, Text("layouts already states both"), key=True)
     for position, layout in enumerate(row.layouts):
         yield from _letters((*path, "layouts", position), layout)
         if any(len(layout) == len(other) for other in row.layouts[:position]):
             message = Text("two layouts have {count} letters", count=len(layout))
             yield Problem(
-                (*path, "layouts", position), message, Text("the rank tells layouts apart")
+                (*path, "layouts", position), message, Text("layouts must differ in rank")
             )
 
 
@@ -224,14 +224,14 @@ def _deviations(spec: OpSpec) -> Iterator[Problem]:
     for position, row in enumerate(spec.deviations):
         path = ("deviations", position)
         if not row.proven and not row.inferred:
-            message = Text("{name} names no release", name=row.name)
+            message = Text("{name} does not name a release", name=row.name)
             help_ = Text("add proven or inferred, lists of releases such as 8.5-9.1")
             yield Problem((*path, "name"), message, help_)
         for both in (one for one in row.inferred for two in row.proven if _overlap(one, two)):
             message = Text(
                 "{name} is both proven and inferred for {both}", name=row.name, both=both
             )
-            yield Problem((*path, "inferred"), message, Text("let the releases be apart"))
+            yield Problem((*path, "inferred"), message, Text("make the releases disjoint"))
 
 
 def _overlap(one: str, two: str) -> bool:

@@ -185,5 +185,5 @@ class _Merger:
                 mine[to + path[len(at) :]] = replace(marks[path], file=file)
 
     def _fault(self, at: DataPath, message: Text) -> AtcError:
-        help_ = Text("compare the file with that of the list it is like")
+        help_ = Text("compare the file with the one in the list that it refers to")
         return spec_error(self._own.file, self._own.mark(at), message, help_)

@@ -76,7 +76,9 @@ def spec_files(path: Path) -> tuple[Path, ...]:
         raise FILE_NOT_FOUND.error(Text("{path} does not exist", path=path), place=place)
     files = tuple(_files_below(path)) if is_folder else (path,)
     if not files:
-        help_ = Text("name a folder with one .yaml file an operator, flat or in group folders")
+        help_ = Text(
+            "name a folder with one .yaml file for each operator, flat or in group folders"
+        )
         raise BAD_SPEC.error(
             Text("{path} contains no YAML file", path=path), place=place, help=help_
         )
@@ -141,7 +143,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
                 most_files=_MOST_FILES,
                 most_entries=_MOST_ENTRIES,
             )
-            help_ = Text("name a folder that holds specifications alone")
+            help_ = Text("name a folder that holds only specifications")
             raise BAD_SPEC.error(message, place=Place(str(folder)), help=help_)
         yield from (Path(parent, name) for name in mine)
 

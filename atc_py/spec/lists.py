@@ -96,7 +96,7 @@ def find_release(name: str) -> Release:
     known = ", ".join(release.name for release in releases())
     raise BAD_OPTION.error(
         Text("cann must be one of {known}, found {number}", known=known, number=name),
-        help=Text("leave it out for the newest"),
+        help=Text("leave it out for the newest release"),
     )
 
 

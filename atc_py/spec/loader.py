@@ -245,7 +245,7 @@ def _text(file: Path) -> str:
         message = Text(
             "a specification has at most {max_bytes} bytes, this file has more", max_bytes=MAX_BYTES
         )
-        raise spec_error(str(file), Mark(1, 1), message, Text("write one operator a file"))
+        raise spec_error(str(file), Mark(1, 1), message, Text("write one operator per file"))
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

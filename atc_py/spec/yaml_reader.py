@@ -34,7 +34,7 @@ def read_document(text: str, file: str) -> Document:
             max_bytes=MAX_BYTES,
             count=len(text),
         )
-        raise spec_error(file, Mark(1, 1), message, Text("write one operator a file"))
+        raise spec_error(file, Mark(1, 1), message, Text("write one operator per file"))
     match = _UNPRINTABLE.search(text)
     if match is not None:
         before = text[: match.start()]
@@ -64,7 +64,7 @@ class _Reader:
         event = self._next_event()
         if not isinstance(event, yaml.StreamEndEvent):
             raise self._fault(
-                event, Text("a second document starts here"), Text("write one operator a file")
+                event, Text("a second document starts here"), Text("write one operator per file")
             )
         return self._document
 

@@ -158,7 +158,9 @@ def _temporary(target: Path) -> tuple[int, Path]:
             handle = create_locked(path)
         if handle is not None:
             return handle, path
-    raise FileExistsError(errno.EEXIST, "too many temporary files of that name beside it")
+    raise FileExistsError(
+        errno.EEXIST, "there are too many temporary files of that name in its folder"
+    )
 
 
 @contextmanager
@@ -235,7 +237,7 @@ def _discard(file: io.BufferedWriter | None, temporary: Path | None) -> None:
 
 _FOLDER_HELP = {errno.ENOSPC: Text("free space on that disk, or choose another place")}
 _FOLDER_HELP_ELSE = Text(
-    "choose a folder that can be written to and that no file stands in the way of"
+    "choose a folder that can be written to and whose path is not blocked by a file"
 )
 
 

@@ -224,7 +224,7 @@ def read_refusal(path: Path, error: OSError) -> AtcError:
     if isinstance(error, IsADirectoryError):
         code, help_ = FILE_NOT_FOUND, Text("give the name of a file")
     if error.errno == errno.ENODEV:
-        help_ = Text("save what comes through it as a file, and give that")
+        help_ = Text("save its content as a file, and give that file")
     return code.error(
         Text("cannot read {path}: {strerror}", path=path, strerror=os_reason(error)),
         place=Place(str(path)),
@@ -243,7 +243,7 @@ def read_bytes(path: Path, most: int, *, own: bool = False) -> bytes:
     if len(data) > most:
         raise FILE_TOO_LARGE.error(
             Text(
-                "{path} has more than {most} bytes, the most that such a file may have",
+                "{path} has more than {most} bytes, the limit for such a file",
                 path=path,
                 most=most,
             ),

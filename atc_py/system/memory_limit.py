@@ -105,7 +105,7 @@ def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
     if wanted > limit:
         raise MEMORY_LIMIT.error(
             Text(
-                "{what} would take {size}, the limit is {limit}",
+                "{what} would take {size}; the limit is {limit}",
                 what=what,
                 size=format_size(wanted),
                 limit=format_size(limit),

@@ -17,7 +17,7 @@ from atc_py.text import Text, os_reason
 
 _HOLD = ".held"
 _FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
-_ELSEWHERE = Text("name a folder with more room in the environment variable TMPDIR")
+_ELSEWHERE = Text("name a folder with more space in the environment variable TMPDIR")
 _UNHELD_FOR = 3600
 """Seconds after which a folder without its lock file counts as stale, not as just made."""
 
@@ -42,7 +42,7 @@ def work_folder(base: Path | None = None) -> Iterator[Path]:
         if base is not None:
             raise _cannot_write(base, error) from error
         message = Text(
-            "there is no room for temporary files: {strerror}", strerror=os_reason(error)
+            "there is no space for temporary files: {strerror}", strerror=os_reason(error)
         )
         raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
     try:
@@ -60,7 +60,7 @@ def work_folder(base: Path | None = None) -> Iterator[Path]:
         if base is not None:
             raise _cannot_write(base, error) from error
         message = Text(
-            "there is no more room for temporary files in {parent}: {strerror}",
+            "there is no more space for temporary files in {parent}: {strerror}",
             parent=folder.parent,
             strerror=os_reason(error),
         )
@@ -82,7 +82,7 @@ def _cannot_write(folder: Path, error: OSError) -> AtcError:
         Text("cannot write to {folder}: {strerror}", folder=folder, strerror=os_reason(error)),
         place=Place(str(folder)),
         help=Text(
-            "check the permissions of the folder and the room on its disk, or choose another place"
+            "check the permissions of the folder and the space on its disk, or choose another place"
         ),
     )
 

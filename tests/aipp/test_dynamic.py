@@ -102,13 +102,13 @@ def message_of(raised: pytest.ExceptionInfo[AtcError]) -> Diagnostic:
     [
         ([], "1 to 127 pictures, found 0"),
         ([FULL] * 128, "found 128"),
-        ([FULL, replace(FULL, src_image_size_w=2)], "256 of picture 0 is 2 of picture 1"),
-        ([replace(FULL, input_format="YUYV_U8")], "does not know YUYV_U8"),
+        ([FULL, replace(FULL, src_image_size_w=2)], "it is 256 for picture 0 and 2 for picture 1"),
+        ([replace(FULL, input_format="YUYV_U8")], "does not take YUYV_U8"),
         ([replace(FULL, padding_value=1.0)], "borders of dynamic AIPP are 0"),
         ([replace(FULL, min_chn=(1e6, 0, 0, 0))], "within float16"),
         ([replace(FULL, min_chn=(float("nan"), 0, 0, 0))], "within float16"),
-        ([replace(FULL, mean_chn=(40000, 0, 0, 0))], "no room in the buffer"),
-        ([replace(FULL, input_bias=(256, 0, 0))], "no room in the buffer"),
+        ([replace(FULL, mean_chn=(40000, 0, 0, 0))], "does not fit in the buffer"),
+        ([replace(FULL, input_bias=(256, 0, 0))], "does not fit in the buffer"),
     ],
 )
 def test_settings_without_place_in_a_buffer(pictures: list[AippSettings], words: str) -> None:
@@ -259,8 +259,8 @@ FAULTS = [
     (TEXT.replace("crop: true", "crop: false"), 5, "src_image_size_w", "makes 256 columns"),
     (TEXT.replace("crop: true", "crop: maybe"), 7, "crop", "true or false"),
     ("", None, None, "no settings for input 'x'"),
-    (INI.replace("[aipp_op]", "[aipp]"), 2, None, "one section [aipp_op]"),
-    (INI + "[aipp_op]\n", 16, None, "another head [aipp_op]"),
+    (INI.replace("[aipp_op]", "[aipp]"), 2, None, "a single section [aipp_op]"),
+    (INI + "[aipp_op]\n", 16, None, "a second header [aipp_op]"),
     (INI.replace("crop : 1", "crop : 1\n crop : 0"), 8, "crop", "with another value"),
     (INI.replace("crop : 1", "crops : 1"), 7, "crops", "did you mean 'crop'"),
     (INI.replace("crop : 1", "crop 1"), 7, None, "expected `key : value`"),

@@ -230,6 +230,6 @@ def test_outputs_of_ais_bench_are_held_beside_those_of_pyacl(kit: Path, tmp_path
     assert own.run(kit, *words, "--variant=force_fp16").returncode == 0
     (done,) = compare_kit(kit, kit / "results.zip").report.comparisons
     (check,) = (each for each in done.checks if each.name == BENCH_CHECK)
-    assert (check.state, check.detail) == (CheckState.FAILS, "differing: y")
+    assert (check.state, check.detail) == (CheckState.FAILS, "different: y")
     assert done.times is not None
     assert done.times.bench_seconds is not None

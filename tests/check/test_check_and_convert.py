@@ -52,4 +52,4 @@ def test_fault_alone_keeps_a_model_from_conversion(tmp_path: Path) -> None:
     path = onnx_files.save(_contradiction(), tmp_path)
     (checked,) = api.check_models(path).models
     assert len(checked.faults) == 1
-    assert "must be of one type" in checked.faults[0].message
+    assert "must have the same type" in checked.faults[0].message

@@ -161,7 +161,7 @@ def test_each_node_is_taken_by_the_first_list_that_takes_it(tmp_path: Path) -> N
     assert check.newer == {"cann-9.0": {"LayerNormalization": 2}}
     assert [each.rule for each in check.findings] == ["Relu/opset"]  # base takes it, restated
     for language, text in (
-        ("en", "2 nodes (LayerNormalization) are taken by the list cann-9.0 alone: CANN 9.0"),
+        ("en", "2 nodes (LayerNormalization) are taken only by the list cann-9.0: CANN 9.0"),
         ("zh", "2 个节点（LayerNormalization）仅 cann-9.0 清单可用"),
     ):
         (note,) = check_document(report, language).models[0].notes
@@ -178,7 +178,7 @@ def test_an_offline_model_knows_which_nodes_a_later_list_alone_takes(tmp_path: P
     profile = atc_py.profile_model(tmp_path / "m.om")
     assert json.loads(profile_json(profile))["newer"] == newer
     for lines in (info, plain_lines(profile_tables(profile)[0])):
-        assert "  cann-9.0 alone takes  LayerNormalization 2" in lines
+        assert "  taken only by cann-9.0  LayerNormalization 2" in lines
     plan = atc_py.plan_model(path, target={"cosine": 0.9})
     assert plan.as_json()["newer"] == newer
     with speaking("zh"):

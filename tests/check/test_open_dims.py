@@ -105,7 +105,7 @@ def test_only_the_dims_that_decide_are_named(tmp_path: Path) -> None:
         check_document(api.check_models(tmp_path / "model.onnx", strict_list=True)),
         Standing.ERROR,
     )
-    assert "; axis 3 of x decides" in text.splitlines()[0]
+    assert "; depends on axis 3 of x" in text.splitlines()[0]
 
 
 # Nodes that may fold away -----------------------------------------------------------------------
@@ -307,7 +307,7 @@ def test_model_that_fails_with_every_choice_is_not_called_supported(tmp_path: Pa
     assert check.standing is Standing.UNKNOWN
     (found,) = check.findings
     assert found.code is BAD_MODEL
-    assert "so with the best of" in found.message.en
+    assert "true for the best of" in found.message.en
     assert not check.hint_fits
     assert check.shape_hint == "x:1,3,height,8"
     text = render_check(
@@ -324,7 +324,7 @@ def test_kernel_that_is_missing_with_the_dims_tried_is_undecided(tmp_path: Path)
     check = checked(proto, tmp_path, **options)
     (found,) = [each for each in check.findings if each.code is NO_KERNEL]
     assert found.standing is Standing.UNKNOWN
-    assert "(not decided: so with the best of 7 choices of dims)" in found.message.en
+    assert "(not decided: true for the best of 7 choices of dims)" in found.message.en
     fixed = checked(proto, tmp_path, input_shape="x:1,4", **options)
     assert fixed.standing is Standing.ERROR
 

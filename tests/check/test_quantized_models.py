@@ -72,7 +72,7 @@ def test_what_has_no_counterpart_is_an_error_with_its_reason(tmp_path: Path) -> 
     s.output(s.qdq(s.input("x", [2, 3]), 0.5, 0, I16))
     model = checked(s.model(), tmp_path)
     assert [each.code for each in model.findings] == [UNKNOWN_OPERATOR, UNSUPPORTED_FORM] * 2
-    assert "its codes are int16, the device has int8 alone" in model.findings[1].message.en
+    assert "its codes are int16; the device has only int8" in model.findings[1].message.en
     assert "其量化类型为 int16" in model.findings[1].message.zh
     assert model.layers == ()
 
@@ -104,7 +104,8 @@ def test_layers_that_the_soc_takes_back_are_reported(tmp_path: Path) -> None:
     assert LAYER_ON_INT8 not in {each.code for each in done.check.findings}
     reason = "2 input channels: up to 16, Ascend310P3 runs a layer on float16"
     assert told[0].message.en == (
-        "Conv runs on int8 with more input channels, when the SoC is Ascend310P3, found " + reason
+        "Conv runs on int8 only with more input channels, when the SoC is Ascend310P3, found "
+        + reason
     )
     assert "以 float16 运行" in told[0].message.zh
     layers = done.as_json()["quantized"]

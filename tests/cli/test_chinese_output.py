@@ -58,6 +58,7 @@ LINES: tuple[tuple[str, ...], ...] = (
     ("run", "g.om", "--random", "1"),
     ("run", "m1.om", "--input", "x.npy"),
     ("run", "m1.onnx", "--random", "1"),
+    ("sweep", "m1.onnx"),
     ("compare", "m1.onnx", *DIMS),
     ("compare", "m3.onnx", "--input", "x1=x.npy", "--suggest", "keep.txt"),
     ("compare", "m3.onnx", "--input", "x1=x.npy", "--fail-under", "cosine=0.99"),

@@ -261,7 +261,7 @@ def test_most_trials_are_those_of_the_interface() -> None:
         (("--fail-under", "snr=inf"), "ATC1001", "write --fail-under snr=40"),
         (("--fail-under", "snr=9", "--fail-under", "snr=8"), "ATC1001", "gives snr twice"),
         (("--samples", "0"), "ATC1001", "0"),
-        (("--samples", "2"), "ATC1001", "would be the same"),
+        (("--samples", "2"), "ATC1001", "would be identical"),
         (("--input", "z=x.npy"), "ATC1007", "names are x"),
         (("--output", "model.onnx"), "ATC1001", "would be lost"),
         (("--format", "xml"), "ATC1001", "xml"),

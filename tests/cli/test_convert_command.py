@@ -242,7 +242,7 @@ def test_offline_model_is_not_converted_again(atc: Atc) -> None:
     onnx.save(small_model(), "net.onnx")
     assert atc("convert", "net.onnx", "-o", "net.om").status == 0
     Path("net.om").rename("net")
-    found = "it is a zip archive, as offline models are, not a protobuf"
+    found = "it is a zip archive, like an offline model, not a protobuf"
     hint = "give the ONNX model that it was made from"
     refused(atc("convert", "net", "-o", "again.om"), 3, "ATC2003", found, hint)
 

@@ -204,4 +204,4 @@ def test_full_disk_under_temporary_files_names_their_folder(
     writes_fail(monkeypatch, 0, no_space)
     done = workshop("kernels", "small.onnx")
     assert done.status == 3
-    assert "help: name a folder with more room in the environment variable TMPDIR" in done.err
+    assert "help: name a folder with more space in the environment variable TMPDIR" in done.err

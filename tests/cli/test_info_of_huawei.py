@@ -134,7 +134,7 @@ def test_options_of_our_own_models_are_refused(atc: Atc, option: str) -> None:
 def test_ops_of_our_own_model_are_refused(atc: Atc, om: Path) -> None:
     done = atc("info", om, "--ops")
     assert done.status == 2
-    assert "--ops is of offline models of Huawei's atc" in done.err
+    assert "--ops applies to offline models of Huawei's atc" in done.err
 
 
 def test_names_from_the_file_cannot_command_the_terminal(atc: Atc) -> None:

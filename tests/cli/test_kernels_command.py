@@ -176,7 +176,7 @@ def test_verify_survives_a_kernel_that_ends_the_program(
     done = atc("kernels", "--verify", model, "--templates", str(templates))
     assert done.status == 4
     assert done.err.count("ATC7013 kernel-fault") == 3
-    assert "it ends the program with status" in done.err
+    assert "it ended the program with status" in done.err
 
 
 @pytest.mark.usefixtures("quick_builds")
@@ -231,7 +231,7 @@ def test_pipe_is_refused_unopened(atc: Atc, tmp_path: Path, command: str, name: 
     output = done.out if command == "check" else done.err
     assert "error[ATC2002" in output
     assert f"cannot read {name}: it is a pipe, a device or a socket, not a file" in output
-    assert "help: save what comes through it as a file" in output
+    assert "help: save its content as a file" in output
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -297,8 +297,8 @@ def test_option_of_compilation_is_refused_for_an_offline_model(
     for command in ("kernels", "profile"):
         done = atc(command, "done.om", *arguments)
         if (command, arguments[0]) == ("profile", "--soc"):
-            assert "concerns how" not in done.err  # which SoC is estimated for
+            assert "applies to compiling" not in done.err  # which SoC is estimated for
             continue
         assert done.status == 2
-        assert f"{arguments[0]} concerns how an ONNX model is compiled" in done.err
+        assert f"{arguments[0]} applies to compiling an ONNX model" in done.err
         assert atc(command, model, *arguments[:0]).status == 0

@@ -64,7 +64,7 @@ def test_widest_moment_names_its_node_and_values(atc: Atc, model: Path) -> None:
     assert widest["op"] == "Conv2D"
     assert [tensor["bytes"] for tensor in widest["tensors"]] == [IMAGE, IMAGE]
     text = atc("info", "m.om").out
-    assert f"Widest moment: 4.0 KiB while {widest['node']} (Conv2D) runs" in text
+    assert f"Peak: 4.0 KiB while {widest['node']} (Conv2D) runs" in text
     assert widest["tensors"][0]["name"] in text
 
 

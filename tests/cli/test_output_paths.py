@@ -21,7 +21,9 @@ def test_output_that_names_no_file_is_refused(atc: Atc, model: Path, output: str
     before = sorted(Path().rglob("*"))
     done = atc("convert", model, "-o", output)
     assert done.status == 2
-    assert done.err.startswith(f"error[ATC1001 bad-option-value]: the output {output!r} names no")
+    assert done.err.startswith(
+        f"error[ATC1001 bad-option-value]: the output {output!r} does not name"
+    )
     assert sorted(Path().rglob("*")) == before
 
 
@@ -110,9 +112,9 @@ def test_output_that_is_the_model_is_refused(atc: Atc, model: Path) -> None:
 
 def test_name_with_a_nul_byte_is_refused(model: Path) -> None:
     for call in (atc_py.convert, atc_py.quantize_model):
-        with pytest.raises(atc_py.AtcError, match="names no file"):
+        with pytest.raises(atc_py.AtcError, match="does not name a file"):
             call(model, "a\0b")
-    with pytest.raises(atc_py.AtcError, match="names no folder"):
+    with pytest.raises(atc_py.AtcError, match="does not name a folder"):
         atc_py.convert(model, "n.om", kernels="a\0b")
 
 
@@ -125,7 +127,7 @@ def test_empty_folder_names_are_refused(atc: Atc, om: Path, model: Path) -> None
     ):
         done = atc(*command)
         assert (done.status, done.err[:14]) == (2, "error[ATC1001 ")
-        assert "names no folder" in done.err
+        assert "must name a folder" in done.err
     assert sorted(Path().rglob("*")) == before
     with pytest.raises(atc_py.AtcError, match="kernels is empty"):
         atc_py.convert(model, "n.om", kernels="")

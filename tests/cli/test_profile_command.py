@@ -178,7 +178,7 @@ def test_factors_of_another_soc_are_refused(atc: Atc, model: Path, measured: Pat
         (("net.onnx", "--calibrate", "measured.csv", "--factors", "k"), "exclude each other"),
         (
             ("--calibrate", "measured.csv", "--soc", "sim", "--soc", "Ascend310"),
-            "measurements are of one SoC",
+            "measurements must be for one SoC",
         ),
         (("net.onnx", "--soc", "Ascend3000"), "no SoC is called 'Ascend3000'"),
         (("net.onnx", "-o", "net.onnx"), "net.onnx"),

@@ -65,7 +65,7 @@ def test_quantize_says_what_it_wrote_and_what_stays_float(atc: Atc, quantized: P
     assert (done.status, done.err) == (0, "")
     lines = [line.split() for line in done.out.splitlines()]
     assert ["layers", "on", "int8", "1", "of", "2"] in lines
-    taken_back = "run on float16  1 of at most 16 input channels, on Ascend310, Ascend310P"
+    taken_back = "run on float16  1 with at most 16 input channels, on Ascend310, Ascend310P"
     assert taken_back in done.out
     assert any(line[:4] == ["7", "gemm", "Gemm", "in"] for line in lines)
     assert "its data is not quantized" in done.out
@@ -177,7 +177,7 @@ def test_an_output_that_is_a_folder_is_refused(atc: Atc, quantized: Path, tmp_pa
 def test_an_output_that_names_no_file_is_refused(atc: Atc, quantized: Path, output: str) -> None:
     done = atc("quantize", quantized, "-o", output)
     assert done.status == 2
-    assert "names no file" in done.err
+    assert "does not name a file" in done.err
 
 
 def test_an_output_in_a_folder_that_is_not_there_is_refused(atc: Atc, quantized: Path) -> None:

@@ -77,7 +77,7 @@ def test_expected_output_of_another_shape_is_named(atc: Atc, om: Path) -> None:
     failed = atc("run", om, "--input", "x.npy", "--expect", "expected.npy", "--tolerance", 1e9)
     shape = "x".join(map(str, y.shape))
     assert failed.status == 4
-    assert f"y has the shape {shape}, the data expected have {shape}x1" in failed.err
+    assert f"y has the shape {shape}, but the expected data have {shape}x1" in failed.err
     assert "inf" not in failed.out + failed.err
 
 

@@ -57,7 +57,7 @@ def test_inputs_come_from_one_folder(two: Atc) -> None:
     ("files", "words"),
     [
         ((), "data has no data"),
-        (("a.npy", "c.npy"), "data has c.npy named after no input"),
+        (("a.npy", "c.npy"), "data has c.npy not named after any input"),
         (("a.npy", "a.bin"), "two files for a"),
         (("a.npy",), "b:0"),
     ],

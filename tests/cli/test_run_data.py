@@ -158,7 +158,7 @@ def test_data_given_twice_are_refused(atc: Atc, om: Path) -> None:
 def test_data_without_a_file_name_are_refused(atc: Atc, om: Path, text: str) -> None:
     done = atc("run", om, "-i", text)
     assert (done.status, done.err[:14]) == (2, "error[ATC1007 ")
-    assert f"{text!r} names no file" in done.err
+    assert f"{text!r} does not name a file" in done.err
 
 
 @pytest.mark.parametrize(

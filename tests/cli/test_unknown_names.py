@@ -32,7 +32,7 @@ def test_option_of_atc_leads_to_its_command_line(atc: Atc, option: str) -> None:
     name = option.partition("=")[0]
     assert done.status == 2
     assert done.err.startswith(f"error[ATC1001 bad-option-value]: no such option: {name}\n")
-    assert f"{name} is an option of atc, whose command line `atc-py atc` takes" in done.err
+    assert f"{name} is an option of atc; `atc-py atc` takes atc's command line" in done.err
     assert "did you mean" not in done.err
     assert "--max-memory" not in done.err
 

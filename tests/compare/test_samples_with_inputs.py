@@ -70,7 +70,7 @@ def test_input_in_both_is_refused(tmp_path: Path) -> None:
         with pytest.raises(AtcError, match="'scale', which --input gives for all") as caught:
             atc_py.compare_model(model, inputs={"scale": SCALE}, samples=samples)
         assert caught.value.diagnostics[0].code is BAD_SAMPLE
-    with pytest.raises(AtcError, match="leaves none for --data") as caught:
+    with pytest.raises(AtcError, match="none is left for --data") as caught:
         atc_py.compare_model(
             model, inputs={"scale": SCALE, "x": positive(1)}, samples=tmp_path / "both.npz"
         )

@@ -169,7 +169,7 @@ def test_model_that_returns_its_input_misses_nothing(tmp_path: Path) -> None:
 def test_failing_layers_without_failing_outputs_show_the_outputs_figure(tmp_path: Path) -> None:
     broken = BROKEN["billion_mask"]()
     text = render_layers("text", compared(broken.model, tmp_path, inputs=broken.feeds))
-    assert "layers fail, but their errors hardly reach the outputs: the worst of these, y, " in text
+    assert "layers fail, but their errors hardly reach the outputs: the worst output, y, " in text
     assert "does not matter" not in text
 
 

@@ -83,7 +83,7 @@ def test_kept_factors_are_read_as_they_were(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"format": "other"}, "must have the format"),
-        ({"version": 9}, "version 2 of the format is read, found 9"),
+        ({"version": 9}, "the format version must be 2, found 9"),
         ({"soc": 3}, "must name the SoC"),
         ({"spread": -1}, "spread must be a number of at least 0, found -1"),
         ({"factors": {"cube": 1}}, "factors must be cube, depthwise, vector"),

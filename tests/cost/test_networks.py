@@ -106,8 +106,8 @@ def test_dims_of_the_run_are_said_to_make_the_estimate_short(tmp_path: Path) -> 
     closed = network_cost(compiled(tmp_path, chain()))
     cost = network_cost(compiled(tmp_path, open_extents()))
     assert cost.has_open
-    assert any("only the run knows" in line for line in cost.assumptions())
-    assert not any("only the run knows" in line for line in closed.assumptions())
+    assert any("known only at run time" in line for line in cost.assumptions())
+    assert not any("known only at run time" in line for line in closed.assumptions())
 
 
 def test_footprint_adds_up_what_must_be_there_at_once() -> None:

@@ -130,7 +130,9 @@ def test_order_of_a_branch_is_not_decided(tmp_path: Path) -> None:
     assert 'not decided: "then" sets output_shape' in finding.allowed.en
 
 
-@pytest.mark.parametrize(("dim", "said"), [("h", "not decided"), (4, "to give what ONNX gives")])
+@pytest.mark.parametrize(
+    ("dim", "said"), [("h", "not decided"), (4, "to compute what ONNX defines")]
+)
 def test_pads_that_follow_from_open_dims_are_not_decided(
     dim: str | int, said: str, tmp_path: Path
 ) -> None:

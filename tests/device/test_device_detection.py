@@ -31,8 +31,8 @@ BOXES, SCORES = random_array(2, (1, 4, 4)), random_array(3, (1, 2, 4))
     [
         ([X[0], ROIS], {}, "x must have 4 axes"),
         ([X, ROIS[:, :4]], {}, "rois must have 5 columns"),
-        ([X, ROIS.astype(np.float16)], {}, "inputs must have one dtype"),
-        ([X, ROIS, np.array([2], np.int32)], {}, "a number of rois is not read"),
+        ([X, ROIS.astype(np.float16)], {}, "inputs must have the same dtype"),
+        ([X, ROIS, np.array([2], np.int32)], {}, "does not read the number of rois"),
         ([X, ROIS], {"roi_end_mode": 1}, "roi_end_mode must be 0 or 2, found 1"),
         ([X, ROIS], {"pool_mode": "sum"}, "pool_mode must be avg or max, found 'sum'"),
         ([X, ROIS], {"pooled_height": 0}, "at least 1 x 1, found [0, 3]"),
@@ -99,7 +99,7 @@ def test_maxima_keep_infinities_and_nan() -> None:
     ("inputs", "shape", "attributes", "words"),
     [
         ([BOXES[0], SCORES], (3, 3), {}, "boxes must have 3 axes"),
-        ([BOXES, SCORES[:, :, :3]], (3, 3), {}, "do not go together"),
+        ([BOXES, SCORES[:, :, :3]], (3, 3), {}, "do not match"),
         ([BOXES, SCORES, np.array([1, 2], np.int32)], (3, 3), {}, "input 2 must be one number"),
         ([BOXES, SCORES], (3, 4), {}, "the result must have rows of 3"),
         ([BOXES, SCORES], (3, 3), {"center_point_box": 2}, "center_point_box must be 0 or 1"),

@@ -299,9 +299,9 @@ def test_storage_that_contradicts_the_nodes_is_refused() -> None:
         ('src_format="NCHW", dst_format="NC1HWCO"', "formats are ND, NCHW, .* found 'NC1HWCO'"),
         (
             'src_format="NCHW", dst_format="NCHW"',
-            "nothing is stored otherwise in NCHW than in NCHW",
+            "NCHW and NCHW store this tensor in the same way",
         ),
-        ('src_format="ND", dst_format="NCHW"', "nothing is stored otherwise in NCHW than in ND"),
+        ('src_format="ND", dst_format="NCHW"', "NCHW and ND store this tensor in the same way"),
         (
             'src_format="ND", dst_format="FRACTAL_NZ", groups=0',
             "groups must be at least 1, found 0",
@@ -386,7 +386,7 @@ def test_back_end_says_whether_it_stores_in_formats() -> None:
     ) as caught:
         load_stored(Plain(), model, "exact")
     assert caught.value.diagnostics[0].code.name == "bad-option-value"
-    with pytest.raises(AtcError, match="tensors cannot be kept 'packed'"):
+    with pytest.raises(AtcError, match="--storage cannot be 'packed'"):
         load_stored(Plain(), model, "packed")
 
 

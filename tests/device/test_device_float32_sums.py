@@ -24,10 +24,10 @@ def test_sums_are_not_rounded_to_the_operands_dtype(dtype: type) -> None:
 def test_bias_of_float32_sums_is_float32() -> None:
     a, bias = np.ones((1, 1), F16), np.ones(1, F16)
     text = refusal("MatMulV2", [a, a, bias], [(DType.FLOAT32, [1, 1])], PLAIN)
-    assert "bias must be float32 beside float32 sums, found float16" in text
+    assert "bias must be float32 with float32 sums, found float16" in text
 
 
 def test_operands_of_float32_sums_have_one_dtype() -> None:
     a, b = np.ones((1, 1), F16), np.ones((1, 1), F32)
     text = refusal("MatMulV2", [a, b], [(DType.FLOAT32, [1, 1])], PLAIN)
-    assert "inputs must have one dtype" in text
+    assert "inputs must have the same dtype" in text

@@ -309,11 +309,11 @@ ONES: dict[str, OmAttribute] = {"strides": [1, 1, 1, 1], "pads": [0, 0, 0, 0]}
 @pytest.mark.parametrize(
     ("arrays", "attributes", "reason"),
     [
-        ([X, W.astype(np.float32)], {}, "the second operand must be int8 beside int8"),
-        ([X, W, np.ones(4, np.float32)], {}, "bias must be int32 beside int8, found float32"),
-        ([X, W, np.ones(4, np.int8)], {}, "bias must be int32 beside int8, found int8"),
+        ([X, W.astype(np.float32)], {}, "the second operand must be int8 with int8"),
+        ([X, W, np.ones(4, np.float32)], {}, "bias must be int32 with int8, found float32"),
+        ([X, W, np.ones(4, np.int8)], {}, "bias must be int32 with int8, found int8"),
         ([X, W, np.ones(3, np.int32)], {}, "bias must have shape 4"),
-        ([X, W, None, np.ones(4, np.int32)], {}, "offset_w must be int8 beside int8"),
+        ([X, W, None, np.ones(4, np.int32)], {}, "offset_w must be int8 with int8"),
         ([X, W, None, np.ones(2, np.int8)], {}, "offset_w must have shape 1 or 4"),
         ([X, W], {"offset_x": 128}, "offset_x must be in [-128, 127], found 128"),
         ([X, W], {"offset_x": -129}, "offset_x must be in [-128, 127], found -129"),

@@ -58,7 +58,7 @@ def test_loading_reports_every_finding() -> None:
     builder.node("Relu", [77], [("float16", [2, 3])])
     messages = [finding.message for finding in findings(builder.build())]
     assert len(messages) == 3
-    assert "the result is float16 2x3, but declared is float16 3x2" in messages[1]
+    assert "the result is float16 2x3, but float16 3x2 is declared" in messages[1]
     assert "tensors [77] do not exist; there are 5" in messages[2]
 
 
@@ -160,7 +160,7 @@ BAD_NODES: list[tuple[str, list[list[int]], dict[str, OmAttribute], str]] = [
     ("Relu", [[2], [2]], {}, "at most 1 inputs are allowed, found 2"),
     ("AccumulateNV2", [[2], [2]], {"N": 3}, "N is 3, but there are 2 inputs"),
     ("AccumulateNV2", [[2], [1]], {"N": 2}, "inputs must be float16 2 like the first"),
-    ("ConcatD", [[2, 3], [2, 4]], {"concat_dim": 0, "N": 2}, "differ beside axis 0"),
+    ("ConcatD", [[2, 3], [2, 4]], {"concat_dim": 0, "N": 2}, "differ on an axis other than 0"),
     ("ConcatD", [[2, 3]], {"concat_dim": 2, "N": 1}, "axis must be in [-2, 1], found 2"),
     ("ConcatD", [[2, 3]], {"concat_dim": 0, "N": 2}, "N is 2, but there are 1"),
     ("ClipByValue", [[2], [2], [1]], {}, "clip_value_min must be one element"),
@@ -229,7 +229,7 @@ def test_loading_refuses_mixed_dtypes(op: str) -> None:
     inputs = [builder.input(name, name, [2, 2]) for name in ("float16", "float32")]
     attributes: dict[str, OmAttribute] = {"concat_dim": 0, "N": 2} if op == "ConcatD" else {}
     builder.node(op, inputs, [("float16", [2, 2])], attributes)
-    assert "one dtype, found float16, float32" in findings(builder.build())[0].message
+    assert "same dtype, found float16, float32" in findings(builder.build())[0].message
 
 
 @pytest.mark.parametrize("op", ["SoftmaxV2", "LRN"])
@@ -251,7 +251,7 @@ def test_loading_refuses_an_absent_variadic_input() -> None:
     builder = ModelBuilder()
     x = builder.input("x", "float16", [2])
     builder.node("ConcatD", [x, -1], [("float16", [2])], {"concat_dim": 0, "N": 2})
-    assert "must all be there" in findings(builder.build())[0].message
+    assert "must all be given" in findings(builder.build())[0].message
 
 
 def test_loading_needs_no_data_of_results() -> None:

@@ -114,7 +114,7 @@ def test_products_are_of_floats_of_one_dtype_that_is_not_quantized() -> None:
     ints, reals = np.ones((2, 2), np.int32), np.ones((2, 2), np.float32)
     result = [(F32, (2, 2))]
     assert "computes floats" in refusal("BatchMatMulV2", [ints, ints], result)
-    assert "one dtype" in refusal("BatchMatMulV2", [reals, reals.astype(np.float16)], result)
+    assert "same dtype" in refusal("BatchMatMulV2", [reals, reals.astype(np.float16)], result)
     offset = [reals, reals, None, np.ones(2, np.int8)]
     assert "offset_w" in refusal("BatchMatMulV2", offset, result)
     assert "offset_x must be 0" in refusal("BatchMatMulV2", [reals] * 2, result, {"offset_x": 1})

@@ -19,7 +19,7 @@ REFUSED: list[tuple[str, list[Array], Attributes, str]] = [
     ("InstanceNorm", [X, THREE, THREE], {}, "data_format must be 'NCHW'"),
     ("InstanceNorm", [X, FOUR, THREE], NCHW, "gamma must have shape 3, found float32 4"),
     ("InstanceNorm", [X, THREE, FOUR], NCHW, "beta must have shape 3, found float32 4"),
-    ("InstanceNorm", [X, THREE, THREE.astype(np.float16)], NCHW, "inputs must have one dtype"),
+    ("InstanceNorm", [X, THREE, THREE.astype(np.float16)], NCHW, "inputs must have the same dtype"),
     ("GroupNorm", [X, THREE, THREE], {"num_groups": 2}, "must divide 3 channels, found 2"),
     ("GroupNorm", [X, FOUR, THREE], {"num_groups": 3}, "gamma must have shape 3, found float32 4"),
     ("InstanceNorm", [THREE, THREE, THREE], NCHW, "x must have a channel axis, found float32 3"),

@@ -31,9 +31,9 @@ PART = [(F32, (STEPS, BATCH, HIDDEN))] * 3
         ([X, W[:, :, :2], R], {}, "input 1 must have shape [1, 20, 3]"),
         ([X, W, R, None, np.array([4], np.int32)], {}, "input 4 must have shape [2]"),
         ([X, W, R, None, np.array([4, 4], np.int64)], {}, "lengths must be int32, found int64"),
-        ([X, W.astype(np.float64), R], {}, "inputs must have one dtype"),
+        ([X, W.astype(np.float64), R], {}, "inputs must have the same dtype"),
         ([X, W, R], {"direction": "sideways"}, "direction must be one of forward"),
-        ([X, W, R], {"activations": "sigmoid,tanh"}, "as many, found 2, 3 and 3"),
+        ([X, W, R], {"activations": "sigmoid,tanh"}, "the same length, found 2, 3 and 3"),
         ([X, W, R], {"activations": "sigmoid,tanh,gelu"}, "no activation is called 'gelu'"),
         (
             [X, W, R],

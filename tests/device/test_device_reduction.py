@@ -36,7 +36,7 @@ def test_bad_node_is_refused(op: str, x: Array, attributes: Attributes, reason: 
 
 def test_result_of_another_shape_is_refused() -> None:
     found = refusal("ReduceMaxD", [X], [(F32, (2,))], {"axes": [1], "keep_dims": True})
-    assert found == "the result is float32 2x1, but declared is float32 2"
+    assert found == "the result is float32 2x1, but float32 2 is declared"
 
 
 @pytest.mark.parametrize(

@@ -335,7 +335,7 @@ def test_result_that_no_memory_holds_is_reported_with_its_node() -> None:
         run_model(model, {"x": np.zeros((1, 1), np.float32)})
     (finding,) = caught.value.diagnostics
     assert finding.code is DEVICE_MEMORY
-    assert "most of all needs the Add here, whose results are 1.0 EiB" in finding.message
+    assert "the Add here needs the most, with results of 1.0 EiB" in finding.message
     assert str(finding.place) == 'node 0 "Add_0" (Add)'
 
 

@@ -143,13 +143,13 @@ LIES = [
     ("raising", "failed: its run stopped with KeyError: 'slot 3'"),
     ("leaving", "failed: its run stopped with SystemExit: 0"),
     ("coded", "the card is hot"),
-    ("lacking", "it made nothing of output 'y': float16 1x16x12x12"),
-    ("adding", "it made an output 'mine' of its own"),
+    ("lacking", "it returned nothing for output 'y': float16 1x16x12x12"),
+    ("adding", "it returned an output 'mine' that the model does not have"),
     ("listing", "its run returned list, not arrays by name"),
     ("widening", "output 'y' must be float16 1x16x12x12, found float64 1x16x12x12"),
     ("cutting", "output 'y' must be float16 1x16x12x12, found float16 1x3x12x12"),
-    ("nested", "it made list of output 'y'"),
-    ("misprofiling", "its profile has other things than NodeProfile"),
+    ("nested", "it returned list for output 'y'"),
+    ("misprofiling", "its profile holds something other than NodeProfile"),
 ]
 
 
@@ -175,7 +175,7 @@ def test_fault_in_a_process_of_its_own_reads_the_same(om: Path, device: str) -> 
 @pytest.mark.parametrize(
     ("device", "said"),
     [
-        ("dying", "its process ended with status 7 and without an answer"),
+        ("dying", "its process ended with status 7 without a response"),
         ("crashing", "its process was ended by SIGSEGV"),
         ("leaving", "its run stopped with SystemExit: 0"),
     ],

@@ -60,7 +60,7 @@ REFUSED: list[tuple[str, list[Array], tuple[DType, tuple[int, ...]], Attributes,
     ),
     (
         "MatrixDiagV2", [X[0, 0], *_numbers(0, 4, 4), np.array(0, np.int8)], (F32, (4, 4)), {},
-        "inputs must have one dtype",
+        "inputs must have the same dtype",
     ),
     (
         "MatrixDiagV2", [X[0, 0], np.zeros(2, np.int32), *_numbers(4, 4), np.array(0, np.float32)],

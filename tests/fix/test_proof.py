@@ -127,7 +127,7 @@ def test_a_rule_that_is_wrong_everywhere_is_a_bug_report(
     assert found.place is not None
     assert (found.place.node, found.place.node_name, found.place.op_type) == (0, "mish", "Mish")
     assert "rule tried" in found.message
-    assert "this is a fault of atc-py, nothing was written" in found.message
+    assert "this is a bug in atc-py, and nothing was written" in found.message
     assert "--skip tried" in (found.help or "")
 
 
@@ -322,7 +322,7 @@ def test_run_with_other_dims_than_the_model_has_is_refused() -> None:
         twins.value("z", run)
     (found,) = caught.value.diagnostics
     assert found.code is REFERENCE_FAILED
-    assert "'x' the dims 5" in found.message
+    assert "'x' has the dims 5" in found.message
 
 
 @pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, TensorProto.FLOAT])

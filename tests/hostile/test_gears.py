@@ -121,7 +121,7 @@ def _set(place: Callable[[Any], Any], key: Any, value: Any) -> Callable[[Any], o
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda d: _gears(d).pop(), "none names it"),
+        (lambda d: _gears(d).pop(), "none lists it"),
         (
             lambda d: d["gears"]["gears"].__delitem__(slice(1, None)),
             "2 to 256 gears, this one has 1",
@@ -141,7 +141,7 @@ def _set(place: Callable[[Any], Any], key: Any, value: Any) -> Callable[[Any], o
         (_set(lambda d: d["gears"]["shape_data"], "name", "x"), "that chooses a gear"),
         (_set(lambda d: _gears(d)[1], "model", "gears/007/model.json"), "must be a member"),
         (_set(lambda d: _gears(d)[1], "model", "report.json"), "must be a member"),
-        (_set(lambda d: _gears(d)[1], "model", "gears/000/model.json"), "none names it"),
+        (_set(lambda d: _gears(d)[1], "model", "gears/000/model.json"), "none lists it"),
         (_set(lambda d: _gears(d)[1], "report", "weights/none"), "the report must be"),
         (_set(lambda d: _gears(d)[1], "kernels", {"a": "b"}), "a kernel must be a member"),
         (

@@ -318,7 +318,7 @@ def test_laid_out_value_has_the_rank_of_its_format(type_: str, rank: int | None)
 )
 def test_laid_out_value_has_a_storage_that_its_type_takes(type_: str, reason: str | None) -> None:
     text = f"%y = One(%x) : {type_}  engine=aicore"
-    wanted = f"One 'One:y': %y of type {type_} cannot be stored so: {reason}"
+    wanted = f"One 'One:y': %y of type {type_} cannot be stored in this way: {reason}"
     for phase in ("laid_out", "placed"):
         found = of_text(text, phase)
         assert [message[: len(wanted)] for message in found] == ([wanted] if reason else [])

@@ -78,7 +78,7 @@ def test_sound_placement_has_no_faults_and_a_widest_moment() -> None:
         (with_node(2, is_view=True), "%c shows %b, which is in the arena at 64; found it in the arena at 0"),
         (replace(GOOD, arena=64), "the arena must have 128 bytes, found 64"),
         (replace(GOOD, arena=2**70), "the arena must have 128 bytes, found"),
-        (replace(GOOD, bound=64), "the widest moment needs 128 bytes, found 64"),
+        (replace(GOOD, bound=64), "the peak needs 128 bytes, found 64"),
         (replace(GOOD, alignment=0), "the alignment must be a power of two, found 0"),
         (replace(GOOD, alignment=-64), "the alignment must be a power of two, found -64"),
         (replace(GOOD, alignment=96), "the alignment must be a power of two, found 96"),
@@ -103,9 +103,7 @@ def test_operand_may_be_overwritten_in_place() -> None:
 def test_bound_counts_what_could_be_overwritten_once() -> None:
     placement = with_node(1, in_place=True)
     nodes = (*placement.nodes[:2], replace(placement.nodes[2], in_place=True), placement.nodes[3])
-    assert faults(replace(placement, nodes=nodes)) == [
-        "the widest moment needs 64 bytes, found 128"
-    ]
+    assert faults(replace(placement, nodes=nodes)) == ["the peak needs 64 bytes, found 128"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ KINDS = {
     "exits": ("crashed", "its process ended with status 3"),
     "unsendable": ("raised", "the result cannot be sent: "),
     "asks": ("out-of-memory", "a tensor would take 1.0 EiB"),
-    "hangs": ("timed-out", "the task did not end within 1 seconds, and was ended"),
+    "hangs": ("timed-out", "the task did not end within 1 seconds and was stopped"),
 }
 
 

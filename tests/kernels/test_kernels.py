@@ -346,8 +346,8 @@ def _broken(kind: str) -> Node:
     [
         ("operator", "no target operator is called 'Nonsense'"),
         ("engine", "Relu reaches kernel emission without an engine"),
-        ("operands", "Relu has other operands than its row declares"),
-        ("missing", "Add has other operands than its row declares"),
+        ("operands", "the operands of Relu differ from those that its row declares"),
+        ("missing", "the operands of Add differ from those that its row declares"),
     ],
 )
 def test_nodes_that_a_pass_left_broken_are_reported(kind: str, message: str) -> None:

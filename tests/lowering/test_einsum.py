@@ -120,5 +120,5 @@ def test_other_equations_are_refused(equation: str, words: str, tmp_path: Path) 
 def test_letter_of_two_sizes_is_refused(tmp_path: Path) -> None:
     feeds = {"x": np.ones((2, 1), np.float32), "y": np.ones((2, 3), np.float32)}
     model = save(one_node_model("Einsum", feeds, 12, equation="ab,cb->ac"), tmp_path)
-    with pytest.raises(AtcError, match="needs one size of b, found 1 and 3"):
+    with pytest.raises(AtcError, match="needs a single size for b, found 1 and 3"):
         convert(model, tmp_path / "m.om", operator_list=LISTED)

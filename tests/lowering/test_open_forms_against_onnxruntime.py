@@ -207,7 +207,7 @@ def bordered(net: Opened) -> str:
 
 REFUSED: dict[str, tuple[Build, str, str]] = {
     "axes that nobody names": (on_x("Squeeze", 3), "unknown-shape", "number of axes"),
-    "border": (bordered, "unsupported-form", "the value 0 alone"),
+    "border": (bordered, "unsupported-form", "the value 0"),
     "sizes": (computed("Split", (np.int64, (1,))), "unsupported-form", "split must be constant"),
     "steps": (
         lambda net: net.op("LSTM", net.op("Reshape", net.open("x", 1), net.longs(-1, 2, 3)), net.const(small(1, 16, 3)), net.const(small(1, 16, 4)), hidden_size=4, clip=3.0), "unsupported-form", "?x2x3",
@@ -281,7 +281,7 @@ WRONG: dict[str, tuple[Build, list[Any], list[Any], str]] = {
     "squeeze": (
         computed("Squeeze", LONGS[1], rank=3), [[1]], [[-1]], "are not of size 1"
     ),
-    "slice": (sliced, [[0], [2], [0]], [[0], [2], [1]], "strides not 0"),
+    "slice": (sliced, [[0], [2], [0]], [[0], [2], [1]], "strides must not be 0"),
     "tile": (computed("Tile", LONGS[2]), [[-1, 1]], [[1, 1]], "at least 0"),
     "pad": (computed("Pad", LONGS[4]), [[-3, 0, 0, 0]], [[-2, 0, 0, 0]], "cannot have borders"),
     "mirror": (

@@ -78,7 +78,7 @@ def test_values_are_put_back_into_any_shape(mode: str) -> None:
 def test_windows_of_open_dims_are_refused() -> None:
     net = Opened(11)
     net.output(net.op("MaxUnpool", net.open("x", 3), net.indices("i", 3), kernel_shape=[2]))
-    with pytest.raises(AtcError, match="open dims, which only the run would know"):
+    with pytest.raises(AtcError, match="open dims, known only at run time"):
         next(_entered(net))
 
 

@@ -161,4 +161,4 @@ def test_known_shapes_that_never_go_together_are_refused(tmp_path: Path) -> None
     message = refused("Expand", [(2, 4)], [np.array([3, 4])], path)
     assert message.endswith("shapes 2x4 and 3x4 do not broadcast")
     message = refused("NonMaxSuppression", [(1, 5, 4), (1, 2, 6)], [], path)
-    assert message.endswith("boxes float32 1x5x4 and scores float32 1x2x6 do not go together")
+    assert message.endswith("boxes float32 1x5x4 and scores float32 1x2x6 do not match")

@@ -61,8 +61,8 @@ def test_n_grams_are_counted_as_by_onnxruntime(tmp_path: Path) -> None:
         ({"max_gram_length": 4}, "1 <= min_gram_length <= max_gram_length <= 3"),
         ({"min_gram_length": 0}, "1 <= min_gram_length <= max_gram_length <= 3"),
         ({"max_skip_count": -1}, "max_skip_count >= 0"),
-        ({"ngram_counts": [0, 3, 8]}, "which do not cut its pool of 11 into whole n-grams"),
-        ({"ngram_counts": [1, 2, 8]}, "which do not cut its pool of 11 into whole n-grams"),
+        ({"ngram_counts": [0, 3, 8]}, "which do not divide its pool of 11 into whole n-grams"),
+        ({"ngram_counts": [1, 2, 8]}, "which do not divide its pool of 11 into whole n-grams"),
         (
             {"ngram_indexes": [0, 1, 4, 3, 2], "weights": WEIGHTS[1:]},
             "a place that is at least 0 for each of 6 n-grams",

@@ -127,9 +127,9 @@ def test_branches_past_the_bound_carry_types_on(
 @pytest.mark.parametrize(
     ("shape", "said"),
     [
-        ([7], "data of the shape 2x3 cannot be given the shape [7]"),
-        ([-1, 4], "data of the shape 2x3 cannot be given the shape [-1, 4]"),
-        ([2**62, 2**62, 4], "data of the shape 2x3 cannot be given"),
+        ([7], "data of shape 2x3 cannot be reshaped to [7]"),
+        ([-1, 4], "data of shape 2x3 cannot be reshaped to [-1, 4]"),
+        ([2**62, 2**62, 4], "data of shape 2x3 cannot be reshaped"),
         ([-1, -1], "may have one -1"),
         ([-2, -3], "may have one -1"),
         ([1, 2, 3, 0], "keeps an axis that 2x3 does not have"),

@@ -70,10 +70,10 @@ BAD_TENSORS = [
     (TensorProto(data_type=1, dims=[2, 2**50], raw_data=b""), "0 bytes of data"),
     (TensorProto(data_type=1, dims=[0, 2**62, 8]), "no array can have the dims 0x46116860184"),
     (TensorProto(data_type=1, dims=[1] * 33, float_data=[1]), "at most 32 axes, found 33"),
-    (TensorProto(data_type=3, dims=[1], int32_data=[300]), "beyond the range of int8"),
+    (TensorProto(data_type=3, dims=[1], int32_data=[300]), "out of range for int8"),
     (TensorProto(data_type=22, dims=[3], raw_data=b"\0"), "1 bytes of data, but int4 3 has 2"),
     (TensorProto(data_type=22, dims=[1], int32_data=[0x1FF, 2]), "2 bytes of data"),
-    (TensorProto(data_type=10, dims=[1], int32_data=[-1]), "beyond the range of uint16"),
+    (TensorProto(data_type=10, dims=[1], int32_data=[-1]), "out of range for uint16"),
     (
         TensorProto(data_type=1, dims=[1], float_data=[1], segment=TensorProto.Segment(begin=0)),
         "in segments",

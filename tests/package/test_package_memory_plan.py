@@ -85,7 +85,7 @@ WRONG: list[tuple[dict[str, object], str, str]] = [
     ({"places": []}, "memory.places", "found 0"),
     ({"arena": 512}, "memory", "the arena must have 1024 bytes, found 512"),
     ({"arena": 2**62}, "memory", "the arena must have 1024 bytes, found 4611686018427387904"),
-    ({"lower_bound": 1}, "memory", "the widest moment needs 1024 bytes, found 1"),
+    ({"lower_bound": 1}, "memory", "the peak needs 1024 bytes, found 1"),
     ({"alignment": 0}, "memory", "a power of two, found 0"),
     ({"alignment": 768}, "memory", "a power of two, found 768"),
     ({"padding": 32}, "memory", "the arena must have 1536 bytes, found 1024"),

@@ -121,7 +121,7 @@ def test_storage_without_room_is_refused(om: Path, seal: Seal) -> None:
     tensors[0] |= {"shape": [0, 1, 1, 1], "storage": {"format": "C1HWNCoC0", "groups": 2**61}}
     found = refusals(seal({"tensors": tensors}))
     assert found[0][0] == "tensors[0].storage"
-    assert "no memory has room for 144115188075855872x1x1x0x16x16" in found[0][1]
+    assert "144115188075855872x1x1x0x16x16 is too large for any memory" in found[0][1]
 
 
 @pytest.mark.parametrize(("position", "storage", "message"), TENSORS)
@@ -146,7 +146,7 @@ NODES = [
     (
         5,
         None,
-        [("nodes[3]", "Flatten shows memory as it is: it cannot make ND of NCHW@FRACTAL_NZ")],
+        [("nodes[3]", "Flatten is a view of memory: it cannot turn NCHW@FRACTAL_NZ into ND")],
     ),
     (
         4,
@@ -154,7 +154,7 @@ NODES = [
         [
             (
                 "nodes[3]",
-                "Flatten shows memory as it is: it cannot make ND@FRACTAL_NZ of NCHW@NC1HWC0",
+                "Flatten is a view of memory: it cannot turn NCHW@NC1HWC0 into ND@FRACTAL_NZ",
             )
         ],
     ),
@@ -201,4 +201,4 @@ def test_view_shows_bytes_with_their_elements_in_order(
         return
     (found,) = refusals(path)
     assert found[0] == "nodes[0]"
-    assert "Squeeze shows memory as it is" in found[1]
+    assert "Squeeze is a view of memory" in found[1]

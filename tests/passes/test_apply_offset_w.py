@@ -186,7 +186,7 @@ def test_where_no_layer_takes_them_they_stay_and_a_finding_says_so(
     (finding,) = sink.diagnostics
     assert finding.code.name == "quant-offset-unclear"
     assert finding.message == (
-        "no layer before AscendDequant can take offset_w, found 3 in its words"
+        "no layer before AscendDequant can take offset_w, found 3 in its factor words"
     )
     assert str(finding.place) == 'model.onnx: node 3 "deq" (AscendDequant)'
 

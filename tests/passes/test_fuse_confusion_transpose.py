@@ -109,7 +109,7 @@ def test_numbers_stay_with_one_operator(case: str, soc: str) -> None:
           "%y = BatchMatMulV2(%t, %t) {adj_x2=true} : float32[2,8,32,32]"},
          "must be multiples of 16"),
         ({"  output %y": "  %r = Relu(%v) : float32[2,32,2,32] ND\n  output %y\n  output %r"},
-         "the Transpose alone must read %v"),
+         "only the Transpose may read %v"),
     ],
 )  # fmt: skip
 def test_others_are_left_alone_and_say_why(changes: dict[str, str], reason: str) -> None:

@@ -118,11 +118,11 @@ REFUSALS: dict[str, tuple[type[Pass], str, dict[str, str], str]] = {
         "nothing else may read %p"),
     "maximum with zeros": (
         FusePadPoolPass, PAD_POOL, {"constant_values=-inf, ": ""},
-        "the border must be below all numbers, found 0.0"),
+        "the border must be less than every number, found 0.0"),
     "mean that leaves out its padding": (
         FusePadPoolPass, changed(PAD_POOL, AVERAGE),
         {"strides=[1,1,1,1]}": "pads=[1,0,0,0], strides=[1,1,1,1]}"},
-        "the mean leaves out its own padding [1, 0, 0, 0]"),
+        "the mean does not count its own padding [1, 0, 0, 0]"),
     "windows of border alone": (
         FusePadPoolPass, PAD_POOL,
         {"ksize=[1,1,3,3]": "ksize=[1,1,1,1]"}, "padding must be less than [1, 1]"),

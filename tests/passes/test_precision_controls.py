@@ -193,7 +193,7 @@ def test_customised_dtypes_without_a_kernel_are_refused(custom: Custom) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("relu InputDtype:float16", "divides a name"),
+        ("relu InputDtype:float16", "between a name"),
         ("relu::float16", "before 'float16'"),
         ("relu::Input:float16", "expected `InputDtype:`"),
         ("relu::InputDtype:float17", "unknown dtype 'float17'"),
@@ -309,7 +309,7 @@ def test_white_operator_without_a_16_bit_kernel_warns_and_keeps() -> None:
 
 def test_mixlist_goes_with_the_mixed_modes_alone(tmp_path: Path) -> None:
     text = fault(mixlist(tmp_path, white={"to-add": ["Add"]}), OPTIONS_EXCLUDE)
-    assert "no meaning with force_fp16" in text
+    assert "no effect with force_fp16" in text
 
 
 def test_mixlist_of_an_unknown_operator_is_refused(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_entry_without_effect_is_a_warning_with_its_line(
         ('{"Switch": {"Fusion": {}}}', ['"GraphFusion" or "UBFusion", found \'Fusion\'']),
         ('{"Switch": {"UBFusion": []}}', ["UBFusion must be an object, found []"]),
         ('{"Fusion": {}}', ['"Switch" must be an object, found nothing']),
-        ("{\n", ["the JSON breaks off"]),
+        ("{\n", ["the JSON is incomplete or malformed"]),
         ('{"Switch": ' * 20_000, ["the JSON cannot be read: maximum recursion depth"]),
         (f'{{"Switch": {"1" * 5_000}}}', ["the JSON cannot be read: Exceeds the limit"]),
     ],

@@ -131,5 +131,5 @@ def test_result_in_a_storage_that_no_kernel_gives_is_refused() -> None:
     (node,) = [node for node in graph.nodes if node.op == "HardMax"]
     conv = next(node for node in graph.nodes if node.op == "Conv2D")
     node.output.type = node.output.type.with_storage(conv.output.type.storage)
-    with pytest.raises(AtcError, match="HardMax gives none of its results as"):
+    with pytest.raises(AtcError, match="HardMax produces none of its results as"):
         placed(graph)

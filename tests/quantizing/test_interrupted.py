@@ -18,6 +18,7 @@ from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
 from atc_py.quantizing.observe import _progress
 from atc_py.quantizing.options import CalibrationOptions
+from atc_py.text import Text
 from tests.quantizing.float_networks import Array, FloatSketch, conv_network, samples_of
 from tests.sampling import sampled
 
@@ -165,11 +166,11 @@ def test_killed_process_resumes_to_the_same_bytes(
 
 
 def test_progress_has_share_and_time_left() -> None:
-    assert _progress("calibrate", 0, 200, 0, 0.0) == "calibrate: sample 1 of 200, 0 %"
-    assert _progress("calibrate", 50, 200, 50, 5.0) == (
+    assert _progress(Text("calibrate"), 0, 200, 0, 0.0) == "calibrate: sample 1 of 200, 0 %"
+    assert _progress(Text("calibrate"), 50, 200, 50, 5.0) == (
         "calibrate: sample 51 of 200, 25 %, 15 s left"
     )
-    assert _progress("calibrate", 50, 200, 10, 60.0) == (
+    assert _progress(Text("calibrate"), 50, 200, 10, 60.0) == (
         "calibrate: sample 51 of 200, 25 %, 15 min left"
     )
 

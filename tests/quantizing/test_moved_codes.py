@@ -130,13 +130,13 @@ def test_layers_in_branches_are_named(tmp_path: Path, *, alone: bool) -> None:
     onnx.save(branched(net), tmp_path / "n.onnx")
     samples = [{**each, "c": np.ones((), np.bool_)} for each in samples_of(3, 4, 3)]
     if alone:
-        with pytest.raises(AtcError, match="1 x it is in a graph of If") as refused:
+        with pytest.raises(AtcError, match="1 x it is in a subgraph of If") as refused:
             atc_py.quantize(tmp_path / "n.onnx", tmp_path / "o.onnx", data=samples)
         assert refused.value.diagnostics[0].code is NO_FLOAT_LAYERS
         return
     done = atc_py.quantize(tmp_path / "n.onnx", tmp_path / "o.onnx", data=samples, format="qdq")
     assert [each.code for each in done.warnings] == [LAYERS_IN_BODIES]
-    assert "layers in the graphs of If stay in floats: 1 MatMul" in done.warnings[0].message
+    assert "layers in subgraphs of If stay in floats: 1 MatMul" in done.warnings[0].message
     assert done.written[0].integer_layers == 1
 
 

@@ -87,7 +87,7 @@ def test_page_names_warnings(tmp_path: Path) -> None:
 
 
 def test_report_of_another_ending_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AtcError, match="does not say its format"):
+    with pytest.raises(AtcError, match="does not show its format"):
         check_ending(tmp_path / "report.pdf")
 
 

@@ -113,5 +113,5 @@ def test_an_if_that_rules_rewrite_as_a_whole_needs_no_value(atc: Atc) -> None:
     first = atc("check", "m.onnx").out.splitlines()[2]
     assert first == (
         "Fix: `atc-py fix m.onnx --list base` removes 8 of 8 errors; rate decides which branch runs, "
-        "--bind rate=16000 leaves one alone"
+        "--bind rate=16000 keeps only one"
     )

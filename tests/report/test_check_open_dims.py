@@ -20,13 +20,13 @@ NAMELESS = OpenDim("", (("x", 3),), 4)
     ("dims", "english", "chinese"),
     [
         ((), "", ""),
-        ((HEIGHT,), "; height of x decides", "；取决于 x 的 height"),
-        ((HEIGHT, WIDTH), "; height and width of x decide", "；取决于 x 的 height、width"),
-        ((NAMELESS,), "; axis 3 of x decides", "；取决于 x 的轴 3"),
-        ((LENGTH,), "; length of ids and mask decides", "；取决于 ids、mask 的 length"),
+        ((HEIGHT,), "; depends on height of x", "；取决于 x 的 height"),
+        ((HEIGHT, WIDTH), "; depends on height and width of x", "；取决于 x 的 height、width"),
+        ((NAMELESS,), "; depends on axis 3 of x", "；取决于 x 的轴 3"),
+        ((LENGTH,), "; depends on length of ids and mask", "；取决于 ids、mask 的 length"),
         (
             (HEIGHT, LENGTH),
-            "; height of x and length of ids and mask decide",
+            "; depends on height of x and length of ids and mask",
             "；取决于 x 的 height 和 ids、mask 的 length",
         ),
     ],

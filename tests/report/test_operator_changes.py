@@ -134,7 +134,7 @@ CASES = {
     "deprecated": (
         schema(X),
         schema(X, deprecated=True),
-        ["the operator is deprecated and ends here"],
+        ["the operator is deprecated from here on"],
     ),
     "restored": (schema(X, deprecated=True), schema(X), ["the operator is not deprecated"]),
 }
@@ -184,7 +184,7 @@ def test_default_and_turned_attributes_of_onnx() -> None:
     assert "attribute axes became input (optional; int32 int64)" in texts("Slice", 9, 10)
     assert texts("TopK", 1, 10) == ["attribute k became input K (int64)"]
     assert "X, Z and Y need not share a dtype" in texts("Pow", 7, 12)
-    assert texts("Upsample", 9, 10) == ["the operator is deprecated and ends here"]
+    assert texts("Upsample", 9, 10) == ["the operator is deprecated from here on"]
 
 
 def test_every_step_of_every_operator_has_words() -> None:

@@ -173,14 +173,14 @@ FAULTS = {
     "layouts beside a layout": (
         "layout: NCHW}",
         "layout: NCHW, ¦layouts: [NCHW]}",
-        "layouts stand beside rank or layout",
+        "layouts is given together with rank or layout",
         "say both",
     ),
     "layouts of one rank": (
         "rank: 4, layout: NCHW}",
         "layouts: [NCHW, ¦NHWC]}",
         "two layouts have 4 letters",
-        "the rank tells",
+        "layouts must differ",
     ),
     "layouts with a letter twice": (
         "rank: 4, layout: NCHW}",

@@ -71,7 +71,7 @@ def test_other_things_than_files_are_refused_at_once(
             made.bind("f")
     found = refusal(Path("f"))
     assert found.code is FILE_UNREADABLE
-    assert kind == "socket" or "save what comes through it" in str(found.help)
+    assert kind == "socket" or "save its content as a file" in str(found.help)
 
 
 def test_streams_are_read() -> None:

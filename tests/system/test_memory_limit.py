@@ -69,7 +69,7 @@ def test_refusal_names_both_sizes_and_a_hint() -> None:
     (finding,) = caught.value.diagnostics
     assert finding.code is MEMORY_LIMIT
     assert finding.message == (
-        "its array would take 3.0 GiB (3221225472 bytes), the limit is 64.0 MiB (67108864 bytes)"
+        "its array would take 3.0 GiB (3221225472 bytes); the limit is 64.0 MiB (67108864 bytes)"
     )
     assert "--max-memory" in (finding.help or "")
     require_memory(3 * 1024, "its array")

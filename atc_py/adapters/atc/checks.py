@@ -126,7 +126,10 @@ def check_framework(flags: Flags) -> None:
     if mode in {"0", "3", "7", "30"} and (mode == "30") is not is_035:
         reason = f"--mode={mode} with --soc_version={flags['soc_version']}"
         raise atc_error(
-            "E10055", reason, code=NOT_MODELED, help=Text("mode 30 and Ascend035 belong together")
+            "E10055",
+            reason,
+            code=NOT_MODELED,
+            help=Text("mode 30 and Ascend035 must be used together"),
         )
     if framework in _FRAMEWORKS and mode in {"0", "1", "3", "30"}:
         raise atc_error(

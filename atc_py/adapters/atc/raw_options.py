@@ -83,8 +83,8 @@ def with_raw_options(flags: Flags) -> Flags:
             raise atc_error(
                 "E10055", f"the option {name} of the graph engine",
                 code=NOT_MODELED, place=Place(str(path)),
-                help=Text("take it out, or give "
-                "--raw_ge_options_ignore_unsupported to have options that atc lacks ignored"),
+                help=Text("remove it, or give --raw_ge_options_ignore_unsupported to ignore "
+            "options that atc does not have"),
             )  # fmt: skip
         option = OPTIONS[_NAMES[name] or name]
         checked = checked_value(option, value)
@@ -127,7 +127,7 @@ def _options(document: Any, path: Path) -> dict[str, str]:
     options = {name: value for level in _LEVELS for name, value in root.get(level, {}).items()}
     odd = [name for name, value in options.items() if not name or not isinstance(value, str)]
     if odd:
-        raise _unreadable(path, Text("the value of {name} is no text", name=repr(odd[0])))
+        raise _unreadable(path, Text("the value of {name} is not text", name=repr(odd[0])))
     return options
 
 

@@ -18,10 +18,10 @@ from atc_py.tensor.sameness import same_elements
 from atc_py.text import COMMA, Text
 
 INPUTS_CHECK = Text("the board was fed the inputs of the kit")
-SOC_CHECK = Text("kit, model and host are of one SoC")
-OM_CHECK = Text("all runs loaded one model file")
-OUTPUTS_CHECK = Text("outputs with a dump are those without")
-BENCH_CHECK = Text("outputs of ais_bench are those of pyACL")
+SOC_CHECK = Text("kit, model and host have the same SoC")
+OM_CHECK = Text("all runs loaded the same model file")
+OUTPUTS_CHECK = Text("outputs with and without a dump are equal")
+BENCH_CHECK = Text("outputs of ais_bench and pyACL are equal")
 CANN_CHECK = Text("the host has the release of CANN that the kit assumed")
 
 
@@ -71,10 +71,10 @@ def _inputs(sample: KitSample, kit: Path, runs: Sequence[BoardRun]) -> BoardChec
         digests.append(hashlib.sha256(array.tobytes()).hexdigest())
     others = [run.kind for run in runs if list(run.fed) != digests]
     if not runs:
-        return _checked(INPUTS_CHECK, holds=None, detail=Text("no run came back"))
+        return _checked(INPUTS_CHECK, holds=None, detail=Text("no run was returned"))
     detail = Text("{count} inputs", count=len(digests))
     if others:
-        detail = Text("other bytes in {runs}", runs=", ".join(others))
+        detail = Text("different bytes in {runs}", runs=", ".join(others))
     return _checked(INPUTS_CHECK, holds=not others, detail=detail)
 
 
@@ -129,7 +129,7 @@ def _same_outputs(
             return _checked(name, holds=None, detail=error.diagnostics[0].message)
         if one.shape != other.shape or not same_elements(one, other).all():
             differing.append(port.name or str(at))
-    detail = Text("differing: {names}", names=", ".join(differing)) if differing else Text("equal")
+    detail = Text("different: {names}", names=", ".join(differing)) if differing else Text("equal")
     return _checked(name, holds=not differing, detail=detail)
 
 

@@ -37,6 +37,7 @@ from atc_py.compare.board.run import BoardFiles, BoardRunDone, compare_run
 from atc_py.compare.board.times import opened_json
 from atc_py.compare.compilation import Compilation
 from atc_py.cost.calibration import Calibration
+from atc_py.cost.msprof_tables import read_kernels
 from atc_py.diag import (
     BAD_KIT,
     BAD_OPTION,
@@ -122,14 +123,14 @@ def _manifest(folder: Path, kit: Path) -> Manifest:
     except AtcError as error:
         text = Text("{kit} has no {name}", kit=kit, name=MANIFEST)
         if (folder / RESULTS).is_file():
-            text = Text("{kit} is what came back from a board: the kit stands before it", kit=kit)
+            text = Text("{kit} holds results of a board, where the kit is expected", kit=kit)
         raise _refused_kit(kit, text) from error
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         text = Text("{name} cannot be read: {error}", name=MANIFEST, error=error)
         raise _refused_kit(kit, text) from error
     if found.version != KIT_VERSION:
         text = Text(
-            "version {wanted} of kits is read, found {found}",
+            "the kit has format version {found}; this atc-py reads {wanted}",
             wanted=KIT_VERSION,
             found=found.version,
         )
@@ -176,8 +177,11 @@ class _Whole:
     def done(self, on_stage: Callable[[str], None] | None) -> BoardDone:
         digest = sha256_of(self._kit / MANIFEST)
         if self._record.manifest_sha256 != digest:
-            text = Text("it is of another kit, or of one that changed")
-            hint = Text("give the kit that ran on the board: its manifest.json is named by digest")
+            text = Text("it belongs to another kit, or the kit has changed since")
+            hint = Text(
+                "give the kit that ran on the board; the results hold the digest of its "
+                "manifest.json"
+            )
             raise BAD_RESULTS.error(text, place=Place(str(self._given)), help=hint)
         self._findings += _incomplete(self._record, self._given)
         self._findings += self._damaged()
@@ -192,7 +196,7 @@ class _Whole:
                     models.append(found.model)
                     factors = factors or found.factors
         if not comparisons:
-            raise refused_results(self._given, Text("no run of the model came back"))
+            raise refused_results(self._given, Text("no run of the model was returned"))
         report = BoardReport(
             kit=str(self._named),
             results=str(self._given),
@@ -219,7 +223,7 @@ class _Whole:
         if odd:
             yield BOARD_LEFT_OUT.diagnostic(
                 Text(
-                    "{count} files are missing or not those that the board packed: {names}",
+                    "{count} files are missing or differ from those that the board packed: {names}",
                     count=len(odd),
                     names=", ".join(odd[:_NAMED]),
                 ),
@@ -320,11 +324,21 @@ class _Whole:
         return BoardFiles(
             dumps=dumps if dumps.is_dir() and any(dumps.iterdir()) else None,
             om_json=om_json if om_json.is_file() else None,
-            tables=tuple(sorted(tables.rglob("op_summary*.csv"))) if tables.is_dir() else (),
+            tables=tuple(filter(self._is_table, sorted(tables.rglob("op_summary*.csv")))),
             outputs=outputs,
             wall_seconds=median(times) / 1e3 if times else None,
             bench_seconds=self._bench_seconds(folder / BENCH / sample / BENCH_SUMMARY),
         )
+
+    def _is_table(self, path: Path) -> bool:
+        """Whether a table of times can be read; a finding names one that cannot."""
+        try:
+            read_kernels([path])
+        except AtcError as error:
+            (found,) = map(self._placed, error.diagnostics)
+            self._findings.append(BOARD_LEFT_OUT.diagnostic(found.message, place=found.place))
+            return False
+        return True
 
     def _bench_seconds(self, summary: Path) -> float | None:
         """The median of ais_bench's times; None without, or where there is none in its summary."""
@@ -393,6 +407,6 @@ def _check_findings(
         if check.state is CheckState.FAILS:
             code = BOARD_RELEASE if check.name == CANN_CHECK else BOARD_INCONSISTENT
             yield code.diagnostic(
-                Text("not so: {check}: {detail}", check=check.name, detail=check.detail),
+                Text("a check fails: {check} ({detail})", check=check.name, detail=check.detail),
                 place=Place(field=f"{variant}/{sample}"),
             )

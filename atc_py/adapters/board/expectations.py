@@ -299,7 +299,7 @@ def _joined(ports: Sequence[Port]) -> KitTensor:
 def _refuse_settings(description: OmModel) -> None:
     if any(port.partial for port in ports_of(description, description.inputs)):
         raise BAD_OPTION.error(
-            Text("a kit has no settings of AIPP for each run: its AIPP must be static"),
+            Text("a kit cannot hold AIPP settings per run: its AIPP must be static"),
             place=Place(field="--aipp"),
             help=Text("give a configuration with aipp_mode: static"),
         )

@@ -119,7 +119,7 @@ def pack_board(
     dims = shapes_with_data(model, given, draws.inputs, draws.samples, keywords)
     keywords = {**keywords, **({"input_shape": shapes_text(dims)} if dims else {})}
     options = parse_options("board pack", CompileOptions, keywords)
-    refuse_ranges(options.ranges, Text("the runs of a kit have fixed shapes, or those of gears"))
+    refuse_ranges(options.ranges, Text("runs of a kit need fixed shapes or those of gears"))
     refuse_used(folder)
     parent = folder.absolute().parent
     make_folder(parent)
@@ -188,20 +188,20 @@ def refuse_used(folder: Path) -> None:
     """
     if folder.name in {"", ".."}:
         raise BAD_OPTION.error(
-            Text("--output {folder} names no folder of its own for the kit", folder=folder),
+            Text("--output {folder} must name a new folder for the kit", folder=folder),
             help=Text("give a new folder with --output"),
         )
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     if (folder / RUN_FOLDER).exists():
         raise KIT_IN_USE.error(
-            Text("{folder} is a kit that has results", folder=folder),
+            Text("{folder} is a kit that already has results", folder=folder),
             place=Place(str(folder)),
             help=Text("give another folder with --output, or remove that one"),
         )
     if not (folder / MANIFEST).is_file():
         raise KIT_IN_USE.error(
-            Text("{folder} holds files and is no kit", folder=folder),
+            Text("{folder} holds files that do not belong to a kit", folder=folder),
             place=Place(str(folder)),
             help=Text("give a new folder with --output"),
         )

@@ -88,7 +88,7 @@ def read_results(folder: Path, path: Path) -> BoardResults:
         raise refused_results(
             path,
             Text(
-                "version {wanted} of results is read, found {found}",
+                "the results have format version {found}; this atc-py reads {wanted}",
                 wanted=RESULTS_VERSION,
                 found=found.version,
             ),
@@ -111,7 +111,7 @@ def read_record(file: Path, kind: type[_Record], path: Path) -> _Record:
     except AtcError as error:
         text = Text("{name} is not in it", name=file.name)
         if file.is_file():
-            text = Text("{name} is too large for what it is", name=file.name)
+            text = Text("{name} is larger than such a file can be", name=file.name)
         raise refused_results(path, text, file.name) from error
 
 
@@ -153,14 +153,16 @@ def _check_sizes(path: Path, total: int, folder: Path, refused: ArchiveRefusal) 
         raise refused(
             path,
             Text(
-                "its members have {total} bytes, and there is room for {room}",
+                "its members need {total} bytes; only {room} are free",
                 total=total,
                 room=room,
             ),
         )
     size = path.stat().st_size
     if total > max(_BOMB_BYTES, _BOMB_RATIO * size):
-        text = Text("its members have {total} bytes, and it has {size}", total=total, size=size)
+        text = Text(
+            "its members claim {total} bytes, but the archive has {size}", total=total, size=size
+        )
         raise refused(path, text)
 
 
@@ -181,7 +183,9 @@ def _target(
     mode = member.external_attr >> 16
     is_odd = "\\" in name or "\0" in name or ":" in name or not name.isprintable()
     if is_odd or pure.is_absolute() or ".." in pure.parts or not pure.parts:
-        raise refused(path, Text("member {name} is outside of the archive", name=repr(name)), name)
+        raise refused(
+            path, Text("member {name} has a path outside the archive", name=repr(name)), name
+        )
     if mode and stat.S_IFMT(mode) not in {0, stat.S_IFREG, stat.S_IFDIR}:
         raise refused(path, Text("member {name} is a link", name=repr(name)), name)
     return None if member.is_dir() else folder.joinpath(*pure.parts)

@@ -24,7 +24,7 @@ from atc_py.adapters.exec.simulated import (
 )
 from atc_py.diag import SESSION_IN_ONNXRUNTIME, AtcError
 from atc_py.tensor.sameness import best_places, same_elements
-from atc_py.text import Text
+from atc_py.text import Text, verbatim
 
 _PAIR = 2
 """Elements along the last axis from which an argmax says something."""
@@ -252,14 +252,15 @@ def _shapes_text(shapes: Mapping[str, list[int]]) -> str:
     return ";".join(f"{name}:{','.join(map(str, dims))}" for name, dims in shapes.items())
 
 
-def _reasons(error: AtcError) -> str:
+def _reasons(error: AtcError) -> Text:
     """The codes of an error and the first message, on one line."""
     counts: dict[str, int] = {}
     for found in error.diagnostics:
         counts[found.code.id] = counts.get(found.code.id, 0) + 1
     codes = ", ".join(code if n == 1 else f"{n} x {code}" for code, n in counts.items())
-    first = error.diagnostics[0].message if error.diagnostics else "no reason is known"
-    return " ".join(f"{codes}: {first}".split())
+    first = error.diagnostics[0].message if error.diagnostics else Text("no reason is known")
+    line = first if first.isprintable() else verbatim(" ".join(first.split()))
+    return Text("{codes}: {reason}", codes=codes, reason=line)
 
 
 _PATIENCE = 10.0

@@ -137,8 +137,8 @@ def _no_session(command: Sequence[str], run: Path) -> Iterator[Diagnostic]:
     elif flags:
         yield NO_SESSION_SEEN.diagnostic(
             Text(
-                "no onnxruntime session was seen: {command} runs with {flags}, which keeps "
-                "the hook out",
+                "no onnxruntime session was seen: {command} runs with {flags}, which keeps the "
+                "hook from loading",
                 command=command[0],
                 flags=", ".join(flags),
             ),
@@ -153,7 +153,11 @@ def _no_session(command: Sequence[str], run: Path) -> Iterator[Diagnostic]:
             )
         )
     else:
-        what = Text("made no session") if (run / "imported").exists() else Text("did not import it")
+        what = (
+            Text("created no session")
+            if (run / "imported").exists()
+            else Text("did not import onnxruntime")
+        )
         yield NO_SESSION_SEEN.diagnostic(
             Text("no onnxruntime session was seen: the program {what}", what=what)
         )

@@ -131,7 +131,7 @@ def _lacking(settings: ExecSettings) -> AtcError | None:
             __import__(name)
     except Exception as error:  # noqa: BLE001  (libraries fail in many ways)
         lacking = Text(
-            "{who} cannot import what atc-py needs: {name}: {error}",
+            "{who} cannot import {name}, which atc-py needs: {error}",
             who=who,
             name=type(error).__name__,
             error=error,

@@ -202,7 +202,7 @@ def _dtype(name: str, element_type: Any) -> np.dtype[Any]:
 
 def _unusable(name: str, what: str) -> AtcError:
     found = BAD_RUN_INPUT.diagnostic(
-        Text("{name} is bound to memory that is no tensor: {what}", name=repr(name), what=what),
+        Text("{name} is bound to memory that is not a tensor: {what}", name=repr(name), what=what),
         place=Place(field=name),
     )
     return session_error("ValueError", found)

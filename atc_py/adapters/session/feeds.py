@@ -139,7 +139,7 @@ class Feeder:
             array = found.get(name)
             if array is not None and not np.all(array == value):
                 message = Text(
-                    "input {name} is bound to {value} in what was compiled",
+                    "input {name} was fixed to {value} when the model was compiled",
                     name=repr(name),
                     value=value,
                 )

@@ -57,9 +57,9 @@ _BY_NAME = "add_free_dimension_override_by_name"
 _BY_DENOTATION = "add_free_dimension_override_by_denotation"
 _REFUSED = {
     "register_custom_ops_library": "the session options have a library of custom operators{shown}",
-    "add_initializer": "the session options have other initializers{shown}",
-    "add_external_initializers": "the session options have other initializers{shown}",
-    "add_external_initializers_from_files_in_memory": "the session options have other initializers{shown}",
+    "add_initializer": "the session options replace initializers{shown}",
+    "add_external_initializers": "the session options replace initializers{shown}",
+    "add_external_initializers_from_files_in_memory": "the session options replace initializers{shown}",
 }
 """Methods that give a session what the device cannot have, and what is said of them."""
 

@@ -133,7 +133,8 @@ def _require_own_inputs(options: CompileOptions) -> None:
     if options.aipp is not None:
         raise SESSION_UNSUPPORTED.error(
             Text(
-                "a session of an ONNX model has the model's own inputs, which AIPP replaces by pictures"
+                "a session of an ONNX model takes the model's own inputs, which AIPP replaces by "
+                "pictures"
             ),
             place=Place(field="aipp"),
             help=Text("convert the model with `aipp`, and open the offline model"),

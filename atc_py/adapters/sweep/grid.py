@@ -83,7 +83,7 @@ def _refuse_second(name: str, path: Path, first: Path) -> None:
         )
     raise DUPLICATE_MODEL.error(
         Text(
-            "two models are called {name}: {first} and {path}",
+            "two models have the name {name}: {first} and {path}",
             name=repr(name),
             first=first,
             path=path,

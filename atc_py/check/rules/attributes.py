@@ -75,7 +75,7 @@ def _attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
 @predicate(
     ATTR_MISSING,
     demand="{attribute} of {op} must be set and not empty",
-    help_=Text("write {attribute} out where the model is built, all of them if all are meant"),
+    help_=Text("write {attribute} out where the model is built; if all are meant, list all"),
 )
 def _attr_given(rule: AttrGiven, node: BoundNode) -> Answer:
     if not node.has_attribute(rule.attribute):
@@ -158,8 +158,8 @@ def _attr_multiple(rule: AttrMultiple, node: BoundNode) -> Answer:
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must be positive and finite",
     help_=Text(
-        "write a positive, finite {attribute}; one of 0 comes from calibration data that are "
-        "all alike"
+        "write a positive, finite {attribute}; a value of 0 comes from calibration data that "
+        "are all the same"
     ),
 )
 def _attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
@@ -172,8 +172,8 @@ def _attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
 
 @predicate(
     ATTR_OUT_OF_RANGE,
-    demand="{attribute} of {op} must not have an element twice",
-    help_=Text("name each element of {attribute} once where the model is built"),
+    demand="{attribute} of {op} must not repeat an element",
+    help_=Text("list each element of {attribute} once where the model is built"),
 )
 def _attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
     items = elements(node, rule.attribute)
@@ -200,7 +200,7 @@ def _attr_length(rule: AttrLength, node: BoundNode) -> Answer:
 @predicate(
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must have as many elements as {along}",
-    help_=Text("write {attribute} and {along} with as many elements where the model is built"),
+    help_=Text("give {attribute} and {along} the same number of elements where the model is built"),
 )
 def _attr_lengths_equal(rule: AttrLengthsEqual, node: BoundNode) -> Answer:
     other = attribute(node, rule.along)
@@ -228,8 +228,8 @@ def _attr_elements_are(rule: AttrElementsAre, node: BoundNode) -> Answer:
     ATTR_OUT_OF_RANGE,
     demand="{attribute} of {op} must multiply to at most {limit}",
     help_=Text(
-        "make the window smaller, split it into two nodes of smaller windows, or reduce the "
-        "axes as a whole where the window covers them"
+        "make the window smaller, split it into two nodes with smaller windows, or use a "
+        "reduction where the window covers whole axes"
     ),
 )
 def _product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
@@ -246,7 +246,7 @@ def _product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
 
 @predicate(
     ATTR_OUT_OF_RANGE,
-    demand="{attribute} of {op} must be {one_of}, in these letters or others",
+    demand="{attribute} of {op} must be {one_of}, up to the choice of letters",
     help_=Text("express the sum with Transpose, Reshape and MatMul where the model is built"),
 )
 def _equation_one_of(rule: EquationOneOf, node: BoundNode) -> Answer:

@@ -147,7 +147,8 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
 
 @predicate(
     ATTR_OUT_OF_RANGE,
-    demand="{attribute} of {op} must be axis {axis} of {tensor}, or only dims of 1 away from it",
+    demand="{attribute} of {op} must be axis {axis} of {tensor}, or be separated from it only "
+    "by dims of 1",
     help_=Text("transpose {tensor} so that the axis is there, or run this node on the host"),
 )
 def _axis_is(rule: AxisIs, node: BoundNode) -> Answer:

@@ -54,7 +54,7 @@ def _count_is_rank(rule: CountIsRank, tensor: SourceTensor, other: SourceTensor)
 
 @predicate(
     SHAPES_DISAGREE,
-    demand="{tensor} of {op}, unless empty, must have {count} x rank of {other} elements",
+    demand="{tensor} of {op} must be empty or have {count} x rank of {other} elements",
     help_=Text(
         "give {tensor} {count} x rank of {other} elements, or leave it empty where it is not used"
     ),

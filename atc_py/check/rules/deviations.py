@@ -124,7 +124,7 @@ def _opset_outside(rule: OpsetOutside, node: BoundNode) -> Answer:
 @predicate(
     DEVIATES_ON_CANN,
     demand="{op} must set one of {attributes}",
-    help_=Text("write one of {attributes}, if with its default"),
+    help_=Text("write one of {attributes}, even if with its default value"),
 )
 def _any_attr_given(rule: AnyAttrGiven, node: BoundNode) -> Answer:
     given = (node.view.attributes.get(name) for name in rule.attributes)
@@ -157,7 +157,7 @@ def _attr_truncates_to_nonzero(rule: AttrTruncatesToNonzero, node: BoundNode) ->
 
 @predicate(
     DEVIATES_ON_CANN,
-    demand="no {op} before the node may set {attribute} unless one up to the node sets {along}",
+    demand="no earlier {op} may set {attribute} unless this node or an earlier one sets {along}",
     help_=Text("set {along} on the node"),
 )
 def _none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
@@ -171,7 +171,7 @@ def _none_before_sets(rule: NoneBeforeSets, node: BoundNode) -> Answer:
 
 @predicate(
     DEVIATES_ON_CANN,
-    demand="{op} with {along} must set {attribute} if one before it in the model does",
+    demand="{op} with {along} must set {attribute} if an earlier one in the model does",
     help_=Text("set {attribute} on the node"),
 )
 def _sets_as_before(rule: SetsAsBefore, node: BoundNode) -> Answer:
@@ -201,8 +201,8 @@ def _order_is_open(node: BoundNode) -> bool:
 
 @predicate(
     DEVIATES_ON_CANN,
-    demand="every dim of {tensor} of {op} but that of the axis that CANN takes ({default} if "
-    "{attribute} is left out) must be 1, starting at {attribute}",
+    demand="from {attribute} on, every dim of {tensor} of {op} must be 1 except that of the "
+    "axis that CANN uses ({default} if {attribute} is left out)",
     help_=Text("put the axis last by Transpose nodes"),
 )
 def _one_axis_from(rule: OneAxisFrom, node: BoundNode) -> Answer:
@@ -282,7 +282,7 @@ def _values_within(rule: ValuesWithin, node: BoundNode) -> Answer:
 @predicate(
     DEVIATES_ON_CANN,
     demand="{tensor} of {op} must be in [-{other}, {other} - 1]",
-    help_=Text("mark nothing for other indices with Where and Mul"),
+    help_=Text("clear the entries of other indices with Where and Mul"),
 )
 def _indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
     depth = node.tensor(rule.other)
@@ -290,7 +290,7 @@ def _indices_within_depth(rule: IndicesWithinDepth, node: BoundNode) -> Answer:
         return HOLDS
     values = numbers(data_of(rule.other, depth))
     if values is None or values.size != 1 or not isfinite(values[0]):
-        return unknown(Text("{other} is no number", other=rule.other))
+        return unknown(Text("{other} is not a number", other=rule.other))
     size = int(values[0])
     return all_of(
         asked(_within, rule.tensor, tensor, -size, size - 1) for tensor in node.tensors(rule.tensor)
@@ -330,4 +330,4 @@ def _no_zeros(name: str, tensor: SourceTensor, axis: Any) -> Answer:
     if not isinstance(axis, int) or not -data.ndim <= axis < data.ndim:
         return HOLDS
     zeros = ~data.any(axis=axis)
-    return fails(Text("zeros alone")) if zeros.any() else HOLDS
+    return fails(Text("all zeros")) if zeros.any() else HOLDS

@@ -135,7 +135,7 @@ def _rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
 @predicate(
     RANK_NOT_LISTED,
     demand="{tensor} of {op} must have the rank of {other}",
-    help_=Text("reshape {tensor} to as many axes as {other} has before the node"),
+    help_=Text("before the node, reshape {tensor} to the number of axes of {other}"),
 )
 def _ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
     other = node.tensor(rule.other)
@@ -148,7 +148,7 @@ def _ranks_equal(rule: RanksEqual, node: BoundNode) -> Answer:
 @predicate(
     DIM_OUT_OF_RANGE,
     demand="The last dim of {tensor} of {op} must be at most the rank of {other}",
-    help_=Text("give {tensor} tuples of at most as many indices as {other} has axes"),
+    help_=Text("give the tuples in {tensor} at most as many indices as {other} has axes"),
 )
 def _last_dim_within_rank(rule: LastDimWithinRank, node: BoundNode) -> Answer:
     tensor, other = node.tensor(rule.tensor), node.tensor(rule.other)

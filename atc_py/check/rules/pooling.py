@@ -175,7 +175,7 @@ def _same_windows_reach_end(rule: SameWindowsReachEnd, node: BoundNode) -> Answe
 
 @predicate(
     DEVIATES_ON_CANN,
-    demand="windows {attribute} of {op} must cover {tensor} whole without padding",
+    demand="windows {attribute} of {op} must cover all of {tensor} without padding",
     help_=_EXPLICIT,
 )
 def _same_padding_none(rule: SamePaddingNone, node: BoundNode) -> Answer:

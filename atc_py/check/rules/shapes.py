@@ -211,7 +211,7 @@ def _lengths_agree(
 
 @predicate(
     SHAPES_DISAGREE,
-    demand="{tensor} and {other} of {op} must have one shape",
+    demand="{tensor} and {other} of {op} must have the same shape",
     help_=Text(
         "expand the smaller one of {tensor} and {other} to the shape of the other before the node"
     ),

@@ -43,7 +43,7 @@ _UNSET = _Steps((1,), (1,), (0,))
 
 @predicate(
     SHAPES_DISAGREE,
-    demand="{attribute} of {op} must not exceed what all windows {other} on {tensor} cover together",
+    demand="{attribute} of {op} must not exceed the span of all windows {other} on {tensor}",
     help_=Text(
         "write a smaller {attribute} and add the rest with Pad after the node, or leave it "
         "out and set pads"
@@ -80,7 +80,7 @@ def _within_full(
 def _none_exceeds(wanted: tuple[int, ...], full: list[int | None], seen: Text) -> Answer:
     if any(most is not None and asked > most for asked, most in zip(wanted, full, strict=True)):
         covered = "x".join("?" if most is None else shown(most) for most in full)
-        return fails(noted(shown(wanted), Text("{covered} is covered", covered=covered)))
+        return fails(noted(shown(wanted), Text("the span is {covered}", covered=covered)))
     return unknown(seen) if None in full else HOLDS
 
 
@@ -103,7 +103,7 @@ def _full_cover(
 
 @predicate(
     DEVIATES_ON_CANN,
-    demand="{attribute} of {op} must take even pads off what all windows {other} on {tensor} cover",
+    demand="the span of all windows {other} on {tensor} minus {attribute} of {op} must be even",
     help_=Text("leave {attribute} out and set pads"),
 )
 def _output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> Answer:
@@ -112,7 +112,7 @@ def _output_shape_pads_evenly(rule: OutputShapePadsEvenly, node: BoundNode) -> A
 
 @predicate(
     DEVIATES_ON_CANN,
-    demand="{attribute} of {op} must be what all windows {other} on {tensor} cover less the pads",
+    demand="{attribute} of {op} must be the span of all windows {other} on {tensor} minus the pads",
     help_=Text("leave {attribute} out and set pads"),
 )
 def _output_shape_from_pads(rule: OutputShapeFromPads, node: BoundNode) -> Answer:
@@ -175,7 +175,8 @@ def _padded_as_written(node: BoundNode, axis: int, most: int, asked: int, steps:
 
 @predicate(
     SHAPES_DISAGREE,
-    demand="{attribute} of {op} must take an even padding on each axis to cover {tensor} whole",
+    demand="with {attribute} of {op}, the padding that covers all of {tensor} must be even on "
+    "each axis",
     help_=Text("set auto_pad to NOTSET and write the padding as pads"),
 )
 def _same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:

@@ -116,7 +116,7 @@ def statistic_distances(
         sides.append(None if fitted is None else statistics_of(fitted))
     is_padded = prod(tensor.dims) > like.size
     if is_padded and any(side is not None and _is_wider(found, side) for side in sides):
-        return Distances(reason=Text("its statistics count padding, which nothing is known of"))
+        return Distances(reason=Text("its statistics include padding, whose content is not known"))
     ours, theirs = sides
     return Distances(
         board=_of_statistics(found, theirs, is_padded=is_padded),

@@ -206,11 +206,11 @@ class Fates:
         if op.name in self._damaged:
             return Text("its dump is damaged")
         if op.name in self._dumped:
-            return Text("its dump has no result that stands for it")
+            return Text("its dump has no result that corresponds to it")
         if op.type in _CONTROL:
-            return Text("boards dump no ops of control flow")
+            return Text("boards do not dump control flow")
         if op.type in INPUT_OPS:
-            return Text("boards dump no inputs")
+            return Text("boards do not dump inputs")
         return Text("it has no dump: not run, or left out of the list")
 
     def _fated(self, node: OnnxNode, fate: NodeFate, where: str, reason: str = "") -> BoardNode:

@@ -227,7 +227,7 @@ def _dump_findings(dumps: DumpFolder) -> Iterator[Diagnostic]:
     if dumps.execution.index > 0:
         yield BOARD_EXECUTIONS.diagnostic(
             Text(
-                "the dump is of execution {number}, not of the first: state or inputs may be others",
+                "the dump is of execution {number}, not of the first: state or inputs may differ",
                 number=dumps.execution.index,
             ),
             place=place,
@@ -245,7 +245,7 @@ def _dump_findings(dumps: DumpFolder) -> Iterator[Diagnostic]:
     if dumps.overflows:
         yield BOARD_DIFFERS.diagnostic(
             Text(
-                "the board noted overflow in {count} tasks: {names}",
+                "the board reported overflow in {count} tasks: {names}",
                 count=len(dumps.overflows),
                 names=", ".join(path.name for path in dumps.overflows[:_NAMED]),
             ),
@@ -266,7 +266,7 @@ def _time_findings(times: BoardTimes) -> Iterator[Diagnostic]:
     if not low <= found <= high or not 1 / _FAR < found / expected < _FAR:
         yield BOARD_TIMES.diagnostic(
             Text(
-                "kernels take {measured} on the board, and are estimated at {expected}, {low}..{high}",
+                "kernels take {measured} on the board; the estimate is {expected}, {low}..{high}",
                 measured=_micro(found),
                 expected=_micro(expected),
                 low=_micro(low),
@@ -289,9 +289,9 @@ def layer_findings(done: BoardComparison) -> Iterator[Diagnostic]:
         layer = done.layers[at]
         yield BOARD_DIFFERS.diagnostic(
             Text(
-                "{op} ({type}) differs on the board alone: {between} from the simulator, which is "
-                "{own} from the original",
-                op=layer.op,
+                "{op} ({type}) differs only on the board: {between} from the simulator, which "
+                "is {own} from the original",
+                op=layer.label,
                 type=layer.type,
                 between=f"{layer.error(layer.between):.3g}",
                 own=f"{layer.error(layer.simulator):.3g}",
@@ -313,8 +313,8 @@ def _output_findings(output: BoardOutput) -> Iterator[Diagnostic]:
     if found > max(_AGREEING, 2 * least):
         yield BOARD_DIFFERS.diagnostic(
             Text(
-                "output {name} differs on the board alone: {between} from the simulator, which is "
-                "{own} from the original",
+                "output {name} differs only on the board: {between} from the simulator, which "
+                "is {own} from the original",
                 name=output.name,
                 between=f"{found:.3g}",
                 own=f"{least:.3g}",

@@ -157,7 +157,10 @@ def check_fit(
         if kernel["complete"] and kernel["numbers"] is None:
             raise _unusable_list(
                 place,
-                Text("{kernel} is complete and says nothing of its numbers", kernel=kernel["name"]),
+                Text(
+                    "{kernel} is complete but has no description of its numbers",
+                    kernel=kernel["name"],
+                ),
             )
         for row in kernel["rows"]:
             message = _misfit(kernel, row, nodes)

@@ -74,11 +74,10 @@ def check_trust(path: Path, *, trusted: bool) -> None:
     if not trusted and is_offline(path):
         raise NOT_TRUSTED.error(
             Text(
-                "{path} carries C++ that --verify would build and run here with your rights",
+                "{path} carries C++ that --verify would build and run on this machine with your "
+                "permissions",
                 path=path,
             ),
             place=Place(file=str(path)),
-            help=Text(
-                "give --trust too where you know who wrote the file, or verify the ONNX model"
-            ),
+            help=Text("also give --trust if you know who wrote the file, or verify the ONNX model"),
         )

@@ -84,9 +84,9 @@ def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcome]:
     except subprocess.TimeoutExpired as error:
         said = (error.stdout or b"").decode(errors="replace")
         return _read_outcomes(
-            program, jobs, folder, said, Text("it runs for more than {seconds} s", seconds=_SECONDS)
+            program, jobs, folder, said, Text("it ran for more than {seconds} s", seconds=_SECONDS)
         )
-    ended = Text("it ends the program with status {returncode}", returncode=done.returncode)
+    ended = Text("it ended the program with status {returncode}", returncode=done.returncode)
     fault = next((line for line in done.stderr.splitlines() if "rror" in line), ended)
     return _read_outcomes(program, jobs, folder, done.stdout, fault.strip())
 

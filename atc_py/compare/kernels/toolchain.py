@@ -62,7 +62,7 @@ class Compiler:
                 env={**os.environ, "LC_ALL": "C"},
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return Text("the compiler takes more than {seconds} s", seconds=_SECONDS)
+            return Text("the compiler took more than {seconds} s", seconds=_SECONDS)
         return None if done.returncode == 0 else _first_error(done.stderr)
 
 
@@ -83,7 +83,7 @@ def find_compiler(*, sanitize: bool = False) -> Compiler:
         if shutil.which(given[0]) is None:
             raise NO_COMPILER.error(
                 Text(
-                    "the environment variable CXX names {given}, which is not there",
+                    "the environment variable CXX names {given}, which does not exist",
                     given=repr(given[0]),
                 ),
                 help=Text("name a C++ compiler that is installed, or unset CXX"),

@@ -110,7 +110,7 @@ def _place(
     except ValueError as error:  # ImpossibleStorageError is one
         raise OM_CONTENT.error(
             Text(
-                "{kernel} addresses {port} in a storage that it cannot have: {error}",
+                "{kernel} addresses {port} in a storage format that it cannot have: {error}",
                 kernel=kernel["name"],
                 port=port["name"],
                 error=error,
@@ -304,7 +304,7 @@ def _left_out(kernel: KernelEntry, step: Step, fixed: Container[int]) -> str:
     sized_by_data = step.kernel.results is not None and not all(
         tensor in fixed for tensor in step.inputs
     )
-    return "only the run knows all its shapes" if step.is_late or sized_by_data else ""
+    return "some of its shapes are known only at run time" if step.is_late or sized_by_data else ""
 
 
 def _compare_results(

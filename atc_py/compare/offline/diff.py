@@ -68,7 +68,7 @@ def _opened(path: Path) -> Iterator[Side]:
             raise BAD_HUAWEI_MODEL.error(
                 Text("{file} has no graph that could be compared", file=path),
                 place=Place(file=str(path)),
-                help=Text("encrypted files and om2 archives have none that can be read"),
+                help=Text("encrypted files and om2 archives have no readable graph"),
             )
         yield huawei_side(file)
 

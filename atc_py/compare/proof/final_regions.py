@@ -56,8 +56,8 @@ class TwinValues:
         except ValueError as error:
             raise REFERENCE_FAILED.error(
                 Text(
-                    "the run of the original gives {source} the dims {shape}, which "
-                    "contradict the types of the model",
+                    "in the run of the original, {source} has the dims {shape}, which "
+                    "contradict the types in the model",
                     source=repr(self.source(name)),
                     shape=format_shape(value.shape),
                 )

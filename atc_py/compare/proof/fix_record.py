@@ -109,7 +109,7 @@ def _float_values(fixed: Fixed) -> set[str]:
 _OF_CANN = frozenset({DEVIATES_ON_CANN, REFUSED_BY_PARSER})
 """Findings that only rules for CANN remove."""
 
-_UNWANTED = Text("no proof was wanted: --random 0")
+_UNWANTED = Text("no proof was requested: --random 0")
 _OPEN = Text("dims of the model's inputs are open; give them with --input-shape")
 
 
@@ -180,8 +180,8 @@ def refuse_differences(
         results = [
             FIX_DIFFERS.diagnostic(
                 Text(
-                    "output {name} differs by {error} of its range, although each rewrite "
-                    "by itself keeps to its class; this is a fault of atc-py, nothing was "
+                    "output {name} differs by {error} of its range, although every single "
+                    "rewrite stays within its class; this is a bug in atc-py, and nothing was "
                     "written",
                     name=repr(proof.diverging_output),
                     error=f"{gap.error:.3g}",
@@ -200,9 +200,9 @@ def _differs(several: tuple[Applied, ...], wrong: Disagreement, model: Path) -> 
     word = Text("rule") if len(wrong.rules) == 1 else Text("rules")
     return FIX_DIFFERS.diagnostic(
         Text(
-            "after {word} {rules}, {op_type} differs from the original by {error} of the "
-            "range of {output} on {data}, where {limit} is allowed; this is a fault of "
-            "atc-py, nothing was written",
+            "after {word} {rules}, {op_type} differs from the original by {error} of the range "
+            "of {output} on {data}, where {limit} is allowed; this is a bug in atc-py, and "
+            "nothing was written",
             word=word,
             rules=rules,
             op_type=node.op_type,
@@ -316,7 +316,7 @@ def odd_outputs(target: OnTarget | None) -> Iterator[Diagnostic]:
         if found.odd:
             yield NOT_FINITE.diagnostic(
                 Text(
-                    "{count} values of {name} are infinite or NaN in {mode}, and finite in the "
+                    "{count} values of {name} are infinite or NaN in {mode}, but finite in the "
                     "original",
                     count=found.odd,
                     name=name,

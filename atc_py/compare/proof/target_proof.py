@@ -72,8 +72,7 @@ def prove_on_target(
     if weight_bytes > _MOST_WEIGHTS:
         size = f"{weight_bytes / 2**20:.0f} MiB"
         why = Text(
-            "left out: the simulator would hold weights of {size}, and the limit is "
-            "{most_weights} MiB",
+            "not run: the simulator would hold weights of {size}; the limit is {most_weights} MiB",
             size=size,
             most_weights=_MOST_WEIGHTS >> 20,
         )

@@ -271,5 +271,5 @@ def _failure(error: Exception) -> AtcError:
         )
     return DEVICE_FAILED.error(
         Text("onnxruntime stopped: {text}", text=text),
-        help=Text("run on the device `sim`; if that has no complaint, report it as a bug"),
+        help=Text("run on the device `sim`; if that succeeds, report it as a bug"),
     )

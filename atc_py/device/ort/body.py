@@ -110,7 +110,7 @@ class Body:
             NoFormError: the input is not a constant; see `CompiledNode.constant`.
         """
         if position not in self.node.constants:
-            text = Text("input {name} is computed in the run")
+            text = Text("input {name} is computed at run time")
             raise NoFormError(text.with_values(name=repr(self.node.input_name(position))))
         for known in self.repacked:
             if (known.position, known.form) == (position, form):

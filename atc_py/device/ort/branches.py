@@ -159,11 +159,11 @@ class _Branches:
             if (condition, not truth) in self._of(other)
         }
         if len(differing) != 1:
-            raise NoFormError(Text("the two values of a Merge do not differ in one condition"))
+            raise NoFormError(Text("the two values of a Merge do not depend on one condition"))
         ((condition, truth),) = differing
         outer = self._of(one) - {(condition, truth)}
         if outer != self._of(other) - {(condition, not truth)}:
-            raise NoFormError(Text("the two values of a Merge differ in several conditions"))
+            raise NoFormError(Text("the two values of a Merge depend on several conditions"))
         found = self._joined((condition, outer, unit.origin), unit.reads, condition)
         found.merges.append(unit)
         found.sides.append((one, other) if truth else (other, one))

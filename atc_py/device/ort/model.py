@@ -250,7 +250,7 @@ class Emulator:
         emulation = self.write(node.op)
         facts = self._facts(node)
         if emulation is None:
-            raise NoFormError(Text("no emulation is written for it"))
+            raise NoFormError(Text("it has no emulation"))
         write, moves = emulation
         body = self._body(facts, writes)
         empty = _no_elements(body)

@@ -89,6 +89,6 @@ class CompiledNode(NodeView, frozen=True, kw_only=True):
         """
         data = self.constant(position)
         if data is None:
-            text = Text("input {name} is computed in the run")
+            text = Text("input {name} is computed at run time")
             raise NoFormError(text.with_values(name=repr(self.input_name(position))))
         return data

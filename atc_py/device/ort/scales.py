@@ -96,7 +96,7 @@ def _dims(body: Body, position: int) -> tuple[int, ...]:
     if None in dims and axis != 1 and len(dims) > 1:
         open_dims = [at for at in {1, len(dims) - 1} if dims[at] is None]
         if len(open_dims) + (axis is not None) != 1:
-            raise NoFormError(Text("open dims do not tell which axis has the channels"))
+            raise NoFormError(Text("with open dims it is not known which axis holds the channels"))
         axis = open_dims[0] if axis is None else axis
     axis = len(dims) - 1 if axis is None else axis
     return tuple(count if at == axis else 1 for at in range(len(dims)))

@@ -93,7 +93,7 @@ def _axes(node: CompiledNode) -> tuple[SlidingAxis, SlidingAxis]:
         axis = SlidingAxis(dim, sizes[at], strides[at], dilations[at], *pads[2 * at : 2 * at + 2])
         if mode == "SAME":
             if dim is None:
-                raise NoFormError(Text("padding_mode SAME of open dims"))
+                raise NoFormError(Text("padding_mode SAME with open dims"))
             covered = (-(-dim // axis.stride) - 1) * axis.stride + axis.reach
             missing = max(0, covered - dim)
             before = missing // 2
@@ -165,7 +165,7 @@ class SlidingPool:
             NoFormError: the overhang depends on dims that only the run knows.
         """
         if self.ceil and any(axis.dim is None for axis in self.axes):
-            raise NoFormError(Text("ceil_mode of open dims with such pads"))
+            raise NoFormError(Text("ceil_mode with open dims and such pads"))
         ends = [axis.overhang(ceil=self.ceil) for axis in self.axes]
         pads = [(axis.before, end) for axis, end in zip(self.axes, ends, strict=True)]
         axes = [

@@ -65,7 +65,7 @@ class Workspace(threading.local):
             limit = format_size(self._limit)
             raise MemoryError(
                 Text(
-                    "{what} would take {size}, the limit leaves {limit}",
+                    "{what} would take {size}; the limit leaves {limit}",
                     what=what,
                     size=format_size(nbytes),
                     limit=limit,

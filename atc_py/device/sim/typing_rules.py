@@ -36,7 +36,9 @@ def one_dtype(tensors: Iterable[TensorFacts]) -> None:
     """
     found = dict.fromkeys(facts.dtype.value for facts in tensors)
     if len(found) > 1:
-        raise NodeError(Text("inputs must have one dtype, found {found}", found=", ".join(found)))
+        raise NodeError(
+            Text("inputs must have the same dtype, found {found}", found=", ".join(found))
+        )
 
 
 def require_float(facts: TensorFacts) -> None:

@@ -41,8 +41,9 @@ ROWS_REORDERED = add_code(
     7100,
     "rows-reordered",
     ExitCode.DONE,
-    "TopK orders rows of an output otherwise than in the original, because scores are equal or nearly so. "
-    "The figures are those of the rows as a set: each row beside the nearest one.",
+    "TopK orders the rows of an output differently from the original, because scores are "
+    "equal or nearly so. The figures compare the rows as a set: each row with the nearest "
+    "one.",
     "Nothing is wrong where the order of equal scores does not matter. Where it does, keep what computes "
     "the scores in float32.",
     Severity.NOTE,
@@ -53,8 +54,9 @@ REFERENCE_FAILED = add_code(
     ExitCode.DEVICE,
     "The original ONNX model could not be run as the reference. Neither onnxruntime nor onnx's "
     "own evaluator runs some of its operators, or they reject the data.",
-    "Install onnxruntime, and give inputs that fit the model with --input. Operators that Ascend "
-    "alone has, which the message names, run in neither: write them with ONNX's.",
+    "Install onnxruntime, and give inputs that fit the model with --input. Operators that "
+    "exist only on Ascend, which the message names, run in neither: replace them by ONNX "
+    "operators.",
 )
 BELOW_TARGET = add_code(
     7006,
@@ -95,7 +97,7 @@ KERNEL_DIFFERS = add_code(
     7014,
     "kernel-differs",
     ExitCode.DEVICE,
-    "A kernel run on the host computes other numbers than the simulator.",
+    "A kernel that was run on the host differs from the simulator.",
     "Correct the kernel's template, or, without --templates, report it: it is a bug. Integers, "
     "data movement and operations that round once must agree in all bits; everything else within "
     "2 units in the last place of float16.",
@@ -104,8 +106,9 @@ DEVICE_MEMORY = add_code(
     7020,
     "device-memory",
     ExitCode.DEVICE,
-    "A run needs more memory than --max-memory allows, or than is available. It needs it for "
-    "results, for constants as the simulated device holds them, and for the workspace of kernels.",
+    "A run needs more memory than --max-memory allows, or than is available. The memory "
+    "holds results, constants as the simulated device stores them, and the workspace of "
+    "kernels.",
     "Raise --max-memory, run on a machine with more memory, or convert with a smaller input shape.",
 )
 DEVICE_TIMEOUT = add_code(
@@ -120,17 +123,17 @@ FIX_DIFFERS = add_code(
     7030,
     "fix-differs",
     ExitCode.DEVICE,
-    "A rule of `atc-py fix` wrote a form with other results than its class allows. They differ "
-    "from the original's by more. That is a fault of atc-py; nothing was written.",
+    "A rule of `atc-py fix` wrote a form whose results differ from the original's by more "
+    "than the rule's class allows. This is a bug in atc-py; nothing was written.",
     "Leave the rule out with --skip, and report the model.",
 )
 FIX_NOT_SETTLED = add_code(
     7031,
     "fix-not-settled",
     ExitCode.DEVICE,
-    "Rules of `atc-py fix` undo each other. They went on changing the model beyond the rounds, or "
-    "writing nodes beyond the number, that are allowed. That is a fault of atc-py; nothing was "
-    "written.",
+    "Rules of `atc-py fix` undo each other: after the allowed number of rounds they still "
+    "change the model, or they have written more nodes than are allowed. This is a bug in "
+    "atc-py; nothing was written.",
     "Leave one of the rules that the message names out with --skip, and report the model.",
 )
 
@@ -154,18 +157,18 @@ BOARD_DIFFERS = add_code(
     7080,
     "board-differs",
     ExitCode.DEVICE,
-    "A layer or output differs between board and simulator by more than rounding. What it "
-    "reads does not. The simulator, CANN, or the device is wrong there; the price of dtypes, "
-    "which both pay, is not reported so.",
-    "Look at the layer in the table: where board and original agree, the simulator is off. Else run "
-    "the node alone, or without fusion, and report it with its inputs.",
+    "A layer or output differs between board and simulator by more than rounding explains, "
+    "although its inputs agree. The simulator, CANN or the device is wrong there. Errors "
+    "that come from the dtypes, which both have, are not reported this way.",
+    "Look at the layer in the table: if board and original agree, the simulator is off. "
+    "Otherwise run the node alone, or without fusion, and report it with its inputs.",
     Severity.WARNING,
 )
 BOARD_EXECUTIONS = add_code(
     7081,
     "board-dump-of-several-executions",
     ExitCode.DEVICE,
-    "A dump has more than one execution of the model, or is not of the first one.",
+    "A dump holds more than one execution of the model, or one that is not the first.",
     "Dump one execution: run the model once in the process that dumps.",
     Severity.WARNING,
 )
@@ -173,9 +176,8 @@ BOARD_FUSION = add_code(
     7082,
     "board-launches-otherwise",
     ExitCode.DEVICE,
-    "The board's model has other launches than the simulator's. Nodes are fused otherwise, or "
-    "dtypes or formats differ. Values inside of fused launches cannot be compared, and times "
-    "differ.",
+    "The launches of the board's model differ from the simulator's: in fusion, dtypes or "
+    "formats. Values inside fused launches cannot be compared, and times differ.",
     "Look at the table of launches that differ; the variant of the kit without fusion has a result "
     "for each node.",
     Severity.NOTE,
@@ -184,35 +186,35 @@ BOARD_INCONSISTENT = add_code(
     7083,
     "board-results-inconsistent",
     ExitCode.DEVICE,
-    "What came back from a board does not belong together. It has other inputs, another SoC, "
-    "another model file, or outputs with a dump that are not those without.",
-    "Run the kit again, unchanged, on a host with the SoC that it is for.",
+    "Parts of the results of a board do not belong together: inputs, SoC or model file "
+    "differ, or outputs with a dump differ from those without.",
+    "Run the kit again, unchanged, on a host with the kit's SoC.",
     Severity.WARNING,
 )
 BOARD_INCOMPLETE = add_code(
     7084,
     "board-results-incomplete",
     ExitCode.DEVICE,
-    "A step of the kit was not done on the board, so that a part of the comparison is missing.",
-    "Do what the message of the step says, and run `run_on_board.py` again: it repeats what is not "
-    "done.",
+    "A step of the kit was not completed on the board, so a part of the comparison is missing.",
+    "Follow the message of the step, and run `run_on_board.py` again: it repeats the steps "
+    "that are not done.",
     Severity.WARNING,
 )
 BOARD_TIMES = add_code(
     7086,
     "board-times-beyond-estimate",
     ExitCode.DEVICE,
-    "The kernels of a board take far less or more time than is estimated.",
-    "Save factors that fit with --save-factors and estimate with --factors; see whether clock, other "
-    "processes or another SoC explain it.",
+    "The kernels take far less or far more time on the board than estimated.",
+    "Save fitted factors with --save-factors and estimate with --factors; check whether "
+    "the clock, other processes or another SoC explain it.",
     Severity.NOTE,
 )
 BOARD_RELEASE = add_code(
     7085,
     "board-has-another-release",
     ExitCode.DEVICE,
-    "The host of a board has another release of CANN than the kit assumed. What nodes compute, and "
-    "what is fused, may differ for that alone.",
-    "Pack the kit again with --cann of the host's release.",
+    "The host of the board has a different release of CANN than the kit assumed. This "
+    "alone can change what nodes compute and what is fused.",
+    "Pack the kit again, with --cann set to the host's release.",
     Severity.NOTE,
 )

@@ -6,10 +6,10 @@ NOT_OM = add_code(
     5001,
     "not-an-offline-model",
     ExitCode.FILE,
-    "The file is not an offline model of atc-py: it has another format, or is truncated. An "
-    "offline model of Huawei's own atc was given to a command that does not take one.",
-    "Convert the ONNX model with `atc-py convert`; docs/real-om.md says what atc-py does with "
-    "models of Huawei's.",
+    "The file is not an offline model of atc-py: it has another format, is truncated, or "
+    "is an offline model of Huawei's own atc, which this command does not take.",
+    "Convert the ONNX model with `atc-py convert`; docs/real-om.md says what atc-py does "
+    "with models of Huawei's atc.",
 )
 OM_VERSION = add_code(
     5002,
@@ -46,9 +46,9 @@ BAD_HUAWEI_MODEL = add_code(
     5006,
     "bad-huawei-model",
     ExitCode.FILE,
-    "An offline model of Huawei's own atc is damaged. A part of it is not what the format asks for, "
-    "is outside of the file, or is far larger than in any such model.",
-    "Copy the file again from where it was built, and compare the sizes.",
+    "An offline model of Huawei's own atc is damaged. A part of it breaks the format, lies "
+    "outside the file, or is far larger than in any such model.",
+    "Copy the file again from the machine that built it, and compare the sizes.",
 )
 HUAWEI_NOT_RUN = add_code(
     5007,
@@ -64,19 +64,21 @@ HUAWEI_LEFT_OUT = add_code(
     5008,
     "huawei-operator-left-out",
     ExitCode.FILE,
-    "The arithmetic of an operator in an offline model of Huawei's own atc is not known. It is left "
-    "out with all that needs its result, and the rest is run.",
-    "Give the network that the model was made of with --like, if attributes are missing; else take "
-    "the outputs that are left.",
+    "The arithmetic of an operator in an offline model of Huawei's own atc is not known. "
+    "The operator and everything that needs its result are left out, and the rest is run.",
+    "If attributes are missing, give the network that the model was compiled from with "
+    "--like; otherwise use the remaining outputs.",
     Severity.WARNING,
 )
 HUAWEI_ASSUMED = add_code(
     5009,
     "huawei-facts-assumed",
     ExitCode.FILE,
-    "An offline model of Huawei's own atc lacks facts that a run needs; the likeliest are assumed. "
-    "These are strides and pads of fused convolutions, operands of fused operators, or the SoC.",
-    "Give the network that the model was made of with --like; compare its results with --reference.",
+    "An offline model of Huawei's own atc lacks facts that a run needs, so the most likely "
+    "ones are assumed: strides and pads of fused convolutions, operands of fused "
+    "operators, or the SoC.",
+    "Give the network that the model was compiled from with --like; compare its "
+    "results with --reference.",
     Severity.WARNING,
 )
 
@@ -92,8 +94,8 @@ FILE_UNREADABLE = add_code(
     2002,
     "file-unreadable",
     ExitCode.FILE,
-    "The system refused to read a file, or it is not a file at all. Permissions forbid it, or the "
-    "path is that of a pipe, a device or a socket.",
+    "The system refused to read a file, or it is not a file at all: permissions forbid it, "
+    "or the path belongs to a pipe, a device or a socket.",
     "Check the permissions of the file and of the folders above it. Save what comes through a "
     "pipe as a file, and give that.",
 )
@@ -176,8 +178,8 @@ DOUBTFUL_SPEC = add_code(
     2013,
     "doubtful-operator-spec",
     ExitCode.FILE,
-    "An operator specification states something that cannot occur. An example is an opset at "
-    "which ONNX does not have the operator. It does no harm.",
+    "An operator specification states something that cannot occur, such as an opset at "
+    "which ONNX does not have the operator. This is harmless.",
     "Delete the entry that the message names, unless the specification follows a list that has it.",
     Severity.WARNING,
 )
@@ -192,10 +194,10 @@ FILE_TOO_LARGE = add_code(
     2015,
     "file-too-large",
     ExitCode.FILE,
-    "A file exceeds the size limit for its kind, or never ends, as a device does. It was not "
-    "read further; docs/security.md lists the limits.",
-    "Check that it is the intended file; the message and docs/security.md have the limit for its "
-    "kind.",
+    "A file exceeds the size limit for its kind, or never ends, like a device. Reading "
+    "stopped there; docs/security.md lists the limits.",
+    "Check that it is the intended file; the message and docs/security.md give the limit "
+    "for its kind.",
 )
 BAD_CONTROL_FILE = add_code(
     2020,
@@ -297,58 +299,63 @@ BAD_DUMP = add_code(
     5080,
     "bad-dump",
     ExitCode.FILE,
-    "A dump of a board is damaged, or its folder holds far more files than an execution writes. A "
-    "damaged one has a header that is not what the format asks for, or that names bytes which the "
-    "file does not have.",
-    "Copy the file again from the board, and compare the sizes; run the step of the kit again. Of too "
-    "many files give the folder of one execution.",
+    "A dump of a board is damaged, or its folder holds far more files than one execution "
+    "writes. In a damaged dump, the header breaks the format or refers to bytes beyond the "
+    "end of the file.",
+    "Copy the file again from the board and compare the sizes, or run the step of the kit "
+    "again. If there are too many files, give the folder of one execution.",
 )
 NO_DUMPS = add_code(
     5081,
     "no-dumps",
     ExitCode.FILE,
-    "A folder has no dump of a board. Dumps are files called TYPE.NAME.TASK.STREAM.TIME without a "
-    "suffix, below a folder of the time, the device, the model and the execution.",
-    "Give the folder that `dump_path` named, or one below it. A wrong `model_name` in the "
-    "configuration of the dump gives none, and no error.",
+    "A folder has no dump of a board. Dumps are files named TYPE.NAME.TASK.STREAM.TIME "
+    "without a suffix, in folders named after the time, the device, the model and the "
+    "execution.",
+    "Give the folder that `dump_path` named, or one below it. With a wrong `model_name` in "
+    "the dump configuration nothing is dumped, and no error is shown.",
 )
 BAD_BOARD_TABLE = add_code(
     5082,
     "bad-board-table",
     ExitCode.FILE,
-    "A table of msprof is not one, or is far larger than any. Tables are CSV with a line of names "
-    "first; op_summary, kernel_details and task_time are read.",
-    "Give the file that `msprof --export=on` wrote, whole.",
+    "A file is not a table of msprof, or is far larger than any. Tables are CSV files that "
+    "begin with a line of column names; op_summary, kernel_details and task_time are read.",
+    "Give the complete file that `msprof --export=on` wrote.",
 )
 BAD_MODEL_JSON = add_code(
     5083,
     "bad-model-json",
     ExitCode.FILE,
-    "A file is not the JSON of an offline model: what `atc --mode=1 --om=x.om --json=x.json` writes.",
+    "A file is not the JSON of an offline model, which `atc --mode=1 --om=x.om "
+    "--json=x.json` writes.",
     "Write the JSON again with atc's mode 1 from the .om that ran.",
 )
 BAD_KIT = add_code(
     5084,
     "bad-kit",
     ExitCode.FILE,
-    "A folder is not a kit of `atc-py board pack`, or files of it are not the ones that were packed.",
+    "A folder is not a kit of `atc-py board pack`, or its files have changed since "
+    "they were packed.",
     "Give the folder that `atc-py board pack` wrote, unchanged.",
 )
 BAD_RESULTS = add_code(
     5085,
     "bad-results",
     ExitCode.FILE,
-    "An archive is not what `run_on_board.py` packs. It is cut, damaged, of another kit, has paths "
-    "outside of itself, or needs far more room than results of a kit take.",
-    "Copy results.zip again from the board; run `run_on_board.py` there again if it is not whole.",
+    "An archive is not one that `run_on_board.py` packed: it is truncated, damaged, "
+    "belongs to another kit, has paths outside the archive, or needs far more space than "
+    "results of a kit take.",
+    "Copy results.zip again from the board; if it is incomplete there, run "
+    "`run_on_board.py` again.",
 )
 BOARD_LEFT_OUT = add_code(
     5086,
     "board-part-left-out",
     ExitCode.FILE,
-    "A part of what came back from a board is missing or damaged, and is left out. The rest is "
+    "A part of the results of a board is missing or damaged, and is left out. The rest is "
     "compared.",
-    "Run the step that the message names again on the board: `run_on_board.py` repeats what is not "
-    "done.",
+    "Run the step that the message names again on the board: `run_on_board.py` repeats the "
+    "steps that are not done.",
     Severity.WARNING,
 )

@@ -22,8 +22,8 @@ QUANT_OFFSET = add_code(
     6002,
     "quant-offset-unclear",
     ExitCode.DONE,
-    "A quantized layer needs an offset that the model does not give in a form that it can use. It "
-    "is that of its data or its weights. The layer computes without the offset, so its results "
+    "A quantized layer needs the offset of its data or weights, and the model does not "
+    "give it in a usable form. The layer is computed without the offset, so its results "
     "will be off.",
     "Quantize all tensors that the layer combines with the same offset, or with offset 0.",
     Severity.WARNING,
@@ -32,10 +32,10 @@ QUANT_BIAS_WRAPS = add_code(
     6003,
     "quant-bias-wraps",
     ExitCode.DONE,
-    "The bias of an int8 layer overflows int32 with the offset of its data folded in. That is the "
-    "offset times the sum of the weights. The bias wraps around, as the layer's sums do, so a "
-    "result is right where the whole sum is within int32. The behavior of ATC and the NPU in this "
-    "case is not published.",
+    "The bias of an int8 layer overflows int32 once the offset of its data, times the sum "
+    "of the weights, is folded in. The bias wraps around, as the layer's sums do, so a "
+    "result is right where the whole sum is within int32. The behavior of ATC and the NPU "
+    "in this case is not published.",
     "Quantize the layer so that its bias is smaller: with larger scales, or its data with offset 0.",
     Severity.WARNING,
 )
@@ -52,9 +52,8 @@ NO_SUCH_IMPLEMENTATION = add_code(
     6011,
     "implementation-mode-without-effect",
     ExitCode.DONE,
-    "An option asks for an implementation that the operator does not have. It does not exist for "
-    "the operator, for its dtype or on this SoC. The option is --op-precision-mode or "
-    "--allow-hf32; the entry has no effect.",
+    "--op-precision-mode or --allow-hf32 asks for an implementation that does not exist "
+    "for the operator, for its dtype or on this SoC. The entry has no effect.",
     "No action is needed; docs/precision.md lists the operators that have several implementations.",
     Severity.WARNING,
 )
@@ -62,9 +61,9 @@ KEPT_NARROWER = add_code(
     6012,
     "kept-node-narrowed",
     ExitCode.DONE,
-    "--keep-dtype asks for dtypes at a node that no kernel of this SoC has. They are the model's "
-    "own, and no wider ones are there either. The node computes in a narrower float, as it does "
-    "with ATC.",
+    "--keep-dtype asks a node to keep the model's dtypes, for which this SoC has no "
+    "kernel, nor for wider ones. The node computes in a narrower float, as it does with "
+    "ATC.",
     "Remove the node from the --keep-dtype file, or choose a --soc whose cube unit computes in "
     "float32.",
     Severity.WARNING,
@@ -76,15 +75,15 @@ ASSUMED_KERNELS = add_code(
     "CANN publishes no operator information or definition for these kernels of this SoC. The dtypes "
     "that they take are assumed: those of the generic device with bfloat16, or of a SoC with the "
     "same core.",
-    "Take what is compiled for this SoC as a preview, or choose a --soc whose kernels are published.",
+    "Treat the result for this SoC as a preview, or choose a --soc whose kernels are published.",
     Severity.WARNING,
 )
 FORMER_SOC_NAME = add_code(
     6016,
     "former-soc-name",
     ExitCode.DONE,
-    "--soc is a name that CANN used before it published this generation. The SoC of the same "
-    "figures is taken.",
+    "--soc is a name that CANN used before it published this generation. The SoC with the "
+    "same figures is used.",
     "Give the name of the SoC that you have; `atc-py socs` lists them.",
     Severity.WARNING,
 )
@@ -113,7 +112,7 @@ FUSION_NOT_SWITCHED = add_code(
     6020,
     "fusion-not-switched",
     ExitCode.DONE,
-    "A fusion switch file has an entry that switches nothing. It names a pass that atc-py does "
+    "A fusion switch file has an entry without effect: it names a pass that atc-py does "
     "not have, or one that every compilation needs.",
     "No action is needed; `atc-py convert --passes` lists the passes with ATC's names for them.",
     Severity.WARNING,

@@ -10,7 +10,7 @@ BAD_QUANT_RECORD = add_code(
     "text format of Ascend's quantizer, or has values that no int8 layer can have: an offset "
     "outside [-128, 127], an offset of weights that is not 0, a scale that is not positive and "
     "finite, or a count that is not that of the channels.",
-    "Correct the entry that the message names, or calibrate again and write the record anew.",
+    "Correct the entry that the message names, or calibrate again and write a new record.",
 )
 BAD_QUANT_CONFIG = add_code(
     2061,
@@ -31,8 +31,8 @@ QUANT_FIELD_NOT_MODELED = add_code(
     2063,
     "quant-field-not-modeled",
     ExitCode.FILE,
-    "A configuration or a record asks for something that atc-py does not compute. Examples are "
-    "weights of 4 bits and a joint scale of two branches.",
+    "A configuration or a record asks for something that atc-py does not compute, such as "
+    "weights of 4 bits or a joint scale of two branches.",
     "Remove the field that the message names, or give it the value that the message allows.",
 )
 NO_VALUES = add_code(
@@ -47,16 +47,16 @@ VALUES_NOT_FINITE = add_code(
     3031,
     "values-not-finite",
     ExitCode.MODEL,
-    "Values that are to be quantized contain NaN or infinities, or numbers beyond float32.",
+    "Values to be quantized contain NaN, infinities or numbers beyond float32.",
     "Look at the samples and at the layer before it; --skip leaves the layer in floats.",
 )
 SCALE_OUT_OF_RANGE = add_code(
     3032,
     "scale-out-of-range",
     ExitCode.MODEL,
-    "The range of a tensor needs a scale that the int8 operators do not have. It is more than "
+    "The range of a tensor needs a scale that the int8 operators do not have: more than "
     "8388608, the reciprocal of float32's epsilon.",
-    "Leave the layer in floats with --skip, or clip its input to a range that float16 has.",
+    "Leave the layer in floats with --skip, or clip its input to the range of float16.",
 )
 
 
@@ -74,8 +74,9 @@ BAD_SAMPLE = add_code(
     1071,
     "bad-sample",
     ExitCode.USAGE,
-    "A sample for calibration or for a comparison does not fit the model's input. Its dtype or shape "
-    "is another, it lacks an input, or it has one that is given for all samples.",
+    "A sample for calibration or for a comparison does not fit the model's input: its "
+    "dtype or shape differs, it lacks an input, or it has one that is given for all "
+    "samples.",
     "Save the sample as the model takes it; the message names dtype and shape.",
 )
 SAMPLE_NOT_FINITE = add_code(
@@ -89,9 +90,9 @@ RANDOM_SAMPLES = add_code(
     1073,
     "random-samples",
     ExitCode.DONE,
-    "The model is calibrated with random numbers. Ranges of tensors are not those of real data, so "
-    "that the accuracy of the result says nothing about the model in use.",
-    "Give real samples with --data; random ones are for trying out and for measuring speed.",
+    "The model is calibrated with random numbers. The ranges of tensors are not those of "
+    "real data, so the measured accuracy says nothing about the model in use.",
+    "Give real samples with --data; random ones are for trials and for measuring speed.",
     Severity.WARNING,
 )
 ALREADY_QUANTIZED = add_code(
@@ -113,8 +114,8 @@ CONSTANT_TENSOR = add_code(
     3042,
     "constant-tensor",
     ExitCode.MODEL,
-    "The data of a layer has a single value in all samples. Most likely the samples are not those "
-    "that the model is made for, and no range can be chosen from them.",
+    "The data of a layer has the same value in all samples. Most likely the samples are "
+    "not what the model is made for; no range can be chosen from them.",
     "Give samples that differ, or leave the layer in floats with --skip.",
 )
 ZERO_CHANNEL = add_code(
@@ -122,15 +123,15 @@ ZERO_CHANNEL = add_code(
     "zero-channel",
     ExitCode.DONE,
     "All weights of an output channel are 0. Its scale is 1 and its codes are 0, which is exact.",
-    "Nothing needs to be done; a model that was pruned has such channels.",
+    "No action is needed; pruned models have such channels.",
     Severity.NOTE,
 )
 LAYER_LEFT_FLOAT = add_code(
     3044,
     "layer-left-float",
     ExitCode.DONE,
-    "A layer that has an int8 form is left in floats, because its numbers have none.",
-    "Nothing needs to be done: the layer runs in float16. To have it on int8, scale up the data "
+    "A layer that could run on int8 is left in floats, because its numbers cannot be represented.",
+    "No action is needed: the layer runs in float16. To run it on int8, scale up the data "
     "or the weights that the message names, and divide the result of the layer.",
     Severity.WARNING,
 )
@@ -138,17 +139,17 @@ STEP_LEFT_OUT = add_code(
     3045,
     "step-left-out",
     ExitCode.DONE,
-    "A step that is to lower the error of int8 makes the outputs of the samples worse. Corrected "
-    "biases are such a step. It is left out, or done for a part of the layers.",
-    "Nothing needs to be done; the report has the gain with all layers and with those that are kept.",
+    "A step meant to lower the error of int8, such as correcting biases, makes the outputs "
+    "on the samples worse. It is left out, or applied to only some of the layers.",
+    "No action is needed; the report has the gain with all layers and with those that are kept.",
     Severity.NOTE,
 )
 LAYERS_IN_BODIES = add_code(
     3046,
     "layers-in-bodies",
     ExitCode.DONE,
-    "Layers in the branches of If or in the body of Loop or Scan stay in floats. Only values of "
-    "the main graph are watched while the samples are run.",
+    "Layers in the branches of If or in the body of Loop or Scan stay in floats. Only "
+    "values of the main graph are observed while the samples run.",
     "Where the condition of an If is known, export the model with it as a constant: its branch is then "
     "part of the main graph.",
     Severity.NOTE,
@@ -157,8 +158,9 @@ INT8_IN_HIGH_PRECISION = add_code(
     2090,
     "int8-in-high-precision",
     ExitCode.USAGE,
-    "A model with layers on int8 is compiled in a mode of high precision. ATC's guide excludes that: "
-    "the conversions around the layers cost what int8 saves, and the layers stay as exact as int8 is.",
+    "A model with layers on int8 is compiled in a high-precision mode. ATC's guide rules "
+    "this out: conversions around the layers cost what int8 saves, and the layers are no "
+    "more exact than int8.",
     "Leave --precision-mode out, or convert the float model in that mode.",
     Severity.WARNING,
 )

@@ -52,8 +52,8 @@ OPERATOR_RESTATED = add_code(
     3007,
     "operator-restated",
     ExitCode.MODEL,
-    "An operator is used at a version that is not listed, and restated at one that is. Its form "
-    "has the same meaning there.",
+    "An operator is used at a version that is not listed, and is restated at a listed one, "
+    "where it means the same.",
     "No action is needed. Exporting the model at a listed opset avoids the finding.",
     Severity.WARNING,
 )
@@ -68,8 +68,9 @@ NOT_PUBLISHED = add_code(
     3016,
     "arithmetic-not-published",
     ExitCode.MODEL,
-    "The operator is on the operator list, but what it computes is not published. It was made for "
-    "a single customer; sources are missing or contradict each other. atc-py compiles no guess.",
+    "The operator is on the operator list, but what it computes is not published. It was "
+    "made for a single customer; sources are missing or contradict each other. atc-py does "
+    "not compile guesses.",
     "Write the node with other operators; `atc-py ops show OPERATOR` says what is not published.",
 )
 LAYER_ON_INT8 = add_code(
@@ -95,9 +96,9 @@ LAYER_ROLLED_BACK = add_code(
     3013,
     "int8-layer-on-float16",
     ExitCode.MODEL,
-    "The data of an int8 convolution have at most 16 channels. For the SoC, ATC takes such a layer "
-    "back: it drops AscendQuant and AscendDequant, makes floats of weights and bias, and runs the "
-    "layer on float16.",
+    "The data of an int8 convolution have at most 16 channels. On this SoC, ATC takes such "
+    "a layer back: it drops AscendQuant and AscendDequant, dequantizes weights and bias, "
+    "and runs the layer in float16.",
     "No action is needed. A quantizer that fine-tunes int8 layers, or picks their rounding, should "
     "leave this one in floats, since the device does.",
     Severity.WARNING,
@@ -106,9 +107,10 @@ QUANT_ROOT_RESET = add_code(
     3014,
     "quant-root-reset",
     ExitCode.MODEL,
-    "AscendQuant has sqrt_mode 1: it multiplies by its scale twice. ATC reads scale alone and sets "
-    "sqrt_mode itself, from whether float16 holds the scale. On a device the factor then counts "
-    "once, and the codes are wrong. The simulator multiplies as the file says.",
+    "AscendQuant has sqrt_mode 1: it multiplies by its scale twice. ATC reads only scale "
+    "and sets sqrt_mode itself, depending on whether float16 can represent the scale. On a "
+    "device the factor then counts once, and the codes are wrong. The simulator multiplies "
+    "as the file says.",
     "Write the whole factor as scale, with sqrt_mode 0. `atc-py quantize --format qdq` followed by "
     "`atc-py quantize` does so.",
     Severity.WARNING,
@@ -117,8 +119,9 @@ QUANT_ROUND_MODE = add_code(
     3015,
     "quant-round-mode-ignored",
     ExitCode.MODEL,
-    "AscendQuant asks for a round_mode that its kernel on this SoC ignores. It rounds to the "
-    "nearest integer, ties to even: on Ascend310 always, and everywhere where the result is int4.",
+    "AscendQuant asks for a round_mode that its kernel on this SoC ignores. It rounds to "
+    "the nearest integer, ties to even: always on Ascend310, and on every SoC for int4 "
+    "results.",
     "Use round_mode Round, or choose another SoC.",
     Severity.WARNING,
 )
@@ -135,20 +138,21 @@ NO_QDQ_FORM = add_code(
     3012,
     "no-qdq-form",
     ExitCode.MODEL,
-    "A quantized node expresses something that QuantizeLinear and DequantizeLinear cannot. It is "
-    "of the Ascend form, and has another rounding mode, an offset that is not an integer within "
-    "int8, int16, or computed factors.",
+    "A quantized node of the Ascend form expresses something that QuantizeLinear and "
+    "DequantizeLinear cannot: another rounding mode, an offset that is not an integer "
+    "within int8, int16 data, or computed factors.",
     "Follow the help line, or keep the model in the Ascend form: `check` and `convert` accept it.",
 )
 DEVIATES_ON_CANN = add_code(
     3017,
     "deviates-on-cann",
     ExitCode.MODEL,
-    "The operator list takes the node, and CANN computes something else from it than ONNX "
-    "defines. The parser of the release that --cann names drops an attribute or reads an input "
-    "otherwise. Nothing in CANN's own output says so.",
-    "Follow the help line, which says what is computed; `--semantics cann` of convert, compare and "
-    "run shows what it costs, and `atc-py fix --for cann` writes nodes that both read alike.",
+    "The operator list takes the node, but CANN computes something else from it than ONNX "
+    "defines: the parser of the release that --cann names drops an attribute or reads an "
+    "input differently. CANN itself prints no warning.",
+    "Follow the help line, which says what is computed; `--semantics cann` of convert, "
+    "compare and run shows the effect, and `atc-py fix --for cann` writes nodes that both "
+    "read the same way.",
     severity=Severity.WARNING,
 )
 REFUSED_BY_PARSER = add_code(
@@ -157,16 +161,16 @@ REFUSED_BY_PARSER = add_code(
     ExitCode.MODEL,
     "The operator list takes the node, and CANN's ONNX parser refuses it. The parser is that of "
     "the release that --cann names.",
-    "Follow the help line; `atc-py fix --for cann` writes nodes that the parser takes, where there "
-    "are such.",
+    "Follow the help line; `atc-py fix --for cann` writes nodes that the parser takes, "
+    "where they exist.",
 )
 NO_CANN_ARITHMETIC = add_code(
     3019,
     "no-cann-arithmetic",
     ExitCode.MODEL,
-    "What CANN makes of the node, as --semantics cann asks, cannot be computed. It depends on "
-    "other nodes, on the process or on values that are known at run time only.",
-    "Leave --semantics out, which computes what ONNX defines, or rewrite the node.",
+    "--semantics cann was given, but what CANN makes of this node cannot be computed: it "
+    "depends on other nodes, on the process or on values known only at run time.",
+    "Leave --semantics out to compute what ONNX defines, or rewrite the node.",
 )
 
 
@@ -174,7 +178,7 @@ UNSUPPORTED_FORM = add_code(
     4001,
     "unsupported-form",
     ExitCode.MODEL,
-    "A node uses an operator in a form that has no counterpart on the device. It is a rank, a "
+    "A node uses an operator in a form that has no counterpart on the device: a rank, a "
     "mode, an optional output, or a value that is not constant.",
     "Follow the help line. Most often it is enough to fix the dims with --input-shape, or to "
     "export the model with the value as a constant.",
@@ -183,8 +187,8 @@ DTYPE_NOT_LISTED = add_code(
     4002,
     "dtype-not-listed",
     ExitCode.MODEL,
-    "A tensor has a dtype that the operator list does not have for the operator. The precision "
-    "mode cannot convert it to one that is listed.",
+    "A tensor has a dtype that is not listed for the operator, and the precision mode "
+    "cannot convert it to one that is.",
     "Cast the tensor before the node, export the model with another dtype, or choose another "
     "--precision-mode.",
 )
@@ -260,8 +264,8 @@ ATTR_OUT_OF_RANGE = add_code(
     "attr-out-of-range",
     ExitCode.MODEL,
     "An attribute's value is outside the range that the operator list allows.",
-    "Change the value to one in the given range, or run this node on the host. Where a line "
-    "`fixed by` follows, `atc-py fix` writes the node otherwise.",
+    "Change the value to one in the given range, or run this node on the host. Where a "
+    "line `fixed by` follows, `atc-py fix` writes the node in another form.",
 )
 BAD_NODE = add_code(
     4013,
@@ -276,14 +280,14 @@ ATTR_NOT_LISTED = add_code(
     4014,
     "attr-not-listed",
     ExitCode.MODEL,
-    "A node sets an attribute that the operator list does not have for the operator.",
+    "A node sets an attribute that is not listed for the operator.",
     "Omit the attribute; `atc-py ops show OPERATOR` prints the listed ones.",
 )
 OPERAND_NOT_LISTED = add_code(
     4015,
     "operand-not-listed",
     ExitCode.MODEL,
-    "A node has more inputs than the operator list has for the operator.",
+    "A node has more inputs than the operator list allows.",
     "Omit the input; `atc-py ops show OPERATOR` prints the listed ones.",
 )
 NO_KERNEL = add_code(
@@ -298,28 +302,31 @@ GEARS_NOT_PADDED = add_code(
     4080,
     "gears-not-padded",
     ExitCode.DONE,
-    "Data between the sizes of gears cannot be padded to the next gear. The original ran on data of "
-    "sizes between, and on the same data in the next gear with other padding; its outputs differed, "
-    "or could not be computed. The model runs data of the gears' own sizes alone.",
-    "Export the model with an input that masks what is padded, such as attention_mask, and with "
-    "positions as an input, such as position_ids; or list every size that is needed as a gear.",
+    "Data whose size lies between gears cannot be padded to the next gear. As a test, the "
+    "original ran on such data, and on the same data padded to the next gear in different "
+    "ways; its outputs differed or could not be computed. The model therefore runs only "
+    "data of the gears' own sizes.",
+    "Export the model with an input that masks padding, such as attention_mask, and with "
+    "positions as an input, such as position_ids; or list every size that is needed as a "
+    "gear.",
     Severity.WARNING,
 )
 SIZE_BETWEEN_GEARS = add_code(
     4081,
     "size-between-gears",
     ExitCode.USAGE,
-    "Data have a size between gears, and padding them to the next gear is not known to be harmless. "
-    "Nothing is computed.",
-    "Feed a size that a gear has, convert the model again with that size as a gear, or export it "
-    "with a mask for what is padded.",
+    "Data have a size between gears, and padding to the next gear is not known to be "
+    "harmless. Nothing is computed.",
+    "Feed a size that a gear has, convert the model again with this size as a gear, or "
+    "export it with a mask for padding.",
 )
 MEMORY_TOO_SMALL = add_code(
     4090,
     "device-memory-too-small",
     ExitCode.DONE,
-    "The model needs more device memory than the SoC has. Weights, inputs and outputs, results "
-    "in between and workspace count together. It is converted, but a board cannot load it.",
+    "The model needs more device memory than the SoC has: weights, inputs and outputs, "
+    "intermediate results and workspace together. It is converted, but a board cannot load "
+    "it.",
     "Convert for a smaller batch or picture, or for a SoC with more memory; `atc-py profile` "
     "shows what takes the memory.",
     Severity.WARNING,

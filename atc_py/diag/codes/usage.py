@@ -13,7 +13,8 @@ CLUSTER_FAILED = add_code(
     7070,
     "cluster-failed",
     ExitCode.DEVICE,
-    "The scheduler of the Dask cluster does not answer, has no workers, or was lost in the middle.",
+    "The scheduler of the Dask cluster does not answer, has no workers, or the "
+    "connection to it was lost.",
     "Check the address that `dask scheduler` printed, and that `dask worker` runs with it; what "
     "was finished is kept.",
 )
@@ -29,17 +30,18 @@ TASK_FAILED = add_code(
     7072,
     "task-failed",
     ExitCode.DEVICE,
-    "A part of the work that had a process of its own failed. It crashed, did not end within its "
-    "time, or took more memory than it may.",
+    "A task in a process of its own failed: it crashed, exceeded its time limit, or took "
+    "more memory than it is allowed.",
     "Give it more time or memory; if it crashes every time, report the model.",
 )
 DUPLICATE_MODEL = add_code(
     1091,
     "duplicate-model",
     ExitCode.USAGE,
-    "Two models of a sweep have the same name, so that their rows and reports would be mixed up. "
-    "The name is the file's, or its path in the folder that was given, without the suffix.",
-    "Name each file once; of files with one name give the folder above them.",
+    "Two models of a sweep have the same name, so their rows and reports would be mixed "
+    "up. The name is that of the file, or its path within the given folder, without the "
+    "suffix.",
+    "Name each file once; for files with the same name give the folder above them.",
 )
 NO_PYARROW = add_code(
     1092,
@@ -53,8 +55,8 @@ ROW_FAILED = add_code(
     7073,
     "sweep-row-failed",
     ExitCode.DEVICE,
-    "A row of a sweep failed. It crashed, did not end within --seconds, took more memory than "
-    "--max-memory, or met a bug. The row says so, and the others are complete.",
+    "A row of a sweep failed: it crashed, exceeded --seconds, took more memory than "
+    "--max-memory, or hit a bug. The row says which, and the others are complete.",
     "The message names the row; --retry runs such rows again.",
 )
 
@@ -81,9 +83,9 @@ NO_SESSION_SEEN = add_code(
     7062,
     "no-session-seen",
     ExitCode.DONE,
-    "The program under `atc-py exec` ended and no onnxruntime session of it was seen. Python options "
-    "that ignore the environment (-I, -E) or leave out the module site (-S) keep the hook out, "
-    "and so does a program in another language.",
+    "The program under `atc-py exec` ended without creating an onnxruntime session. Python "
+    "options that ignore the environment (-I, -E) or leave out the module site (-S) keep "
+    "the hook from loading, and so does a program in another language.",
     "Start the program with the Python that has onnxruntime, without these options.",
     Severity.WARNING,
 )
@@ -119,10 +121,10 @@ BAD_INPUT_SHAPE = add_code(
     1002,
     "bad-input-shape",
     ExitCode.USAGE,
-    "The text after --input-shape cannot be read, or its shapes do not fit the model. It is not "
-    "`name:1,3,224,224;other:...`, names an input that the model does not have, contradicts the "
-    "model's own rank or fixed dims, or gives dims that the model's layers do not accept, such as "
-    "321 where a network divides by 32.",
+    "The value of --input-shape cannot be read, or its shapes do not fit the model. It is "
+    "not of the form `name:1,3,224,224;other:...`, names an input that the model does not "
+    "have, contradicts the model's own rank or fixed dims, or gives dims that the model's "
+    "layers do not accept, such as 321 where a network divides by 32.",
     "Write one `name:dims` per input, joined by `;`, and quote the whole for the shell. For dims "
     "that do not fit, the message names the nearest ones that do.",
 )
@@ -187,16 +189,16 @@ NOT_IN_MODEL = add_code(
     1022,
     "name-not-in-model",
     ExitCode.USAGE,
-    "An option, or a file that it names, refers to something that is not there. It is a node, "
-    "operator, input or output that the model or the target does not have.",
+    "An option, or a file that it names, refers to a node, operator, input or output that "
+    "the model or the target does not have.",
     "Compare the name with the nearest ones in the message; nodes have the names of the ONNX file.",
 )
 NOT_TRUSTED = add_code(
     1023,
     "kernels-not-trusted",
     ExitCode.USAGE,
-    "The command would build and run the kernels of an offline model on this machine. They are "
-    "C++ code from the file, which can do everything that its user can.",
+    "The command would build and run the kernels of an offline model on this machine. They "
+    "are C++ code from the file, which can do everything that you can.",
     "Give --trust if you know who wrote the file, or verify the ONNX model, whose kernels come "
     "from atc-py's own templates.",
 )
@@ -204,10 +206,10 @@ ARRAY_OF_OTHER_NAME = add_code(
     1030,
     "array-of-other-name",
     ExitCode.DONE,
-    "An .npz file was given without a name, and its only array has another name than the input. "
-    "The same holds for an expected output. The array was used all the same.",
-    "Check that it is the intended file; to say so, give NAME=FILE or save the array under the "
-    "model's name.",
+    "An .npz file was given without a name, and its only array has a different name than "
+    "the input or expected output. The array was used anyway.",
+    "Check that it is the intended file; to confirm, give NAME=FILE or save the array "
+    "under the model's name.",
     Severity.WARNING,
 )
 INPUT_NOT_FINITE = add_code(
@@ -224,8 +226,8 @@ SESSION_UNSUPPORTED = add_code(
     1040,
     "session-unsupported",
     ExitCode.USAGE,
-    "A program asked an `InferenceSession` for something that the device does not have. "
-    "onnxruntime has it: a library of custom operators, other initializers, a model in "
+    "A program asked an `InferenceSession` for something that onnxruntime has and the "
+    "device does not: a library of custom operators, replaced initializers, a model in "
     "onnxruntime's own format, memory of another device, or a member that "
     "docs/inference-session.md lists as refused.",
     "Leave the option out, or run this model in onnxruntime itself.",
@@ -243,18 +245,18 @@ NOT_MODELED = add_code(
     1060,
     "not-modeled",
     ExitCode.USAGE,
-    "A command line of atc asks for something that atc-py does not model. It would change results "
-    "or files: another framework than ONNX, a mode for other devices, a layout of inputs in "
-    "blocks.",
-    "Do what the message says instead; docs/from-atc.md lists what becomes of each option of atc.",
+    "A command line of atc asks for something that atc-py does not model and that would "
+    "change results or files: a framework other than ONNX, a mode for other devices, a "
+    "block layout of inputs.",
+    "Follow the message instead; docs/from-atc.md lists how each option of atc is treated.",
 )
 OPTION_WITHOUT_EFFECT = add_code(
     1061,
     "option-without-effect",
     ExitCode.DONE,
-    "A command line of atc has options that mean nothing to atc-py: logs, caches, tuning, clusters. "
-    "They change no result and are left aside.",
-    "Nothing needs to be done; leave them out to silence the warning.",
+    "A command line of atc has options that have no meaning in atc-py: logs, caches, "
+    "tuning, clusters. They change no result and are ignored.",
+    "No action is needed; leave them out to silence the warning.",
     Severity.WARNING,
 )
 GEAR_NOT_COMPILED = add_code(
@@ -270,9 +272,9 @@ NO_SUCH_GEAR = add_code(
     1051,
     "no-such-gear",
     ExitCode.USAGE,
-    "The model has several gears, and the shapes of data, or those chosen, are none of them. A gear "
-    "is one shape of a list that the model was converted for. No gear is rounded up to, as on the "
-    "device, but for those of --auto-gears.",
+    "The model has several gears, and the shapes of the data, or the chosen ones, match "
+    "none of them. A gear is one shape of the list that the model was converted for. As on "
+    "the device, shapes are not rounded up to a gear, except with --auto-gears.",
     "Feed the shapes of one of the gears that the message lists, or convert the model again with "
     "the gear that is needed.",
 )
@@ -280,8 +282,8 @@ OPEN_DIMS_NOT_COMPILED = add_code(
     1052,
     "open-dims-not-compiled",
     ExitCode.DONE,
-    "--input-shape leaves dims to each run, and nodes of the model need them fixed. It leaves "
-    "them with a range such as 1~8, or with -1; convolutions, for instance, need them fixed.",
+    "--input-shape leaves dims to each run, with a range such as 1~8 or with -1, but nodes "
+    "of the model need them fixed; convolutions, for instance, do.",
     "Give the shapes that are needed as gears, with --batch-sizes, --image-sizes, --dims or "
     "--auto-gears.",
     Severity.NOTE,
@@ -293,14 +295,14 @@ BAD_CONFIG = add_code(
     "The configuration file is not TOML, or has an entry that atc-py does not know. The file is "
     "atc-py.toml, or the table [tool.atc-py] of pyproject.toml; its entries are commands, options "
     "and their values.",
-    "Correct the entry that the message names; `atc-py config COMMAND` lists the options of a "
-    "command with the values that hold.",
+    "Correct the entry that the message names; `atc-py config COMMAND` lists the options "
+    "of a command with the values in effect.",
 )
 KIT_IN_USE = add_code(
     1093,
     "kit-in-use",
     ExitCode.USAGE,
-    "The folder for a kit holds something else, or a kit that was run and has results. A kit replaces "
-    "an earlier one that was not run, and nothing else.",
+    "The folder for a kit holds something else, or a kit that already has results. A new "
+    "kit replaces only an earlier one that was not run.",
     "Give another folder with --output, or remove that one.",
 )

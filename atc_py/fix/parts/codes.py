@@ -53,18 +53,20 @@ def _beyond(ctx: RuleContext, tensor: SourceTensor, target: Range) -> UnfitError
     if inputs:
         values["options"] = " ".join(f"--range {name}=LOW:HIGH" for name in inputs)
         return UnfitError(
-            "the values of {tensor} are shown to be within {within}; give {options}",
+            "the values of {tensor} must be known to be within {within}; give {options}",
             inputs,
             **values,
         )
     if others:
         values["names"] = ", ".join(others)
         return UnfitError(
-            "the values of {tensor} are shown to be within {within}; nothing bounds {names}",
+            "the values of {tensor} must be known to be within {within}; {names} has no known "
+            "bounds",
             **values,
         )
     return UnfitError(
-        "the values of {tensor} are shown to be within {within}; its bounds are wider", **values
+        "the values of {tensor} must be known to be within {within}; its known bounds are wider",
+        **values,
     )
 
 

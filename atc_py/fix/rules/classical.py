@@ -74,7 +74,7 @@ def _linear(ctx: RuleContext, results: int) -> str:
     x, count = features_of(ctx)
     weights, bias = number_list(ctx, "coefficients"), number_list(ctx, "intercepts")
     require(weights.size == results * count, "coefficients are as many as features and results")
-    require(bias.size in {0, results}, "intercepts are as many as results")
+    require(bias.size in {0, results}, "there is an intercept for each result")
     y = ctx.op("MatMul", x, floats(ctx, weights.reshape(results, count).T, "coefficients"))
     return ctx.op("Add", y, floats(ctx, bias, "intercepts")) if bias.size else y
 

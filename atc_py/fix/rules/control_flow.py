@@ -45,8 +45,8 @@ def if_as_where(ctx: RuleContext) -> Sequence[str]:
     """If whose condition is known at run time alone -> both branches, and a choice of each result:
     Where for floats, int8, uint8 and int32, And and Or for bool, Concat and Gather for other
     integers; both branches take time, if the If or a node in it is refused; both branches return
-    tensors of one dtype and dims; no node in them draws random numbers, or can fail for some
-    values (an integer divided by what may be 0, indices or dims computed at run time).
+    tensors of the same dtype and dims; no node in them draws random numbers or can fail for some
+    values (integer division by a possible 0, indices or dims computed at run time).
 
     ONNX, If: one of two graphs runs. Where both can run whatever the condition is, running both and
     choosing afterwards yields the same bits, at the cost of both.

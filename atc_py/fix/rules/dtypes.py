@@ -29,8 +29,8 @@ _BYTES = {2: (DType.UINT8, 0.0, 255.0), 3: (DType.INT8, -128.0, 127.0)}
 )
 def cast_to_bytes(ctx: RuleContext) -> str:
     """Cast of float16 to int8 or uint8, or of int8 to uint8 -> Cast to float32, Clip to the range,
-    Cast; or Cast to int32, Cast, if ONNX leaves open what becomes of floats out of range: they
-    become the nearest end.
+    Cast; or Cast to int32, Cast, if ONNX does not define floats out of range: they become the
+    nearest bound.
     """
     target = ctx.integer("to", 0)
     skip_unless(target in _BYTES)
@@ -94,8 +94,8 @@ _NAMES = """
     bound=2.0**-12,
 )
 def double_as_float32(ctx: RuleContext) -> Sequence[str]:
-    """An operator on float64 that is not listed -> Cast to float32, the operator, Cast back; what
-    was float32 before is taken as it was, if an operand is float64; inputs and outputs of the
+    """An operator on float64 that is not listed -> Cast to float32, the operator, Cast back; values
+    that were float32 before are used directly, if an operand is float64; inputs and outputs of the
     model keep their dtype; runs of the model show differences of at most 2^-12, or approximate
     rules are allowed.
 

@@ -199,8 +199,8 @@ _CAST_TO_CLIP = frozenset({DType.FLOAT16, DType.INT32})
     deviations="Clip/lower-bound-in-float32 Clip/no-bound Clip/upper-bound-in-float32",
 )
 def clip_both_bounds(ctx: RuleContext) -> str:
-    """Clip without bounds, or of float16 or int32 with one -> Clip with both bounds, the ends of
-    the dtype, if opset 11 or more.
+    """Clip without bounds, or of float16 or int32 with one -> Clip with both bounds, by default the
+    limits of the dtype, if opset 11 or more.
     """
     require(ctx.opset >= _CLIP_AS_INPUT, "opset 11 or more")
     least, most = ctx.name(1), ctx.name(2)

@@ -214,12 +214,12 @@ def dft_as_product(ctx: RuleContext) -> str:
         axis = int(ctx.constant(2)) if ctx.tensor(2) is not None else -2
     require(-rank <= axis < rank, "axis is one of the axes")
     axis %= rank
-    require(axis < rank - 1, "the axis is not that of the parts")
+    require(axis < rank - 1, "the axis is not that of real and imaginary parts")
     size = dims[axis]
     length = int(ctx.constant(1)) if ctx.tensor(1) is not None else size
     require(0 < length <= _LONGEST, "the length is at most 4096")
     inverse, onesided = ctx.integer("inverse", 0), ctx.integer("onesided", 0)
-    require(not (inverse and onesided), "an inverse has both sides")
+    require(not (inverse and onesided), "an inverse transform is two-sided")
     count = length // 2 + 1 if onesided else length
     matrix = _matrix(min(size, length), length, count, parts, inverse=bool(inverse))
     order = [*(at for at in range(rank - 1) if at != axis), axis, rank - 1]

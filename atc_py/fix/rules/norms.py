@@ -79,14 +79,14 @@ _MODE_STATED = 7
 )
 def batch_norm_as_scale(ctx: RuleContext) -> str:
     """BatchNormalization of a rank that is not listed -> Mul and Add with constants, if the four
-    parameters are constant; it does not train.
+    parameters are constant; the node does not train.
 
     y = x * s + (B - mean * s) with s = scale / sqrt(var + epsilon), one number a channel each.
     """
     tests = ctx.opset >= _MODE_STATED or ctx.integer("is_test", 0) == 1
     trains = ctx.integer("training_mode", 0) or not tests
-    require(not trains, "it does not train")
-    require(ctx.integer("spatial", 1) == 1, "it is of channels")
+    require(not trains, "the node does not train")
+    require(ctx.integer("spatial", 1) == 1, "it normalizes channels")
     require(ctx.element.is_float, "the dtype is one of floats")
     require(all(tensor is None for tensor in ctx.node.outputs[1:]), "Y alone is used")
     rank = len(ctx.dims(0))
@@ -306,8 +306,8 @@ _NORMS = {1: "ReduceL1", 2: "ReduceL2"}
     deviations="LpNormalization/zero-by-zero",
 )
 def lp_normalization_as_quotient(ctx: RuleContext) -> str:
-    """LpNormalization of what may be zeros alone -> ReduceL1 or ReduceL2, Equal with 0, Where, Div,
-    if the rank is known.
+    """LpNormalization of data that may be all zeros -> ReduceL1 or ReduceL2, Equal with 0, Where,
+    Div, if the rank is known.
 
     Elements divided by their norm, or by 1 where that is 0.
     """

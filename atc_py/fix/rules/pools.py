@@ -35,13 +35,13 @@ from atc_py.fix.unfit import require, skip_unless
     ),
 )
 def average_as_global(ctx: RuleContext) -> str:
-    """AveragePool whose only window has the image and more -> GlobalAveragePool, if no pads; the
-    window has at least the dims of the image; ceil_mode or equal dims.
+    """AveragePool whose only window covers the image and more -> GlobalAveragePool, if no pads; the
+    window is at least as large as the image; ceil_mode or equal dims.
     """
     dims = ctx.shape(0)[2:]
     window = ctx.integers("kernel_shape")
     covers = all(taps >= dim for taps, dim in zip(window, dims, strict=True))
-    require(covers, "the window has the image")
+    require(covers, "the window covers the image")
     larger = any(taps > dim for taps, dim in zip(window, dims, strict=True))
     require(not larger or ctx.integer("ceil_mode", 0), "dims are equal or ceil_mode is 1")
     require(not any(ctx.integers("pads")), "there are no pads")

@@ -225,8 +225,8 @@ _WHERE = 9
 )
 def log_of_shifted(ctx: RuleContext) -> str:
     """Log of a sum with a small constant -> Where: for small numbers, Log of both multiplied by a
-    power of two, less its logarithm; Log for large ones, if the constant is from 2 to the power
-    of -38 to 2 to the power of -14.
+    power of two, minus its logarithm; Log for large ones, if the constant is from 2 to the power of
+    -38 to 2 to the power of -14.
 
     With K a power of two, log(x + eps) = log(K x + K eps) - log(K), which is used for x up to a
     limit L with K L within float16; above L, eps is added where it is not below the last digit of
@@ -350,7 +350,7 @@ def root_of_squares(ctx: RuleContext) -> str:
     centered = maker is not None and maker.op_type == "Sub"
     require(
         not centered or eps < LEAST,
-        "the elements are no differences, or the constant is below 2 to the power of -24",
+        "the elements are not differences, or the constant is below 2 to the power of -24",
     )
     x, axes = result.source.name, result.axes
     floor = sqrt(eps / result.factor) if eps else LEAST_NORMAL
@@ -481,7 +481,7 @@ _MOMENTS: tuple[CaseNode, ...] = (
     float16="no difference of large numbers, no squares of the mean",
 )
 def variance_of_deviations(ctx: RuleContext) -> str:
-    """The mean of squares less the square of the mean -> ReduceMean, Sub, Mul by itself,
+    """The mean of squares minus the square of the mean -> ReduceMean, Sub, Mul by itself,
     ReduceMean, if both means are over the same axes of one tensor, whose dims are known.
 
     mean(x^2) - mean(x)^2 = mean((x - mean(x))^2). The left side is the difference of two numbers

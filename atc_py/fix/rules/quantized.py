@@ -296,7 +296,7 @@ _WEIGHTS = ConstInput(np.arange(-6, 6, dtype=np.int8).reshape(4, 3))
     float16="codes are exact; no sum overflows",
 )
 def quantized_product_as_steps(ctx: RuleContext) -> str:
-    """DynamicQuantizeMatMul, MatMulIntegerToFloat -> codes less their zero points, MatMul of codes
+    """DynamicQuantizeMatMul, MatMulIntegerToFloat -> codes minus their zero points, MatMul of codes
     / 2^15, Mul by scales * 2^15, Add, if floats are float32; codes are int8 or uint8.
 
     MatMulIntegerToFloat: Y = (A - za)(B - zb) * sa * sb + bias. DynamicQuantizeMatMul: the same

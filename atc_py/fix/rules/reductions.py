@@ -138,7 +138,7 @@ def reduction_over_named_axes(ctx: RuleContext) -> str:
     noop_with_empty_axes is 0.
     """
     rank = len(ctx.dims(0))
-    require(rank, "data has dims")
+    require(rank, "data has axes")
     require(not ctx.integer("noop_with_empty_axes", 0), "noop_with_empty_axes is 0")
     keepdims = ctx.flag("keepdims", default=True)
     return ctx.reduce(ctx.node.op_type, ctx.name(0), range(rank), keepdims=keepdims)

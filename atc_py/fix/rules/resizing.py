@@ -159,7 +159,7 @@ def resize_all_axes(ctx: RuleContext) -> Sequence[str]:
     changed = any(ctx.node.attributes.get(name, no) != no for name, no in _ADDED.items())
     require(changed, "an attribute of opset 18 has an effect")
     mode = ctx.text("coordinate_transformation_mode", "half_pixel")
-    require(mode in _MODES, "the list has the coordinates")
+    require(mode in _MODES, "the list has the coordinate mode")
     kind = ctx.text("mode", "nearest")
     require(kind in {"nearest", "linear"}, "mode is nearest or linear")
     ctx.floats(0, "X")

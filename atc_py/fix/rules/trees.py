@@ -87,7 +87,7 @@ def _trees(ctx: RuleContext) -> dict[int, _Tree]:
 
 def _modes(ctx: RuleContext) -> tuple[str, ...]:
     value = ctx.node.attributes.get("nodes_modes", ())
-    require(isinstance(value, tuple), "nodes_modes is a list of texts")
+    require(isinstance(value, tuple), "nodes_modes is a list of strings")
     return tuple(map(str, cast("tuple[object, ...]", value)))
 
 
@@ -166,7 +166,10 @@ def _ensemble(ctx: RuleContext, what: str, results: int, *, ranked: bool = False
         for position, (number, tree) in enumerate(trees.items())
         for place, (leaf, _) in enumerate(tree.leaves)
     }
-    require(min(targets) >= 0 and max(targets) < results, "results are as many as leaves name")
+    require(
+        min(targets) >= 0 and max(targets) < results,
+        "the number of results is what the leaves name",
+    )
     for number, leaf, target, weight in zip(ids, numbers, targets, weights, strict=True):
         place = at.get((number, leaf))
         if place is not None:
@@ -175,7 +178,7 @@ def _ensemble(ctx: RuleContext, what: str, results: int, *, ranked: bool = False
     each = ctx.op("MatMul", _leaf_choice(ctx, trees), floats(ctx, values, "leaves"))
     y = ctx.reduce(_REDUCTIONS[reduction], each, [0], keepdims=False)
     base = number_list(ctx, "base_values")
-    require(base.size in {0, results}, "base_values are as many as results")
+    require(base.size in {0, results}, "there is a base_value for each result")
     # A result that no leaf of a sample names has no base, and is never the largest.
     counts = np.array([[len(tree.leaves)] for tree in trees.values()])
     whole = results == 1 or bool((named == counts).any(axis=0).all())
@@ -255,7 +258,9 @@ def tree_classifier_as_products(ctx: RuleContext) -> Sequence[str]:
     labels, transform, count = labels_of(ctx), transform_of(ctx), class_count(ctx)
     if count == _PAIR:
         # Where leaves name both of two classes, onnxruntime asks for the sign of the second alone.
-        require(set(ctx.integers("class_ids")) <= {0}, "of two classes leaves name the first alone")
+        require(
+            set(ctx.integers("class_ids")) <= {0}, "with two classes the leaves name only the first"
+        )
         return _binary(ctx, labels, transform)
     require(count > _PAIR, "there are two classes or more")
     scores = _ensemble(ctx, "class", count, ranked=labels is not None)

@@ -21,7 +21,7 @@ from atc_py.tensor.dtypes import DType
 def transpose_with_order(ctx: RuleContext) -> Sequence[str]:
     """Transpose without perm -> Transpose with it, if the rank is known and not 0."""
     rank = len(ctx.dims(0))
-    require(rank, "data has dims")
+    require(rank, "data has axes")
     return ctx.again(perm=list(range(rank))[::-1])
 
 

@@ -97,8 +97,8 @@ def _equation(b: Builder) -> Equation:
         if whole and len(set(equation.result)) == len(equation.result):
             return equation
     reason = Text(
-        "equation {equation} is no product of two operands, each with letters of its own and "
-        "letters that are summed over"
+        "equation {equation} is not a product of two operands, each with letters of its own "
+        "and letters that are summed over"
     )
     raise b.unsupported(
         reason.with_values(equation=repr(text)),
@@ -119,7 +119,7 @@ def _sizes(b: Builder, equation: Equation) -> Sizes:
         for letter, dim in zip(letters, dims, strict=True):
             known = sizes.get(letter)
             if None not in {known, dim} and known != dim:
-                text = Text("needs one size of {letter}, found {found} and {other}")
+                text = Text("needs a single size for {letter}, found {found} and {other}")
                 raise b.bad(text.with_values(letter=letter, found=known, other=dim), "equation")
             sizes[letter] = dim if known is None else known
     return sizes

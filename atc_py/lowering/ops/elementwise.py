@@ -84,8 +84,8 @@ def lower_expand(b: Builder) -> Sequence[Value]:
     size = element_count(shape) * result.dtype.itemsize
     if size > FOLD_LIMIT:
         text = Text(
-            "an input of dims that only the run knows needs {size} of ones to be expanded, "
-            "the limit is {limit}"
+            "an input whose dims are known only at run time needs {size} of ones for its "
+            "expansion; the limit is {limit}"
         )
         raise b.unsupported(
             text.with_values(size=format_size(size), limit=format_size(FOLD_LIMIT)),

@@ -81,7 +81,7 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
     pads = _transposed_pads(b, x, windows, output_padding)
     if 0 in b.output_type().dims[-axes:]:
         found = format_shape(b.output_type().dims)
-        text = Text("leaves nothing of its result, {found}: pads take all away")
+        text = Text("has an empty result, {found}: its pads remove every element")
         raise b.bad(text.with_values(found=found), "attribute pads")
     attributes: dict[str, AttrValue] = {
         "input_size": tuple(-1 if dim is None else dim for dim in b.output_type().dims),
@@ -136,7 +136,7 @@ def _check_integer_pool(b: Builder, windows: Sequence[AxisWindow]) -> None:
     strides = [window.stride for window in windows]
     if x.rank != _IMAGE or None in x.required_dims[1:] or max(strides) > _MOST_STRIDE:
         text = Text(
-            "on int8 takes images of known channels, height and width, in strides of at most "
+            "on int8 takes images of known channels, height and width, with strides of at most "
             "{most}, found {dims} and {strides}"
         )
         dims = format_shape(x.required_dims)
@@ -203,7 +203,7 @@ def lower_batch_normalization(b: Builder) -> Sequence[Value]:
         raise b.unsupported(
             Text("spatial = 0 (statistics per position) has no counterpart"),
             "attribute spatial",
-            Text("export the model at opset 9 or later, where the form is gone"),
+            Text("export the model at opset 9 or later, which no longer has this form"),
         )
     attributes: dict[str, AttrValue] = {
         "epsilon": b.number("epsilon", 1e-5),
@@ -376,7 +376,7 @@ def _transposed_pads(
     if min(pad for pair in pads for pad in pair) < 0:
         shape = format_shape(b.output_type().shape)
         raise b.unsupported(
-            Text("the output {shape} is larger than its windows reach", shape=shape),
+            Text("the output {shape} is larger than the span of its windows", shape=shape),
             "attribute output_shape" if wanted else "attribute auto_pad",
             Text("use output_padding for the rest, or a smaller output_shape"),
         )

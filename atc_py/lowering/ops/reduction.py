@@ -128,7 +128,7 @@ def lower_position(b: Builder) -> Sequence[Value]:
     """Lower ArgMax to ArgMaxD, ArgMin -> ArgMinD, in int32; then the axis again, and int64."""
     if b.integer("select_last_index", 0):
         raise b.unsupported(
-            Text("the last of equal values is asked for, the device finds the first"),
+            Text("the model asks for the last of equal values, but the device finds the first"),
             "attribute select_last_index",
             Text("export the model with select_last_index 0, or reverse the axis before the node"),
         )

@@ -129,7 +129,7 @@ def _crop(b: Builder, x: Value, pairs: list[tuple[int, int]]) -> Value:
         for dim, (first, last) in zip(x.type.shape, pairs, strict=True)
     ]
     if any(reached.start > reached.stop for reached in kept):
-        text = Text("takes more away than there is: {pairs}")
+        text = Text("removes more elements than there are: {pairs}")
         raise b.bad(text.with_values(pairs=[list(pair) for pair in pairs]), "pads")
     return _taken(b, x, kept, "cropped")
 
@@ -143,7 +143,7 @@ def _sliced(
 ) -> Sequence[Value]:
     if not len(starts) == len(ends) == len(axes) == len(steps):
         counts = [len(numbers) for numbers in (starts, ends, axes, steps)]
-        text = Text("needs starts, ends, axes and steps of one length, found {found}")
+        text = Text("needs starts, ends, axes and steps of the same length, found {found}")
         raise b.bad(text.with_values(found=counts), "starts")
     x = b.input(0)
     ranges = [range(dim) for dim in x.type.shape]

@@ -20,7 +20,7 @@ def lower_identity(b: Builder) -> Sequence[Value]:
 def lower_constant(b: Builder) -> Sequence[Value]:
     """Constants fold in the front end; what is left holds no tensor."""
     raise b.unsupported(
-        Text("it holds no dense tensor of numbers"),
+        Text("it does not hold a dense tensor of numbers"),
         None,
         Text("write it as a dense tensor, or run what uses it on the host"),
     )

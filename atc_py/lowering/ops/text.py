@@ -50,8 +50,8 @@ def _check_pool(
     whole = all(length >= 0 and length % n == 0 for n, length in enumerate(lengths, 1))
     if bounds[0] != 0 or not whole:
         text = Text(
-            "has {starts} starts of n-grams of 1, 2, ... numbers, which do not cut its pool of "
-            "{pool} into whole n-grams"
+            "has {starts} starts of n-grams of 1, 2, ... numbers, which do not divide its pool "
+            "of {pool} into whole n-grams"
         )
         values = {"starts": len(starts), "pool": len(pool)}
         raise b.bad(text.with_values(**values), "attribute ngram_counts")
@@ -86,6 +86,6 @@ def _weights(b: Builder, places: tuple[int, ...]) -> tuple[float, ...]:
         raise b.unsupported(
             text.with_values(**values),
             "attribute ngram_indexes",
-            Text("give each n-gram a place of its own, and no place without one"),
+            Text("give each n-gram its own position, and leave no position unused"),
         )
     return weights

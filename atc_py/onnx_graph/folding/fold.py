@@ -237,7 +237,7 @@ class _Folder:
         if self._made > self._room:
             raise FOLD_TOO_LARGE.error(
                 Text(
-                    "with the {size} that it makes, constants take {size_2}, the limit is {size_3}",
+                    "with its result of {size}, constants take {size_2}; the limit is {size_3}",
                     size=format_size(size),
                     size_2=format_size(self._made),
                     size_3=format_size(self._room),
@@ -344,7 +344,7 @@ class _Folder:
         if work > self._room:
             raise FOLD_TOO_LARGE.error(
                 Text(
-                    "computing it takes about {work}, the limit is {limit}",
+                    "computing it takes about {work}; the limit is {limit}",
                     work=format_size(work),
                     limit=format_size(self._room),
                 ),
@@ -357,8 +357,7 @@ class _Folder:
         if size > limit:
             raise FOLD_TOO_LARGE.error(
                 Text(
-                    "the constant {dtype} {shape} that it makes has {size} bytes, the limit "
-                    "is {limit}",
+                    "its constant result {dtype} {shape} has {size} bytes; the limit is {limit}",
                     dtype=dtype.value,
                     shape=format_shape(shape),
                     size=size,

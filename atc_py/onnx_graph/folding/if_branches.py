@@ -24,7 +24,7 @@ _FOLDINGS = 24
 
 _NO_INPUTS = Text("let the branch use values of the graph around it by their names")
 _SAME_COUNT = Text(
-    "give the node and both branches one number of outputs, or export the model again"
+    "give the node and both branches the same number of outputs, or export the model again"
 )
 
 

@@ -52,7 +52,7 @@ def read_attributes(node: OnnxNode, tensors: TensorReader, sink: Sink) -> Mappin
 def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: Place) -> SourceAttr:
     if attribute.ref_attr_name:
         message = Text(
-            "the attribute {name} refers to one of a function, outside any function",
+            "the attribute {name} refers to an attribute of a function, but is not in a function",
             name=repr(name),
         )
         raise BAD_MODEL.error(message, place=place)
@@ -187,7 +187,7 @@ def _contradiction(op_type: str, opset: int, dtypes: tuple[DType | None, ...]) -
         at, other = first.setdefault(variable, (position, dtype))
         if other is not dtype:
             return Text(
-                "inputs {at} and {position} of {op_type} must be of one type, found "
+                "inputs {at} and {position} of {op_type} must have the same type, found "
                 "{other} and {dtype}",
                 at=at,
                 position=position,

@@ -103,7 +103,9 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
                 most_bytes=MOST_BYTES,
             ),
             place=place,
-            help=Text("export the model without functions, or with ones that call fewer others"),
+            help=Text(
+                "export the model without functions, or with functions that call fewer others"
+            ),
         )
 
 

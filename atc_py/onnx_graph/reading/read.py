@@ -164,7 +164,7 @@ def _without_large_tensors(file: MappedFile, path: Path) -> Slimmed:
     except WireError as error:
         place = Place(file=str(path))
         if file.data[: len(_ZIP)] == _ZIP:
-            message = Text("it is a zip archive, as offline models are, not a protobuf")
+            message = Text("it is a zip archive, like an offline model, not a protobuf")
             raise NOT_ONNX.error(message, place=place, help=_UNZIPPED) from error
         raise NOT_ONNX.error(
             Text("it is not a protobuf: {error}", error=error), place=place
@@ -191,7 +191,7 @@ def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
     if model.ir_version < _FIRST_IR_WITH_OPSETS and not model.opset_import:
         return {"": 1}
     if not model.opset_import:
-        raise NOT_ONNX.error(Text("it imports no operator set; was it cut short?"), place=place)
+        raise NOT_ONNX.error(Text("it imports no operator set; is it truncated?"), place=place)
     opsets: dict[str, int] = {}
     for entry in model.opset_import:
         domain = normal_domain(text_of(entry.domain, place))
@@ -309,7 +309,7 @@ def _unknown(file: OnnxFile, wanted: OutNode, tensors: set[str], node: OnnxNode 
     help_ = (
         Text("the nearest names are {near}", near=near)
         if near
-        else Text("the model names no {kind}", kind=kind)
+        else Text("the model has no named {kind}", kind=kind)
     )
     if node is not None:
         help_ = Text(

@@ -348,7 +348,7 @@ def _narrowed(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDAr
     narrowed = numbers.astype(dtype.numpy)
     if dtype.is_integer and not np.array_equal(narrowed, numbers):
         raise BAD_TENSOR.error(
-            Text("numbers beyond the range of {dtype}", dtype=dtype.value), place=place
+            Text("numbers out of range for {dtype}", dtype=dtype.value), place=place
         )
     return narrowed
 

@@ -168,7 +168,8 @@ def _refuse_own_data(file: OnnxFile, data: Path) -> None:
     if data.exists() and any(path.samefile(data) for path in _files_beside(file)):
         raise BAD_OPTION.error(
             Text(
-                "the weights would go to {data}, which holds those of the model itself", data=data
+                "the weights would be written to {data}, which holds those of the input model",
+                data=data,
             ),
             place=Place(str(data)),
             help=Text("give another output, or one in another folder"),

@@ -205,7 +205,7 @@ def _refuse_crash(node: onnx.NodeProto, opset: int) -> None:
     if node.op_type in _NORMAL and not scale > 0:
         raise ValueError(
             Text(
-                "{op_type} has a scale of {scale}, onnxruntime wants more than 0",
+                "{op_type} has a scale of {scale}; onnxruntime needs more than 0",
                 op_type=node.op_type,
                 scale=f"{scale:g}",
             )

@@ -332,7 +332,7 @@ def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
         bags = None if count is None else count - last
     if (bags is not None and bags < 0) or weight.rank != _MATRIX:
         raise ContradictionError(
-            Text("needs a table and the last offset that include_last_offset speaks of")
+            Text("needs a table and, for include_last_offset, the last offset")
         )
     return ((weight.dtype, (bags, weight.dims[1])),)
 
@@ -341,13 +341,15 @@ def _dyn_seq_outer(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...
     """A row for each pair of rows of a sequence; open where only the run knows the lengths."""
     x1, x2, *lengths = (_input(inputs, position) for position in range(4))
     if x1.rank != _MATRIX or x2.rank != _MATRIX or not _may_be_equal(x1.dims[1:], x2.dims[1:]):
-        text = Text("needs matrices of as many columns, found {found} and {other}")
+        text = Text("needs matrices with the same number of columns, found {found} and {other}")
         raise ContradictionError(text.with_values(found=x1, other=x2))
     first, second = (tensor.numbers for tensor in lengths)
     rows = None
     if first is not None and second is not None:
         if len(first) != len(second):
-            raise ContradictionError(Text("needs as many lengths of x2 as of x1"), "input seq_len2")
+            raise ContradictionError(
+                Text("needs the same number of lengths for x2 as for x1"), "input seq_len2"
+            )
         for name, x, numbers in (("seq_len1", x1, first), ("seq_len2", x2, second)):
             _check_lengths(name, x.dims[0], numbers)
         rows = sum(one * other for one, other in zip(first, second, strict=True))
@@ -415,7 +417,7 @@ def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     alike = all(_may_be_equal(tensor.dims[:2], first) for tensor in maps)
     if not alike or min(tensor.rank for tensor in maps) < _IMAGE:
         raise ContradictionError(
-            Text("needs maps of as many images and channels as each other"), "input features"
+            Text("needs maps with the same number of images and channels"), "input features"
         )
     size = tuple(_integer(attributes, f"pooled_{side}", 7) for side in ("height", "width"))
     if min(size) < 1:

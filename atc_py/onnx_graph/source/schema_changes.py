@@ -163,7 +163,7 @@ def _standing(row: FormalParameter) -> Text:
 
 def _operator_end(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
     if after.deprecated and not before.deprecated:
-        words = Text("the operator is deprecated and ends here")
+        words = Text("the operator is deprecated from here on")
         yield Change("deprecated", after.op, words)
     if before.deprecated and not after.deprecated:
         yield Change("restored", after.op, Text("the operator is not deprecated"))

@@ -109,7 +109,7 @@ def read_header(source: GeSource, start: int, end: int) -> GeHeader:
     if magic != MAGIC or size != HEADER_BYTES:
         raise source.fault(
             Text(
-                "its header should have {wanted} bytes, it says {size}",
+                "its header should have {wanted} bytes, but states {size}",
                 wanted=HEADER_BYTES,
                 size=size,
             ),
@@ -146,7 +146,7 @@ def read_partitions(
     if header.model_count > _MOST_MODELS:
         raise source.fault(
             Text(
-                "its header says {count} models, the most that are read are {most}",
+                "its header states {count} models; at most {most} are read",
                 count=header.model_count,
                 most=_MOST_MODELS,
             ),
@@ -173,7 +173,8 @@ def _table(
     base = first + count * row.size
     if count > _MOST_PARTITIONS or base > end:
         raise source.fault(
-            Text("its table says {count} partitions, which do not fit", count=count), part
+            Text("its table states {count} partitions, which do not fit in the file", count=count),
+            part,
         )
     return [row.unpack_from(source.data, first + row.size * each) for each in range(count)], base
 

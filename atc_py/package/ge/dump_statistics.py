@@ -92,7 +92,7 @@ def read_statistics(path: Path) -> tuple[StatisticsRow, ...]:
             {key: row[at].strip() for key, at in columns.items() if at < len(row)} for row in lines
         ]
     except csv.Error as error:
-        raise _fault(path, Text("the line is no CSV: {error}", error=error)) from error
+        raise _fault(path, Text("the line is not CSV: {error}", error=error)) from error
     rows = [each for each in found if each.get("side", "").lower() == "output"]
     rows.sort(key=lambda cells: _number(cells, "index") or 0)
     return tuple(map(_row, rows))

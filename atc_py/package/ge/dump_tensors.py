@@ -107,7 +107,7 @@ def _elements(tensor: DumpTensor, data: mmap | bytes) -> NDArray[Any]:
     room = size * 2 if dtype is DType.INT4 else size // dtype.itemsize
     count = prod(tensor.dims) if tensor.dims or tensor.origin_dims else room
     if not tensor.dims and tensor.origin_dims:
-        raise UnreadTensorError(Text("the file does not say its dims as stored"))
+        raise UnreadTensorError(Text("the file does not state its stored dims"))
     if count > room:
         raise UnreadTensorError(
             Text(
@@ -158,7 +158,7 @@ def _unpacked(tensor: DumpTensor, stored: NDArray[Any]) -> NDArray[Any]:
 def _unfit(tensor: DumpTensor) -> UnreadTensorError:
     return UnreadTensorError(
         Text(
-            "{dims} in {format} do not hold {wanted}",
+            "{dims} in {format} cannot hold {wanted}",
             dims=format_shape(tensor.dims),
             format=tensor.layout,
             wanted=format_shape(tensor.origin_dims),
@@ -171,7 +171,7 @@ def _turned(stored: NDArray[Any], layout: str, dims: Shape) -> NDArray[Any]:
     if stored.size != prod(dims):
         raise UnreadTensorError(
             Text(
-                "it has {found} as stored and {wanted} in the network",
+                "it has dims {found} in storage and {wanted} in the network",
                 found=format_shape(stored.shape),
                 wanted=format_shape(dims),
             )
@@ -195,7 +195,7 @@ def _from_fractals(stored: NDArray[Any], dims: Shape) -> NDArray[Any]:
     except (ArithmeticError, IndexError, ValueError):
         raise UnreadTensorError(
             Text(
-                "{dims} in {format} do not hold {wanted}",
+                "{dims} in {format} cannot hold {wanted}",
                 dims=format_shape(stored.shape),
                 format="FRACTAL_NZ",
                 wanted=format_shape(dims),

@@ -145,11 +145,11 @@ class HuaweiModel:
                 del open_[name]
             elif inner in open_:
                 raise self.source.fault(
-                    Text("graph {name} runs itself", name=repr(inner)), "MODEL_DEF"
+                    Text("graph {name} calls itself", name=repr(inner)), "MODEL_DEF"
                 )
             elif inner not in by_name:
                 raise self.source.fault(
-                    Text("graph {name} is not there", name=repr(inner)), "MODEL_DEF"
+                    Text("graph {name} does not exist", name=repr(inner)), "MODEL_DEF"
                 )
             elif inner not in order:
                 order[inner] = by_name[inner]
@@ -302,7 +302,7 @@ class HuaweiFile:
                 continue
             if depth >= _DEEPEST:
                 raise self._source.fault(
-                    Text("it has files inside of files, more than {most} deep", most=_DEEPEST),
+                    Text("it has files within files, more than {most} levels deep", most=_DEEPEST),
                     part.name,
                 )
             self.embedded.append((name, HuaweiFile(self.path, self._source, span, depth + 1)))

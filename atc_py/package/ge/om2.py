@@ -74,7 +74,7 @@ def read_om2(source: GeSource) -> Om2File | None:
         with zipfile.ZipFile(source.file) as archive:
             return _read(source, archive)
     except _ZIP_FAULTS as error:
-        raise source.fault(Text("it is not a sound ZIP archive: {reason}", reason=error)) from error
+        raise source.fault(Text("it is not a valid ZIP archive: {reason}", reason=error)) from error
 
 
 _ZIP_FAULTS = (

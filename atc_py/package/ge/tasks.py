@@ -142,7 +142,11 @@ def read_kernels(source: GeSource, span: ByteSpan) -> Iterator[GeKernel]:
         count += 1
         if magic != _KERNEL_MAGIC or body + size > span.end or count > _MOST_KERNELS:
             raise source.fault(
-                Text("kernel {count} at byte {at} is not one, or does not end", count=count, at=at),
+                Text(
+                    "kernel {count} at byte {at} is not a kernel, or does not end",
+                    count=count,
+                    at=at,
+                ),
                 "TBE_KERNELS",
             )
         text = bytes(source.data[body - name : body]).decode("utf-8", "replace")

@@ -53,5 +53,5 @@ def _view_before(turn: Node) -> Node:
     if source is None or node is None or node.op != "Reshape":
         raise MissError("a Reshape must stand before or after the Transpose", turn)
     if len(source.consumers) != 1:
-        raise MissError("the Transpose alone must read %{source}", node, source=source.name)
+        raise MissError("only the Transpose may read %{source}", node, source=source.name)
     return node

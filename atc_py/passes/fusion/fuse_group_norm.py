@@ -24,17 +24,17 @@ class FuseGroupNormPass(RewritePass):
         total = match.consumer(product, "Add")
         match.require_type_of(x, total)
         if x is None or x.type.is_open or x.type.rank <= _CHANNELS + 1:
-            raise MissError("three axes or more of known dims must be there, found {x}", norm, x=x)
+            raise MissError("x must have three axes or more of known dims, found {x}", norm, x=x)
         dims = grouped.output.type.shape
         groups = dims[_CHANNELS]
         match.require(
             dims[0] == x.type.shape[0] and groups and x.type.shape[_CHANNELS] % groups == 0,
-            "the channels of an image must be so many groups, found {dims}",
+            "the channels of an image must divide into these groups, found {dims}",
             grouped,
             dims=list(dims),
         )
         match.require(
-            back.output.type == x.type, "the dims of %{x} must be there again", back, x=x.name
+            back.output.type == x.type, "the dims of %{x} must be restored", back, x=x.name
         )
         plain = _is_all(norm.input(1), 1.0) and _is_all(norm.input(2), 0.0)
         match.require(plain, "scale and offset of InstanceNorm must be 1 and 0")

@@ -77,7 +77,7 @@ def require_low_fill(match: Match, mask: Mask, dtype: DType) -> None:
         fill=f"{fill:g}",
     )
     if fill == -np.inf:
-        text = Text("a row that is masked as a whole is NaN with a fill of -inf; {needs}")
+        text = Text("a row that is fully masked is NaN with a fill of -inf; {needs}")
         const, found = mask.condition.const, mask.condition.type
         needs = Text("the mask must be constant, found {found}", found=found)
         match.require(const, text.with_values(needs=needs), node)

@@ -21,7 +21,7 @@ class FusePadPoolPass(RewritePass):
         pad = match.anchor
         pool = match.consumer(pad, "MaxPoolV3", "AvgPoolV2")
         known = not match.only_atc or pool.op == "AvgPoolV2"
-        match.require(known, "ATC moves borders into AvgPoolV2 alone, found {op}", pool, op=pool.op)
+        match.require(known, "ATC moves borders only into AvgPoolV2, found {op}", pool, op=pool.op)
         added = borders(match)
         found = float(pad.attributes.get("constant_values", 0.0))  # type: ignore[arg-type]  # verified: a float
         own = numbers_of(pool.attributes.get("pads", (0, 0, 0, 0)))
@@ -39,13 +39,15 @@ class FusePadPoolPass(RewritePass):
         if pool.op == "MaxPoolV3":
             match.require(
                 _is_lowest(found, pad.output.type.dtype),
-                "the border must be below all numbers, found {actual}",
+                "the border must be less than every number, found {actual}",
                 actual=found,
             )
         else:
             match.require(found == 0, "the border must be of 0, found {actual}", actual=found)
             counted = not pool.attributes.get("exclusive", True) or not any(own)
-            match.require(counted, "the mean leaves out its own padding {own}", pool, own=list(own))
+            match.require(
+                counted, "the mean does not count its own padding {own}", pool, own=list(own)
+            )
             extra = {"exclusive": False}
         pads = added_pads(match, pool, added)
         size = numbers_of(pool.attributes["ksize"])[2:]

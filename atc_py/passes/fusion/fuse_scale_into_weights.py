@@ -35,7 +35,7 @@ class FuseScaleIntoWeightsPass(RewritePass):
         known = not match.only_atc or (scale.op, layer.op) == ("Mul", "Conv2D")
         match.require(
             known,
-            "ATC moves Mul after Conv2D alone, found {op} of {op_2}",
+            "ATC moves only a Mul after Conv2D, found {op} of {op_2}",
             op=scale.op,
             op_2=layer.op,
         )

@@ -23,7 +23,7 @@ class FuseSwishPass(RewritePass):
         maker = other.producer
         match.require(
             not match.only_atc or (scale == 1 and maker is not None and maker.op in CONVOLUTIONS),
-            "CANN has a rule after a convolution alone, found %{x}",
+            "CANN has this rule only after a convolution, found %{x}",
             product,
             x=other.name,
         )

@@ -67,7 +67,7 @@ def _only_reader(node: Node, op: str, *, matched: bool = False) -> Node:
     readers = node.output.consumers
     if len(readers) != 1 or readers[0].op != op:
         miss = MissError(
-            "{op} alone must read %{x}, found {found}",
+            "only {op} may read %{x}, found {found}",
             node,
             op=op,
             x=node.output.name,

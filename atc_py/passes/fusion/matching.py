@@ -261,7 +261,7 @@ class Match:
             kept = any(column.outputs[0] in {dtype, DType.FLOAT32} for column in columns)
             self.require(
                 kept,
-                "{op} gives no {dtype} on {soc}, which the mode keeps",
+                "{op} does not produce {dtype}, which the mode keeps, on {soc}",
                 last,
                 op=op,
                 dtype=dtype.value,
@@ -371,7 +371,7 @@ def listed_readers(readers: Sequence[Node]) -> str:
     parts: list[str] = [op if count == 1 else f"{count} {op}" for op, count in counts.items()]
     if any(isinstance(reader, Return) for reader in readers):
         parts.append(Text("an output of the model"))
-    return Text(", ").join(parts) if parts else Text("nobody")
+    return Text(", ").join(parts) if parts else Text("no node")
 
 
 def merged_origins(*nodes: Node) -> tuple[Origin, ...]:

@@ -77,7 +77,7 @@ def _refused(conv: Node) -> str:
         return Text("dims of the convolution must be known, and its kernel on the AI Core")
     kernel, pads = types[1].shape[2:], _numbers(conv, "pads")
     if kernel == _UNIT and _numbers(conv, "strides")[2:] == _UNIT and not any(pads):
-        return Text("a convolution of single pixels loads its images otherwise")
+        return Text("a 1x1 convolution loads its images in another way")
     if kernel[0] <= max(pads[:2]):
         return Text(
             "the kernel must be higher than its padding, found {height} and {pads}",

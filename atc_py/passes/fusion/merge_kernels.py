@@ -243,7 +243,7 @@ def unreached(head: Node, start: Node, functions: Sequence[Node], soc: Soc) -> s
     functions. That is inferred from a file for 310B, where a sum that the pipe does not do is apart.
     """
     node = functions[-1]
-    alone = Text("{soc} launches {op} alone", soc=soc.name, op=node.op)
+    alone = Text("{soc} launches {op} separately", soc=soc.name, op=node.op)
     if not is_on_cube(head):
         if not soc.vector_fusion:
             return Text("{soc} launches vector operators one by one", soc=soc.name)

@@ -114,7 +114,7 @@ def parameter(
 ) -> Value:
     """Gamma or beta: what is given, or a constant that changes nothing."""
     if x is None:
-        raise MissError("x must be there", match.anchor)
+        raise MissError("x must be given", match.anchor)
     shape = closed_shape(x.type.dims[axis:])
     if given is None:
         data = SplatConst(missing, x.type.dtype, shape)

@@ -33,7 +33,7 @@ class RankOnCorePass(RewritePass):
         taken = _is_taken(x.type, axis, k, family)
         match.require(
             taken,
-            "the kernel takes no {k} of {x} along axis {axis}",
+            "the kernel does not support k = {k} of {x} along axis {axis}",
             node,
             k=k,
             x=x.type,
@@ -41,7 +41,7 @@ class RankOnCorePass(RewritePass):
         )
         match.require(x.type.dtype.itemsize <= np.float32().itemsize, "x must be at most float32")
         match.require_kernel("TopKD", node)
-        match.require(not match.makes_bfloat16(), "the ramp must stay float16", node)
+        match.require(not match.makes_bfloat16(), "the index ramp must stay float16", node)
         match.require_one_precision()
         _write(match, node, axis, k)
 

@@ -29,7 +29,7 @@ class SoftmaxOfRowsPass(RewritePass):
         match.require_known_dims(x)
         rows = prod(x.type.shape[: axes[0]])
         lengths = prod(x.type.shape[axes[0] :])
-        match.require(axes[-1] == rank - 1 and rows * lengths, "rows of elements must be there")
+        match.require(axes[-1] == rank - 1 and rows * lengths, "there must be rows to normalize")
         match.require_one_precision()
         flat = _shaped(match, x, (rows, lengths))
         matrix = TensorType(result.type.dtype, (rows, lengths))

@@ -75,7 +75,7 @@ def _json_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
     except json.JSONDecodeError as error:
         place = Place(str(path), line=error.lineno)
         raise BAD_SWITCH_FILE.error(
-            Text("the JSON breaks off: {msg}", msg=error.msg), place=place
+            Text("the JSON is incomplete or malformed: {msg}", msg=error.msg), place=place
         ) from None
     except (RecursionError, ValueError) as error:
         message = Text("the JSON cannot be read: {error}", error=error)

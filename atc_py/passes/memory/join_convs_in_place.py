@@ -54,7 +54,7 @@ def _why_apart(node: Node) -> str:
     wanted = {kinds[0], "" if kinds[0] == _ALONE else _POOL}
     alike = _MIXED in kinds or kinds[0] == _POOL or set(kinds) <= wanted
     if "" in kinds or not alike:
-        return Text("operands must be convolutions of one kind, read here alone")
+        return Text("operands must be convolutions of the same kind, read only here")
     if any(value.type.is_open for value in values) or not _joins_images(node):
         return Text("channels of all but the last operand must fill blocks of images")
     readers = (reader for reader in readers_of(node.output) if reader.op == JOINED_IN_PLACE)

@@ -153,7 +153,7 @@ class _Assignment:
             return
         if node.op == "Cast":
             node.engine = cast_engine(node, self._context.soc)
-            self._record(node, "Cast of the model: as it is there", self._origins(node))
+            self._record(node, "Cast of the model: unchanged", self._origins(node))
             return
         origin = self._origins(node)
         first, met = self._met_request(node, row, origin)

@@ -111,7 +111,7 @@ class _Reader:
                 name, colons, dtypes = line.removeprefix(_TYPE).partition(":")
             if not colons:
                 raise _bad(
-                    place, Text("no `::` divides a name from its dtypes in {line}", line=repr(line))
+                    place, Text("{line} has no `::` between a name and its dtypes", line=repr(line))
                 )
             if by_type:
                 types[self._type(name.strip(), place)] = _custom(dtypes, place)
@@ -127,9 +127,9 @@ class _Reader:
             return {}, {}
         if not mode.is_mixed:
             raise OPTIONS_EXCLUDE.error(
-                Text("--modify-mixlist has no meaning with {mode}", mode=mode.value),
+                Text("--modify-mixlist has no effect with {mode}", mode=mode.value),
                 place=Place(field="--modify-mixlist"),
-                help=Text("it goes with allow_mix_precision, _fp16 and _bf16"),
+                help=Text("use it with allow_mix_precision, _fp16 or _bf16"),
             )
         place = Place(str(path))
         moves = read_moves(_mixlist(path), place)
@@ -265,7 +265,7 @@ def _acl_dtype(name: str) -> DType:
     found = _ACL.get(name.strip().upper())
     if found is None:
         raise BAD_OPTION.error(
-            Text("--output-type knows no dtype {name}", name=repr(name.strip())),
+            Text("--output-type does not take the dtype {name}", name=repr(name.strip())),
             place=Place(field="--output-type"),
             help=Text("dtypes are {acl}", acl=", ".join(_ACL)),
         )

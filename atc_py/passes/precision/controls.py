@@ -153,7 +153,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], place: Place) -> Di
         place=place,
         help=Text("the nearest names are {near}", near=offered)
         if near
-        else Text("the model names no {kind}", kind=kind),
+        else Text("the model has no named {kind}", kind=kind),
     )
 
 

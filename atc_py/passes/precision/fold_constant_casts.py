@@ -123,7 +123,7 @@ class ClippedInfinities(msgspec.Struct, frozen=True):
     def lack(self) -> Text:
         there = f"{CLIP_LIMITS[self.dtype]:.5g}"
         return Text(
-            "the weight clip makes infinities of constant {name} ±{there} in {dtype}",
+            "the weight clip turns infinities of the constant {name} into ±{there} in {dtype}",
             name=repr(self.name),
             there=there,
             dtype=self.dtype.value,

@@ -241,7 +241,7 @@ def _entries(document: Any, place: Place) -> Iterator[tuple[str, MixList, str]]:
             raise BAD_CONTROL_FILE.error(message, place=place)
         if not moves.keys() <= {_ADD, _REMOVE}:
             message = Text(
-                "{name} takes {add} and {remove} alone", name=name, add=_ADD, remove=_REMOVE
+                "{name} takes only {add} and {remove}", name=name, add=_ADD, remove=_REMOVE
             )
             raise BAD_CONTROL_FILE.error(message, place=place)
         for change, operators in moves.items():

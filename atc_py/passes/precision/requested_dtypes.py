@@ -112,7 +112,7 @@ def kept_if_possible(node: NodeTensors) -> Iterator[DtypeRequest]:
     its guide says that the dtypes are kept, and that is what users of the option want.
     """
     yield replace(kept(node, "keep-dtype: as in the model"), otherwise=KEPT_NARROWER)
-    yield kept(node, "keep-dtype: float16, as nothing else is there", _TO_F16)
+    yield kept(node, "keep-dtype: float16, since no other dtype is available", _TO_F16)
 
 
 def customised(node: NodeTensors, asked: Custom, otherwise: DtypeRequest) -> DtypeRequest:

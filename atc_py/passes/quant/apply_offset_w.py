@@ -57,7 +57,7 @@ class ApplyOffsetWPass(Pass):
             if layer is None:
                 found = offsets[offsets != 0][0]
                 message = Text(
-                    "no layer before {op} can take offset_w, found {actual} in its words",
+                    "no layer before {op} can take offset_w, found {actual} in its factor words",
                     op=node.op,
                     actual=found,
                 )

@@ -53,8 +53,8 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
     if not np.isfinite(factors).all():
         worst = scale[~np.isfinite(factors)].flat[0]
         message = Text(
-            "deq_scale must be a number that {soc} can multiply by, once or by its root "
-            "twice, as float16; found {worst}",
+            "deq_scale must be a number that {soc} can apply in float16, either once or as its "
+            "root twice; found {worst}",
             soc=context.soc.name,
             worst=f"{worst:g}",
         )

@@ -52,7 +52,7 @@ _MOVES = frozenset(
 _OFFSETS = range(-256, 256)
 """Offsets that a word can hold; AMCT's are int8."""
 
-_HELP = Text("quantize all data that meet in the layer with one offset")
+_HELP = Text("quantize all data that the layer combines with the same offset")
 _HELP_OPEN = Text("give all inputs fixed shapes, or quantize the data of the layer with offset 0")
 _HELP_WRAPS = Text(
     "quantize the weights or the data with a larger scale, or the data with offset 0"

@@ -15,7 +15,7 @@ from atc_py.text import Text
 
 _INT8 = range(-128, 128)
 
-_HELP = Text("quantize all that meets in the convolution with one offset from -128 to 127")
+_HELP = Text("quantize all data of the convolution with the same offset from -128 to 127")
 
 
 class SetOffsetXPass(Pass):

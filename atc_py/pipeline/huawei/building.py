@@ -73,7 +73,7 @@ class LaunchBuilder:
         """
         row = find_operator(op)
         if row is None:
-            raise NotModeledError(Text("no arithmetic is known of {op}", op=op))
+            raise NotModeledError(Text("the arithmetic of {op} is not known", op=op))
         given = dict(attributes or {})
         implied = self._implied(row, inputs, given, results)
         if results is None:
@@ -119,7 +119,7 @@ class LaunchBuilder:
         """Types of results by the rules of the simulated device, which are those that are given."""
         kernel = find_kernel(row.name)
         if kernel is None:
-            raise NotModeledError(Text("no arithmetic is known of {op}", op=row.name))
+            raise NotModeledError(Text("the arithmetic of {op} is not known", op=row.name))
         facts = tuple(None if value is None else _facts_of(value.type) for value in inputs)
         numbers: dict[int, Any] = {
             at: value.const.numpy()
@@ -144,7 +144,7 @@ class LaunchBuilder:
             raise NotModeledError(error_text(error)) from error
         if given and given != implied:
             found, wanted = (", ".join(map(str, each)) for each in (implied, given))
-            text = Text("{op} gives {found}, and the file says {wanted}")
+            text = Text("{op} gives {found}, but the file states {wanted}")
             raise NotModeledError(text.with_values(op=row.name, found=found, wanted=wanted))
         return implied
 

@@ -22,7 +22,7 @@ def add_convolution(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """A convolution, with strides and pads from the file, the network, or the shapes."""
     row = find_operator(operation.type)
     if row is None:
-        raise NotModeledError(Text("no arithmetic is known of {op}", op=operation.type))
+        raise NotModeledError(Text("the arithmetic of {op} is not known", op=operation.type))
     names = [operand.name for operand in row.inputs]
     inputs = [operation.operands.get(name) for name in names]
     bias = inputs[2]

@@ -159,7 +159,7 @@ def _sides(launch: FusedLaunch, functions: list[str]) -> tuple[str | None, str |
     slopes = [name for name in functions if name == "PRelu"]
     others = [name for name in functions if name != "PRelu"]
     if len(slopes) != (first is not None) + (second is not None) or len(functions) > 2:  # noqa: PLR2004
-        raise NotModeledError(Text("its slopes are not those of its functions"))
+        raise NotModeledError(Text("its slopes do not match its functions"))
     before = slopes[0] if first is not None else None
     after = slopes[-1] if second is not None else None
     if len(others) == 2:  # noqa: PLR2004  (one on each side)

@@ -85,7 +85,9 @@ def model_gears(model: HuaweiModel) -> Gears | None:
     for gear, branch in enumerate(branches):
         own = _shapes_of(gears, gear)
         if any(own.get(name) != data.outputs[0].origin_dims for name, data in branch.items()):
-            raise NotModeledError(Text("the numbers of gear {gear} are not its dims", gear=gear))
+            raise NotModeledError(
+                Text("the numbers of gear {gear} do not match its dims", gear=gear)
+            )
     return gears
 
 
@@ -93,7 +95,7 @@ def _shapes_of(gears: Gears, gear: int) -> dict[str, tuple[int, ...]]:
     try:
         return gears.shapes_of(gear)
     except LookupError as error:
-        text = Text("the numbers of gear {gear} are not its dims", gear=gear)
+        text = Text("the numbers of gear {gear} do not match its dims", gear=gear)
         raise NotModeledError(text) from error
 
 

@@ -161,11 +161,11 @@ class _Importer:
             name, first = op.subgraphs[0], 0
         else:
             raise NotModeledError(
-                Text("which graph {op} runs, and how often, a run decides", op=op.type)
+                Text("the graph that {op} runs, and how often, is decided at run time", op=op.type)
             )
         graph = self._unused.pop(name, None)
         if graph is None or depth >= _DEEPEST:
-            text = Text("graph {name} is not there, or runs in several places", name=repr(name))
+            text = Text("graph {name} does not exist, or runs in several places", name=repr(name))
             raise NotModeledError(text)
         self._walk(scope.called(op, graph, first), depth + 1)
 
@@ -233,7 +233,9 @@ class _Importer:
             )
             value = add_operation(operation, builder)
             if step.assumed:
-                assumptions.append(Text("{op} is taken to read the result before it", op=step.type))
+                assumptions.append(
+                    Text("{op} is assumed to read the previous result", op=step.type)
+                )
         if value is None or value.type.dims != results[0].dims:
             raise NotModeledError(Text("its operators do not lead to the dims of its result"))
         if assumptions:

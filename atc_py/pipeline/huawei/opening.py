@@ -41,7 +41,7 @@ ALIGNMENT, PADDING = 512, 32
 
 _DEFAULT = "sim"
 _HELP = Text("`atc-py info` shows what the file says; docs/real-om.md lists what can be run")
-_LIKE = Text("give the ONNX file that it was made of with --like")
+_LIKE = Text("give the ONNX file that it was compiled from with --like")
 
 
 class ImportedModel(OfflineModel):
@@ -116,7 +116,9 @@ def open_offline(path: Path, like: Path | None = None, submodel: str | None = No
         from atc_py.device.opening import open_verified
 
         if submodel is not None:
-            text = Text("a submodel is of a file of Huawei's atc, which {path} is not", path=path)
+            text = Text(
+                "--submodel applies to files of Huawei's atc, which {path} is not", path=path
+            )
             raise BAD_OPTION.error(text, place=Place(str(path)))
         return open_verified(path)
     network = {} if like is None else read_network(like)
@@ -149,7 +151,7 @@ def _chosen_model(file: HuaweiFile, path: Path, submodel: str | None) -> HuaweiM
     if submodel is None:
         reason = Text("it has {count} models: {listed}", count=len(with_graphs), listed=listed)
     else:
-        reason = Text("it has no model {name}, but {listed}", name=repr(submodel), listed=listed)
+        reason = Text("it has no model {name}; it has {listed}", name=repr(submodel), listed=listed)
     raise _refused(path, reason, Text("name one of them with --submodel, by position or name"))
 
 
@@ -305,9 +307,9 @@ def _soc(model: HuaweiModel, path: Path) -> tuple[Soc, list[Diagnostic]]:
         return known[0], []
     family = [soc for soc in socs() if name and soc.name.lower().startswith(name.lower())]
     taken = family[0] if family else find_soc(_DEFAULT)
-    text = Text("the file is for {name}, of which {taken} is assumed")
+    text = Text("the file is for {name}; {taken} is assumed")
     if not family:
-        text = Text("the file does not say for which SoC it is; {taken} is assumed")
+        text = Text("the file does not state its SoC; {taken} is assumed")
     text = text.with_values(name=name, taken=taken.name)
     return taken, [HUAWEI_ASSUMED.diagnostic(text, place=Place(str(path)))]
 

@@ -72,7 +72,7 @@ def _row_of(operation: LaunchOperator) -> TargetOp:
         row = find_operator(known)
         if row is not None:
             return row
-    raise NotModeledError(Text("no arithmetic is known of {op}", op=name))
+    raise NotModeledError(Text("the arithmetic of {op} is not known", op=name))
 
 
 def _operands_of(
@@ -147,7 +147,7 @@ def _normalization(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
 def _dense(operation: LaunchOperator, builder: LaunchBuilder) -> Value:
     """Rows of all but the first axis times the filters, which are rows too."""
     if operation.attributes.number("axis", 1) != 1 or operation.attributes.flag("transpose"):
-        raise NotModeledError(Text("FullyConnection has another axis than 1, or is transposed"))
+        raise NotModeledError(Text("FullyConnection has an axis other than 1, or is transposed"))
     x, weights = operation.x, operation.operand("w")
     if weights.const is None or not weights.type.dims:
         raise NotModeledError(Text("weights of FullyConnection must be a constant"))

@@ -43,7 +43,7 @@ class GraphScope:
             if passed is None:
                 return scope, edge
             scope, edge = passed
-        raise NotModeledError(Text("its graphs pass a value on in a circle"))
+        raise NotModeledError(Text("its graphs pass a value around in a cycle"))
 
     def called(self, op: GeOp, graph: GeGraph, first: int) -> "GraphScope":
         """The scope of a graph that an op of this one runs.

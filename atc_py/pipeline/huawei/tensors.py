@@ -48,7 +48,7 @@ def tensor_type(desc: GeTensorDesc, groups: int = 1) -> TensorType:
     """
     dtype = _dtype(desc)
     if min((*desc.dims, *desc.origin_dims), default=0) < 0:
-        raise NotModeledError(Text("a run decides dims of a tensor"))
+        raise NotModeledError(Text("dims of a tensor are known only at run time"))
     form = _BLOCKED.get(desc.layout)
     if form is None:
         return TensorType(dtype, desc.dims, _axes(desc.layout, len(desc.dims)))
@@ -83,12 +83,12 @@ def constant_data(
     if is_image and len(dims) != _IMAGE_RANK and min(dims, default=1) > 0:
         kind = TensorType(dtype, (1, prod(dims), 1, 1), Format.NCHW, Storage(Format.NC1HWC0))
         if kind.stored_dims != desc.dims:
-            raise NotModeledError(Text("a constant is not stored as its dims say"))
+            raise NotModeledError(Text("a constant's storage does not match its dims"))
     else:
         kind = tensor_type(desc, groups)
     count = kind.stored_nbytes // dtype.itemsize
     if kind.stored_nbytes > span.size:
-        text = Text("a constant has {size} bytes, and should have {wanted}")
+        text = Text("a constant has {size} bytes but should have {wanted}")
         raise NotModeledError(text.with_values(size=span.size, wanted=kind.stored_nbytes))
 
     def read() -> NDArray[Any]:

@@ -35,7 +35,7 @@ def open_check(
         if best.judgment.checked.check.standing is not Standing.ERROR:
             only = Text("tried with {advice}", advice=advice.text)
             if not best.fits:
-                only = Text("so with the best of {count} choices of dims", count=proposal.count)
+                only = Text("true for the best of {count} choices of dims", count=proposal.count)
             certain = _certain_refusals(known, refused)
             lacks = [
                 each if key_of(each) in certain else reserved(each, only, each.help)
@@ -69,7 +69,7 @@ def _without_refuted(known: Judgment, witness: Judgment, text: str) -> ModelChec
     there = witness.of(Standing.ERROR)
     refuted = {key: each for key, each in known.of(Standing.ERROR).items() if key not in there}
     gone = known.faults_beyond(witness.faults)
-    reason = Text("it is not so with {text}", text=text)
+    reason = Text("this does not hold with {text}", text=text)
     undecided = {each: reserved(each, reason, _FIX) for each in refuted.values()}
     check = without_errors(known.checked.check, known.model, undecided, gone)
     return amended(check, known.model, [doubted(each, "", reason, _FIX) for each in gone])
@@ -77,7 +77,7 @@ def _without_refuted(known: Judgment, witness: Judgment, text: str) -> ModelChec
 
 def _reasons(known: Judgment, best: Tried, count: int) -> Iterator[Finding]:
     """Yield the faults of the best choice, as not decided, if none fits."""
-    reason = Text("so with the best of {count} choices of dims", count=count)
+    reason = Text("true for the best of {count} choices of dims", count=count)
     certain = known.of(Standing.ERROR)
     for fault in best.judgment.faults_beyond(known.faults):
         yield doubted(fault, "", reason, _FIX)

@@ -38,7 +38,7 @@ def read_npy(path: Path, most: int | None = None) -> Array:
     """
     with opened(path) as file, reporting_damage(path):
         if file.read(2) == b"PK":
-            raise ValueError("it is an archive of arrays; call it .npz")
+            raise ValueError("it is an archive of arrays; give it the suffix .npz")
         size = file.seek(0, os.SEEK_END)
         require_memory(size, Text("its array"), Place(str(path)))
         file.seek(0)

@@ -35,7 +35,7 @@ class ArrayRows:
         self._path, self._file = path, file
         shape, is_fortran, self.dtype = _stored_header(file)
         if is_fortran and len(shape) > 1:
-            raise ValueError("its columns are stored one after another; save it in C order")
+            raise ValueError("its elements are stored in column order; save it in C order")
         self.shape = shape
 
     def read(self, count: int) -> NDArray[Any]:
@@ -51,7 +51,7 @@ class ArrayRows:
             if len(data) != size:
                 raise ValueError(
                     Text(
-                        "it ends within its rows: {size} bytes asked, {count} there",
+                        "it ends within its rows: {size} bytes expected, {count} found",
                         size=size,
                         count=len(data),
                     )

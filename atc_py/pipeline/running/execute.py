@@ -192,17 +192,19 @@ def _mismatch(row: Comparison) -> Diagnostic:
         found, expected = map(format_shape, row.other_shapes)
         return OUTPUT_MISMATCH.diagnostic(
             Text(
-                "{name} has the shape {actual}, the data expected have {expected}",
+                "{name} has the shape {actual}, but the expected data have {expected}",
                 name=row.name,
                 actual=found,
                 expected=expected,
             ),
             place=place,
-            help=Text("expect data that were computed from the same inputs, for this output"),
+            help=Text(
+                "give expected data that were computed from the same inputs, for this output"
+            ),
         )
     return OUTPUT_MISMATCH.diagnostic(
         Text(
-            "{name} differs by {range_error} of its range, at most {tolerance} passes",
+            "{name} differs by {range_error} of its range; at most {tolerance} is allowed",
             name=row.name,
             range_error=f"{row.range_error:.2e}",
             tolerance=f"{row.tolerance:.2e}",

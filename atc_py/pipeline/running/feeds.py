@@ -63,7 +63,8 @@ def read_feeds(
         name, path = _split(text, ports)
         if not path:
             raise BAD_RUN_INPUT.error(
-                Text("{text} names no file", text=repr(text)), help=Text("write FILE or NAME=FILE")
+                Text("{text} does not name a file", text=repr(text)),
+                help=Text("write FILE or NAME=FILE"),
             )
         arrays = _read_path(Path(path), name, ports, Sink() if sink is None else sink)
         for twice in arrays.keys() & feeds.keys():
@@ -331,7 +332,8 @@ def _load_raw(path: Path, port: Port) -> Array:
     if None in port.shape:
         raise BAD_RUN_INPUT.error(
             Text(
-                "{path} has no shape, and only the run knows that of {port}, {dtype} {shape}",
+                "{path} has no shape, and that of {port}, {dtype} {shape}, is known only at run "
+                "time",
                 path=path,
                 port=port.name,
                 dtype=port.dtype.value,

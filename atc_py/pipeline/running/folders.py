@@ -37,7 +37,9 @@ def files_of_folder(folder: Path, names: Sequence[str]) -> list[tuple[str, Path]
     strange = [each.name for each in found if each.stem not in stems]
     if strange or not found:
         what = (
-            Text("{some} named after no input", some=_some(strange)) if strange else Text("no data")
+            Text("{some} not named after any input", some=_some(strange))
+            if strange
+            else Text("no data")
         )
         raise BAD_RUN_INPUT.error(
             Text("{branch} has {actual}", branch=folder, actual=what),

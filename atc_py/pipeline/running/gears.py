@@ -43,7 +43,7 @@ def gear_of_feeds(gears: Gears, feeds: Mapping[str, Array], chosen: int | None =
             names = format_gear(gears.gears[chosen]), format_gear(gears.gears[fed or 0])
             raise BAD_RUN_INPUT.error(
                 Text(
-                    "gear {names} is chosen, but {shape_data} is fed gear {names_2}",
+                    "gear {names} is chosen, but {shape_data} selects gear {names_2}",
                     names=names[0],
                     shape_data=SHAPE_DATA,
                     names_2=names[1],

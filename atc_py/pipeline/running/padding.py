@@ -107,7 +107,7 @@ def leaks_text(padding: Padding) -> Text:
     names = [name for name in padding.leaks if name]
     if names:
         return Text(
-            "outputs depend on what input {names} is padded with",
+            "outputs depend on the padding of input {names}",
             names=COMMA.join(map(repr, names)),
         )
     if padding.leaks:
@@ -129,7 +129,7 @@ def _refusal(padding: Padding, sizes: Mapping[str, int]) -> AtcError:
         ),
         place=Place(field=Text("input {at}", at=names[0])),
         help=Text(
-            "convert the model again with this size among its gears, or export it with a mask for "
-            "what is padded and with positions as an input"
+            "convert the model again with this size among its gears, or export it with a mask "
+            "for padding and with positions as an input"
         ),
     )

@@ -83,8 +83,7 @@ def _check_biases(found: PictureInput, feeds: Mapping[str, Array]) -> None:
     if any(biases):
         raise BAD_RUN_INPUT.error(
             Text(
-                "the settings have {name} {biases} without csc_switch, which this SoC adds all "
-                "the same",
+                "the settings have {name} {biases} without csc_switch, which this SoC adds anyway",
                 name=name,
                 biases=list(biases),
             ),

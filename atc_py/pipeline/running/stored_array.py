@@ -38,7 +38,7 @@ def stored_array(array: NDArray[Any], path: Path) -> StoredArray:
         array.tofile(path)
     except OSError as error:
         raise CANNOT_WRITE.error(
-            Text("no room for an array: {strerror}", strerror=os_reason(error)),
+            Text("no space for an array: {strerror}", strerror=os_reason(error)),
             place=Place(str(path)),
         ) from error
     return StoredArray(path, array.dtype, array.shape)

@@ -62,7 +62,7 @@ def read_amct_config(text: str, path: str | None = None) -> AmctConfig:
     except json.JSONDecodeError as error:
         place = Place(path, line=error.lineno, column=error.colno)
         raise BAD_QUANT_CONFIG.error(
-            Text("the JSON breaks off: {msg}", msg=error.msg), place=place
+            Text("the JSON is incomplete or malformed: {msg}", msg=error.msg), place=place
         ) from None
     except (RecursionError, ValueError) as error:
         message = Text("the JSON cannot be read: {error}", error=error)
@@ -74,7 +74,7 @@ def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for name, value in pairs:
         if name in results:
-            raise ValueError(Text("{name} is there twice", name=repr(name)))
+            raise ValueError(Text("{name} occurs twice", name=repr(name)))
         results[name] = value
     return results
 

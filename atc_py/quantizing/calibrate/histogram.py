@@ -119,9 +119,7 @@ class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
         """
         start = len(_MAGIC) + _HEADER.size
         if data[: len(_MAGIC)] != _MAGIC or len(data) < start + _CHECK.size:
-            raise BAD_HISTOGRAM.error(
-                Text("the bytes do not begin as a histogram does"), place=place
-            )
+            raise BAD_HISTOGRAM.error(Text("the bytes do not begin like a histogram"), place=place)
         low, high, count, zeros, exponent, size = _HEADER.unpack_from(data, len(_MAGIC))
         length = start + _BYTES_A_BIN * size + _CHECK.size
         if len(data) != length:

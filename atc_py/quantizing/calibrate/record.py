@@ -225,7 +225,10 @@ def _layer(file: TextFile, value: TextField) -> LayerRecord:
     if len(layer.scale_w) != len(layer.offset_w):
         counts = f"{len(layer.scale_w)} scale_w and {len(layer.offset_w)} offset_w"
         raise file.wrong(
-            value, Text("must have as many scale_w as offset_w, found {counts}", counts=counts)
+            value,
+            Text(
+                "must have the same number of scale_w and offset_w, found {counts}", counts=counts
+            ),
         )
     if len({shift == 0 for shift in layer.shift_bit}) > 1:
         raise file.wrong(value, "has shift_bit of 0 and of others")

@@ -54,7 +54,7 @@ class RangeOptions(msgspec.Struct, frozen=True, kw_only=True):
         shown=True,
     )] = 99.999  # fmt: skip
     symmetric: Annotated[
-        bool, Option("--symmetric", "Give data the offset 0.", doc="data have offset 0.")
+        bool, Option("--symmetric", "Use offset 0 for data.", doc="data have offset 0.")
     ] = False
     entropy_bins: int = 2048
     entropy_codes: int = 128

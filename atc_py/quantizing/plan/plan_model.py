@@ -161,7 +161,7 @@ def try_int8(
     low, high, best = 1, len(order) - 1, every if every.reached else None
     while best is not every and low <= high and runs.count < end:
         middle = (low + high) // 2
-        tell(f"plan: {middle} of {len(order)} layers on int8")
+        tell(Text("plan: {n} of {count} layers on int8", n=middle, count=len(order)))
         tried = runs.run(Assignment(broad, int8=frozenset(order[:middle])))
         if tried is not None and tried.reached:
             best, low = tried, middle + 1
@@ -172,7 +172,7 @@ def try_int8(
         if name in chosen or runs.count >= end:
             continue
         seconds = runs.found[floats].seconds if best is None else best.seconds
-        tell(f"plan: {len(chosen) + 1} of {len(order)} layers on int8")
+        tell(Text("plan: {n} of {count} layers on int8", n=len(chosen) + 1, count=len(order)))
         tried = runs.run(Assignment(broad, int8=chosen | {name}), seconds)
         if tried is not None and tried.reached:
             best, chosen = tried, chosen | {name}
@@ -329,7 +329,7 @@ def _check(target: Mapping[str, float], keywords: PlanKeywords, trials: int) -> 
     check_targets(target)
     if keywords.get("precision_mode_v2") is not None:
         raise BAD_OPTION.error(
-            Text("a plan chooses the dtypes that a precision mode would"),
+            Text("a plan chooses dtypes itself, in place of a precision mode"),
             help=Text("leave --precision-mode-v2 out"),
         )
     if trials < _LEAST:

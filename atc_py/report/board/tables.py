@@ -21,9 +21,9 @@ from atc_py.text import Text
 
 _VERDICTS = {
     LayerVerdict.GOOD: Text("agrees"),
-    LayerVerdict.BOARD: Text("off on the board alone"),
-    LayerVerdict.BOTH: Text("off on both: the price of dtypes"),
-    LayerVerdict.SIMULATOR: Text("off on the simulator alone"),
+    LayerVerdict.BOARD: Text("off only on the board"),
+    LayerVerdict.BOTH: Text("off on both: cost of the dtypes"),
+    LayerVerdict.SIMULATOR: Text("off only on the simulator"),
     LayerVerdict.UNKNOWN: Text("no simulator to compare with"),
 }
 _FATES = {
@@ -54,9 +54,7 @@ def comparison_tables(done: BoardComparison, *, whole: bool = False) -> Iterator
     yield Table(_title(done), ("", ""), tuple(_summary(done)), said=(0, 1))
     if done.checks:
         rows = tuple((each.name, _STATES[each.state], each.detail) for each in done.checks)
-        yield Table(
-            "Do results and kit belong together", ("check", "", "found"), rows, said=(0, 1, 2)
-        )
+        yield Table("Do the results match the kit?", ("check", "", "found"), rows, said=(0, 1, 2))
     if done.outputs:
         yield _outputs(done)
     if done.layers:
@@ -78,14 +76,14 @@ def verdict_text(done: BoardComparison) -> Text:
     """A sentence that says which layers of the board are off."""
     first = done.first
     if first is not None:
-        text = Text("{op} ({type}) is the first that differs on the board alone")
-        return text.with_values(op=first.op, type=first.type)
+        text = Text("{op} ({type}) is the first that differs only on the board")
+        return text.with_values(op=first.label, type=first.type)
     if any(layer.between is not None for layer in done.layers):
         return Text("board and simulator agree on every layer that was dumped")
     compared = [each for each in done.outputs if each.between is not None]
     if not compared:
-        return Text("nothing of the board could be compared with the simulator")
-    return Text("no layer was dumped: outputs alone are compared")
+        return Text("no results of the board could be compared with the simulator")
+    return Text("no layer was dumped: only outputs are compared")
 
 
 def _title(done: BoardComparison) -> Text:
@@ -113,18 +111,24 @@ def _summary(done: BoardComparison) -> Iterator[tuple[str, str]]:
         ),
     )
     if counts[LayerState.STATISTICS]:
-        yield "compared by statistics alone", str(counts[LayerState.STATISTICS])
+        yield "compared only by statistics", str(counts[LayerState.STATISTICS])
     kinds = (
-        (LayerVerdict.BOARD, "begins on the board alone"),
+        (LayerVerdict.BOARD, "begins only on the board"),
         (LayerVerdict.BOTH, "begins on both"),
-        (LayerVerdict.SIMULATOR, "begins on the simulator alone"),
+        (LayerVerdict.SIMULATOR, "begins only on the simulator"),
     )
     for verdict, name in kinds:
-        found = [done.layers[at].op for at in done.layers_off(verdict)]
+        found = [done.layers[at].label for at in done.layers_off(verdict)]
         if found:
             yield name, first_names(found)
     if done.without_json:
-        yield "names", Text("without the JSON of the model, dumps alone say what they are of")
+        yield (
+            "names",
+            Text(
+                "without the JSON of the model, only the dumps themselves say which nodes they "
+                "belong to"
+            ),
+        )
 
 
 def _outputs(done: BoardComparison) -> Table:
@@ -165,7 +169,7 @@ def _layers(done: BoardComparison, *, whole: bool) -> Table:
     left = len(done.layers) - len(chosen)
     title = Text("Layers of the board: relative distances")
     if left:
-        title = Text("Layers that are furthest off ({left} more: -v lists all)", left=left)
+        title = Text("Layers with the largest differences ({left} more: -v lists all)", left=left)
     head = (
         "op", "computes", "dtype", "format", "board - original>", "simulator - original>",
         "board - simulator>", "verdict",
@@ -194,9 +198,9 @@ def _verdict(done: BoardComparison, layer: BoardLayer) -> Text:
     if layer.introduced:
         text += Text(", begins here")
     elif layer.root is not None:
-        text += Text(", passed on from {op}", op=done.layers[layer.root].op)
+        text += Text(", passed on from {op}", op=done.layers[layer.root].label)
     if layer.state is LayerState.STATISTICS:
-        text += Text("; by statistics alone")
+        text += Text("; only by statistics")
     if layer.state is LayerState.CONVERSION:
         text += Text("; {reason}", reason=layer.reason)
     return text

@@ -31,7 +31,7 @@ def _time_rows(times: BoardTimes) -> Iterator[tuple[str, str]]:
     yield "gaps between kernels", format_time(times.wait_seconds)
     if times.wall_seconds is not None:
         yield (
-            "a run by the clock",
+            "a run, by the clock",
             Text(
                 "{measured} measured, {expected} estimated, {low}..{high}",
                 measured=format_time(times.wall_seconds),
@@ -41,7 +41,7 @@ def _time_rows(times: BoardTimes) -> Iterator[tuple[str, str]]:
             ),
         )
     if times.bench_seconds is not None:
-        yield "a run by ais_bench", format_time(times.bench_seconds)
+        yield "a run, by ais_bench", format_time(times.bench_seconds)
     yield "executions", str(times.executions)
     if times.left_out:
         yield "rows that could not be read", str(times.left_out)

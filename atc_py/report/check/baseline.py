@@ -92,7 +92,7 @@ def read_baseline(path: Path) -> Baseline:
         raise _not_a_report(
             path,
             Text(
-                "its version is {version}, this atc-py reads {version_2}",
+                "its version is {version}; this atc-py reads {version_2}",
                 version=report.version,
                 version_2=VERSION,
             ),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from atc_py.report.tables import clipped
-from atc_py.text import Text, all_of, plural, verbatim
+from atc_py.text import Text, all_of, verbatim
 
 if TYPE_CHECKING:
     from atc_py.report.check.document import CheckedModel, OpenAxis
@@ -26,14 +26,14 @@ def hint_text(model: CheckedModel, language: str) -> str:
     else:
         words = Text(
             "Some dims are open. None of the {shape_hint_tries} choices that were tried fits "
-            "the model; replace the names with numbers:",
+            "the model; put a number in place of each name or ?:",
             shape_hint_tries=model.shape_hint_tries,
         )
     return words.in_language(language)
 
 
 def deciding_text(model: CheckedModel) -> Text:
-    """Say which dims decide: `height and width of images decide`; mostly empty."""
+    """Say which dims decide: `depends on height and width of images`; mostly empty."""
     if not model.deciding:
         return Text("")
     dims = _dims(model.deciding)
@@ -47,7 +47,7 @@ def deciding_text(model: CheckedModel) -> Text:
     ]
     *most, last = parts
     named = Text(" and ", context="inputs").join([Text(", ", context="inputs").join(most), last])
-    return plural(len(dims), "{dims} decides", "{dims} decide", dims=named if most else last)
+    return Text("depends on {dims}", dims=named if most else last)
 
 
 def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:

@@ -89,10 +89,10 @@ CERTAINTIES = {
 """Grounds of what is said of CANN."""
 
 _TAILS = {
-    Standing.LIST: Text("{n} taken against the list"),
+    Standing.LIST: Text("{n} accepted beyond the list"),
     Standing.REWRITE: Text("{n} rewritten"),
     Standing.AICPU: Text("{n} on the AI CPU"),
-    Standing.ACCURACY: Text("{n} with other accuracy"),
+    Standing.ACCURACY: Text("{n} may lose accuracy"),
     Standing.UNKNOWN: Text("{n} not decided"),
 }
 
@@ -358,4 +358,4 @@ def _candidates_text(candidates: Candidates, *, bound: bool) -> Text:
         listed = ", ".join(values)
         return head + Text(", values to choose from: {listed}", listed=listed)
     options = ", ".join(f"--bind {candidates.input}={value}" for value in values)
-    return head + Text(", {options} leaves one alone", options=options)
+    return head + Text(", {options} keeps only one", options=options)

@@ -16,7 +16,7 @@ from atc_py.text.language import spoken
 
 _RELATIONS = {
     "bytes": Text("equal, byte for byte"),
-    "value": Text("equal in value, stored otherwise"),
+    "value": Text("equal in value, stored differently"),
     "rounded": Text("equal where rounded to the narrower dtype"),
     "different": Text("different"),
     "first": Text("only in the first"),
@@ -88,7 +88,7 @@ def _launches(groups: Iterable[LaunchDifference]) -> Table:
         (str(count), differs, first, second, nodes[differs, first, second])
         for (differs, first, second), count in alike.most_common(_MOST_ROWS)
     ]
-    columns = ("times>", "differs in", "first", "second", "node, of the first time")
+    columns = ("times>", "differs in", "first", "second", "node, at its first occurrence")
     return Table("Launches that differ", columns, tuple(rows))
 
 
@@ -142,7 +142,14 @@ def _unequal(constants: Iterable[ConstantDifference]) -> Table:
         )
         for (relation, first, second), found in alike.items()
     ]
-    columns = ("times>", "relation", "first", "second", "largest error>", "node, of the first time")
+    columns = (
+        "times>",
+        "relation",
+        "first",
+        "second",
+        "largest error>",
+        "node, at its first occurrence",
+    )
     return Table("Constants that are not equal byte for byte", columns, tuple(rows), said=(1,))
 
 

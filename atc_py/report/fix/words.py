@@ -2,7 +2,6 @@
 
 from atc_py.check.findings import Standing
 from atc_py.options.fix_rules import bind_options
-from atc_py.report.check.words import LEVELS
 from atc_py.report.tables import format_time
 from atc_py.results.fixing import Difference, Fixing, Rewrite, TargetError
 from atc_py.text import SEMICOLON, Text, all_of, plural, verbatim
@@ -46,7 +45,7 @@ HEADINGS = {
     "others": Text("Other changes"),
     "before": Text("before", context="fix"),
     "after": Text("after", context="fix"),
-    "absorbed": Text("none (now part of others)"),
+    "absorbed": Text("none (merged into others)"),
     "none": Text("No node was rewritten."),
 }
 """Single words and short sentences."""
@@ -101,20 +100,21 @@ def verdict_texts(done: Fixing, language: str) -> tuple[str, str]:
         if standing is Standing.ERROR:
             words = plural(errors, "refused ({n} error)", "refused ({n} errors)")
         else:
-            words = verbatim(LEVELS[standing].en)
-            words = _ACCEPTED.get(standing, words)
+            words = ACCEPTED[standing]
         found.append(words.in_language(language))
     return found[0], found[1]
 
 
-_ACCEPTED = {
+ACCEPTED = {
     Standing.UNKNOWN: Text("not decided"),
-    Standing.LIST: Text("supported, nodes are taken against the list"),
-    Standing.REWRITE: Text("supported, nodes are rewritten on the way"),
-    Standing.AICPU: Text("supported, nodes run on the AI CPU"),
-    Standing.ACCURACY: Text("supported, nodes have other accuracy"),
+    Standing.PARSER: Text("refused by CANN's parser"),
+    Standing.LIST: Text("supported, some nodes beyond the list"),
+    Standing.REWRITE: Text("supported, some nodes are rewritten"),
+    Standing.AICPU: Text("supported, some nodes run on the AI CPU"),
+    Standing.ACCURACY: Text("supported, some nodes may lose accuracy"),
     Standing.SUPPORTED: Text("supported"),
 }
+"""Verdicts without errors."""
 
 
 def error_text(difference: Difference | None) -> Text:
@@ -221,8 +221,8 @@ def _target_rows(done: Fixing, language: str) -> list[tuple[str, str]]:
     head = f"{target.precision_mode}, {target.soc}"
     if target.failed:
         first = target.failed[0]
-        why = Text("not run").in_language(language)
-        return [(head, f"{why}: {first.code.id} {first.message}")]
+        why = Text("not run: {code} {message}", code=first.code.id, message=first.message)
+        return [(head, why.in_language(language))]
     rows = [
         (f"{name}, {head}", target_text(output).in_language(language))
         for name, output in target.outputs.items()

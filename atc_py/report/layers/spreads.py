@@ -31,7 +31,7 @@ def spreads_table(done: LayerComparison) -> Table:
     exact = all(each.exact for each in done.spreads.values())
     about = "" if exact else Text("; quantiles within 1 % of the error")
     title = Text(
-        "Over {samples} samples: as bad as this or worse in 1, 5, 25 and 50 % of them{about}",
+        "Over {samples} samples: this bad or worse in 1, 5, 25 and 50 % of them{about}",
         samples=done.samples,
         about=about,
     )

@@ -38,7 +38,7 @@ def _verdict(suggestion: Suggestion) -> str:
     if suggestion.reached:
         return plural(
             sum(each.nodes for each in suggestion.kept),
-            "{n} node in float32 reach the target ({target})",
+            "{n} node in float32 reaches the target ({target})",
             "{n} nodes in float32 reach the target ({target})",
             target=suggestion.target,
         )
@@ -67,7 +67,7 @@ def _verdict(suggestion: Suggestion) -> str:
 def _worst_output(suggestion: Suggestion) -> str:
     done = suggestion.after
     if done.stopped or not done.outputs:
-        return Text(", because the device stops then, too") if done.stopped else ""
+        return Text(", because the device stops in that case, too") if done.stopped else ""
     name = max(done.outputs, key=lambda each: done.layers[done.outputs[each]].judged_error)
     judged = done.layers[done.outputs[name]].judged
     return Text(

@@ -151,7 +151,7 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
     if layer.error <= INTRODUCED_FACTOR * root.error:
         return ""
     return Text(
-        "it drifted: {number} there, {number_2} here, grown over {steps} layers, none of "
+        "it grew slowly: from {number} there to {number_2} here over {steps} layers, none of "
         "which doubled it",
         number=number_text(root.error),
         number_2=number_text(layer.error),
@@ -193,7 +193,7 @@ def _reach(done: LayerComparison) -> str:
     failing = sum(bool(layer.faults) for layer in done.layers)
     head = Text("{failing} of {count} layers fail", failing=failing, count=len(done.layers))
     if done.stopped:
-        return head + Text("; no output was reached")
+        return head + Text("; no output was computed")
     lost = [name for name, at in done.outputs.items() if done.layers[at].figures.lost_share]
     if lost:
         return head + Text(
@@ -209,16 +209,16 @@ def _reach(done: LayerComparison) -> str:
     limit, template = (
         FAILING_DISTANCE,
         (
-            ", but their errors hardly reach the outputs: the worst of these, {name}, has a relative "
-            "distance of {error}, and up to {limit} passes"
+            ", but their errors hardly reach the outputs: the worst output, {name}, has a "
+            "relative distance of {error}; up to {limit} passes"
         ),
     )
     if not worst.is_float and not worst.holds_codes:
         limit, template = (
             FAILING_SHARE,
             (
-                ", but their errors hardly reach the outputs: the worst of these, {name}, has a share "
-                "of values that differ of {error}, and up to {limit} passes"
+                ", but their errors hardly reach the outputs: in the worst output, {name}, "
+                "{error} of the values differ; up to {limit} passes"
             ),
         )
     error = number_text(worst.judged_error)

@@ -41,7 +41,7 @@ def _summary(facts: HuaweiFacts) -> Table:
         ("file", format_bytes(facts.file_bytes)),
     ]
     if facts.unknown_shapes:
-        rows.append(("shapes", Text("a run decides them")))
+        rows.append(("shapes", Text("decided by each run")))
     if len(facts.models) == 1:
         rows += _origin_rows(facts.models[0])
     else:

@@ -72,7 +72,7 @@ def _widest(facts: MemoryFacts) -> Table:
         rows.append((spoken(Text("{more} more", more=more)), "", "", format_bytes(rest)))
     return Table(
         Text(
-            "Widest moment: {bytes} while {node} ({op}) runs",
+            "Peak: {bytes} while {node} ({op}) runs",
             bytes=format_bytes(facts.lower_bound),
             node=facts.node,
             op=facts.op,

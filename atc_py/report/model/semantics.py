@@ -63,7 +63,7 @@ def newer_rows(newer: NewerNodes) -> list[tuple[str, str]]:
     """The nodes that a later list alone takes, a row a list."""
     return [
         (
-            Text("{name} alone takes", name=name),
+            Text("taken only by {name}", name=name),
             ", ".join(f"{op} {n}" for op, n in sorted(operators.items())),
         )
         for name, operators in newer.items()
@@ -82,10 +82,10 @@ def newer_texts(newer: NewerNodes) -> list[tuple[tuple[str, ...], Text]]:
             tuple(sorted(operators)),
             plural(
                 sum(operators.values()),
-                "{n} node ({operators}) is taken by the list {name} alone: {release} takes it, "
+                "{n} node ({operators}) is taken only by the list {name}: {release} takes it, "
                 "earlier releases may not",
-                "{n} nodes ({operators}) are taken by the list {name} alone: {release} takes them, "
-                "earlier releases may not",
+                "{n} nodes ({operators}) are taken only by the list {name}: {release} takes "
+                "them, earlier releases may not",
                 operators=Text(", ", context="and").join(sorted(operators)),
                 name=name,
                 release=releases.get(name, name),

@@ -84,7 +84,7 @@ def list_diff(
                     names=names[0],
                     names_2=names[1],
                 ),
-                help=Text("near are {fromkeys}", fromkeys=", ".join(dict.fromkeys(near)))
+                help=Text("similar names: {fromkeys}", fromkeys=", ".join(dict.fromkeys(near)))
                 if near
                 else Text("see `atc-py ops list`"),
             )

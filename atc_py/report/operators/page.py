@@ -77,7 +77,7 @@ _TITLES = {
     "attributes": Text("Attributes"),
     "rules": Text("Rules"),
     "registered": Text("Opsets of CANN's parser"),
-    "deviations": Text("Where CANN departs from ONNX"),
+    "deviations": Text("Where CANN deviates from ONNX"),
     "target": Text("Target operator"),
     "example": Text("Example"),
     "versions": Text("Versions of ONNX"),

@@ -272,7 +272,7 @@ def _semantics(done: ModelSummary) -> list[dict[str, object]]:
     tables = semantics_tables(found)
     if done.check is None and done.profile is not None and done.profile.newer:
         rows = tuple(newer_rows(done.profile.newer))
-        tables.append(Table("Taken by later lists alone", ("", ""), rows))
+        tables.append(Table("Taken only by later lists", ("", ""), rows))
     return [*map(table_json, tables)]
 
 

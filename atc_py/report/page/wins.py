@@ -108,9 +108,9 @@ _CONVERSIONS = {"Cast", "TransData"}
 
 _REMEDIES = {
     "launch": Text(
-        "their launches take longer than their work: fusing them, or a larger batch, helps"
+        "their launches take longer than their computation: fuse them or use a larger batch"
     ),
-    "memory": Text("they wait for memory: fewer or smaller results between kernels help"),
+    "memory": Text("they wait for memory: have fewer or smaller intermediate results"),
 }
 
 

@@ -223,7 +223,8 @@ def _percent(share: float) -> str:
 
 
 def _signed_time(seconds: float) -> str:
-    return f"-{format_time(-seconds)}" if seconds < 0 else format_time(seconds)
+    shown = format_time(abs(seconds))
+    return f"-{shown}" if seconds < 0 and float(shown.split()[0]) else shown
 
 
 WIDTH, HEIGHT = 480.0, 200.0

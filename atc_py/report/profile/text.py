@@ -160,7 +160,7 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
         ("memory", _memory_text(cost)),
     ]
     if cost.fits is False and cost.soc.memory is not None:
-        text = Text("the {memory} of {soc} are too small for it")
+        text = Text("the {memory} of {soc} is too small for it")
         rows.append((
             "does not fit",
             text.with_values(memory=format_bytes(cost.soc.memory), soc=cost.soc.name),
@@ -185,7 +185,9 @@ def _memory_text(cost: NetworkCost) -> str:
         total=format_bytes(memory.total),
         weights=format_bytes(memory.weights),
         arena=format_bytes(memory.arena),
-        planned=Text("plan" if memory.planned else "live ranges, no plan", context="memory"),
+        planned=Text(
+            "plan" if memory.planned else "by live ranges, without a plan", context="memory"
+        ),
         ports=format_bytes(memory.ports),
         workspace=format_bytes(memory.workspace),
     )

@@ -151,7 +151,7 @@ def check_ending(path: Path) -> None:
     """
     if path.suffix.lower() not in ENDINGS:
         raise BAD_OPTION.error(
-            Text("--report {path} does not say its format", path=path),
+            Text("--report {path} does not show its format", path=path),
             help=Text("let it end in {endings}", endings=", ".join(ENDINGS)),
         )
 

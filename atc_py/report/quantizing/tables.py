@@ -3,7 +3,7 @@
 import math
 
 from atc_py.onnx_graph.source import Outcome
-from atc_py.report.check.words import LEVELS
+from atc_py.report.fix.words import ACCEPTED
 from atc_py.report.tables import Table, fixed_nodes_table, format_bytes, share_text, visible
 from atc_py.results.output_error import ErrorFigures
 from atc_py.results.quantization import (
@@ -104,7 +104,7 @@ def _list_text(done: Quantization) -> str:
     """`base: supported`, or how many errors the rules of the list find in what was written."""
     verdict = done.listed
     if not verdict.errors:
-        return verbatim(f"{verdict.name}: ") + LEVELS[verdict.standing]
+        return verbatim(f"{verdict.name}: ") + ACCEPTED[verdict.standing]
     return plural(
         verdict.errors,
         "{name}: {n} error; `atc-py check` names them",
@@ -121,7 +121,7 @@ def _rolled_back(done: Quantization) -> list[tuple[str, str]]:
     limit = max(soc.quant_rules.roll_back for soc in rows)
     families = ", ".join(dict.fromkeys(soc.family.value for soc in rows))
     text = Text(
-        "{rolled_back} of at most {limit} input channels, on {families}",
+        "{rolled_back} with at most {limit} input channels, on {families}",
         rolled_back=done.rolled_back,
         limit=limit,
         families=families,
@@ -176,7 +176,7 @@ def summary_line(done: FloatQuantization) -> Text:
         )
     parts.append(
         Text(
-            "{before} became {after}",
+            "file size {before} -> {after}",
             before=format_bytes(first.bytes_before),
             after=format_bytes(first.bytes_after),
         )
@@ -185,7 +185,7 @@ def summary_line(done: FloatQuantization) -> Text:
     if speed is not None and speed.int8:
         parts.append(
             Text(
-                "{gain} times as fast as in float16 on {soc}, estimated",
+                "{gain} times the float16 speed on {soc}, estimated",
                 gain=f"{speed.float16 / speed.int8:.2f}",
                 soc=speed.soc,
             )
@@ -277,7 +277,7 @@ def _ranges_table(done: FloatQuantization) -> Table:
         for trial in done.ranges
     )
     columns = ("tensor", "chosen", *(f"{name} dB>" for name in names))
-    return Table("Ranges by the results of the layers that read them", columns, rows)
+    return Table("Ranges chosen by the results of the layers that read them", columns, rows)
 
 
 def _layer_gains(done: FloatQuantization) -> list[tuple[str, str, str]]:
@@ -356,7 +356,7 @@ def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:
             (
                 Text("int8 on {soc}", soc=speed.soc),
                 Text(
-                    "{int8} µs, estimated: {gain} times as fast",
+                    "{int8} µs, estimated: {gain} times the speed",
                     int8=f"{speed.int8:.1f}",
                     gain=f"{gain:.2f}",
                 ),

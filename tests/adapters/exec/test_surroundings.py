@@ -98,7 +98,7 @@ def test_options_of_python_that_keep_the_hook_out_are_found(
 def test_program_that_the_hook_cannot_enter_is_reported(tmp_path: Path, flag: str) -> None:
     done = under(tmp_path, sys.executable, flag, "-c", "print(1)")
     assert (done.returncode, done.stdout) == (0, "1\n")
-    assert f"runs with {flag}, which keeps the hook out" in done.stderr
+    assert f"runs with {flag}, which keeps the hook from loading" in done.stderr
     assert "ATC7062" in done.stderr
 
 
@@ -111,9 +111,9 @@ def test_program_in_another_language_is_reported(tmp_path: Path) -> None:
 def test_program_without_sessions_is_reported(tmp_path: Path) -> None:
     done = under(tmp_path, sys.executable, "-c", "pass")
     assert "ATC7062" in done.stderr
-    assert "the program did not import it" in done.stderr
+    assert "the program did not import onnxruntime" in done.stderr
     done = under(tmp_path, sys.executable, "-c", "import onnxruntime")
-    assert "the program made no session" in done.stderr
+    assert "the program created no session" in done.stderr
 
 
 def test_program_without_onnxruntime_fails_as_before_with_a_hint(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_compiled_modules_of_another_python_are_not_used(tmp_path: Path, small: 
     )
     assert done.stdout == "(1, 4, 8, 8)\n"
     assert "ATC7063" in done.stderr
-    assert "cannot import what atc-py needs: ModuleNotFoundError" in done.stderr
+    assert ", which atc-py needs: " in done.stderr
 
 
 def test_program_with_another_atc_py_keeps_it(tmp_path: Path, small: Path) -> None:

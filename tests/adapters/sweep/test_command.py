@@ -189,7 +189,7 @@ def test_row_that_hangs_says_so_and_is_tried_again_with_other_limits(
     assert done.status == 4
     (row,) = rows_of(tmp_path / "out")
     assert row["verdict"] == "timed out"
-    assert row["message"] == "the task did not end within 0.001 seconds, and was ended"
+    assert row["message"] == "the task did not end within 0.001 seconds and was stopped"
     assert "ATC7073 sweep-row-failed]: the row timed out: the task did not end" in done.err
     assert "conv sim force_fp16 base" in done.err
     assert atc(*args, "--seconds", 0.001, "--json").json["kept"] == 1
@@ -274,10 +274,10 @@ def test_full_disk_is_a_diagnostic_and_leaves_whole_rows(
 @pytest.mark.parametrize(
     ("args", "status", "said"),
     [
-        (["zoo/conv.onnx", "zoo/inner/conv.onnx"], 2, "ATC1091 duplicate-model]: two models are called 'conv'"),
+        (["zoo/conv.onnx", "zoo/inner/conv.onnx"], 2, "ATC1091 duplicate-model]: two models have the name 'conv'"),
         (["zoo", "--soc", "Ascend999"], 2, "ATC1003"),
         (["zoo", "--soc", "sim,sim"], 2, "--soc names the same value twice: sim, sim"),
-        (["zoo", "--soc", ","], 2, "--soc names no value"),
+        (["zoo", "--soc", ","], 2, "--soc is given without a value"),
         (["zoo", "--precision-mode", "fp8"], 2, "no precision mode is called 'fp8' here"),
         (["zoo", "--list", "unheard"], 2, "unheard"),
         (["zoo", "--op-specs", "nowhere"], 3, "nowhere does not exist"),
@@ -329,7 +329,7 @@ def test_model_that_is_given_twice_is_refused(atc: Atc, zoo: Path, tmp_path: Pat
     assert "conv.onnx is given twice" in done.err
     (tmp_path / "conv.onnx").write_bytes(b"another")
     done = atc("sweep", zoo, "conv.onnx", "-o", "out")
-    assert "two models are called 'conv'" in done.err
+    assert "two models have the name 'conv'" in done.err
     assert not (tmp_path / "out").exists()
 
 

@@ -121,7 +121,7 @@ def test_merge_of_one_side_has_no_form() -> None:
     builder = Branches()
     _, true = builder.switch(builder.x, builder.c)
     builder.output("y", builder.one("Merge", true, builder.one("Neg", true)))
-    with pytest.raises(AtcError, match="values of a Merge do not differ in one condition"):
+    with pytest.raises(AtcError, match="values of a Merge do not depend on one condition"):
         emulate(builder.build(), flat=True)
 
 
@@ -130,7 +130,7 @@ def test_merge_of_sides_of_several_conditions_has_no_form() -> None:
     false, true = builder.switch(builder.x, builder.c)
     _, both = builder.switch(true, builder.d)
     builder.output("y", builder.one("Merge", false, both))
-    with pytest.raises(AtcError, match="values of a Merge differ in several conditions"):
+    with pytest.raises(AtcError, match="values of a Merge depend on several conditions"):
         emulate(builder.build(), flat=True)
 
 

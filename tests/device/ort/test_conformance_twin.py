@@ -21,7 +21,7 @@ WITHOUT_FORM = {
     "Multinomial": "draws random numbers",
     "RandomStandardNormal": "draws random numbers",
     "RandomUniform": "draws random numbers",
-    "Resize": "input 'roi' is computed in the run",
+    "Resize": "input 'roi' is computed at run time",
 }
 """Reasons for which cases have no ONNX form, by operator."""
 

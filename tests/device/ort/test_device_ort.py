@@ -151,7 +151,7 @@ def test_options_of_conversion_are_refused_for_an_offline_model(om: Path, tmp_pa
     arguments = ["export", str(om), "-o", str(tmp_path / "n.onnx"), "--precision-mode"]
     done = CliRunner().invoke(cli, [*arguments, "force_fp16"])
     assert done.exit_code == 2
-    assert "compiled already" in " ".join(done.output.split())
+    assert "already compiled" in " ".join(done.output.split())
 
 
 def test_export_does_not_replace_the_model_itself(model: Path) -> None:

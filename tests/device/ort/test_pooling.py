@@ -152,8 +152,8 @@ def test_dims_that_only_the_run_knows(name: str) -> None:
 REFUSALS: dict[str, tuple[str, Attributes, str]] = {
     "same": ("MaxPoolV3", windows((3, 3), (2, 2), padding_mode="SAME"), "padding_mode SAME"),
     "overhang": (
-        "MaxPoolV3", windows((2, 2), (2, 2), (2, 2, 2, 2), ceil_mode=True), "ceil_mode of open"),
-    "counts": ("AvgPoolV2", windows((2, 2), (2, 2), (2, 2, 2, 2)), "such pads of open dims"),
+        "MaxPoolV3", windows((2, 2), (2, 2), (2, 2, 2, 2), ceil_mode=True), "ceil_mode with open"),
+    "counts": ("AvgPoolV2", windows((2, 2), (2, 2), (2, 2, 2, 2)), "such pads with open dims"),
 }  # fmt: skip
 
 

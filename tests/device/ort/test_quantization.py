@@ -174,4 +174,4 @@ def test_channels_of_open_dims_are_found_where_they_can_be(
     assert found is None
     ((reason,),) = REFUSED.values()
     REFUSED.clear()
-    assert reason.endswith("open dims do not tell which axis has the channels")
+    assert reason.endswith("with open dims it is not known which axis holds the channels")

@@ -111,9 +111,9 @@ def test_weights_without_enough_axes_are_none(tmp_path: Path) -> None:
     [
         ([0.5, 0.25], [1, 2, 3], "3 zero points, 2 scales"),
         ([0.5, 0.25], [0, 0], "2 scales along axis 1"),
-        (-0.5, 0, "its scale is -0.5, where a positive float32 or float16 is needed"),
-        (np.inf, 0, "its scale is inf, "),
-        ([[0.5, 0.25, 1.0]] * 2, [[0] * 3] * 2, "its scale is of the shape [2, 3], "),
+        (-0.5, 0, "its scale is -0.5; a positive float32 or float16 is needed"),
+        (np.inf, 0, "its scale is inf; "),
+        ([[0.5, 0.25, 1.0]] * 2, [[0] * 3] * 2, "its scale is of the shape [2, 3]; "),
     ],
 )
 def test_parameters_that_do_not_fit(tmp_path: Path, scale: Any, zero: Any, words: str) -> None:

@@ -161,7 +161,7 @@ CASES: dict[str, tuple[Callable[[Sketch], str], str]] = {
 OPEN: dict[str, tuple[Callable[[Sketch], str], str]] = {
     "open rows": (open_rows, "more than one dim of its result is open"),
     "no rows": (no_rows, "its result has no elements"),
-    "stacked channels": (stacked_channels, "a scale per channel and are no matrix"),
+    "stacked channels": (stacked_channels, "a scale per channel and are not a matrix"),
     "open sums": (open_sums, "its zero points are summed up over a dim that is open"),
     "unknown axes": (unknown_axes, "it is not known how many axes"),
 }
@@ -250,12 +250,12 @@ def of_computed_int32(s: Sketch) -> str:
 
 
 KEPT: dict[str, tuple[Callable[[Sketch], str], str]] = {
-    "int16": (of_int16, "its codes are int16, the device has int8 alone"),
+    "int16": (of_int16, "its codes are int16; the device has only int8"),
     "computed scale": (with_computed_scale, "its scale or zero point is computed at run time"),
     "blocks": (in_blocks, "it quantizes in blocks"),
     "scale zero": (
         of_scale_zero,
-        "its scale is 0.0, where a positive float32 or float16 is needed",
+        "its scale is 0.0; a positive float32 or float16 is needed",
     ),
     "subnormal scale": (of_subnormal_scale, "its scale is too small"),
     "computed int32": (of_computed_int32, "it reads int32 that is computed at run time"),

@@ -248,7 +248,7 @@ def test_data_of_one_offset_have_it_whatever_their_scales(tmp_path: Path) -> Non
 def test_data_of_several_offsets_are_refused_where_one_is_folded_in(tmp_path: Path) -> None:
     error = onnx_files.fails(lambda: rewritten(met([-3.0, 5.0]), tmp_path), NO_QDQ_FORM)
     (finding,) = error.diagnostics
-    assert finding.message == "MatMul must have data of one offset, found -3 and 5"
+    assert finding.message == "MatMul must have data with a single offset, found -3 and 5"
     found = rewritten(met([-3.0, 5.0]), tmp_path, quant_bias=FOLDED)
     y = run_with_onnxruntime(found, {"x": np.ones((2, 3), np.float32)})["y"]
     assert y.tolist() == [[0.5 * (3 * (4 - 3) + 3 * (2 + 5))] * 2] * 2

@@ -121,7 +121,7 @@ SHIFTED = encode_graph(GraphWords(np.ones(1, np.float32), np.full(1, 3), np.zero
         (
             node("AscendRequant", ["sum", "d"], ["y"]),
             {"d": np.array([1 << 37, 2 << 37], np.uint64) | words([1, 1])},
-            "one offset within int8 in its words, found 1, 2",
+            "a single offset within int8 in its factor words, found 1, 2",
         ),
         (
             node("AscendRequant", ["sum", "d"], ["y"]),

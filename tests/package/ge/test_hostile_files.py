@@ -44,10 +44,10 @@ SMALL = small_model()
 
 DAMAGED = {
     "has 100 bytes, fewer than its header": SMALL[:100],
-    "header should have 256 bytes, it says 255": changed(SMALL, 4, 255),
-    "the most that are read are 4096": changed(SMALL, 156, 2**32 - 1),
+    "header should have 256 bytes, but states 255": changed(SMALL, 4, 255),
+    "at most 4096 are read": changed(SMALL, 156, 2**32 - 1),
     "ends before its table": SMALL[:256],
-    "table says 4294967295 partitions": changed(SMALL, 256, 2**32 - 1),
+    "table states 4294967295 partitions": changed(SMALL, 256, 2**32 - 1),
     "partition MODEL_INOUT_INFO should end at byte": changed(SMALL, 264, 8, 0, 0, 0, 0, 1),
     "should end at byte .* but the file ends": SMALL[:-1],
     "offsets .*|partition .* should end": changed(SMALL, 264, 8, 0, 2**32 - 1, 2**32 - 1),
@@ -101,7 +101,7 @@ def test_graphs_that_run_themselves(tmp_path: Path, names: tuple[str, ...]) -> N
     }
     data = om_file([(0, om_files.model_def(list(graphs.values())))])
     message = refusal(tmp_path / "net.om", data, lambda model: model.run_graphs())
-    assert ("is not there" if names == ("missing",) else "runs itself") in message
+    assert ("does not exist" if names == ("missing",) else "calls itself") in message
 
 
 def test_deep_chain_of_graphs_needs_no_recursion(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_damaged_om2(tmp_path: Path, reason: str) -> None:
         for name, data in ZIPS[reason].items():
             archive.writestr(name, data)
     assert reason in refusal(path, path.read_bytes())
-    assert "not a sound ZIP" in refusal(path, path.read_bytes()[:-10])
+    assert "not a valid ZIP" in refusal(path, path.read_bytes()[:-10])
 
 
 def test_bomb_in_om2(tmp_path: Path) -> None:

@@ -207,7 +207,9 @@ def test_file_inside_of_itself_ends(tmp_path: Path) -> None:
     data = small_model()
     for _ in range(6):
         data = om_file([(24, data)], model_type=5)
-    with pytest.raises(AtcError, match="ATC5006: it has files inside of files, more than 4 deep"):
+    with pytest.raises(
+        AtcError, match="ATC5006: it has files within files, more than 4 levels deep"
+    ):
         opened(tmp_path, data)
 
 

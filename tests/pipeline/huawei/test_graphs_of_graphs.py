@@ -48,7 +48,8 @@ def test_graph_that_a_run_chooses_is_named(tmp_path: Path, kind: str) -> None:
         cause, lost = model.findings
         assert [port.name for port in model.description.outputs] == ["y"]
     assert (
-        f"'chosen' ({kind}): which graph {kind} runs, and how often, a run decides" in cause.message
+        f"'chosen' ({kind}): the graph that {kind} runs, and how often, is decided at run time"
+        in cause.message
     )
     assert lost.message.endswith(": z")
 
@@ -62,7 +63,7 @@ def test_graph_that_calls_itself_is_named(tmp_path: Path) -> None:
         made.results("part_Output", ["again"])
     made.call("call", "PartitionedCall", ["x"], Tensor((2, 4)), ["part"])
     made.output("call", "y")
-    with pytest.raises(AtcError, match="runs itself"):
+    with pytest.raises(AtcError, match="calls itself"):
         open_offline(made.write(tmp_path / "m.om"))
 
 
@@ -107,7 +108,7 @@ def test_gear_is_chosen_for_every_command(tmp_path: Path) -> None:
 
 
 def test_gears_that_do_not_agree_with_their_graphs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(AtcError, match="the numbers of gear 1 are not its dims"):
+    with pytest.raises(AtcError, match="the numbers of gear 1 do not match its dims"):
         open_offline(geared(tmp_path / "m.om", stated=(1, 2)))
     with pytest.raises(AtcError, match="it has 1 gears") as raised:
         open_offline(geared(tmp_path / "n.om", (4,)))

@@ -65,12 +65,12 @@ def test_choice_is_asked_for(pair: Path) -> None:
     with pytest.raises(AtcError, match=r"it has 2 models: . first, . other") as raised:
         atc_py.load(pair)
     assert "--submodel" in (raised.value.diagnostics[0].help or "")
-    with pytest.raises(AtcError, match=r"it has no model '7', but . first, . other"):
+    with pytest.raises(AtcError, match=r"it has no model '7'; it has . first, . other"):
         atc_py.load(pair, submodel="7")
 
 
 def test_submodel_of_another_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AtcError, match="a submodel is of a file of Huawei's atc"):
+    with pytest.raises(AtcError, match="--submodel applies to files of Huawei's atc"):
         atc_py.load(tmp_path / "none.om", submodel="1")
 
 

@@ -120,7 +120,7 @@ def value(text: str) -> str:
         (value("offset_d: -129"), "offset_d must be in"),
         (value("offset_d: 1.5"), "offset_d must be a whole number, found '1.5'"),
         (value("scale_w: 1 offset_w: 1"), "offset_w must be 0"),
-        (value("scale_w: 1"), "must have as many scale_w as offset_w"),
+        (value("scale_w: 1"), "must have the same number of scale_w and offset_w"),
         (value("scale_d: 0"), "scale_d must be positive"),
         (value("scale_d: -1"), "scale_d must be positive"),
         (value("scale_d: nan"), "scale_d must be positive"),

@@ -279,7 +279,7 @@ def test_processes_make_the_same_suggestion(tmp_path: Path) -> None:
     assert judged[0] == judged[1]
 
 
-OWN, NO_KERNEL = "in 16 bits by the model's own dtypes", "no kernel of that dtype on this SoC"
+OWN, NO_KERNEL = "the model's own dtypes keep it in 16 bits", "no kernel of that dtype on this SoC"
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ class _Reader:
         if wrong:
             raise self._fault(
                 Text(
-                    "type {row} and format {row_2} of {side} {at} of {op} make no tensor",
+                    "type {row} and format {row_2} of {side} {at} of {op} do not describe a tensor",
                     row=repr(row["type"]),
                     row_2=repr(row["format"]),
                     side=side,
@@ -364,7 +364,7 @@ class _Reader:
             )
         if not found.isascii() and any("\ud800" <= each <= "\udfff" for each in found):
             raise self._misshapen(
-                Text("{key} of {op} is half of a pair of characters: {actual}"),
+                Text("{key} of {op} has an unpaired surrogate: {actual}"),
                 key=key,
                 actual=f"{found!a}",
             )

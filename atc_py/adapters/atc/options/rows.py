@@ -8,8 +8,8 @@ MODEL = (
     AtcOption("h", "is `--help`", kind=ValueKind.SWITCH, values=("true", "false")),
     AtcOption(
         "mode",
-        "0 compiles, 1 and 5 write a graph as JSON, 3 checks without compiling, 6 shows what an "
-        "offline model is; 7 and 30 are refused",
+        "0 compiles, 1 and 5 write a graph as JSON, 3 checks without compiling, 6 shows the "
+        "facts of an offline model; 7 and 30 are refused",
         default="0",
         values=("0", "1", "3", "5", "6", "7", "30"),
         code="E10001",
@@ -36,7 +36,7 @@ MODEL = (
     ),
     AtcOption(
         "input_shape_range",
-        "becomes `--input_shape` with ranges; atc calls it deprecated, and a line says so",
+        "becomes `--input_shape` with ranges; atc calls it deprecated, which is printed",
         keyword="input_shape",
     ),
     AtcOption(
@@ -92,7 +92,7 @@ TARGET = (
     AtcOption(
         "output_type", "a dtype for all outputs, or `node:index:TYPE` for those that --out_nodes names",
     ),
-    AtcOption("out_nodes", "results that become the outputs, in this order"),
+    AtcOption("out_nodes", "values that become the outputs, in this order"),
     AtcOption(
         "is_output_adjust_hw_layout",
         "would return those outputs as NC1HWC0",
@@ -101,7 +101,7 @@ TARGET = (
         hint="leave it out and take NCHW; the values are the same",
         late=True,
     ),
-    AtcOption("soc_version", "the SoC that is compiled for"),
+    AtcOption("soc_version", "the SoC to compile for"),
     AtcOption(
         "core_type",
         "AiCore is modeled, VectorCore alone is not",
@@ -148,11 +148,11 @@ TARGET = (
         values=("0", "1"), code="E10006",
     ),
     AtcOption(
-        "host_env_os", "counts for the name of a model with open dims", values=("linux", "minios"),
+        "host_env_os", "decides the name of a model with open dims", values=("linux", "minios"),
         code="E10001", since=Since.V8_5, late=True,
     ),
     AtcOption(
-        "host_env_cpu", "counts for the name of a model with open dims",
+        "host_env_cpu", "decides the name of a model with open dims",
         values=("x86_64", "aarch64", "arm64", "arm"), code="E10001", since=Since.V8_5, late=True,
     ),
 )  # fmt: skip
@@ -167,7 +167,7 @@ PRECISION = (
     ),
     AtcOption(
         "precision_mode_v2",
-        "the same by newer names; mixed_hif8 and cube_hif8 are refused",
+        "the same under newer names; mixed_hif8 and cube_hif8 are refused",
         values=(*PrecisionMode.second_names(), "mixed_hif8", "cube_hif8"),
         code="E10001",
         since=Since.V8_5,
@@ -178,8 +178,9 @@ PRECISION = (
     AtcOption("op_precision_mode", "implementations by operator or node"),
     AtcOption(
         "op_select_implmode",
-        "the implementation of the operators of --optypelist_for_implmode, of all with `_for_all`; alone, "
-        "atc takes a list of its own that is not published: high_precision is taken for all",
+        "the implementation of the operators in --optypelist_for_implmode, or of all with "
+        "`_for_all`; without that list atc uses one of its own that is not published: "
+        "high_precision is used for all",
         keyword="implementations",
         values=(
             "high_precision", "high_performance", "high_precision_for_all",
@@ -187,7 +188,7 @@ PRECISION = (
         ),
         code="E10001",
     ),
-    AtcOption("optypelist_for_implmode", "operators that --op_select_implmode is about",
+    AtcOption("optypelist_for_implmode", "operators that --op_select_implmode applies to",
               keyword="implementations"),
     AtcOption(
         "allow_hf32", "whether float32 products round to HF32 where the SoC has it",
@@ -234,8 +235,8 @@ _CLUSTER = "one device is modeled"
 BUILDING = (
     AtcOption("fusion_switch_file", "switches passes on and off"),
     AtcOption(
-        "optimization_switch", "switches single passes off, `Name:off;Other:on`; it counts more than "
-        "the file", keyword="disable_pass", since=Since.V9_2,
+        "optimization_switch", "switches single passes off, `Name:off;Other:on`; takes "
+        "precedence over the file", keyword="disable_pass", since=Since.V9_2,
     ),
     AtcOption(
         "oo_level", "O1 leaves out all passes that can be switched off", keyword="disable_pass",
@@ -255,7 +256,7 @@ BUILDING = (
         default="0", code="E10006", kind=ValueKind.NUMBER,
     ),
     AtcOption(
-        "enable_small_channel", "1 stores filters of at most 4 channels with 4 for each tap",
+        "enable_small_channel", "1 stores filters of at most 4 channels with 4 channels for each tap",
         default="0", code="E10006", late=True,
     ),
     AtcOption(
@@ -300,11 +301,11 @@ BUILDING = (
     AtcOption("cluster_config", _CLUSTER, Treatment.NO_MEANING, since=Since.V8_5),
     AtcOption("hccl_sub_comm_config", _CLUSTER, Treatment.NO_MEANING, since=Since.V9_1),
     AtcOption(
-        "raw_ge_options", "options under the graph engine's names, in JSON; what the command line says "
-        "counts more, then the level graph, session, global", since=Since.V9_2,
+        "raw_ge_options", "options under the graph engine's names, in JSON; the command line "
+        "takes precedence, then the levels graph, session and global", since=Since.V9_2,
     ),
     AtcOption(
-        "raw_ge_options_ignore_unsupported", "ignores what is no option of atc in that file", kind=ValueKind.SWITCH,
+        "raw_ge_options_ignore_unsupported", "ignores entries of that file that are not options of atc", kind=ValueKind.SWITCH,
         default="false", values=("true", "false"), since=Since.V9_2,
     ),
     AtcOption("build_config", "settings of the graph engine", Treatment.REFUSED, neutral=("",),

@@ -69,7 +69,7 @@ def aipp(body: Body) -> str:
         raise NoFormError(Text("its settings come with the data of a run"))
     name = node.text("input_format")
     if name not in _PLANES:
-        raise NoFormError(Text("pictures in {name} have no form here", name=name))
+        raise NoFormError(Text("pictures in {name} are not supported here", name=name))
     height, width, value = _gathered(body, name)
     chroma = name in _CHROMA
     count = len(_PLANES[name])

@@ -103,9 +103,7 @@ def _without_long_extra(
         if extra[axis] < max(stride, dilation):
             continue
         if extra[axis] > pads[2 * axis + 1]:
-            raise NoFormError(
-                Text("output_padding is as long as stride and dilation, and no pad is")
-            )
+            raise NoFormError(Text("output_padding reaches stride and dilation, but no pad does"))
         pads[2 * axis + 1] -= extra[axis]
         extra[axis] = 0
     return tuple(pads), tuple(extra)

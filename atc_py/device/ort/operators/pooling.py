@@ -29,7 +29,7 @@ def _of_nothing(pool: SlidingPool, values: NDArray[np.float64]) -> str:
     body = pool.body
     windows = [axis.windows(ceil=pool.ceil) for axis in pool.axes]
     if None in windows:
-        raise NoFormError(Text("a pool of open dims and no elements"))
+        raise NoFormError(Text("a pool with open dims and no elements"))
     sizes = body.ints(*(count for count in windows if count is not None))
     shape = body.add("Concat", body.add("Shape", body.own(), start=0, end=2), sizes, axis=0)
     return body.add("Expand", body.const(values, carrier(body.node.dtype())), shape)
@@ -122,6 +122,6 @@ def _counts(pool: SlidingPool, override: int, *, exclusive: bool) -> NDArray[np.
     if unpadded:
         return np.asarray(pool.axes[0].size * pool.axes[1].size, np.float64)
     if any(axis.dim is None for axis in pool.axes):
-        raise NoFormError(Text("an average over such pads of open dims"))
+        raise NoFormError(Text("an average over such pads with open dims"))
     rows, columns = (axis.counts(ceil=pool.ceil, exclusive=exclusive) for axis in pool.axes)
     return np.outer(rows, columns).astype(np.float64)

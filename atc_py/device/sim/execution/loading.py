@@ -314,7 +314,7 @@ def _check_operands(kind: Text, operands: Sequence[Operand], tensors: Sequence[i
         if absent and not operand.optional:
             raise NodeError(Text("{side} {name} is absent", side=kind, name=repr(operand.name)))
     if last.variadic and min(tensors) < 0:
-        raise NodeError(Text("{side}s {at} must all be there", side=kind, at=list(tensors)))
+        raise NodeError(Text("{side}s {at} must all be given", side=kind, at=list(tensors)))
 
 
 def _has_static_types(node: NodeView, kernel: Kernel) -> bool:
@@ -336,7 +336,7 @@ def _has_static_types(node: NodeView, kernel: Kernel) -> bool:
     if implied != node.outputs:
         wanted = ", ".join(str(facts) for facts in implied)
         declared = ", ".join(str(facts) for facts in node.outputs)
-        text = Text("the result is {found}, but declared is {declared}")
+        text = Text("the result is {found}, but {declared} is declared")
         raise NodeError(text.with_values(found=wanted, declared=declared))
     return True
 
@@ -361,5 +361,5 @@ def _check_open_types(node: NodeView, kernel: Kernel) -> None:
         dims = tuple([one if one == other else None for one, other in fixed])
         implied = TensorFacts(first.dtype, dims)
         if not implied.may_be(declared):
-            text = Text("the result is {found}, but declared is {declared}")
+            text = Text("the result is {found}, but {declared} is declared")
             raise NodeError(text.with_values(found=implied, declared=declared))

@@ -21,7 +21,7 @@ def _comparison_types(node: NodeView) -> tuple[TensorFacts, ...]:
 def _ordered_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The types of `_comparison_types`, without bools, which have no order."""
     if node.x.dtype is DType.BOOL:
-        raise NodeError(Text("bools have no order"))
+        raise NodeError(Text("bools cannot be ordered"))
     return _comparison_types(node)
 
 

@@ -54,7 +54,8 @@ def _slice(node: NodeView) -> Mapping[str, AttributeValue]:
     strides = (1,) * len(begins) if node.input(_STRIDES) is None else _numbers(node, _STRIDES)
     if not len(begins) == len(ends) == len(given) == len(strides) or 0 in strides:
         text = Text(
-            "begin {b}, end {e}, axes {a} and strides {s} must be of one length, and strides not 0"
+            "begin {b}, end {e}, axes {a} and strides {s} must have the same length, and "
+            "strides must not be 0"
         )
         lists = {"b": list(begins), "e": list(ends), "a": list(given), "s": list(strides)}
         raise NodeError(text.with_values(**lists))

@@ -31,7 +31,7 @@ def _merge_types(node: NodeView) -> tuple[TensorFacts, ...]:
     """The type of the inputs, of one dtype and rank; dims that differ are open."""
     one_dtype(node.present)
     if len({facts.rank for facts in node.present}) != 1:
-        text = Text("inputs must have one rank, found {found}")
+        text = Text("inputs must have the same rank, found {found}")
         raise NodeError(text.with_values(found=", ".join(map(str, node.present))))
     sides = zip(*(facts.dims for facts in node.present), strict=True)
     dims = tuple(side[0] if len(set(side)) == 1 else None for side in sides)

@@ -139,7 +139,7 @@ def _bag_types(node: NodeView) -> tuple[TensorFacts, ...]:
         return (TensorFacts(weight.dtype, (indices.shape[0], weight.shape[1])),)
     bags = offsets.elements - node.flag("include_last_offset")
     if bags < 0:
-        raise NodeError(Text("offsets must hold the last one, found none"))
+        raise NodeError(Text("offsets must include the last offset, found none"))
     return (TensorFacts(weight.dtype, (bags, weight.shape[1])),)
 
 

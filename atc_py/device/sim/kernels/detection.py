@@ -34,7 +34,7 @@ def _region_types(node: NodeView, pooled: tuple[int, int]) -> tuple[TensorFacts,
         text = Text("rois must have {columns} columns, found {found}")
         raise NodeError(text.with_values(columns=_ROI_COLUMNS, found=rois))
     if node.input(2) is not None:
-        raise NodeError(Text("a number of rois is not read on this device; all rows count"))
+        raise NodeError(Text("this device does not read the number of rois; all rows count"))
     if min(pooled) < 1:
         text = Text("regions must be pooled to at least 1 x 1, found {found}")
         raise NodeError(text.with_values(found=list(pooled)))
@@ -147,7 +147,7 @@ def _suppression_types(node: NodeView) -> tuple[TensorFacts, ...]:
     require_rank(scores, 3, "scores")
     one_dtype((boxes, scores))
     if boxes.shape[2] != 4 or (boxes.shape[0], boxes.shape[1]) != scores.shape[::2]:  # noqa: PLR2004  (corners)
-        text = Text("boxes {boxes} and scores {scores} do not go together")
+        text = Text("boxes {boxes} and scores {scores} do not match")
         raise NodeError(text.with_values(boxes=boxes, scores=scores))
     for position in (2, 3, 4):
         facts = node.input(position)

@@ -30,7 +30,7 @@ def _extractor_types(node: NodeView) -> tuple[TensorFacts, ...]:
     for facts in maps:
         require_rank(facts, 4, Text("a map"))
     if len({facts.shape[:2] for facts in maps}) != 1:
-        raise NodeError(Text("maps must have as many images and channels as each other"))
+        raise NodeError(Text("all maps must have the same number of images and channels"))
     if len(_scales(node)) != len(maps):
         text = Text("{n} maps need as many scales, found {found}")
         raise NodeError(text.with_values(n=len(maps), found=len(_scales(node))))
@@ -103,7 +103,7 @@ def _classes_types(node: NodeView) -> tuple[TensorFacts, ...]:
     each = boxes.shape[1] if turned else boxes.shape[2]
     wanted = (images, each, 4, count) if turned else (images, count, each, 4)
     if boxes.shape != wanted or each not in {1, classes}:
-        text = Text("boxes {boxes} and scores {scores} do not go together")
+        text = Text("boxes {boxes} and scores {scores} do not match")
         raise NodeError(text.with_values(boxes=boxes, scores=scores))
     one_dtype(facts for facts in (boxes, scores, node.input(2)) if facts is not None)
     for position, shape in ((2, (images, 4)), (3, (images,))):

@@ -47,7 +47,7 @@ def _depth_to_space_types(node: NodeView) -> tuple[TensorFacts, ...]:
     if mode not in _DEPTH_AXES:
         raise NodeError(Text("mode must be DCR or CRD, found {found}", found=repr(mode)))
     if channels % block**2:
-        text = Text("{channels} channels are no blocks of {block} x {block}")
+        text = Text("{channels} channels cannot form blocks of {block} x {block}")
         raise NodeError(text.with_values(channels=channels, block=block))
     shape = (images, channels // block**2, height * block, width * block)
     return (TensorFacts(node.x.dtype, shape),)
@@ -69,7 +69,9 @@ def _space_to_depth_types(node: NodeView) -> tuple[TensorFacts, ...]:
     block = _block_size(node)
     images, channels, height, width = node.x.shape
     if height % block or width % block:
-        raise NodeError(Text("{h} x {w} are no blocks of {b} x {b}", h=height, w=width, b=block))
+        raise NodeError(
+            Text("{h} x {w} cannot form blocks of {b} x {b}", h=height, w=width, b=block)
+        )
     shape = (images, channels * block**2, height // block, width // block)
     return (TensorFacts(node.x.dtype, shape),)
 
@@ -174,7 +176,7 @@ def _resize_types(node: NodeView) -> tuple[TensorFacts, ...]:
             )
     scales, sizes = node.input(2), node.input(3)
     if (scales is None) is (sizes is None):
-        raise NodeError(Text("either scales or sizes must be there"))
+        raise NodeError(Text("either scales or sizes must be given"))
     _check_numbers(node, "scales" if sizes is None else "sizes", 2 if sizes is None else 3)
     if _crops(node) and (node.input(1) is None or node.required(1).shape != (2 * node.x.rank,)):
         text = Text("tf_crop_and_resize needs a roi of {n} numbers")

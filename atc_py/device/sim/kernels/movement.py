@@ -84,7 +84,7 @@ def _concat_types(node: NodeView) -> tuple[TensorFacts, ...]:
     (axis,) = axes_of((node.integer("concat_dim"),), first.rank)
     for facts in node.present:
         if _without(facts.shape, axis) != _without(first.shape, axis) or facts.rank != first.rank:
-            text = Text("{found} and {first} differ beside axis {axis}")
+            text = Text("{found} and {first} differ on an axis other than {axis}")
             raise NodeError(text.with_values(found=facts, first=first, axis=axis))
     total = sum(facts.shape[axis] for facts in node.present)
     shape = (*first.shape[:axis], total, *first.shape[axis + 1 :])
@@ -306,7 +306,7 @@ def _trans_data_types(node: NodeView) -> tuple[TensorFacts, ...]:
             text = Text("formats are {known}, found {found}")
             raise NodeError(text.with_values(known=", ".join(_FORMATS), found=repr(name)))
     if names[0] == names[1] or not any(_FORMATS[name] in BLOCKED_FORMATS for name in names):
-        text = Text("nothing is stored otherwise in {name} than in {other}")
+        text = Text("{name} and {other} store this tensor in the same way")
         raise NodeError(text.with_values(name=names[1], other=names[0]))
     if node.integer("groups") < 1:
         text = Text("groups must be at least 1, found {found}")

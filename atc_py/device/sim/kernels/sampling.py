@@ -203,7 +203,7 @@ def _windows(node: NodeView) -> tuple[int, int]:
     for side, points in enumerate(node.integers("ksize", 2)):
         stride, dilation = (node.integers(name, 4)[2 + side] for name in ("strides", "dilations"))
         if min(stride, dilation, points) < 1:
-            text = Text("{points} points with steps {stride} and {dilation} are no window")
+            text = Text("{points} points with steps {stride} and {dilation} do not form a window")
             raise NodeError(text.with_values(points=points, stride=stride, dilation=dilation))
         room = node.x.shape[2 + side] + sum(pads[2 * side : 2 * side + 2])
         found.append((room - (points - 1) * dilation - 1) // stride + 1)

@@ -28,7 +28,7 @@ def _pairs(node: NodeView) -> list[tuple[int, int]]:
     """The lengths of each sequence of x1 and of x2, which have all of their rows."""
     first, second = _lengths(node, 2, "seq_len1"), _lengths(node, 3, "seq_len2")
     if len(first) != len(second):
-        text = Text("as many lengths are needed, found {found} and {other}")
+        text = Text("the numbers of lengths must be equal, found {found} and {other}")
         raise NodeError(text.with_values(found=len(first), other=len(second)))
     for name, x, lengths in (("x1", node.x, first), ("x2", node.required(1), second)):
         if x.shape[0] != sum(lengths):
@@ -44,7 +44,9 @@ def _outer_types(node: NodeView) -> tuple[TensorFacts, ...]:
     for name, x in (("x1", x1), ("x2", x2)):
         require_rank(x, 2, name)
     if x1.shape[1] != x2.shape[1]:
-        raise NodeError(Text("x1 {x1} and x2 {x2} must have as many columns", x1=x1, x2=x2))
+        raise NodeError(
+            Text("x1 {x1} and x2 {x2} must have the same number of columns", x1=x1, x2=x2)
+        )
     rows = sum(first * second for first, second in _pairs(node))
     return (TensorFacts(x1.dtype, (rows, x1.shape[1])),)
 

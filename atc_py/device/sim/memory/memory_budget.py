@@ -112,11 +112,11 @@ class MemoryBudget:
             return
         largest = max(self._program.steps, key=_result_bytes, default=None)
         most = "" if largest is None else (
-            Text("; most of all needs the {op} here, whose results are {size}", op=largest.node.op, size=format_size(_result_bytes(largest)))
+            Text("; the {op} here needs the most, with results of {size}", op=largest.node.op, size=format_size(_result_bytes(largest)))
         )  # fmt: skip
         raise DEVICE_MEMORY.error(
             Text(
-                "a run takes {size}, the limit is {size_2}{most}",
+                "a run takes {size}; the limit is {size_2}{most}",
                 size=format_size(self.planned),
                 size_2=format_size(self.limit),
                 most=most,

@@ -53,7 +53,7 @@ def _check_bias(node: NodeView, *, sums: bool) -> None:
     if bias is None or bias.dtype is DType.FLOAT32:
         return
     if sums:
-        text = Text("bias must be float32 beside float32 sums, found {found}")
+        text = Text("bias must be float32 with float32 sums, found {found}")
         raise NodeError(text.with_values(found=bias.dtype.value))
     one_dtype(node.present)
 
@@ -63,7 +63,7 @@ def _integer_dtype(node: NodeView) -> DType:
     for position, (name, wanted) in _INTEGERS.items():
         facts = node.input(position)
         if facts is not None and facts.dtype is not wanted:
-            text = Text("{name} must be {wanted} beside int8, found {found}")
+            text = Text("{name} must be {wanted} with int8, found {found}")
             raise NodeError(
                 text.with_values(name=name, wanted=wanted.value, found=facts.dtype.value)
             )

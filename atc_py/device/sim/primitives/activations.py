@@ -49,7 +49,7 @@ def read_activations(
     """
     if not len(names) == len(alphas) == len(betas):
         counts = all_of(str(len(given)) for given in (names, alphas, betas))
-        text = Text("activations, alphas and betas must be as many, found {found}")
+        text = Text("activations, alphas and betas must have the same length, found {found}")
         raise NodeError(text.with_values(found=counts))
     unknown = [name for name in names if name.lower() not in GATES]
     if unknown:

@@ -300,7 +300,7 @@ def from_buffer(data: NDArray[np.uint8], batch: int) -> Preprocessing:
     if resize or rotate:
         raise NodeError(Text("AIPP of this device does not resize or rotate pictures"))
     if padding not in {0, 1}:
-        text = Text("padding must be 0, none, or 1, of zeros; found {found}")
+        text = Text("padding must be 0 (none) or 1 (zeros), found {found}")
         raise NodeError(text.with_values(found=padding))
     layout = picture_format(_FORMAT_NUMBERS[number])
     width, height = header["size"].tolist()

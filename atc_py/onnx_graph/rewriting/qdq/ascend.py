@@ -18,7 +18,7 @@ from atc_py.tensor.scale_words import decode_graph, decode_hardware
 from atc_py.text import Text
 
 _INT8 = range(-128, 128)
-_KEEP = Text("`check` and `convert` take the model as it is")
+_KEEP = Text("`check` and `convert` take the model unchanged")
 _SIGNED_RESULT = 64
 """The offset of weights that bit 46 of a hardware word looks like; every word has it set."""
 
@@ -132,7 +132,7 @@ def dequant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
     offset = np.zeros_like(parts.offset_w) if is_hardware else parts.offset_w
     if parts.shift.any():
         raise no_form(
-            node, Text("must have words without a shift, found {max}", max=parts.shift.max())
+            node, Text("must have factor words without a shift, found {max}", max=parts.shift.max())
         )
     return SumFactors(_positive(node, parts.scale.astype(np.float64)), offset)
 
@@ -154,7 +154,10 @@ def requant_factors(node: OnnxNode, const: ConstData | None) -> SumFactors:
         actual = ", ".join(map(str, offsets[:4]))
         raise no_form(
             node,
-            Text("must have one offset within int8 in its words, found {actual}", actual=actual),
+            Text(
+                "must have a single offset within int8 in its factor words, found {actual}",
+                actual=actual,
+            ),
         )
     none = np.zeros(words.shape, np.int64)
     return SumFactors(_positive(node, parts.scale.astype(np.float64)), none, int(offsets[0]))
@@ -206,7 +209,7 @@ class CodeSteps:
         if name in self._unclear:
             actual = " and ".join(map(str, self._unclear[name]))
             raise no_form(
-                layer, Text("must have data of one offset, found {actual}", actual=actual)
+                layer, Text("must have data with a single offset, found {actual}", actual=actual)
             )
         return self._known.get(name, NO_STEPS)
 

@@ -261,7 +261,7 @@ class NoCounterpartError(Exception):
 
 
 NOT_REWRITTEN = Text("it reads a DequantizeLinear that cannot be rewritten")
-NO_WORD = Text("its zero points are several, and no AscendDequant follows that could carry them")
+NO_WORD = Text("it has several zero points, and no AscendDequant follows that could carry them")
 IN_BLOCKS = Text("it quantizes in blocks")
 COMPUTED_PARAMETERS = Text("its scale or zero point is computed at run time")
 UNKNOWN_KIND = Text("the dtype of its data is not known")
@@ -285,20 +285,18 @@ OPEN_RESULT = Text(
     "its weights have a scale per channel, and more than one dim of its result is open"
 )
 EMPTY_RESULT = Text("its result has no elements")
-STACKED_WEIGHTS = Text("its weights have a scale per channel and are no matrix")
+STACKED_WEIGHTS = Text("its weights have a scale per channel and are not a matrix")
 
 
 def other_kind(kind: DType | str) -> Text:
     """The reason of codes of a dtype that the device does not have."""
     name = kind if isinstance(kind, str) else kind.value
-    return Text("its codes are {name}, the device has int8 alone", name=name)
+    return Text("its codes are {name}; the device has only int8", name=name)
 
 
 def other_scale(actual: object) -> NoCounterpartError:
     """The refusal of a value that cannot be a scale."""
-    reason = Text(
-        "its scale is {actual}, where a positive float32 or float16 is needed", actual=actual
-    )
+    reason = Text("its scale is {actual}; a positive float32 or float16 is needed", actual=actual)
     return NoCounterpartError(
         reason,
         Text(

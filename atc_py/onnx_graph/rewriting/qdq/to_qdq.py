@@ -229,7 +229,9 @@ class _ToQdq:
         """Write DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
         x, count, axes = node.input_names[0], factors.scale.size, {}
         if factors.offset_w.any():
-            raise no_form(node, Text("must come after a layer, since its words have offset_w"))
+            raise no_form(
+                node, Text("must come after a layer, since its factor words have offset_w")
+            )
         if count > 1:
             known = known_type(self._graph, x)
             shape = known.dims if known is not None and known.dims is not None else ()
@@ -249,7 +251,7 @@ class _ToQdq:
         """Write a layer whose int32 sums other nodes read."""
         op_type = _INTEGER_OPERATORS.get(node.op_type)
         if op_type is None or len(node.input_names) > len(("data", "weights")):
-            help_ = Text("have AscendDequant read the sums of this layer, and nothing else")
+            help_ = Text("let AscendDequant be the only reader of the sums of this layer")
             raise no_form(node, Text("on int8 must be dequantized directly after it"), help_)
         zero, inputs = self._steps.of(node, node.input_names[0]).zero, list(node.input_names)
         if node.op_type == "Conv" and zero:
@@ -294,8 +296,8 @@ def import_qdq_opset(graph: OnnxGraph) -> None:
     if not move_to_inputs(graph, changed):
         raise NO_QDQ_FORM.error(
             Text(
-                "the model needs opset {needed} for DequantizeLinear, it has {own}, and "
-                "these operators mean another thing at opset {per_axis}: {changed}",
+                "the model needs opset {needed} for DequantizeLinear but has {own}, and these "
+                "operators have another meaning at opset {per_axis}: {changed}",
                 needed=needed,
                 own=own,
                 per_axis=_PER_AXIS,

@@ -59,7 +59,7 @@ def write_wider(graph: OnnxGraph, results: set[str]) -> tuple[Diagnostic, ...]:
         elif node.op_type in _EXACT:
             _widen(graph, writer, node, element)
         else:
-            what = Text("works on {dtype}, for which ONNX or onnxruntime does not have it")
+            what = Text("works on {dtype}, which ONNX or onnxruntime does not support here")
             help_ = Text("dequantize before it and quantize after it, or use a newer opset")
             error = no_form(node, what.with_values(dtype=_name(element)), help_)
             refused.extend(error.diagnostics)

@@ -116,8 +116,9 @@ def _packed_weights(asked: Question) -> Contradiction | None:
         return None
     return Contradiction(
         Text(
-            "weights of {op_type} for {channels} input channels have {held} along that axis: two of "
-            "4 bits in a byte, as Ascend's quantizer writes them, are not read; quantize to 8 bits",
+            "weights of {op_type} for {channels} input channels have {held} elements along "
+            "that axis: the form of Ascend's quantizer with two 4-bit weights in a byte is not "
+            "supported; quantize to 8 bits",
             op_type=asked.node.op_type,
             channels=channels,
             held=held,

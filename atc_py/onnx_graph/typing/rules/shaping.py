@@ -68,7 +68,7 @@ def _impossible_reshape(asked: Question) -> Contradiction | None:
         return None
     return Contradiction(
         Text(
-            "data of the shape {shape} cannot be given the shape {wanted}",
+            "data of shape {shape} cannot be reshaped to {wanted}",
             shape=format_shape(shape),
             wanted=list(wanted),
         )
