@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 from numpy.typing import ArrayLike, NDArray
 
 from atc_py.fix import tables
@@ -17,6 +16,7 @@ from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import element_of_dtype
 from atc_py.onnx_graph.rewriting.graph_body import (
     function_body,
+    has_message,
     inner_attributes,
     new_node,
     renamed,
@@ -122,7 +122,7 @@ class RuleContext(ContextFacts):
         require(len(self.made) < MOST_NODES, "the new form is not too large")
         base = self._label(label or op_type.lower())
         outputs = tuple(self._fresh(base) for _ in range(count))
-        plain = {name: value for name, value in attributes.items() if _has_message(value)}
+        plain = {name: value for name, value in attributes.items() if has_message(value)}
         # Constants among the node's own attributes stay in the form that they have there.
         is_own = op_type == self.node.op_type and not self.node.domain
         kept = attributes.keys() - plain.keys() if is_own else ()
@@ -276,12 +276,6 @@ class RuleContext(ContextFacts):
     def _label(self, part: str) -> str:
         outputs = [tensor.name for tensor in self.node.outputs if tensor is not None]
         return f"{self.node.name or outputs[0]}/{part}"
-
-
-def _has_message(value: object) -> bool:
-    """True for the value of an attribute that a message of its own can hold."""
-    plain = int, float, str, bytes, list, tuple, onnx.TensorProto, onnx.GraphProto
-    return isinstance(value, (*plain, onnx.SparseTensorProto))
 
 
 def splice(

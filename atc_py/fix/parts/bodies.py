@@ -13,7 +13,7 @@ from atc_py.fix.facts import MOST_NODES
 from atc_py.fix.unfit import UnfitError, require
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.rewriting.graph_body import inner_graph, nodes_written_out
-from atc_py.onnx_graph.rewriting.loop_count import LoopTrace, trace_loop
+from atc_py.onnx_graph.running.loop_trace import LoopTrace, trace_loop
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 
 
@@ -70,9 +70,9 @@ def trace(
         None if tensor is None or tensor.const is None else tensor.const.numpy()
         for tensor in ctx.node.inputs[first:]
     ]
-    known = {name: ctx.around.known(name) for name in ctx.node.captured}
-    constants = {name: value for name, value in known.items() if value is not None}
-    return trace_loop(ctx.node, constants, states, most, condition=going, wanted=wanted)
+    body, consts, tensors = body_of(ctx, "body"), ctx.around.graph.consts, ctx.around.tensors
+    known = {name: consts[name] for name in ctx.node.captured if name in consts}
+    return trace_loop(body, tensors, known, states, most, condition=going, wanted=wanted)
 
 
 MOST_STEPS = 512

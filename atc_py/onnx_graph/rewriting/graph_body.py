@@ -198,6 +198,12 @@ def _whole_numbers(graph: onnx.GraphProto) -> dict[str, int]:
     }
 
 
+def has_message(value: object) -> bool:
+    """True for the value of an attribute that a message holds; constants of a model have none."""
+    plain = int, float, str, bytes, list, tuple, onnx.TensorProto, onnx.GraphProto
+    return isinstance(value, (*plain, onnx.SparseTensorProto))
+
+
 def inner_attributes(
     node: OnnxNode, names: Mapping[str, str], fresh: Callable[[str], str]
 ) -> dict[str, Any]:
