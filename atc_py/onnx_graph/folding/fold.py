@@ -1,7 +1,4 @@
-"""Constant folding to a fixed point, with a bound on what it may allocate.
-
-Over 400 lines because one object folds every kind of node, and holds all to the bounds.
-"""
+"""Constant folding to a fixed point, with a bound on what it may allocate."""
 
 from __future__ import annotations
 

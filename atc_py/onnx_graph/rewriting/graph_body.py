@@ -62,8 +62,7 @@ def function_body(
     graph = helper.make_graph(
         [call], "body", infos, [onnx.ValueInfoProto(name=name) for name in outputs]
     )
-    opset = helper.make_opsetid("", node.opset)
-    model = helper.make_model(graph, opset_imports=[opset])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", node.opset)])
     try:
         inlined = inliner.inline_selected_functions(
             model, [("", node.op_type)], inline_schema_functions=True
