@@ -27,7 +27,7 @@ from atc_py.onnx_graph.reading.tensors import TensorReader
 def function_body(
     node: OnnxNode, attributes: Mapping[str, Any], tensors: TensorReader
 ) -> OnnxGraph | None:
-    """What ONNX defines `node` as; None where it has no body.
+    """The graph that ONNX defines `node` as; None where it has no body.
 
     Nor has it one where an input is absent before another and the body depends on the inputs' types.
     Inputs and outputs of the node keep their names, absent outputs get one.
