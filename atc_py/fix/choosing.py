@@ -18,7 +18,6 @@ from atc_py.fix.unfit import UnfitError
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype, known_type
-from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.onnx_graph.source import SourceNode
 from atc_py.onnx_graph.typing.infer import infer_types
 from atc_py.target import Soc
@@ -62,16 +61,15 @@ _CUBE_CYCLE = 16**3
 _FLOAT_BYTES = 2
 
 
-def form_seconds(ctx: RuleContext, origin: OnnxNode, graph: OnnxGraph, soc: Soc) -> float:
+def form_seconds(ctx: RuleContext, graph: OnnxGraph, soc: Soc) -> float:
     """The time of the nodes that a rule wrote, on one SoC.
 
     Args:
         ctx: the new nodes.
-        origin: the node that they replace.
-        graph: the graph of that node.
+        graph: the graph of the node that they replace.
         soc: whose figures count.
     """
-    form = _graph_of(ctx, origin, graph)
+    form = _graph_of(ctx, graph)
     infer_types(form)
     constant = set(form.consts)
     seconds = 0.0
@@ -83,9 +81,9 @@ def form_seconds(ctx: RuleContext, origin: OnnxNode, graph: OnnxGraph, soc: Soc)
     return seconds
 
 
-def _graph_of(ctx: RuleContext, origin: OnnxNode, graph: OnnxGraph) -> OnnxGraph:
-    made = {name for node in ctx.made for name in node.outputs}
-    read = dict.fromkeys(name for node in ctx.made for name in node.inputs if name)
+def _graph_of(ctx: RuleContext, graph: OnnxGraph) -> OnnxGraph:
+    made = {name for node in ctx.made for name in node.writes}
+    read = dict.fromkeys(name for node in ctx.made for name in node.reads)
     around = [name for name in read if name not in made and name not in ctx.consts]
     inputs = {name: graph.types.get(name) or graph.inputs.get(name) for name in around}
     inputs.update(
@@ -94,10 +92,10 @@ def _graph_of(ctx: RuleContext, origin: OnnxNode, graph: OnnxGraph) -> OnnxGraph
         if tensor is not None and tensor.dtype is not None and tensor.name in inputs
     )
     consts = {name: graph.consts[name] for name in around if name in graph.consts}
-    form = OnnxGraph(
+    return OnnxGraph(
         path=graph.path,
         opsets=graph.opsets,
-        nodes=[],
+        nodes=ctx.made,
         inputs={
             name: known
             for name, known in inputs.items()
@@ -106,11 +104,6 @@ def _graph_of(ctx: RuleContext, origin: OnnxNode, graph: OnnxGraph) -> OnnxGraph
         outputs=(),
         consts={**consts, **ctx.consts},
     )
-    writer = Writer(form)
-    for node in ctx.made:
-        writer.again(origin, node.op_type, node.inputs, node.outputs, **node.new_attributes)
-    writer.finish()
-    return form
 
 
 def _node_seconds(form: OnnxGraph, node: OnnxNode, soc: Soc) -> float:
@@ -207,10 +200,8 @@ def fitting_forms(
     return results
 
 
-def cheapest(
-    forms: Sequence[FittingForm], origin: OnnxNode, graph: OnnxGraph, soc: Soc
-) -> FittingForm:
+def cheapest(forms: Sequence[FittingForm], graph: OnnxGraph, soc: Soc) -> FittingForm:
     """The form that takes the least time; of equal ones, the first."""
     if len(forms) == 1:
         return forms[0]
-    return min(forms, key=lambda form: form_seconds(form.ctx, origin, graph, soc))
+    return min(forms, key=lambda form: form_seconds(form.ctx, graph, soc))

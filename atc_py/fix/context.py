@@ -11,14 +11,15 @@ from atc_py.fix.facts import MOST_NODES, ContextFacts, Surroundings
 from atc_py.fix.ranges import Ranges
 from atc_py.fix.unfit import require
 from atc_py.ir import ConstData, DeferredConst, DenseConst
-from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import element_of_dtype
 from atc_py.onnx_graph.rewriting.graph_body import (
-    GraphBody,
-    PlainNode,
     function_body,
-    renamed_attributes,
+    has_message,
+    inner_attributes,
+    new_node,
+    renamed,
 )
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
 from atc_py.system.structs import replace
@@ -67,7 +68,8 @@ class RuleContext(ContextFacts):
         self.absorbed: tuple[OnnxNode, ...] = ()
         self.beside: tuple[OnnxNode, ...] = ()
         self.opset = opset
-        self.made: list[PlainNode] = []
+        self.made: list[OnnxNode] = []
+        self._origin = replace(node, replaces=node.replaces or node.op_type)
         self.consts: dict[str, ConstData] = {}
         self._fresh = fresh
         self.made_bytes = 0
@@ -120,7 +122,13 @@ class RuleContext(ContextFacts):
         require(len(self.made) < MOST_NODES, "the new form is not too large")
         base = self._label(label or op_type.lower())
         outputs = tuple(self._fresh(base) for _ in range(count))
-        self.made.append(PlainNode(op_type, inputs, outputs, attributes))
+        plain = {name: value for name, value in attributes.items() if has_message(value)}
+        # Constants among the node's own attributes stay in the form that they have there.
+        is_own = op_type == self.node.op_type and not self.node.domain
+        kept = attributes.keys() - plain.keys() if is_own else ()
+        own = [each for each in self.node.proto.attribute if each.name in kept]
+        node = new_node(self._origin, self.opset, op_type, inputs, outputs, plain, own)
+        self.made.append(node)
         return outputs
 
     def again(self, *inputs: str, count: int = 1, **changed: Any) -> tuple[str, ...]:
@@ -170,48 +178,40 @@ class RuleContext(ContextFacts):
             for name, default in defaults.items()
             if default.default is not None
         }
-        nodes = function_body(node, {**attributes, **node.attributes})
-        require(nodes is not None, "ONNX defines the operator as a function")
-        names: dict[str, str] = {
-            tensor.name: tensor.name for tensor in node.inputs if tensor is not None
-        }
-        self._write(nodes or (), names)
-        return tuple(
-            names.get(tensor.name if tensor is not None else f"{node.op_type}:absent:{at}", "")
-            for at, tensor in enumerate(node.outputs)
-        )
+        around, graph = self._surroundings, None
+        if around is not None:
+            graph = function_body(node, {**attributes, **node.attributes}, around.tensors)
+        require(graph is not None, "ONNX defines the operator as a function")
+        return () if graph is None else self.inline(graph, [*graph.inputs])
 
-    def inline(self, body: GraphBody, inputs: Sequence[str]) -> tuple[str, ...]:
+    def inline(self, body: OnnxGraph, inputs: Sequence[str]) -> tuple[str, ...]:
         """Write the nodes of a graph, given values for its inputs; return its outputs.
 
         Names that the graph takes from around it stay.
         """
         names = dict(zip(body.inputs, inputs, strict=True))
-        names.update({name: self._const_of(value) for name, value in body.constants.items()})
-        self._write(body.nodes, names, around=True)
+        names.update({name: self._const_of(const) for name, const in body.consts.items()})
+        self._write(body.nodes, names)
         return tuple(names.get(name, name) for name in body.outputs)
 
-    def _write(
-        self, nodes: Sequence[PlainNode], names: dict[str, str], *, around: bool = False
-    ) -> None:
+    def _write(self, nodes: Sequence[OnnxNode], names: dict[str, str]) -> None:
         """Write nodes whose values are called otherwise in the model; `names` gains theirs.
 
         Args:
             nodes: producers first.
-            names: names in the model by those in the nodes.
-            around: whether other names are those of the model; else they are absent inputs.
+            names: names in the model by those in the nodes; others are equal.
         """
         for node in nodes:
             require(not node.domain, "all operators are ONNX's own")
-            if node.value is not None:
-                names[node.outputs[0]] = self._const_of(node.value)
-                continue
-            inputs = [names.get(name, name if around else "") for name in node.inputs]
-            attributes = renamed_attributes(node.attributes, names, self._fresh)
-            made = self.ops(node.op_type, *inputs, count=len(node.outputs), **attributes)
-            names.update((name, new) for name, new in zip(node.outputs, made, strict=True) if name)
+            inputs = [names.get(name, name) for name in node.input_names]
+            attributes = inner_attributes(node, names, self._fresh)
+            count = len(node.output_names)
+            made = self.ops(node.op_type, *inputs, count=count, **attributes)
+            pairs = zip(node.output_names, made, strict=True)
+            names.update((name, new) for name, new in pairs if name)
 
-    def _const_of(self, value: NDArray[Any]) -> str:
+    def _const_of(self, const: ConstData) -> str:
+        value = const.numpy()
         return self._keep(np.ascontiguousarray(value).reshape(value.shape), "const")
 
     def squeeze(self, x: str, axes: Sequence[int]) -> str:
@@ -289,7 +289,7 @@ def splice(
         results: names of the values that become the outputs of `origin`, by position.
     """
     writer.graph.consts.update(ctx.consts)
-    made = {name for node in ctx.made for name in node.outputs}
+    made = {name for node in ctx.made for name in node.writes}
     names: dict[str, str] = {}
     copies: list[tuple[str, str]] = []
     for result, output in zip(results, origin.output_names, strict=False):
@@ -299,25 +299,9 @@ def splice(
             names[result] = output
         else:
             copies.append((names.get(result, result), output))
+    done = tuple(renamed(node, names) for node in ctx.made)
+    writer.nodes += done
     origin = replace(origin, replaces=origin.replaces or origin.op_type)
-    done = []
-    for node in (made.renamed(names) for made in ctx.made):
-        own = node.op_type == origin.op_type and not origin.domain
-        without = [
-            attribute.name
-            for attribute in origin.proto.attribute
-            if attribute.name not in node.attributes
-        ]
-        new = writer.again(
-            origin,
-            node.op_type,
-            node.inputs,
-            node.outputs,
-            with_own=own,
-            without=without,
-            **node.new_attributes,
-        )
-        done.append(new)
     for source, output in copies:
         writer.op(origin, "Identity", [source], output)
-    return tuple(done)
+    return done

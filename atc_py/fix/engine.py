@@ -402,7 +402,7 @@ class Fixer:
         ]
         if not forms:
             return False
-        form = cheapest(forms, node, writer.graph, self._conditions.soc)
+        form = cheapest(forms, writer.graph, self._conditions.soc)
         if len(forms) > 1 or purpose is not Purpose.LISTS:
             self._choices[node.index] = (node.index, (*before, form.rule.name))
         absorbed = form.ctx.absorbed

@@ -14,7 +14,7 @@ from atc_py.diag import BAD_INPUT_SHAPE, AtcError, Diagnostic
 from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.reading.file_graph import file_graph_of
 from atc_py.onnx_graph.reading.history import history
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile, Survey, surveyed
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.onnx_graph.source.file_graph import FileGraph
@@ -38,7 +38,7 @@ from atc_py.text import Text
 
 def with_other_lists(
     check: ModelCheck,
-    survey: Survey,
+    survey: FoldedModel,
     conditions: Conditions,
     options: CheckOptions,
     trial: TrialCompilation,
@@ -77,7 +77,7 @@ def with_other_lists(
 
 
 def _verdict(
-    survey: Survey,
+    survey: FoldedModel,
     conditions: Conditions,
     trial: TrialCompilation,
     wanted: set[tuple[object, ...]],
@@ -86,7 +86,7 @@ def _verdict(
 
     The whole model is tried where no rule refuses it, else each of these nodes that no rule refuses.
     """
-    view = survey.model
+    view = survey.source
     checked = check_view(view, conditions, trial.specs, history())
     if checked.check.standing is not Standing.ERROR:
         return amended(checked.check, view, trial.findings(survey, checked))
@@ -191,7 +191,7 @@ def checked_file(
     if not alone:
         shapes = {name: shape for name, shape in shapes.items() if name in names}
     found = judged(file, shapes, options, runs=True)
-    judge, view = found.judge, found.survey.model
+    judge, view = found.judge, found.survey.source
     check = with_other_lists(found.check, found.survey, judge.conditions, options, found.trial)
     fixable = with_fixes(check, file, judge, shapes, found.known, found.uncompiled)
     file_graph = file_graph_of(file, view) if with_graphs else None
@@ -211,7 +211,7 @@ class LoneCheck(msgspec.Struct, frozen=True):
 
     check: ModelCheck
     judge: Judge
-    survey: Survey
+    survey: FoldedModel
     known: Judgment | None
     unknown: tuple[Diagnostic, ...]
     trial: TrialCompilation
@@ -241,7 +241,7 @@ def judged(
     judge, precision = judge_of(options, soc), options.precision
     suggest = partial(advise, file, shapes, judge)
     survey = surveyed(file, shapes, quant_bias=precision.quant_bias, suggest=suggest)
-    names = ModelNames.of(survey.model, file.node_outputs, file.outputs)
+    names = ModelNames.of(survey.source, file.node_outputs, file.outputs)
     controls, unknown = find_controls(precision, options.precision_mode, names)
     trial = TrialCompilation(
         soc,
@@ -251,7 +251,7 @@ def judged(
         only_atc_passes=precision.only_atc_passes,
     )
     check, known = _apply_rules(trial, file, shapes, judge, survey, options if runs else None)
-    check = with_model_rules(check, file, survey.model, precision.cann)
+    check = with_model_rules(check, file, survey.source, precision.cann)
     return LoneCheck(check, judge, survey, known, tuple(unknown), trial)
 
 
@@ -260,7 +260,7 @@ def _apply_rules(
     file: OnnxFile,
     shapes: Mapping[str, Shape],
     judge: Judge,
-    survey: Survey,
+    survey: FoldedModel,
     running: CheckOptions | None,
 ) -> tuple[ModelCheck, Judgment | None]:
     """Apply the rules; where none is broken, find what else keeps the model from compiling.
@@ -270,7 +270,7 @@ def _apply_rules(
     Returns:
         The check, and what it was made from; None where the model does not have the dims given.
     """
-    view = survey.model
+    view = survey.source
 
     def refused(sound: Judgment) -> list[Finding]:
         return trial.findings(sound.survey, sound.checked)

@@ -56,7 +56,7 @@ def with_fixes(
     fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial)
     found = fixer.fix(shapes, tidy=False)
     plain = _Outcome.of(found)
-    best, values = plain, {} if known is None else deciding_values(known.survey.folded)
+    best, values = plain, {} if known is None else deciding_values(known.survey)
     if values and plain.left:
         rules = replace(rules, bind={name: several[0] for name, several in values.items()})
         with suppress(AtcError):
@@ -100,7 +100,7 @@ def _with_advice(
 
 
 def _start(known: Judgment | None) -> Start | None:
-    return None if known is None else Start.of(known.survey.folded, known.checked)
+    return None if known is None else Start.of(known.survey, known.checked)
 
 
 def _with_deviations(
@@ -138,7 +138,7 @@ def _remedies(
 
     rules = FixRules(for_precision=False, for_cann=True)
     if known is not None:
-        folded = known.survey.folded, known.checked
+        folded = known.survey, known.checked
         kinds = fix_one_of_each_kind(file, judge.conditions, judge.specs, rules, folded)
         if kinds is not None:
             return _Remedies.of(kinds.found, kinds.first)

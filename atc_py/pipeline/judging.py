@@ -10,8 +10,9 @@ from atc_py.check.findings import Finding, ModelCheck, Standing
 from atc_py.check.findings_builder import amended
 from atc_py.check.parser_rules import model_findings
 from atc_py.diag import Diagnostic
+from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.reading.history import history
-from atc_py.onnx_graph.reading.onnx_file import OnnxFile, Survey, surveyed
+from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
 from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.source import SourceModel
 from atc_py.options.compile_options import CheckOptions, CompileOptions, QuantBias
@@ -27,13 +28,13 @@ class Judgment(msgspec.Struct, frozen=True):
     """
 
     file: OnnxFile
-    survey: Survey
+    survey: FoldedModel
     checked: Checked
 
     @property
     def model(self) -> SourceModel:
         """Knowledge of the file."""
-        return self.survey.model
+        return self.survey.source
 
     @property
     def faults(self) -> tuple[Diagnostic, ...]:
@@ -86,8 +87,8 @@ class Judge(msgspec.Struct, frozen=True):
         """Judge `file` with the dims that it states."""
         return self.of_survey(file, surveyed(file, {}, quant_bias=self.quant_bias))
 
-    def of_survey(self, file: OnnxFile, survey: Survey) -> Judgment:
-        checked = check_view(survey.model, self.conditions, self.specs, history())
+    def of_survey(self, file: OnnxFile, survey: FoldedModel) -> Judgment:
+        checked = check_view(survey.source, self.conditions, self.specs, history())
         return Judgment(file, survey, checked)
 
 

@@ -33,7 +33,7 @@ def report_open_model(file: OnnxFile, options: CompileOptions) -> SourceModel:
     if options.fix is None and options.precision.semantics is Semantics.ONNX:
         known = judge.of_survey(with_shapes(file, options.input_shapes), survey)
         _refuse(known, judge, options)
-    return survey.model
+    return survey.source
 
 
 def _refuse(known: Judgment, judge: Judge, options: CompileOptions) -> None:

@@ -22,7 +22,6 @@ from atc_py.ir import Graph, Phase
 from atc_py.lowering.lower import lower_model, not_lowered
 from atc_py.lowering.rewritten import restated
 from atc_py.onnx_graph.folding.folded import FoldedModel, sample
-from atc_py.onnx_graph.reading.onnx_file import Survey
 from atc_py.onnx_graph.source import SourceModel, SourceNode, form_of
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.schema import PackageContents
@@ -61,14 +60,14 @@ class TrialCompilation(msgspec.Struct, frozen=True):
     specs: Library
     only_atc_passes: bool = False
 
-    def findings(self, survey: Survey, checked: Checked) -> list[Finding]:
+    def findings(self, survey: FoldedModel, checked: Checked) -> list[Finding]:
         """An error for each reason why a model that breaks no rule would not compile.
 
         They are those of the first stage of compilation that the model does not pass. Of nodes
         that are alike one is looked at, and all of them only where one of a kind is refused. A
         model with open inputs is tried as far as its nodes are known, and not for kernels.
         """
-        view = survey.model
+        view = survey.source
         missing = not_lowered(view.all_nodes, str(view.path), self.specs)
         refused: Sequence[Diagnostic] = [*survey.input_faults, *missing]
         kinds = representatives(view, checked.kinds)
@@ -90,42 +89,39 @@ class TrialCompilation(msgspec.Struct, frozen=True):
             return self._of_whole(survey, checked, rehearsed=not compiled.lacking)
         return compiled.remarks
 
-    def findings_of_listed(self, folded: FoldedModel, checked: Checked) -> list[Finding]:
+    def findings_of_listed(self, survey: FoldedModel, checked: Checked) -> list[Finding]:
         """An error for each reason why a node that no rule refuses would not compile."""
-        survey = Survey(folded)
         if checked.check.standing is not Standing.ERROR:
             return self.findings(survey, checked)
-        rows = zip(survey.model.all_nodes, checked.check.rows, strict=True)
+        rows = zip(survey.source.all_nodes, checked.check.rows, strict=True)
         refused = {node for node, row in rows if row.standing is Standing.ERROR}
-        listed = [at for at, node in enumerate(survey.model.nodes) if node not in refused]
+        listed = [at for at, node in enumerate(survey.source.nodes) if node not in refused]
         return self.findings_of_nodes(survey, checked, listed)
 
     def findings_of_nodes(
-        self, survey: Survey, checked: Checked, positions: Iterable[int]
+        self, survey: FoldedModel, checked: Checked, positions: Iterable[int]
     ) -> list[Finding]:
         """An error for each reason why one of some nodes would not compile by itself.
 
         Of nodes that are alike one is looked at, and none whose types are not known.
         """
         wanted, found = set(positions), list[Finding]()
-        for alike in representatives(survey.model, checked.kinds) if wanted else ():
+        for alike in representatives(survey.source, checked.kinds) if wanted else ():
             for at in sorted(wanted.intersection(alike)):
-                source = sample(survey.folded, [at]).source
+                source = sample(survey, [at])
                 compiled = self._compiled(source, checked) if source.nodes else _Compiled()
-                found += _findings_of(compiled.refused, survey.model)
+                found += _findings_of(compiled.refused, survey.source)
                 found += (_without_kernel(each, self.mode) for each in compiled.lacking)
                 if not (compiled.refused or compiled.lacking):
                     break
         return found
 
     def _compile_nodes(
-        self, survey: Survey, checked: Checked, positions: Sequence[int]
+        self, survey: FoldedModel, checked: Checked, positions: Sequence[int]
     ) -> _Compiled:
         """The nodes at `positions` compiled, up to the device's check."""
-        found = sample(survey.folded, positions)
-        if found.faults:
-            return _Compiled(found.faults)
-        return self._compiled(found.source, checked)
+        faults = survey.rejections(sorted(positions))
+        return _Compiled(faults) if faults else self._compiled(sample(survey, positions), checked)
 
     def _compiled(self, nodes: SourceModel, checked: Checked) -> _Compiled:
         context = self._context(nodes)
@@ -168,14 +164,14 @@ class TrialCompilation(msgspec.Struct, frozen=True):
             only_atc_passes=self.only_atc_passes,
         )
 
-    def _of_whole(self, survey: Survey, checked: Checked, *, rehearsed: bool) -> list[Finding]:
+    def _of_whole(self, survey: FoldedModel, checked: Checked, *, rehearsed: bool) -> list[Finding]:
         """The refusals of the whole model up to the choice of dtypes.
 
         It takes about as long as the check, so it is left out where it is not needed.
         """
-        context = self._context(survey.model)
+        context = self._context(survey.source)
         try:
-            source = restated(survey.folded.to_source(), checked.placements)
+            source = restated(survey.to_source(), checked.placements)
             graph = lower_model(source, self.specs, checked.placements)
             run_passes(graph, context, until=Phase.TYPED)
             remarks = self._remarks(graph, context)
@@ -183,7 +179,7 @@ class TrialCompilation(msgspec.Struct, frozen=True):
                 self._rehearse(graph, context)
         except AtcError as error:
             refused = [_without_kernel(each, self.mode) for each in context.decisions.refused]
-            return refused or _findings_of(error.diagnostics, survey.model)
+            return refused or _findings_of(error.diagnostics, survey.source)
         return remarks
 
 

@@ -8,25 +8,22 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-import numpy as np
-from numpy.typing import NDArray
-
 from atc_py.diag import Diagnostic
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.rewriting.qdq.rewriting import Rewritten
 from atc_py.onnx_graph.source import Outcome, QuantizedNode
 from atc_py.quantizing.calibrate.histogram import Histogram
-from atc_py.quantizing.calibrate.value_range import ActivationScale, ValueRange, sqnr
+from atc_py.quantizing.calibrate.value_range import ValueRange, sqnr
 from atc_py.quantizing.calibrate.weights import dequantized_weights
 from atc_py.quantizing.layers.float_model import FloatModel
-from atc_py.quantizing.layers.layers import FloatLayer, FoundLayers
-from atc_py.quantizing.layers.qdq_nodes import Int8Layer, TensorScale
+from atc_py.quantizing.layers.layers import FoundLayers
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer
 from atc_py.quantizing.observe import Observed
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.prepare import Prepared
 from atc_py.quantizing.weights import layer_weights
 from atc_py.results.quantization import BalancedTensor, QuantizedLayerFacts, RangeTrial, StepGain
+from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
     from atc_py.text import Text
@@ -88,7 +85,7 @@ def node_outcomes(
 
 def _facts(calibrated: Calibrated, layer: CalibratedLayer) -> QuantizedLayerFacts:
     weights = layer_weights(calibrated.model.graph, layer.layer)
-    axis = None if layer.weight_scale.size == 1 else layer.layer.axis
+    axis = None if layer.scale.size == 1 else layer.layer.axis
     histogram = layer.histogram
     return QuantizedLayerFacts(
         name=layer.name,
@@ -96,13 +93,13 @@ def _facts(calibrated: Calibrated, layer: CalibratedLayer) -> QuantizedLayerFact
         tensor=layer.tensor,
         low=None if histogram is None else histogram.low,
         high=None if histogram is None else histogram.high,
-        range_low=layer.activation.low,
-        range_high=layer.activation.high,
-        scale=layer.activation.scale,
-        offset=layer.activation.offset,
+        range_low=layer.data.low,
+        range_high=layer.data.high,
+        scale=layer.data.scale,
+        offset=layer.data.offset,
         bias_gain=layer.bias_gain,
-        weight_scales=(float(layer.weight_scale.min()), float(layer.weight_scale.max())),
-        weight_sqnr=sqnr(weights, dequantized_weights(layer.codes, layer.weight_scale, axis)),
+        weight_scales=(float(layer.scale.min()), float(layer.scale.max())),
+        weight_sqnr=sqnr(weights, dequantized_weights(layer.codes, layer.scale, axis)),
     )
 
 
@@ -111,25 +108,17 @@ def _original_indices(calibrated: Calibrated) -> Mapping[str, int]:
     return {name: node.index for node in nodes for name in node.writes}
 
 
-class CalibratedLayer(msgspec.Struct, frozen=True, eq=False):
-    """A layer with the numbers of its int8 form.
+class CalibratedLayer(Int8Layer, frozen=True, eq=False, kw_only=True):
+    """A layer of the prepared model with the numbers of its int8 form, and where they come from.
 
     Attributes:
         histogram: values of its data in all samples; None where the numbers come from a record.
         range: what codes of its data stand for.
-        activation: scale and offset of its data.
-        weight_scale: float32 scales of its weights, one per output channel.
-        bias: bias in place of its own; None where that stays.
-        bias_gain: by how much that bias lowers the squared error of the layer's result, in dB.
+        bias_gain: by how much its bias lowers the squared error of the layer's result, in dB.
     """
 
-    layer: FloatLayer
-    histogram: Histogram | None
     range: ValueRange
-    activation: ActivationScale
-    weight_scale: NDArray[np.float32]
-    codes: NDArray[np.int8]
-    bias: NDArray[np.float32] | None = None
+    histogram: Histogram | None = None
     bias_gain: float | None = None
 
     @property
@@ -242,7 +231,7 @@ class Calibrated:
 
         def numbers(found: FoundLayers) -> list[Int8Layer]:
             return [
-                _int8_layer(layer, chosen[layer.name])
+                replace(chosen[layer.name], layer=layer)
                 for layer in found.layers
                 if layer.name in chosen
             ]
@@ -263,7 +252,9 @@ class Calibrated:
         own = {layer.name: layer for layer in self.layers}
         layers = self.qdq_model.found.layers
         return {
-            layer.name: _int8_layer(layer, own[layer.name]) for layer in layers if layer.name in own
+            layer.name: replace(own[layer.name], layer=layer)
+            for layer in layers
+            if layer.name in own
         }
 
     def close(self) -> None:
@@ -275,8 +266,3 @@ class Calibrated:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _int8_layer(layer: FloatLayer, calibrated: CalibratedLayer) -> Int8Layer:
-    data = TensorScale(calibrated.activation.scale, calibrated.activation.offset)
-    return Int8Layer(layer, data, calibrated.codes, calibrated.weight_scale, calibrated.bias)

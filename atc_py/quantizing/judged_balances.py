@@ -22,7 +22,7 @@ from atc_py.quantizing.layers.balance_sites import over_inputs
 from atc_py.quantizing.layers.float_model import FloatModel
 from atc_py.quantizing.layers.layers import FloatLayer
 from atc_py.quantizing.layers.measured import FormBeside, SwitchedForm
-from atc_py.quantizing.layers.qdq_nodes import Int8Layer, TensorScale, takes_bias
+from atc_py.quantizing.layers.qdq_nodes import Int8Layer, takes_bias
 from atc_py.quantizing.options import CalibrationOptions
 from atc_py.quantizing.weights import layer_weights
 from atc_py.results.quantization import StepGain
@@ -200,4 +200,4 @@ def _form(
     data = activation_scale(found, symmetric=settings.ranges.symmetric, place=place)
     scales = weight_scales(weights, layer.axis, settings.weights, place)
     codes = quantized_weights(weights, scales, layer.axis)
-    return Int8Layer(layer, TensorScale(data.scale, data.offset), codes, scales)
+    return Int8Layer(layer, data, codes, scales)

@@ -199,8 +199,14 @@ class LayerNumbers:
             self._settings.weights,
             per_channel=choice.channel_wise is not False,
         )
-        histogram = self._histograms.get(layer.data)
-        return CalibratedLayer(layer, histogram, chosen, activation, scale, codes)
+        return CalibratedLayer(
+            layer,
+            activation,
+            codes,
+            scale,
+            range=chosen,
+            histogram=self._histograms.get(layer.data),
+        )
 
     def _choice(self, layer: FloatLayer) -> LayerChoice:
         choice = self._settings.choice_of(layer.name, layer.kind) or LayerChoice()

@@ -168,11 +168,11 @@ def _processes(trials: TrialModel, samples: int, jobs: int | None) -> Iterator[T
 def _layer_cost(layer: CalibratedLayer, error: ErrorSums, ratios: Mapping[str, float]) -> LayerCost:
     histogram = layer.histogram
     figures = error.figures()
-    snr = None if histogram is None else _data_snr(histogram, layer.activation)
+    snr = None if histogram is None else _data_snr(histogram, layer.data)
     return LayerCost(
         name=layer.name,
         data_snr=snr,
-        clipped=None if histogram is None else _clipped(histogram, layer.activation),
+        clipped=None if histogram is None else _clipped(histogram, layer.data),
         result=ErrorFigures(figures.cosine, figures.snr),
         outputs_snr=ratios.get(layer.name),
         range_gain=None if histogram is None or snr is None else _range_gain(layer, histogram, snr),
@@ -192,9 +192,9 @@ def _data_snr(histogram: Histogram, scale: ActivationScale) -> float:
 def _range_gain(layer: CalibratedLayer, histogram: Histogram, snr: float) -> float | None:
     """The gain over the range from the lowest to the highest value; None for no number."""
     widest = ValueRange(histogram.low, histogram.high)
-    symmetric = layer.activation.offset == 0 and histogram.low < 0
+    symmetric = layer.data.offset == 0 and histogram.low < 0
     plain = activation_scale(widest, symmetric=symmetric)
-    gain = 0.0 if plain == layer.activation else snr - _data_snr(histogram, plain)
+    gain = 0.0 if plain == layer.data else snr - _data_snr(histogram, plain)
     return gain if math.isfinite(gain) else None
 
 

@@ -54,11 +54,11 @@ def record_of(calibrated: Calibrated) -> dict[str, LayerRecord]:
     }
     records = {}
     for layer in calibrated.layers:
-        scales = [float(scale) for scale in layer.weight_scale.reshape(-1)]
+        scales = [float(scale) for scale in layer.scale.reshape(-1)]
         own = factors.get(layer.name)
         records[layer.name] = LayerRecord(
-            scale_d=layer.activation.scale,
-            offset_d=layer.activation.offset,
+            scale_d=layer.data.scale,
+            offset_d=layer.data.offset,
             scale_w=tuple(scales),
             offset_w=(0,) * len(scales),
             tensor_balance_factor=() if own is None else tuple(map(float, own)),
@@ -125,12 +125,12 @@ def _calibrate_layer(
     chosen = ValueRange(activation.low, activation.high)
     if not record.scale_w or layer.is_pool:
         scale, codes = weight_numbers(model.graph, layer, activation.scale, settings.weights)
-        return CalibratedLayer(layer, None, chosen, activation, scale, codes)
+        return CalibratedLayer(layer, activation, codes, scale, range=chosen)
     scale = np.array(record.scale_w, np.float32)
     if scale.size == 1 and layer.shape[layer.axis] > 1:
         scale = scale.reshape(())
     codes = weight_codes(layer_weights(model.graph, layer), layer, scale)
-    return CalibratedLayer(layer, None, chosen, activation, scale, codes)
+    return CalibratedLayer(layer, activation, codes, scale, range=chosen)
 
 
 def _refuse_not_modeled(records: Mapping[str, LayerRecord], path: Path) -> None:

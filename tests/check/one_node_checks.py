@@ -59,7 +59,7 @@ def _unfolded(data: bytes, folder: Path) -> SourceModel:
     path.unlink(missing_ok=True)
     path.write_bytes(data)
     with patch.object(fold._Folder, "_try", lambda _self, _node: None):
-        return surveyed(read_model(path, lenient=True), {}).model
+        return surveyed(read_model(path, lenient=True), {}).source
 
 
 def opset_codes(check: ModelCheck) -> list[Finding]:

@@ -108,7 +108,7 @@ def test_nodes_are_alike_where_nothing_that_counts_differs(
 
 @pytest.mark.parametrize("shape", ["fan out", "elementwise chain", "convolutions", "many outputs"])
 def test_large_models_have_few_kinds_of_nodes(shape: str, tmp_path: Path) -> None:
-    model = surveyed(read_model(onnx_files.save(SHAPES[shape](60), tmp_path)), {}).model
+    model = surveyed(read_model(onnx_files.save(SHAPES[shape](60), tmp_path)), {}).source
     kinds = representatives(model)
     assert len(kinds) < 10
     assert sorted(at for positions in kinds for at in positions) == list(range(len(model.nodes)))

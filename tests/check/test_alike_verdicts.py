@@ -138,7 +138,7 @@ def findings(cases: Sequence[Case], folder: Path) -> list[Finding]:
         weights,
         {"": cases[0].opset, **domains},
     )
-    model = surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).model
+    model = surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).source
     conditions = Conditions(PrecisionMode.FORCE_FP16, find_soc("sim"))
     return list(check_view(model, conditions, library(), history()).check.findings)
 

@@ -134,7 +134,7 @@ def test_open_dims_stay_open_in_the_results(
     op: str, inputs: Any, weights: Any, attributes: Any, results: list[Any], tmp_path: Path
 ) -> None:
     proto = one(op, inputs, weights, attributes, len(results))
-    (node,) = surveyed(read_model(onnx_files.save(proto, tmp_path)), {}).model.nodes
+    (node,) = surveyed(read_model(onnx_files.save(proto, tmp_path)), {}).source.nodes
     for tensor, (dtype, shape) in zip(node.outputs, results, strict=True):
         assert tensor is not None
         assert tensor.dtype is dtype
@@ -164,7 +164,7 @@ def test_what_the_file_states_counts_and_what_it_leaves_open_is_worked_out(tmp_p
     proto.graph.value_info.append(helper.make_tensor_value_info("a", HALF, [2, 3, 4]))
     proto.graph.value_info.append(helper.make_tensor_value_info("m", FLOAT, [None, None, 3]))
     proto.graph.node[1].op_type = "Identity"
-    nodes = surveyed(read_model(onnx_files.save(proto, tmp_path)), {}).model.nodes
+    nodes = surveyed(read_model(onnx_files.save(proto, tmp_path)), {}).source.nodes
     types = {each.name: (each.dtype, each.dims) for node in nodes for each in node.outputs if each}
     assert types["a"] == (F16, (2, 3, 4))
     assert types["m"] == (F32, (2, 3, 3))
@@ -175,7 +175,7 @@ def test_result_that_is_stated_stays_beside_one_that_is_worked_out(tmp_path: Pat
     proto = one("AdaptiveMaxPool2D", inputs, {}, {"output_size": [4, 4]}, 2)
     stated = helper.make_tensor_value_info("y0", FLOAT, [1, 1, 1])
     proto.graph.output[0].CopyFrom(stated)
-    (node,) = surveyed(read_model(onnx_files.save(proto, tmp_path)), {}).model.nodes
+    (node,) = surveyed(read_model(onnx_files.save(proto, tmp_path)), {}).source.nodes
     assert [each and each.dims for each in node.outputs] == [(1, 1, 1), (1, 2, 4, 4)]
 
 

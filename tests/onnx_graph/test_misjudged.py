@@ -21,7 +21,7 @@ FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64
 
 
 def surveyed(proto: onnx.ModelProto, folder: Path) -> SourceModel:
-    return onnx_file.surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).model
+    return onnx_file.surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).source
 
 
 def dims(view: SourceModel, name: str) -> tuple[int | None, ...] | None:

@@ -119,7 +119,7 @@ def test_operators_of_ascend_keep_the_shape_of_their_input(
         {"d": np.array([1], np.uint64)},
         opsets={"": 13, "npu": 1},
     )
-    (view,) = surveyed(read_model(onnx_files.save(proto, tmp_path), lenient=True), {}).model.nodes
+    (view,) = surveyed(read_model(onnx_files.save(proto, tmp_path), lenient=True), {}).source.nodes
     assert [each.element for each in view.outputs if each] == dtypes
     assert [each.dims for each in view.outputs if each] == [(2, None, 3)] * len(names)
 
@@ -128,7 +128,7 @@ def test_odd_attribute_leaves_the_type_open(tmp_path: Path) -> None:
     proto = onnx_files.model(
         [node("AscendQuant", ["x"], ["y"], scale=1.0, dst_type="INT3")], {"x": (FLOAT, [2])}, ["y"]
     )
-    (view,) = surveyed(read_model(onnx_files.save(proto, tmp_path), lenient=True), {}).model.nodes
+    (view,) = surveyed(read_model(onnx_files.save(proto, tmp_path), lenient=True), {}).source.nodes
     assert [each.element for each in view.outputs if each] == [""]
 
 

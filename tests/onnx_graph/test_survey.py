@@ -24,7 +24,7 @@ def surveyed(
 ) -> SourceModel:
     return onnx_file.surveyed(
         read_model(onnx_files.save(proto, folder), lenient=True), shapes or {}
-    ).model
+    ).source
 
 
 def only(view: SourceModel, op_type: str) -> SourceNode:

@@ -19,7 +19,7 @@ FLOAT = onnx_files.FLOAT
 
 
 def surveyed(proto: onnx.ModelProto, folder: Path) -> SourceModel:
-    return onnx_file.surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).model
+    return onnx_file.surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).source
 
 
 def only_output(view: SourceModel, op_type: str) -> SourceTensor | None:

@@ -28,7 +28,7 @@ def surveyed(*nodes: onnx.NodeProto, folder: Path, ends: tuple[str, ...] = ("y",
         "flag": (TensorProto.BOOL, []),
     }
     proto = onnx_files.model(list(nodes), inputs, ends, WEIGHTS)
-    return onnx_file.surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).model
+    return onnx_file.surveyed(read_model(onnx_files.save(proto, folder), lenient=True), {}).source
 
 
 def vanishing(view: SourceModel) -> set[str]:

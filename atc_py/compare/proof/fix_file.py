@@ -96,7 +96,7 @@ def _with_ranges(
     if options.data:
         from atc_py.compare.proof.model_data import model_feeds
 
-        feeds = model_feeds(before.survey.model, options)
+        feeds = model_feeds(before.survey.source, options)
         given = given if feeds is None else feeds.given
     return replace(options, rules=with_input_ranges(file, options.rules, given)), given
 
@@ -128,7 +128,7 @@ def _fix(
     known, start = before.known, None
     same = known is not None and known.survey is before.survey
     if known is not None and same and not options.rules.bind and before.judge.quant_bias is None:
-        start = Start.of(known.survey.folded, known.checked)
+        start = Start.of(known.survey, known.checked)
     judge = before.judge
     fixer = Fixer(
         file, judge.conditions, judge.specs, options.rules, start, trial=before.uncompiled

@@ -10,14 +10,14 @@ import numpy as np
 from atc_py.diag import AtcError
 from atc_py.fix.context import RuleContext
 from atc_py.fix.facts import MOST_NODES
-from atc_py.fix.unfit import require
-from atc_py.onnx_graph.graph import OnnxNode
-from atc_py.onnx_graph.rewriting.graph_body import GraphBody, graph_bodies
-from atc_py.onnx_graph.rewriting.loop_count import LoopTrace, trace_loop
+from atc_py.fix.unfit import UnfitError, require
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.rewriting.graph_body import inner_graph, nodes_written_out
+from atc_py.onnx_graph.running.loop_trace import LoopTrace, trace_loop
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 
 
-def body_of(ctx: RuleContext, attribute: str, node: OnnxNode | None = None) -> GraphBody:
+def body_of(ctx: RuleContext, attribute: str, node: OnnxNode | None = None) -> OnnxGraph:
     """A graph that a node holds.
 
     Args:
@@ -25,15 +25,16 @@ def body_of(ctx: RuleContext, attribute: str, node: OnnxNode | None = None) -> G
         attribute: that has the graph.
         node: another node around it that holds the graph.
     """
-    results: dict[str, GraphBody] = {}
-    around = ctx.around
-    if around is not None:
-        try:
-            results = graph_bodies(node or ctx.node, around.tensors, _whole_numbers(ctx))
-        except (AtcError, ValueError):
-            require(condition=False, template="its graphs have plain tensors")
-    require(attribute in results, "the node has {attribute}", attribute=attribute)
-    return results[attribute]
+    around, holder = ctx.around, node or ctx.node
+    there = around is not None and attribute in holder.graphs
+    require(there, "the node has {attribute}", attribute=attribute)
+    try:
+        if around is not None:
+            graph = holder.graphs[attribute]
+            return inner_graph(holder, graph, around.graph.opsets, around.tensors)
+    except (AtcError, ValueError):
+        pass
+    raise UnfitError("its graphs have plain tensors")
 
 
 def _whole_numbers(ctx: RuleContext) -> dict[str, int]:
@@ -69,9 +70,9 @@ def trace(
         None if tensor is None or tensor.const is None else tensor.const.numpy()
         for tensor in ctx.node.inputs[first:]
     ]
-    known = {name: ctx.around.known(name) for name in ctx.node.captured}
-    constants = {name: value for name, value in known.items() if value is not None}
-    return trace_loop(ctx.node, constants, states, most, condition=going, wanted=wanted)
+    body, consts, tensors = body_of(ctx, "body"), ctx.around.graph.consts, ctx.around.tensors
+    known = {name: consts[name] for name in ctx.node.captured if name in consts}
+    return trace_loop(body, tensors, known, states, most, condition=going, wanted=wanted)
 
 
 MOST_STEPS = 512
@@ -99,10 +100,11 @@ def loop_steps(ctx: RuleContext, most: int = MOST_STEPS) -> int:
     return trips if result is None else min(result.steps, trips)
 
 
-def check_room(ctx: RuleContext, body: GraphBody, steps: int) -> None:
-    """Refuse a body that would become too many nodes."""
+def check_room(ctx: RuleContext, attribute: str, steps: int, node: OnnxNode | None = None) -> None:
+    """Refuse a graph that a node holds, as `body_of` has it, that would become too many nodes."""
     room = 0 if ctx.around is None else ctx.around.room
-    require(steps * (body.size + 1) <= room, "the model does not grow beyond its limit of nodes")
+    size = nodes_written_out((node or ctx.node).graphs[attribute], _whole_numbers(ctx))
+    require(steps * (size + 1) <= room, "the model does not grow beyond its limit of nodes")
 
 
 def stack(ctx: RuleContext, parts: Sequence[str], axis: int, *, backward: bool = False) -> str:
@@ -234,7 +236,7 @@ def _mapped(ctx: RuleContext, maker: _Maker) -> list[Element]:
     """
     body = body_of(ctx, "body", maker.node)
     first = elements_of(ctx, _name(maker.node, 0))
-    check_room(ctx, body, len(first))
+    check_room(ctx, "body", len(first), maker.node)
     columns = [first]
     for tensor in maker.node.inputs[1:]:
         name = "" if tensor is None else tensor.name

@@ -29,7 +29,7 @@ from atc_py.fix.parts.bodies import (
 )
 from atc_py.fix.parts.recurrence import FUNCTIONS, Atom, Reader, Rows, Taken, Vector, is_number
 from atc_py.fix.unfit import require
-from atc_py.onnx_graph.rewriting.graph_body import GraphBody
+from atc_py.onnx_graph.graph import OnnxGraph
 
 _PAIR = 2
 
@@ -219,7 +219,7 @@ class Recurrence:
     first: int
     before: int
     count: int
-    body: GraphBody
+    body: OnnxGraph
     reader: Reader
     decided: Mapping[str, list[NDArray[Any]]]
 
@@ -263,7 +263,7 @@ def _read_loop(ctx: RuleContext) -> Recurrence:
     reader = _reader(ctx, body, decided)
     for at in range(count):
         given = ctx.input(FIRST_STATE + at)
-        name = body.inputs[FIRST_STATE + at]
+        name = [*body.inputs][FIRST_STATE + at]
         if name not in decided and given.dtype in FLOATS and not given.is_open:
             reader.state(name, f"state {at}", given.shape)
     reader.read(body.nodes)
@@ -273,13 +273,14 @@ def _read_loop(ctx: RuleContext) -> Recurrence:
 def _read_scan(ctx: RuleContext) -> Recurrence:
     require(ctx.node.opset >= 9, "the opset is 9 or more")  # noqa: PLR2004
     body, scanned = body_of(ctx, "body"), ctx.integer("num_scan_inputs", 0)
+    inputs = [*body.inputs]
     require(0 <= scanned <= len(ctx.node.inputs), "it scans inputs that it has")
     count = len(ctx.node.inputs) - scanned
     axes = ctx.integers("scan_input_axes", [0] * scanned)
     backward = ctx.integers("scan_input_directions", [0] * scanned)
     reader = _reader(ctx, body, {})
     for at in range(count):
-        reader.state(body.inputs[at], f"state {at}", ctx.shape(at))
+        reader.state(inputs[at], f"state {at}", ctx.shape(at))
     steps = 0
     for at, axis in enumerate(axes):
         dims = ctx.shape(count + at)
@@ -288,19 +289,17 @@ def _read_scan(ctx: RuleContext) -> Recurrence:
         places = range(steps)[::-1] if backward[at] else range(steps)
         kind = f"slice {at}"
         reader.taken[kind] = Taken(ctx.name(count + at), axis, tuple(places))
-        reader.state(body.inputs[count + at], kind, (*dims[:axis], *dims[axis + 1 :]))
+        reader.state(inputs[count + at], kind, (*dims[:axis], *dims[axis + 1 :]))
     require(steps > 0, "there are steps")
     reader.read(body.nodes)
     return Recurrence(steps, 0, 0, count, body, reader, {})
 
 
-def _reader(ctx: RuleContext, body: GraphBody, decided: Mapping[str, list[NDArray[Any]]]) -> Reader:
+def _reader(ctx: RuleContext, body: OnnxGraph, decided: Mapping[str, list[NDArray[Any]]]) -> Reader:
     around = ctx.around
-    constants: dict[str, NDArray[Any]] = {**body.constants}
+    constants = {name: const.numpy() for name, const in body.consts.items()}
     for node in body.nodes:
-        if node.value is not None:
-            constants[node.outputs[0]] = node.value
-        for name in node.inputs:
+        for name in node.input_names:
             value = None if around is None or name in body.inputs else around.known(name)
             if value is not None:
                 constants.setdefault(name, value)
@@ -311,14 +310,14 @@ def _reader(ctx: RuleContext, body: GraphBody, decided: Mapping[str, list[NDArra
     return Reader(constants, decided, lambda name: graph.static_shape(name) if graph else None)
 
 
-def _decided(ctx: RuleContext, body: GraphBody, steps: int) -> dict[str, list[NDArray[Any]]]:
+def _decided(ctx: RuleContext, body: OnnxGraph, steps: int) -> dict[str, list[NDArray[Any]]]:
     around = ctx.around
     if around is None:
         return {}
     known = {name for name in ctx.node.captured if name in around.graph.consts}
-    known |= {*body.constants, *body.inputs[:FIRST_STATE]}
-    known |= {node.outputs[0] for node in body.nodes if node.value is not None}
-    states = list(zip(body.inputs[FIRST_STATE:], body.outputs[1:], strict=False))
+    inputs = [*body.inputs]
+    known |= {*body.consts, *inputs[:FIRST_STATE]}
+    states = list(zip(inputs[FIRST_STATE:], body.outputs[1:], strict=False))
     fixed = [
         pair
         for at, pair in enumerate(states)
@@ -333,14 +332,14 @@ def _decided(ctx: RuleContext, body: GraphBody, steps: int) -> dict[str, list[ND
     wanted = sorted(made - known)
     traced = trace(ctx, steps - 1, going=starts_true(ctx), first=FIRST_STATE, wanted=wanted)
     seen = {} if traced is None else {name: list(each) for name, each in traced.seen.items()}
-    return {**seen, body.inputs[0]: [np.array(step) for step in range(steps)]}
+    return {**seen, inputs[0]: [np.array(step) for step in range(steps)]}
 
 
-def _reached(body: GraphBody, known: set[str]) -> set[str]:
+def _reached(body: OnnxGraph, known: set[str]) -> set[str]:
     made = set(known)
     for node in body.nodes:
-        if not node.domain and made.issuperset(filter(None, node.inputs)):
-            made.update(node.outputs)
+        if not node.domain and made.issuperset(filter(None, node.input_names)):
+            made.update(node.output_names)
     return made
 
 
@@ -407,13 +406,13 @@ def _last(
 
 
 def _gathered(ctx: RuleContext, loop: Recurrence, layer: CellLayer, y: str, at: int) -> str:
-    own, name = loop.body.inputs[loop.first + at], loop.body.outputs[loop.before + at]
-    maker = next((node for node in loop.body.nodes if name in node.outputs), None)
+    own, name = [*loop.body.inputs][loop.first + at], loop.body.outputs[loop.before + at]
+    maker = loop.body.producer(name)
     inserts = maker is not None and maker.op_type == "SequenceInsert"
     appended = "what is appended is the state of the layer"
     require(inserts and not elements_of(ctx, ctx.name(loop.first + at)), appended)
     require(loop.steps <= MOST_STEPS, "at most {most_steps} steps", most_steps=MOST_STEPS)
-    inputs = () if maker is None else tuple(filter(None, maker.inputs))
+    inputs = () if maker is None else tuple(filter(None, maker.input_names))
     added = loop.reader.rows.get(inputs[1]) if len(inputs) == len((own, name)) else None
     same = loop.result(layer.states[0])
     alike = added is not None and same is not None and added.vector.key == same.vector.key

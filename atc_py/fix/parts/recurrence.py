@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix import tables
-from atc_py.onnx_graph.rewriting.graph_body import PlainNode
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.tensor.shapes import Shape
 
 Monomial: TypeAlias = "tuple[Atom, ...]"
@@ -297,22 +297,22 @@ class Reader:
         if dims:
             self.rows[name] = Rows(self.space.leaf(kind, dims[-1]), dims)
 
-    def read(self, nodes: Sequence[PlainNode]) -> None:
+    def read(self, nodes: Sequence[OnnxNode]) -> None:
         """Read what can be read; values of other nodes are left out."""
         for node in nodes:
-            if node.domain or any(name in self._constants for name in node.outputs):
+            if node.domain or any(name in self._constants for name in node.output_names):
                 continue
             try:
                 rows = self._read(node)
             except (_UnreadError, LookupError, TypeError, ValueError):
                 continue
-            self.rows.update(zip(node.outputs, rows, strict=False))
+            self.rows.update(zip(node.output_names, rows, strict=False))
 
-    def _read(self, node: PlainNode) -> list[Rows]:
+    def _read(self, node: OnnxNode) -> list[Rows]:
         if node.op_type == "Gather":
             return [self._gather(node)]
         if node.op_type in FUNCTIONS:
-            x = self.rows[node.inputs[0]]
+            x = self.rows[node.input_names[0]]
             return [x.of(self.space.function(node.op_type, x.vector))]
         return _READ[node.op_type](self, node)
 
@@ -339,17 +339,18 @@ class Reader:
             raise ValueError("rows of a constant differ")
         return Rows(Vector(max(row.size, 1), {}, row), value.shape or (1,))
 
-    def numbers(self, node: PlainNode, position: int, attribute: str) -> list[int] | None:
+    def numbers(self, node: OnnxNode, position: int, attribute: str) -> list[int] | None:
         """Integers that are an input or, in older opsets, an attribute; None if absent."""
-        if len(node.inputs) > position and node.inputs[position]:
-            return [int(number) for number in self._constants[node.inputs[position]].reshape(-1)]
-        result = node.attributes.get(attribute)
-        return None if result is None else [int(number) for number in result]
+        if len(node.input_names) > position and node.input_names[position]:
+            return [
+                int(number) for number in self._constants[node.input_names[position]].reshape(-1)
+            ]
+        return [*node.integers(attribute)] or None
 
-    def _gather(self, node: PlainNode) -> Rows:
-        name, index = node.inputs
+    def _gather(self, node: OnnxNode) -> Rows:
+        name, index = node.input_names
         dims, places = self._dims_of(name), self._places[index]
-        axis = node.attributes.get("axis", 0)
+        axis = node.integer("axis")
         if dims is None or places[0].size != 1:
             raise _UnreadError
         axis %= len(dims)
@@ -361,23 +362,22 @@ class Reader:
         return Rows(self.space.leaf(kind, own[-1]), own)
 
 
-def _matrix(reader: Reader, node: PlainNode) -> list[Rows]:
-    x, matrix = reader.rows[node.inputs[0]], reader.constant(node.inputs[1])
+def _matrix(reader: Reader, node: OnnxNode) -> list[Rows]:
+    x, matrix = reader.rows[node.input_names[0]], reader.constant(node.input_names[1])
     matrix = matrix.reshape(matrix.shape[-2:])
     return [x.of(x.vector.times(matrix))]
 
 
-def _gemm(reader: Reader, node: PlainNode) -> list[Rows]:
-    given = node.attributes
-    if given.get("transA", 0):
+def _gemm(reader: Reader, node: OnnxNode) -> list[Rows]:
+    if node.integer("transA"):
         raise _UnreadError
-    x, matrix = reader.rows[node.inputs[0]], reader.constant(node.inputs[1])
-    matrix = matrix.T if given.get("transB", 0) else matrix
-    product = x.of(x.vector.times(matrix * float(given.get("alpha", 1.0))))
-    if len(node.inputs) < 3 or not node.inputs[2]:  # noqa: PLR2004  (C is the third)
+    x, matrix = reader.rows[node.input_names[0]], reader.constant(node.input_names[1])
+    matrix = matrix.T if node.integer("transB") else matrix
+    product = x.of(x.vector.times(matrix * node.number("alpha", 1.0)))
+    if len(node.input_names) < 3 or not node.input_names[2]:  # noqa: PLR2004  (C is the third)
         return [product]
-    added = reader.operand(node.inputs[2])
-    by = np.array(float(given.get("beta", 1.0)))
+    added = reader.operand(node.input_names[2])
+    by = np.array(node.number("beta", 1.0))
     return [_sum_of(product, added.of(added.vector.scaled(by)))]
 
 
@@ -397,25 +397,25 @@ def _common(one: Rows, other: Rows) -> Shape:
     return dims
 
 
-def _add(reader: Reader, node: PlainNode) -> list[Rows]:
-    total = reader.operand(node.inputs[0])
-    for name in node.inputs[1:]:
+def _add(reader: Reader, node: OnnxNode) -> list[Rows]:
+    total = reader.operand(node.input_names[0])
+    for name in node.input_names[1:]:
         total = _sum_of(total, reader.operand(name))
     return [total]
 
 
-def _subtract(reader: Reader, node: PlainNode) -> list[Rows]:
-    one, other = (reader.operand(name) for name in node.inputs)
+def _subtract(reader: Reader, node: OnnxNode) -> list[Rows]:
+    one, other = (reader.operand(name) for name in node.input_names)
     return [_sum_of(one, other, sign=-1.0)]
 
 
-def _negate(reader: Reader, node: PlainNode) -> list[Rows]:
-    x = reader.rows[node.inputs[0]]
+def _negate(reader: Reader, node: OnnxNode) -> list[Rows]:
+    x = reader.rows[node.input_names[0]]
     return [x.of(x.vector.scaled(np.array(-1.0)))]
 
 
-def _multiply(reader: Reader, node: PlainNode) -> list[Rows]:
-    one, other = (reader.operand(name) for name in node.inputs)
+def _multiply(reader: Reader, node: OnnxNode) -> list[Rows]:
+    one, other = (reader.operand(name) for name in node.input_names)
     dims = _common(one, other)
     return [Rows(reader.space.product(one.vector, other.vector), dims)]
 
@@ -424,11 +424,11 @@ def _is_last(axis: int, x: Rows) -> bool:
     return axis in {-1, len(x.dims) - 1}
 
 
-def _split(reader: Reader, node: PlainNode) -> list[Rows]:
-    x = reader.rows[node.inputs[0]]
-    if not _is_last(node.attributes.get("axis", 0), x):
+def _split(reader: Reader, node: OnnxNode) -> list[Rows]:
+    x = reader.rows[node.input_names[0]]
+    if not _is_last(node.integer("axis"), x):
         raise _UnreadError
-    count = len(node.outputs)
+    count = len(node.output_names)
     sizes = reader.numbers(node, 1, "split") or [x.dims[-1] // count] * count
     if sum(sizes) != x.dims[-1]:
         raise _UnreadError
@@ -439,8 +439,8 @@ def _split(reader: Reader, node: PlainNode) -> list[Rows]:
     ]
 
 
-def _slice(reader: Reader, node: PlainNode) -> list[Rows]:
-    x = reader.rows[node.inputs[0]]
+def _slice(reader: Reader, node: OnnxNode) -> list[Rows]:
+    x = reader.rows[node.input_names[0]]
     starts, ends = reader.numbers(node, 1, "starts"), reader.numbers(node, 2, "ends")
     axes = reader.numbers(node, 3, "axes") or [0]
     steps = reader.numbers(node, 4, "steps") or [1]
@@ -452,17 +452,17 @@ def _slice(reader: Reader, node: PlainNode) -> list[Rows]:
     return [x.of(reader.space.part(x.vector, start, end))]
 
 
-def _concat(reader: Reader, node: PlainNode) -> list[Rows]:
-    parts = [reader.rows[name] for name in node.inputs]
-    if not all(_is_last(node.attributes["axis"], part) for part in parts):
+def _concat(reader: Reader, node: OnnxNode) -> list[Rows]:
+    parts = [reader.rows[name] for name in node.input_names]
+    if not all(_is_last(node.integer("axis", 1), part) for part in parts):
         raise _UnreadError
     if len({part.dims[:-1] for part in parts}) != 1:
         raise _UnreadError
     return [parts[0].of(joined([part.vector for part in parts]))]
 
 
-def _view(reader: Reader, node: PlainNode) -> list[Rows]:
-    x = reader.rows[node.inputs[0]]
+def _view(reader: Reader, node: OnnxNode) -> list[Rows]:
+    x = reader.rows[node.input_names[0]]
     blank = np.broadcast_to(np.int8(0), x.dims)
     result: tuple[int, ...]
     if node.op_type == "Reshape":
@@ -480,11 +480,11 @@ def _view(reader: Reader, node: PlainNode) -> list[Rows]:
     return [Rows(x.vector, result)]
 
 
-_READ: dict[str, Callable[[Reader, PlainNode], list[Rows]]] = {
+_READ: dict[str, Callable[[Reader, OnnxNode], list[Rows]]] = {
     "Add": _add,
     "Concat": _concat,
     "Gemm": _gemm,
-    "Identity": lambda reader, node: [reader.rows[node.inputs[0]]],
+    "Identity": lambda reader, node: [reader.rows[node.input_names[0]]],
     "MatMul": _matrix,
     "Mul": _multiply,
     "Neg": _negate,

@@ -15,9 +15,8 @@ from atc_py.fix.parts.bodies import FIRST_STATE, MOST_STEPS, body_of, check_room
 from atc_py.fix.parts.loop_layers import CellLayer, gru_of, lstm_of, read_recurrence, write_layer
 from atc_py.fix.rule import EQUAL, REORDERED, rule
 from atc_py.fix.unfit import UnfitError, require
-from atc_py.onnx_graph.graph import ValueType
+from atc_py.onnx_graph.graph import OnnxGraph, ValueType
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.rewriting.graph_body import GraphBody
 from atc_py.onnx_graph.rewriting.total_nodes import may_repeat_always, may_run_always
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.tensor.dtypes import DType
@@ -61,12 +60,12 @@ def if_as_where(ctx: RuleContext) -> Sequence[str]:
         repeated and all(map(may_run_always, inner)),
         "every node of the branches is defined for all values",
     )
-    for body in bodies:
-        check_room(ctx, body, 1)
+    for name in _BRANCHES:
+        check_room(ctx, name, 1)
     types = [
         [
-            _type_of(tensor, stated)
-            for tensor, stated in zip(known[name].outputs, body.types, strict=True)
+            _type_of(tensor, body.declared.get(result))
+            for tensor, result in zip(known[name].outputs, body.outputs, strict=True)
         ]
         for name, body in zip(_BRANCHES, bodies, strict=True)
     ]
@@ -138,7 +137,7 @@ def loop_unroll(ctx: RuleContext) -> Sequence[str]:
     """
     body, total = body_of(ctx, "body"), loop_steps(ctx)
     require(total <= MOST_STEPS, "at most {most_steps} steps", most_steps=MOST_STEPS)
-    check_room(ctx, body, total)
+    check_room(ctx, "body", total)
     count = len(ctx.node.inputs) - FIRST_STATE
     states = [ctx.name(FIRST_STATE + at) for at in range(count)]
     if not total:
@@ -152,10 +151,10 @@ def loop_unroll(ctx: RuleContext) -> Sequence[str]:
     return [*states, *(stack(ctx, list(each), 0) for each in zip(*stacked, strict=True))]
 
 
-def _nothing(ctx: RuleContext, body: GraphBody, position: int) -> str:
+def _nothing(ctx: RuleContext, body: OnnxGraph, position: int) -> str:
     if ctx.output(position) is None:
         return ""
-    stated = body.types[1 + position]
+    stated = body.declared.get(body.outputs[1 + position])
     dtype = None if stated is None else dtype_of_element(stated.element)
     dims = None if stated is None else stated.shape
     known = dtype is not None and dims is not None
@@ -203,7 +202,7 @@ def scan_unroll(ctx: RuleContext) -> Sequence[str]:
     require(len(steps) == 1 and max(steps) <= MOST_STEPS, "at most 512 steps")
     require(min(steps) > 0, "at least one step")
     (total,) = steps
-    check_room(ctx, body, total)
+    check_room(ctx, "body", total)
     sequences = [(ctx.name(count + at), axis, backward[at]) for at, axis in enumerate(axes)]
     states, stacked = _run(ctx, body, states, sequences, total)
     outputs = len(body.outputs) - count
@@ -217,7 +216,7 @@ def scan_unroll(ctx: RuleContext) -> Sequence[str]:
 
 def _run(
     ctx: RuleContext,
-    body: GraphBody,
+    body: OnnxGraph,
     states: list[str],
     sequences: Sequence[tuple[str, int, int]],
     total: int,
@@ -272,12 +271,12 @@ def scan_of_batch_unroll(ctx: RuleContext) -> Sequence[str]:
     require(len(set(dims)) == 1 and len(dims[0]) > 1, "sequences are of one length")
     batch, total = dims[0]
     require(0 < batch * total <= MOST_STEPS, "1 to 512 steps")
-    check_room(ctx, body, batch * total)
+    check_room(ctx, "body", batch * total)
     rows = [_entry(ctx, body, entry, first, total) for entry in range(batch)]
     return [stack(ctx, list(each), 0) for each in zip(*rows, strict=True)]
 
 
-def _entry(ctx: RuleContext, body: GraphBody, entry: int, first: int, total: int) -> list[str]:
+def _entry(ctx: RuleContext, body: OnnxGraph, entry: int, first: int, total: int) -> list[str]:
     """The results of one entry of the batch; the first sequence is the input at `first`."""
     own = ctx.const(entry, label="entry")
     names = ctx.names[1:]

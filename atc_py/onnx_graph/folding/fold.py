@@ -1,7 +1,4 @@
-"""Constant folding to a fixed point, with a bound on what it may allocate.
-
-Over 400 lines because one object folds every kind of node, and holds all to the bounds.
-"""
+"""Constant folding to a fixed point, with a bound on what it may allocate."""
 
 from __future__ import annotations
 
@@ -22,7 +19,8 @@ from atc_py.onnx_graph.folding.evaluate import (
 )
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, ints_of
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
-from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array, dtype_of_element
+from atc_py.onnx_graph.reading.attributes import constant_of
+from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
 from atc_py.onnx_graph.typing.infer import infer_node, infer_types
 from atc_py.system.memory_limit import RAISE_IT, format_size, memory_limit
 from atc_py.tensor.dtypes import DType
@@ -212,7 +210,7 @@ class _Folder:
     def _fold(self, node: OnnxNode) -> dict[str, ConstData] | None:
         name = next(iter(node.writes), "")
         if node.op_type == "Constant":
-            const = self._constant(node)
+            const = constant_of(node, self._tensors)
         elif node.op_type == "ConstantOfShape":
             const = self._constant_of_shape(node)
         elif node.op_type in VIEW_FOLDS:
@@ -261,24 +259,6 @@ class _Folder:
         else:
             return None
         return {next(iter(node.writes), ""): DenseConst(numbers)}
-
-    def _constant(self, node: OnnxNode) -> ConstData | None:
-        """The value of a Constant node; None for strings and unsound sparse tensors."""
-        for attribute in node.proto.attribute:
-            if attribute.name == "value":
-                return self._tensors.const(attribute.t, node.place)
-            if attribute.name == "sparse_value":
-                try:
-                    return DenseConst(dense_array(attribute.sparse_tensor))
-                except ValueError:
-                    return None
-        for name, dtype in _VALUE_ATTRIBUTES.items():
-            if name in node.plain_attributes:
-                try:
-                    return DenseConst(np.array(node.plain_attributes[name], dtype.numpy))
-                except (OverflowError, ValueError):
-                    return None  # a float that is not an integer, under the name for integers
-        return None
 
     def _constant_of_shape(self, node: OnnxNode) -> ConstData | None:
         """One value over the shape that the input gives, however large."""
@@ -366,14 +346,6 @@ class _Folder:
                 place=node.place,
                 help=RAISE_IT if limit == self._room else None,
             )
-
-
-_VALUE_ATTRIBUTES = {
-    "value_float": DType.FLOAT32,
-    "value_floats": DType.FLOAT32,
-    "value_int": DType.INT64,
-    "value_ints": DType.INT64,
-}
 
 
 def _bytes_of(types: Mapping[str, ValueType]) -> int:

@@ -12,7 +12,7 @@ from atc_py.onnx_graph.source import SourceModel
 from atc_py.system.structs import replace
 
 
-class FoldedModel(msgspec.Struct, frozen=True):
+class FoldedModel(msgspec.Struct, frozen=True, eq=False):
     """A model after folding.
 
     Attributes:
@@ -21,12 +21,14 @@ class FoldedModel(msgspec.Struct, frozen=True):
         rejected: by position, the nodes that lowering cannot take, with the findings about each;
             none where what it reads is to blame.
         rejected_outputs: the findings about outputs of the model.
+        input_faults: of a model that was surveyed, faults of inputs that no choice of shapes removes.
     """
 
     source: SourceModel
     folded: FoldedGraph
     rejected: Mapping[int, tuple[Diagnostic, ...]]
     rejected_outputs: tuple[Diagnostic, ...]
+    input_faults: tuple[Diagnostic, ...] = ()
 
     @property
     def graph(self) -> OnnxGraph:
@@ -63,31 +65,21 @@ def fold_with_branches(graph: OnnxGraph, tensors: TensorReader, limit: int) -> F
     return FoldedGraph(graph, faults=faults, chosen=() if graph.always_runs else faults)
 
 
-class Sample(msgspec.Struct, frozen=True):
-    """Nodes of a model.
+def sample(model: FoldedModel, positions: Collection[int]) -> SourceModel:
+    """The nodes of `model` at `positions` in its graph, but for those that lowering cannot take.
 
-    Attributes:
-        source: the nodes as a model: what no other of them computes is an input, and all that
-            they compute is an output.
-        faults: the findings of `FoldedModel.to_source` about nodes that cannot be among them, and
-            about inputs and outputs of the whole model.
+    What no other of them computes is an input, and all that they compute is an output.
     """
-
-    source: SourceModel
-    faults: tuple[Diagnostic, ...]
-
-
-def sample(model: FoldedModel, positions: Collection[int]) -> Sample:
-    """The nodes of `model` at `positions` in its graph; they are the model's own nodes."""
-    graph = model.graph
-    chosen = sorted(positions)
-    nodes = tuple(model.source.nodes[at] for at in chosen if at not in model.rejected)
+    at_positions = (at for at in sorted(positions) if at not in model.rejected)
+    nodes = tuple(model.source.nodes[at] for at in at_positions)
     outputs = {
         tensor: None for node in nodes for tensor in node.outputs if tensor and tensor.is_typed
     }
     read = dict.fromkeys(entry for node in nodes for entry in node.tensors_read)
-    needed = (tensor for tensor in read if tensor.const is None or tensor.name in graph.inputs)
-    source = replace(
+    needed = (
+        tensor for tensor in read if tensor.const is None or tensor.name in model.graph.inputs
+    )
+    return replace(
         model.source,
         inputs=tuple(tensor for tensor in needed if tensor not in outputs),
         outputs=tuple(outputs),
@@ -95,4 +87,3 @@ def sample(model: FoldedModel, positions: Collection[int]) -> Sample:
         file_nodes=len(nodes),
         weight_bytes=0,
     )
-    return Sample(source, model.rejections(chosen))

@@ -5,13 +5,15 @@ from functools import lru_cache
 from types import MappingProxyType
 
 import msgspec
+import numpy as np
 import onnx
 from onnx import AttributeProto
 
 from atc_py.diag import BAD_MODEL, UNSUPPORTED_FORM, AtcError, Diagnostic, Place, Sink, nearest
+from atc_py.ir import ConstData, DenseConst
 from atc_py.onnx_graph.graph import PLAIN_ATTRIBUTES, OnnxNode
 from atc_py.onnx_graph.reading.nodes import text_of
-from atc_py.onnx_graph.reading.tensors import TensorReader
+from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array
 from atc_py.onnx_graph.source import INTERNAL_PREFIX, SourceAttr
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
@@ -77,6 +79,33 @@ def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: P
         actual=kind,
     )
     raise BAD_MODEL.error(message, place=place)
+
+
+def constant_of(node: OnnxNode, tensors: TensorReader) -> ConstData | None:
+    """The value of a Constant node; None for strings and unsound sparse tensors."""
+    for attribute in node.proto.attribute:
+        if attribute.name == "value":
+            return tensors.const(attribute.t, node.place)
+        if attribute.name == "sparse_value":
+            try:
+                return DenseConst(dense_array(attribute.sparse_tensor))
+            except ValueError:
+                return None
+    for name, dtype in _VALUE_ATTRIBUTES.items():
+        if name in node.plain_attributes:
+            try:
+                return DenseConst(np.array(node.plain_attributes[name], dtype.numpy))
+            except (OverflowError, ValueError):
+                return None  # a float that is not an integer, under the name for integers
+    return None
+
+
+_VALUE_ATTRIBUTES = {
+    "value_float": DType.FLOAT32,
+    "value_floats": DType.FLOAT32,
+    "value_int": DType.INT64,
+    "value_ints": DType.INT64,
+}
 
 
 def attribute_type_name(number: int) -> str:

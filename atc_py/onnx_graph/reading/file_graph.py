@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import onnx
-from onnx import AttributeProto, TensorProto
+from onnx import AttributeProto
 
 from atc_py.diag import Place
 from atc_py.onnx_graph.reading.contents import DeclaredInput, declared_input
@@ -14,8 +14,8 @@ from atc_py.onnx_graph.reading.nodes import normal_domain
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.source import SourceModel
-from atc_py.onnx_graph.source.file_graph import FileGraph, FileNode, FileValue
+from atc_py.onnx_graph.source import SourceModel, SourceNode, SourceTensor
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.tensor.shapes import Dims, element_count
 
 _MOST_ITEMS, _MOST_TEXT = 16, 200
@@ -45,10 +45,10 @@ def file_graph_of(
         model: the survey of its model, if there is one.
         dims: dims that are known beside it, by name.
     """
-    values = {name: FileValue("", known) for name, known in (dims or {}).items()}
-    values |= _values(file, model)
-    constants = [name for name in file.contents.names if name in values]
-    sizes = (values[name].dims for name in constants)
+    values = {name: SourceTensor(name, "", known) for name, known in (dims or {}).items()}
+    values |= ((known.name, known) for known in _values(file, model))
+    constants = {_text(tensor.name) for tensor in file.proto.graph.initializer}
+    sizes = (values[name].dims for name in file.contents.names if name in values)
     proto = file.proto
     return FileGraph(
         path=file.path,
@@ -58,21 +58,22 @@ def file_graph_of(
         inputs=tuple(declared.name for declared in file.inputs),
         outputs=file.outputs,
         nodes=tuple(
-            FileNode(
+            SourceNode(
                 node.index,
                 node.name,
                 node.op_type,
                 node.domain,
-                node.reads,
-                node.writes,
-                {
-                    _text(attribute.name): _attribute_text(attribute)
-                    for attribute in node.proto.attribute
-                },
+                node.opset,
+                inputs=tuple(values.get(name, SourceTensor(name, "", None)) for name in node.reads),
+                outputs=tuple(
+                    values.get(name, SourceTensor(name, "", None)) for name in node.writes
+                ),
+                attributes={_text(own.name): _attribute_text(own) for own in node.proto.attribute},
             )
             for node in file.nodes
         ),
         values=values,
+        constants=frozenset(constants),
         parameters=sum(element_count(dim or 0 for dim in dims) for dims in sizes if dims),
         weight_bytes=file.contents.weight_bytes,
     )
@@ -83,20 +84,16 @@ def _text(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "backslashreplace")
 
 
-def _values(file: OnnxFile, model: SourceModel | None) -> Iterator[tuple[str, FileValue]]:
+def _values(file: OnnxFile, model: SourceModel | None) -> Iterator[SourceTensor]:
     """Yield values with what is known of them: as declared, as inferred, and constants."""
     for name, known in file.declared.items():
-        yield name, FileValue(_element(known.element), known.dims)
+        yield SourceTensor(name, _element(known.element), known.dims)
     if model is not None:
         ends = [tensor for node in model.all_nodes for tensor in (*node.inputs, *node.outputs)]
         for tensor in filter(None, (*ends, *model.inputs, *model.outputs)):
-            yield tensor.name, FileValue(tensor.element, tensor.dims)
+            yield SourceTensor(tensor.name, tensor.element, tensor.dims)
     for proto in file.proto.graph.initializer:
-        yield _text(proto.name), _constant(proto)
-
-
-def _constant(tensor: TensorProto) -> FileValue:
-    return FileValue(_element(tensor.data_type), tuple(tensor.dims), is_const=True)
+        yield SourceTensor(_text(proto.name), _element(proto.data_type), tuple(proto.dims))
 
 
 def _element(number: int) -> str:
@@ -115,8 +112,7 @@ def _attribute_text(attribute: AttributeProto) -> str:
     if attribute.type == kinds.STRING:
         return _bytes_text(attribute.s)
     if attribute.type == kinds.TENSOR:
-        known = _constant(attribute.t)
-        return f"{known.element}[{','.join(map(str, known.dims or ()))}]"
+        return f"{_element(attribute.t.data_type)}[{','.join(map(str, attribute.t.dims))}]"
     if attribute.type == kinds.GRAPH:
         return f"graph of {len(attribute.g.node)} nodes"
     items = {

@@ -9,6 +9,7 @@ from onnx import GraphProto, NodeProto
 
 from atc_py.diag import NOT_ONNX, Place
 from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.system.structs import replace
 from atc_py.text import Text
 
 
@@ -81,6 +82,25 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], file: str) ->
         output_names=texts_of(proto.output, place),
         captured=captured_names(proto, place),
         place=place,
+    )
+
+
+def copied(node: NodeProto) -> NodeProto:
+    """A message that may be changed."""
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    return copy
+
+
+def with_proto(node: OnnxNode, proto: NodeProto) -> OnnxNode:
+    """A node with another message, of the same operator."""
+    return replace(
+        node,
+        proto=proto,
+        name=proto.name,
+        input_names=tuple(proto.input),
+        output_names=tuple(proto.output),
+        captured=captured_names(proto, node.place),
     )
 
 

@@ -30,6 +30,7 @@ from atc_py.onnx_graph.source import BiasConvention, BiasSource, QuantizedNode, 
 from atc_py.onnx_graph.source.model import FOLD_LIMIT
 from atc_py.options.compile_options import QuantBias
 from atc_py.options.input_shapes import ShapeAdvice
+from atc_py.system.structs import replace
 from atc_py.tensor.shapes import MAX_RANK, Dims, Shape, is_addressable
 
 if TYPE_CHECKING:
@@ -204,28 +205,12 @@ def _empty_inputs(inputs: Mapping[str, ValueType]) -> dict[str, ConstData]:
     return empty
 
 
-class Survey(msgspec.Struct, frozen=True, eq=False):
-    """A file that was surveyed.
-
-    Attributes:
-        input_faults: faults of inputs that no choice of shapes removes.
-    """
-
-    folded: FoldedModel
-    input_faults: tuple[Diagnostic, ...] = ()
-
-    @property
-    def model(self) -> SourceModel:
-        """The model as far as it is known."""
-        return self.folded.source
-
-
 def surveyed(
     file: OnnxFile,
     input_shapes: Mapping[str, Shape],
     quant_bias: QuantBias | None = None,
     suggest: Callable[[], ShapeAdvice] | None = None,
-) -> Survey:
+) -> FoldedModel:
     """The survey of the model in `file`; dims that the model leaves open stay open.
 
     Args:
@@ -243,7 +228,8 @@ def surveyed(
     quantized = import_quantized(graph, file.tensors, FOLD_LIMIT)
     folded = fold_with_branches(graph, file.tensors, FOLD_LIMIT)
     model = file.translated(folded, quantized, convention)
-    return Survey(model, tuple(input_faults(file.path, file.inputs, input_shapes)))
+    faults = tuple(input_faults(file.path, file.inputs, input_shapes))
+    return replace(model, input_faults=faults)
 
 
 MARK = "atc_py.quant_bias"

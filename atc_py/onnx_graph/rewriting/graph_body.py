@@ -1,66 +1,33 @@
-"""Nodes and graphs inside of nodes as plain values.
+"""New nodes, and graphs inside of nodes.
 
 These are the bodies of If, Loop, Scan and SequenceMap, and of operators that ONNX defines as functions of
 others, which onnx's own inliner expands.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-import msgspec
-import numpy as np
 import onnx
-from numpy.typing import NDArray
-from onnx import helper, inliner, numpy_helper
+from onnx import helper, inliner
 
-from atc_py.diag import Place
-from atc_py.onnx_graph.graph import OnnxNode, ValueType
-from atc_py.onnx_graph.reading.contents import type_of_proto
-from atc_py.onnx_graph.reading.nodes import subgraphs
-from atc_py.onnx_graph.reading.tensors import TensorReader, dense_array
-from atc_py.onnx_graph.source import SourceNode
-from atc_py.system.structs import replace
-
-
-class PlainNode(msgspec.Struct, frozen=True):
-    """A node outside of a graph: one of a body, or one that a rule writes.
-
-    Attributes:
-        inputs: names by position; "" for one that is absent.
-        outputs: names by position.
-        attributes: by name; tensors and graphs are messages, or constants of the model.
-        domain: "" for ONNX's own.
-        value: the data of a Constant; None for other operators.
-    """
-
-    op_type: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, Any]
-    domain: str = ""
-    value: NDArray[Any] | None = None
-
-    @property
-    def new_attributes(self) -> dict[str, Any]:
-        """The attributes; constants among them stay in the form of the node that is replaced."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in self.attributes.items()
-            if isinstance(value, int | float | str | list | tuple) or is_message(value)
-        }
-
-    def renamed(self, names: Mapping[str, str]) -> "PlainNode":
-        """The same on values of other names, in the graphs that it holds, too."""
-        return replace(
-            self,
-            inputs=tuple(names.get(name, name) for name in self.inputs),
-            outputs=tuple(names.get(name, name) for name in self.outputs),
-            attributes=renamed_attributes(self.attributes, names, lambda name: name),
-        )
+from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
+from atc_py.onnx_graph.reading.attributes import constant_of
+from atc_py.onnx_graph.reading.contents import locate_contents, type_of_proto
+from atc_py.onnx_graph.reading.nodes import (
+    captured_names,
+    copied,
+    inner_nodes,
+    subgraphs,
+    with_proto,
+)
+from atc_py.onnx_graph.reading.tensors import TensorReader
 
 
-def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[PlainNode] | None:
-    """The nodes that ONNX defines `node` as, producers first; None where it has no body.
+def function_body(
+    node: OnnxNode, attributes: Mapping[str, Any], tensors: TensorReader
+) -> OnnxGraph | None:
+    """The graph that ONNX defines `node` as; None where it has no body.
 
     Nor has it one where an input is absent before another and the body depends on the inputs' types.
     Inputs and outputs of the node keep their names, absent outputs get one.
@@ -68,6 +35,7 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[P
     Args:
         node: a node of ONNX's own domain, all present inputs of known dtype and rank.
         attributes: those of the node, and the defaults of the others.
+        tensors: reads the body's constants.
     """
     inputs = [tensor.name if tensor is not None else "" for tensor in node.inputs]
     while inputs and not inputs[-1]:
@@ -94,8 +62,7 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[P
     graph = helper.make_graph(
         [call], "body", infos, [onnx.ValueInfoProto(name=name) for name in outputs]
     )
-    opset = helper.make_opsetid("", node.opset)
-    model = helper.make_model(graph, opset_imports=[opset])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", node.opset)])
     try:
         inlined = inliner.inline_selected_functions(
             model, [("", node.op_type)], inline_schema_functions=True
@@ -106,40 +73,87 @@ def function_body(node: SourceNode, attributes: Mapping[str, Any]) -> Sequence[P
         return None  # onnx's inliner knows no type of an absent input before another
     if any(inner.op_type == node.op_type for inner in inlined.graph.node):
         return None
-    return [body_node(inner) for inner in inlined.graph.node]
+    return inner_graph(node, inlined.graph, {"": node.opset}, tensors)
 
 
-def body_node(
-    node: onnx.NodeProto, tensors: TensorReader | None = None, place: Place | None = None
-) -> PlainNode:
-    """One node as plain values; `tensors` reads the data of a Constant elsewhere in the file."""
-    if (
-        node.op_type == "Constant"
-        and tensors
-        and node.attribute
-        and node.attribute[0].HasField("t")
-    ):
-        data = tensors.const(node.attribute[0].t, place or Place()).numpy()
-        return PlainNode("Constant", (), tuple(node.output), {}, "", data)
-    values = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-    values = {name: v.decode() if isinstance(v, bytes) else v for name, v in values.items()}
-    # Of an empty list ONNX's messages do not keep the type; it means what an absent one does.
-    attributes = {name: value for name, value in values.items() if value not in ([], ())}
-    value = None
-    if node.op_type == "Constant":
-        value = _constant(values)
-        attributes = {}
-    domain = "" if node.domain == "ai.onnx" else node.domain
-    return PlainNode(node.op_type, tuple(node.input), tuple(node.output), attributes, domain, value)
+def inner_graph(
+    node: OnnxNode, proto: onnx.GraphProto, opsets: Mapping[str, int], tensors: TensorReader
+) -> OnnxGraph:
+    """A graph inside of a node, or one that stands for it; values of Constant are its constants.
+
+    Args:
+        node: the node.
+        proto: the graph.
+        opsets: imported version of each domain.
+        tensors: reads the tensors of the graph.
+
+    Raises:
+        AtcError: for tensors that cannot be held or whose data is damaged.
+        ValueError: constants are no plain tensors.
+    """
+    path = Path(node.place.file or "")
+    contents = locate_contents(proto, tensors, path)
+    nodes, consts = list[OnnxNode](), {**contents.weights}
+    for inner in inner_nodes(proto, node, opsets):
+        if inner.domain or inner.op_type != "Constant":
+            nodes.append(inner)
+            continue
+        const = constant_of(inner, tensors)
+        if const is None:
+            raise ValueError("a constant has no plain form")
+        consts[inner.output_names[0]] = const
+    if contents.foreign:
+        raise ValueError("an initializer has no plain form")
+    types = {value.name: type_of_proto(value.type) for value in (*proto.input, *proto.output)}
+    names = (value.name for value in proto.input if value.name not in contents.weights)
+    return OnnxGraph(
+        path=path,
+        opsets=opsets,
+        nodes=nodes,
+        inputs={name: types[name] or ValueType(0, None) for name in names},
+        outputs=tuple(value.name for value in proto.output),
+        consts=consts,
+        declared={name: known for name, known in types.items() if known is not None},
+        always_runs=False,
+    )
 
 
-def _constant(attributes: Mapping[str, Any]) -> NDArray[Any]:
-    ((name, value),) = attributes.items()
-    if isinstance(value, onnx.TensorProto):
-        return numpy_helper.to_array(value)
-    if isinstance(value, onnx.SparseTensorProto):
-        return dense_array(value)
-    return np.asarray(value, np.float32 if name.startswith("value_float") else np.int64)
+def new_node(  # noqa: PLR0913  (the parts of a node)
+    origin: OnnxNode,
+    opset: int,
+    op_type: str,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    attributes: Mapping[str, Any],
+    own: Iterable[onnx.AttributeProto] = (),
+) -> OnnxNode:
+    """A node of ONNX's own domain in place of another one.
+
+    Args:
+        origin: the node that it replaces; index, name, place and what that replaced are copied.
+        opset: the version of ONNX's operators.
+        op_type: the operator.
+        inputs: names by position.
+        outputs: names by position.
+        attributes: the attributes.
+        own: messages of further attributes.
+    """
+    proto = helper.make_node(op_type, inputs, outputs, name=origin.name)
+    proto.attribute.extend(attribute_protos(attributes))
+    proto.attribute.extend(own)
+    return OnnxNode(
+        index=origin.index,
+        proto=proto,
+        name=origin.name,
+        op_type=op_type,
+        domain="",
+        opset=opset,
+        input_names=tuple(inputs),
+        output_names=tuple(outputs),
+        captured=captured_names(proto, origin.place),
+        place=origin.place,
+        replaces=origin.replaces,
+    )
 
 
 def attribute_protos(attributes: Mapping[str, Any]) -> Iterator[onnx.AttributeProto]:
@@ -155,66 +169,17 @@ def attribute_protos(attributes: Mapping[str, Any]) -> Iterator[onnx.AttributePr
             yield helper.make_attribute(name, value, attr_type=of)
 
 
-class GraphBody(msgspec.Struct, frozen=True):
-    """A graph inside of a node.
+def nodes_written_out(graph: onnx.GraphProto, trips: Mapping[str, int]) -> int:
+    """The number of nodes that a graph becomes once loops with trip counts in `trips` are gone.
 
-    Attributes:
-        types: types that the file states for its outputs; None where it states none.
-        nodes: producers first; graphs that they hold are among their attributes.
-        constants: data of its initializers by name.
-        size: number of nodes, those of the graphs inside included as often as they run, if that is
-            known.
+    `trips` are integer constants around it, by name; those of the graph itself count, too.
     """
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    types: tuple[ValueType | None, ...]
-    nodes: tuple[PlainNode, ...]
-    constants: Mapping[str, NDArray[Any]]
-    size: int
-
-
-def graph_bodies(
-    node: OnnxNode, tensors: TensorReader, trips: Mapping[str, int]
-) -> dict[str, GraphBody]:
-    """The graphs that a node holds, by the names of their attributes.
-
-    Args:
-        node: the node.
-        tensors: reads the tensors of its graphs.
-        trips: integer constants around it, by name.
-
-    Raises:
-        AtcError: for tensors that cannot be held or whose data is damaged.
-        ValueError: a graph has sparse initializers.
-    """
-    bodies: dict[str, GraphBody] = {}
-    for name, graph in node.graphs.items():
-        if graph.sparse_initializer:
-            raise ValueError("sparse initializers have no plain form")
-        constants = {
-            initializer.name: tensors.const(initializer, node.place).numpy()
-            for initializer in graph.initializer
-        }
-        bodies[name] = GraphBody(
-            tuple(value.name for value in graph.input if value.name not in constants),
-            tuple(value.name for value in graph.output),
-            tuple(type_of_proto(value.type) for value in graph.output),
-            tuple(body_node(inner, tensors, node.place) for inner in graph.node),
-            constants,
-            _size(graph, trips),
-        )
-    return bodies
-
-
-def _size(graph: onnx.GraphProto, trips: Mapping[str, int]) -> int:
-    """The number of nodes that a graph becomes once loops with trip counts in `trips` are gone."""
     known = {**trips, **_whole_numbers(graph)}
     total = 0
     for node in graph.node:
         repeated = node.op_type == "Loop" and node.input and node.input[0] in known
         times = max(known[node.input[0]], 1) if repeated else 1
-        total += 1 + times * sum(_size(inner, known) for inner in subgraphs(node))
+        total += 1 + times * sum(nodes_written_out(inner, known) for inner in subgraphs(node))
     return total
 
 
@@ -232,19 +197,35 @@ def _whole_numbers(graph: onnx.GraphProto) -> dict[str, int]:
     }
 
 
-def is_message(value: object) -> bool:
-    """True if an attribute's value is a tensor or a graph as the file has it."""
-    return isinstance(value, onnx.TensorProto | onnx.GraphProto | onnx.SparseTensorProto)
+def has_message(value: object) -> bool:
+    """True for the value of an attribute that a message holds; constants of a model have none."""
+    plain = int, float, str, bytes, list, tuple, onnx.TensorProto, onnx.GraphProto
+    return isinstance(value, (*plain, onnx.SparseTensorProto))
 
 
-def renamed_attributes(
-    attributes: Mapping[str, Any], names: Mapping[str, str], fresh: Callable[[str], str]
+def inner_attributes(
+    node: OnnxNode, names: Mapping[str, str], fresh: Callable[[str], str]
 ) -> dict[str, Any]:
-    """Attributes whose graphs define names of their own; see `renamed_graph`."""
+    """The attributes of a node of a body as it is written elsewhere; see `renamed_graph`."""
+    values = {each.name: helper.get_attribute_value(each) for each in node.proto.attribute}
+    # Of an empty list ONNX's messages do not keep the type; it means what an absent one does.
     return {
         name: renamed_graph(value, names, fresh) if isinstance(value, onnx.GraphProto) else value
-        for name, value in attributes.items()
+        for name, value in values.items()
+        if value not in ([], ())
     }
+
+
+def renamed(node: OnnxNode, names: Mapping[str, str]) -> OnnxNode:
+    """A node on values of other names, in the graphs that it holds, too."""
+    if names.keys().isdisjoint((*node.reads, *node.writes)):
+        return node
+    proto = copied(node.proto)
+    proto.input[:] = [names.get(name, name) for name in proto.input]
+    proto.output[:] = [names.get(name, name) for name in proto.output]
+    for inner in subgraphs(proto):
+        inner.CopyFrom(renamed_graph(inner, names, lambda name: name))
+    return with_proto(node, proto)
 
 
 def renamed_graph(

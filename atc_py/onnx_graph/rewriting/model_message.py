@@ -20,11 +20,10 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 from atc_py.diag import Place
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.nodes import captured_names, subgraphs
+from atc_py.onnx_graph.reading.nodes import copied, subgraphs, with_proto
 from atc_py.onnx_graph.reading.tensors import Elsewhere, TensorReader, element_of_dtype
 from atc_py.onnx_graph.reading.wire import CutField
 from atc_py.system.atomic_files import atomic_write
-from atc_py.system.structs import replace
 from atc_py.system.wire import bytes_field, opening
 from atc_py.tensor.shapes import element_count
 
@@ -368,9 +367,8 @@ def branch_message(
 
 def with_branches(node: OnnxNode, branches: Mapping[str, onnx.GraphProto]) -> OnnxNode:
     """A node with other graphs, by the names of their attributes."""
-    proto = onnx.NodeProto()
-    proto.CopyFrom(node.proto)
+    proto = copied(node.proto)
     for attribute in proto.attribute:
         if attribute.name in branches:
             attribute.g.CopyFrom(branches[attribute.name])
-    return replace(node, proto=proto, captured=captured_names(proto, node.place))
+    return with_proto(node, proto)

@@ -15,6 +15,7 @@ from onnx import GraphProto, ModelProto
 from atc_py import __version__
 from atc_py.diag import BAD_OPTION, Place
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
+from atc_py.onnx_graph.reading.nodes import copied, with_proto
 from atc_py.onnx_graph.reading.onnx_file import PRODUCER, OnnxFile
 from atc_py.onnx_graph.rewriting.model_message import (
     ModelMessage,
@@ -284,10 +285,9 @@ def _named_apart(nodes: list[OnnxNode], own: set[OnnxNode]) -> Iterator[OnnxNode
             count += 1
             name = f"{base}_{count}"
         taken.add(name)
-        proto = onnx.NodeProto()
-        proto.CopyFrom(node.proto)
+        proto = copied(node.proto)
         proto.name = name
-        yield replace(node, proto=proto, name=name)
+        yield with_proto(node, proto)
 
 
 def _unfold(

@@ -26,16 +26,17 @@ from atc_py.diag import Place
 from atc_py.onnx_graph.graph import OnnxNode, ValueType
 from atc_py.onnx_graph.reading.nodes import (
     captured_names,
+    copied,
     inner_names,
     nodes_within,
     normal_domain,
     subgraphs,
+    with_proto,
 )
 from atc_py.onnx_graph.reading.parser_tensors import is_one_by_one
 from atc_py.onnx_graph.reading.tensors import dense_array
 from atc_py.onnx_graph.rewriting.given_defaults import default_inputs
 from atc_py.onnx_graph.rewriting.graph_body import renamed_graph
-from atc_py.system.structs import replace
 
 Types = Callable[[], Mapping[str, ValueType]]
 
@@ -78,7 +79,7 @@ class _Form:
         levels = [level, *_inner_levels(level)]
         _name_nodes(levels)
         return [
-            node if proto is node.proto or proto == node.proto else _of_proto(node, proto)
+            node if proto is node.proto or proto == node.proto else with_proto(node, proto)
             for node, proto in zip(self._nodes, level.nodes, strict=True)
         ]
 
@@ -127,7 +128,7 @@ class _Form:
                 inner.CopyFrom(renamed_graph(inner, names, lambda name: name))
             copies += [_identity(name, copy, node.name) for name, copy in names.items()]
         if copies:
-            nodes = [*copies, *(_copied(node) for node in graph.node)]
+            nodes = [*copies, *(copied(node) for node in graph.node)]
             del graph.node[:]
             graph.node.extend(nodes)
 
@@ -160,25 +161,8 @@ class _Level:
         """A node that may be changed."""
         if at not in self._own:
             self._own.add(at)
-            self.nodes[at] = _copied(self.nodes[at])
+            self.nodes[at] = copied(self.nodes[at])
         return self.nodes[at]
-
-
-def _copied(node: NodeProto) -> NodeProto:
-    copy = onnx.NodeProto()
-    copy.CopyFrom(node)
-    return copy
-
-
-def _of_proto(node: OnnxNode, proto: NodeProto) -> OnnxNode:
-    return replace(
-        node,
-        proto=proto,
-        name=proto.name,
-        input_names=tuple(proto.input),
-        output_names=tuple(proto.output),
-        captured=captured_names(proto, node.place),
-    )
 
 
 def with_names(
@@ -187,12 +171,12 @@ def with_names(
     outputs: Mapping[int, str] = MappingProxyType({}),
 ) -> OnnxNode:
     """A node with other names of inputs and outputs, by their positions."""
-    proto = _copied(node.proto)
+    proto = copied(node.proto)
     for at, name in inputs.items():
         proto.input[at] = name
     for at, name in outputs.items():
         proto.output[at] = name
-    return _of_proto(node, proto)
+    return with_proto(node, proto)
 
 
 def _is_if(node: NodeProto) -> bool:

@@ -5,42 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from atc_py.tensor.shapes import Dims
-
-
-class FileValue(msgspec.Struct, frozen=True):
-    """A value of the file.
-
-    Attributes:
-        element: its element type; "" where it is not known.
-        dims: its dims, None for an open one; None where not even the rank is known.
-        is_const: True if the file holds its data.
-    """
-
-    element: str
-    dims: Dims | None
-    is_const: bool = False
-
-
-class FileNode(msgspec.Struct, frozen=True):
-    """A node of the file's graph.
-
-    Attributes:
-        index: its position in the file.
-        name: its name, possibly empty.
-        domain: "" for ONNX's own operators.
-        inputs: names of the values that it reads, its subgraphs included.
-        outputs: names of the values that it makes.
-        attributes: its attributes as text, by name.
-    """
-
-    index: int
-    name: str
-    op_type: str
-    domain: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, str]
+from atc_py.onnx_graph.source.model import SourceNode, SourceTensor
 
 
 class FileGraph(msgspec.Struct, frozen=True):
@@ -51,8 +16,9 @@ class FileGraph(msgspec.Struct, frozen=True):
         opsets: imported version of each domain.
         inputs: names of the values that are fed.
         outputs: names of the values that the model returns.
-        nodes: producers first.
+        nodes: producers first; they read what their subgraphs read, and have attributes as text.
         values: what is known of each value, by name.
+        constants: names of the values whose data the file holds.
         parameters: elements of all constants of the file.
     """
 
@@ -62,7 +28,8 @@ class FileGraph(msgspec.Struct, frozen=True):
     opsets: Mapping[str, int]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    nodes: tuple[FileNode, ...]
-    values: Mapping[str, FileValue]
+    nodes: tuple[SourceNode, ...]
+    values: Mapping[str, SourceTensor]
+    constants: frozenset[str]
     parameters: int
     weight_bytes: int

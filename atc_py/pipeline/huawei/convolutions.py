@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from atc_py.ir import AttrValue, Value
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.pipeline.huawei.attributes import stated_attributes
 from atc_py.pipeline.huawei.building import LaunchBuilder
 from atc_py.pipeline.huawei.kernel_windows import kernel_windows
@@ -63,11 +64,11 @@ def _window(operation: LaunchOperator, stated: AttrValue | None) -> dict[str, At
     """
     node = operation.node
     if node is not None and node.op_type in _CONVOLUTIONS:
-        down, right = node.numbers("strides", (1, 1))
-        far, wide = node.numbers("dilations", (1, 1))
+        down, right = _numbers(node, "strides", (1, 1))
+        far, wide = _numbers(node, "dilations", (1, 1))
         given = {"strides": (1, 1, down, right), "dilations": (1, 1, far, wide)}
-        if node.has_pads:
-            top, left, bottom, end = node.numbers("pads", (0, 0, 0, 0))
+        if node.text("auto_pad", "NOTSET") == "NOTSET":
+            top, left, bottom, end = _numbers(node, "pads", (0, 0, 0, 0))
             return {**given, "pads": (top, bottom, left, end)}
         return {**given, "pads": _solved(operation, (far, wide), (down, right))[1]}
     known = _kernel_window(operation)
@@ -89,6 +90,12 @@ def _window(operation: LaunchOperator, stated: AttrValue | None) -> dict[str, At
 
 
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
+
+
+def _numbers(node: OnnxNode, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    """An attribute; `default` where it is absent or of another length."""
+    given = node.integers(name)
+    return given if len(given) == len(default) else default
 
 
 def _kernel_window(operation: LaunchOperator) -> dict[str, AttrValue] | None:

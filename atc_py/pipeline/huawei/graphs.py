@@ -7,6 +7,7 @@ from functools import cached_property, partial
 import msgspec
 
 from atc_py.ir import Engine, Graph, Node, Origin, Phase, Value
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.options.gears import SHAPE_DATA
 from atc_py.package.ge.gear_case import gear_case
 from atc_py.package.ge.graph import GeEdge, GeOp, GeOperand
@@ -32,7 +33,6 @@ from atc_py.pipeline.huawei.gears import (
     plain_name,
 )
 from atc_py.pipeline.huawei.launch_operator import LaunchOperator
-from atc_py.pipeline.huawei.network import NetworkNode
 from atc_py.pipeline.huawei.operators import add_operation
 from atc_py.pipeline.huawei.pictures import picture_type
 from atc_py.pipeline.huawei.scopes import GraphScope, NeededError
@@ -86,7 +86,7 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 def import_graph(
-    model: HuaweiModel, network: Mapping[str, NetworkNode] | None = None, gear: int | None = None
+    model: HuaweiModel, network: Mapping[str, OnnxNode] | None = None, gear: int | None = None
 ) -> Imported:
     """The graph of a model.
 
@@ -105,7 +105,7 @@ class _Importer:
     """Walks over the ops of the main graph in order, and of those that they run."""
 
     def __init__(
-        self, model: HuaweiModel, network: Mapping[str, NetworkNode], gear: int | None
+        self, model: HuaweiModel, network: Mapping[str, OnnxNode], gear: int | None
     ) -> None:
         self._model, self._network, self._gear = model, network, gear
         self._case = None if gear is None else gear_case(model)
@@ -330,7 +330,7 @@ class _Importer:
         ends = {node.origins[-1].name: node for node in made if node.origins}
         for origin, node in ends.items():
             known = self._network.get(origin)
-            names = (origin,) if known is None else known.outputs
+            names = (origin,) if known is None else known.output_names
             for value, name in zip(node.outputs, names, strict=False):
                 value.stands_for = (name,)
 
@@ -342,7 +342,7 @@ class _Importer:
             name = known or (match["name"] if match else f"output_{at}")
             node = self._network.get(name)
             if node is not None and not known:
-                name = node.outputs[0]
+                name = node.output_names[0]
             try:
                 value = None if operand.edge is None else self._value(self._main, operand.edge)
             except NotModeledError:

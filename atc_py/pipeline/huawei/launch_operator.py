@@ -6,10 +6,10 @@ import msgspec
 import numpy as np
 
 from atc_py.ir import TensorType, Value
+from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.package.ge.messages import GeAttributes
 from atc_py.package.ge.pictures import AippValue
 from atc_py.pipeline.huawei.building import LaunchBuilder
-from atc_py.pipeline.huawei.network import NetworkNode
 from atc_py.pipeline.huawei.tensors import NotModeledError, same_data
 from atc_py.text import Text
 
@@ -33,7 +33,7 @@ class LaunchOperator(msgspec.Struct, frozen=True):
     results: Sequence[TensorType]
     is_head: bool
     is_last: bool
-    node: NetworkNode | None
+    node: OnnxNode | None
     pictures: Mapping[str, AippValue] | None
     kernel: Callable[[], bytes]
     assumptions: list[Text]

@@ -20,6 +20,8 @@ from atc_py.diag import (
     Place,
 )
 from atc_py.ir import Graph, MemoryPlan, Value, peak, size_in_arena
+from atc_py.onnx_graph.graph import OnnxNode
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.gears import Gears
 from atc_py.package.ge.model import HuaweiFile, HuaweiModel, is_huawei, open_huawei
 from atc_py.package.reader import OfflineModel
@@ -29,7 +31,6 @@ from atc_py.passes.memory.plan_memory import plan_memory
 from atc_py.passes.memory.proof import placement_of, unsound_places
 from atc_py.pipeline.huawei.gears import model_gears
 from atc_py.pipeline.huawei.graphs import Imported, Missing, import_graph
-from atc_py.pipeline.huawei.network import NetworkNode, read_network
 from atc_py.pipeline.huawei.tensors import NotModeledError
 from atc_py.pipeline.huawei_facts import soc_of
 from atc_py.system.structs import replace
@@ -121,7 +122,8 @@ def open_offline(path: Path, like: Path | None = None, submodel: str | None = No
             )
             raise BAD_OPTION.error(text, place=Place(str(path)))
         return open_verified(path)
-    network = {} if like is None else read_network(like)
+    nodes = [] if like is None else read_model(like, lenient=True).nodes
+    network = {node.name: node for node in nodes if node.name}
     with open_huawei(path) as file:
         return _imported(_chosen_model(file, path, submodel), path, network)
 
@@ -160,7 +162,7 @@ def _refused(path: Path, reason: Text, help_: Text | None = None) -> AtcError:
     return HUAWEI_NOT_RUN.error(text, place=Place(str(path)), help=help_ or _HELP)
 
 
-def _imported(model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode]) -> OfflineModel:
+def _imported(model: HuaweiModel, path: Path, network: Mapping[str, OnnxNode]) -> OfflineModel:
     from atc_py.system.temp_folders import work_folder
 
     try:
@@ -189,7 +191,7 @@ def _imported(model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode]
 
 
 def _graph(
-    model: HuaweiModel, path: Path, network: Mapping[str, NetworkNode], gear: int | None
+    model: HuaweiModel, path: Path, network: Mapping[str, OnnxNode], gear: int | None
 ) -> Imported:
     """The graph of a model or of one of its gears.
 

@@ -107,7 +107,7 @@ def _lost_attributes(row: TargetOp, operation: LaunchOperator) -> dict[str, Attr
         if operation.node is None:
             text = Text("{name} of {op} is not in the file; give the network with --like")
             raise NotModeledError(text.with_values(name=name, op=row.name))
-        found[name] = operation.node.number(onnx, default)
+        found[name] = float(operation.node.number(onnx, default))
     return found
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import known_type
 from atc_py.onnx_graph.rewriting.qdq.writer import Writer
+from atc_py.quantizing.calibrate.value_range import ActivationScale
 from atc_py.quantizing.layers.layers import FloatLayer
 
 # Quantization works element by element, and so commutes with movement. It never decreases, so that it
@@ -138,13 +139,6 @@ def _elements(graph: OnnxGraph, names: Iterable[str]) -> int | None:
     return total
 
 
-class TensorScale(msgspec.Struct, frozen=True):
-    """Numbers of a tensor's int8 codes: a real number is (code - offset) * scale."""
-
-    scale: float
-    offset: int
-
-
 class Int8Layer(msgspec.Struct, frozen=True, eq=False):
     """A layer with the numbers of its int8 form.
 
@@ -157,7 +151,7 @@ class Int8Layer(msgspec.Struct, frozen=True, eq=False):
     """
 
     layer: FloatLayer
-    data: TensorScale
+    data: ActivationScale
     codes: NDArray[np.int8]
     scale: NDArray[np.float32]
     bias: NDArray[np.float32] | None = None
@@ -204,7 +198,7 @@ class _QdqWriter:
         }
         asked = [(layer.layer.node, layer.layer.data, layer.data) for layer in layers]
         self._moved = nodes_on_codes(graph, asked, pools=pools)
-        self._pairs: dict[tuple[str, TensorScale], str] = {}
+        self._pairs: dict[tuple[str, ActivationScale], str] = {}
 
     def run(self) -> None:
         """Go through the nodes, producers first."""
@@ -241,12 +235,12 @@ class _QdqWriter:
         inputs[addition.position] = self._writer.const(f"{addition.constant}/corrected", raised)
         self._writer.again(node, "Add", inputs, node.output_names, with_own=True)
 
-    def _write_moved(self, node: OnnxNode, scale: TensorScale) -> None:
+    def _write_moved(self, node: OnnxNode, scale: ActivationScale) -> None:
         data = data_of(node)
         inputs = [*(self._pair(node, name, scale) for name in data), *node.input_names[len(data) :]]
         self._writer.again(node, node.op_type, inputs, node.output_names, with_own=True)
 
-    def _pair(self, node: OnnxNode, name: str, found: TensorScale) -> str:
+    def _pair(self, node: OnnxNode, name: str, found: ActivationScale) -> str:
         """A tensor quantized and dequantized again, once for all that read it so."""
         key = (name, found)
         if key not in self._pairs:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from atc_py.onnx_graph.source.file_graph import FileGraph, FileNode
+from atc_py.onnx_graph.source import SourceNode
+from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.package.schema import OmModel, OmNode, OmTensor
 from atc_py.report.model.records import recorded_text
 from atc_py.report.page.words import in_both, name_text
@@ -36,20 +37,20 @@ def source_json(file_graph: FileGraph) -> dict[str, object]:
             row
             if known is None
             else [*row, known.element, None if known.dims is None else list(known.dims)]
-            + ([1] if known.is_const else [])
+            + ([1] if name in file_graph.constants else [])
         )
     return {"inputs": inputs, "outputs": outputs, "nodes": nodes, "values": values}
 
 
-def _source_node(node: FileNode, positions: _Positions) -> list[object]:
+def _source_node(node: SourceNode, positions: _Positions) -> list[object]:
     domain = f"{node.domain}::" if node.domain else ""
     return [
         node.index,
         name_text(node.name),
         name_text(f"{domain}{node.op_type}"),
-        positions.of(node.inputs),
-        positions.of(node.outputs),
-        {name_text(key): name_text(text) for key, text in node.attributes.items()},
+        positions.of(tensor.name for tensor in node.inputs if tensor),
+        positions.of(tensor.name for tensor in node.outputs if tensor),
+        {name_text(key): name_text(str(text)) for key, text in node.attributes.items()},
     ]
 
 

@@ -158,7 +158,7 @@ class Sketch:
         """Return the model as checking sees it, open dims left open."""
         from atc_py.onnx_graph.reading.onnx_file import surveyed
 
-        return surveyed(read_model(self._saved(folder), lenient=True), {}).model
+        return surveyed(read_model(self._saved(folder), lenient=True), {}).source
 
     def run(
         self, folder: Path, feeds: Mapping[str, Array], **options: Any

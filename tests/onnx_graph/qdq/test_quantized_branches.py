@@ -147,7 +147,7 @@ def test_layers_in_branches_run_on_int8_as_in_onnxruntime(
 
 def test_a_check_tells_of_layers_in_branches_where_they_stand(tmp_path: Path) -> None:
     onnx.save(model_of(MODELS["in a branch of a branch"]), tmp_path / "model.onnx")
-    found = surveyed(read_model(tmp_path / "model.onnx"), {}).model.quantized
+    found = surveyed(read_model(tmp_path / "model.onnx"), {}).source.quantized
     assert all(each.outcome is Outcome.INTEGER for each in found)
     assert sorted(each.scope for each in found) == [
         'else_branch of "choose", then_branch of "outer"',

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import helper
 
 from atc_py.ir import ConstData, DeferredConst, DenseConst
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
-from atc_py.onnx_graph.reading.nodes import captured_names, inner_names
-from atc_py.onnx_graph.rewriting.graph_body import attribute_protos
+from atc_py.onnx_graph.reading.nodes import inner_names
+from atc_py.onnx_graph.rewriting.graph_body import new_node
 from atc_py.tensor.dtypes import DType
 
 
@@ -93,26 +92,9 @@ class Writer:
             with_own: whether the other attributes of `origin` are copied.
             **attributes: further attributes.
         """
-        proto = helper.make_node(op_type, inputs, outputs, name=origin.name)
-        proto.attribute.extend(attribute_protos(attributes))
-        if with_own:
-            left_out = {*without, *attributes}
-            own = (
-                attribute for attribute in origin.proto.attribute if attribute.name not in left_out
-            )
-            proto.attribute.extend(own)
-        node = OnnxNode(
-            index=origin.index,
-            proto=proto,
-            name=origin.name,
-            op_type=op_type,
-            domain="",
-            opset=self.graph.opsets.get("", 0),
-            input_names=tuple(inputs),
-            output_names=tuple(outputs),
-            captured=captured_names(proto, origin.place),
-            place=origin.place,
-            replaces=origin.replaces,
-        )
+        left_out = {*without, *attributes}
+        own = (each for each in origin.proto.attribute if with_own and each.name not in left_out)
+        opset = self.graph.opsets.get("", 0)
+        node = new_node(origin, opset, op_type, inputs, outputs, attributes, own)
         self.nodes.append(node)
         return node
