@@ -13,6 +13,7 @@ from atc_py.compare.compilation import Compilation
 from atc_py.compare.output_recording import StoredSamples
 from atc_py.compare.trials_ahead import TrialTask, run_trial
 from atc_py.kernels.kernels import emit_kernels
+from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.compile_options import CompileOptions, PrecisionOptions
 from atc_py.package.archive import KERNELS
 from atc_py.package.reader import open_model
@@ -78,12 +79,11 @@ def test_trials_are_what_convert_makes_without_kernels(tmp_path: Path) -> None:
 def test_trials_of_one_search_read_their_model_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, read = onnx_files.save(softmaxes(3), tmp_path), []
-    original: Any = compile_module.read_model
+    path, read = onnx_files.save(softmaxes(3), tmp_path), list[Path]()
 
     def counted(model: Path) -> object:
         read.append(model)
-        return original(model)
+        return read_model(model)
 
     monkeypatch.setattr(compile_module, "read_model", counted)
     compilation, samples = Compilation(path, CompileOptions()), StoredSamples((), ())
