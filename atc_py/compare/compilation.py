@@ -19,7 +19,7 @@ Lines = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class _Kept:
-    """What the trials of a compilation share; it does not go to other processes."""
+    """Parts that the trials of a compilation share; they do not go to other processes."""
 
     compiler: TrialCompiler | None = None
 

@@ -66,7 +66,7 @@ class TrialAnswer:
 
 
 class _Search:
-    """What the trials of one search share in a process, the last one that it took part in."""
+    """Parts that the trials of one search share in a process, the last one that it took part in."""
 
     def __init__(self, task: TrialTask) -> None:
         self.compilation, self.samples = task.compilation, task.samples
