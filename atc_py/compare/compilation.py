@@ -1,15 +1,30 @@
 """Options of a compilation that is made again and again, with other nodes kept in float32 each time."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.convert import compile_file
 from atc_py.system.structs import replace
 
+if TYPE_CHECKING:
+    from atc_py.pipeline.compile import TrialCompiler
+
 Lines = tuple[tuple[str, ...], tuple[str, ...]]
 """Lines of a --keep-dtype and of a --customize-dtypes file."""
+
+
+class _Kept:
+    """Parts that the trials of a compilation share; they do not go to other processes."""
+
+    compiler: TrialCompiler | None = None
+
+    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
+        return _Kept, ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,37 +45,34 @@ class Compilation:
     reference: Path | None = None
     real: Path | None = None
     submodel: str | None = None
+    _kept: _Kept = field(default_factory=_Kept, init=False, compare=False, repr=False)
 
-    def write(
-        self,
-        output: Path,
-        keep: Path | None = None,
-        on_stage: Callable[[str], None] | None = None,
-        custom: Path | None = None,
-    ) -> None:
-        """Compile to `output`, with `keep` and `custom` in place of the user's own files.
-
-        They are a --keep-dtype and a --customize-dtypes file.
-        """
-        own = self.options.precision
-        precision = replace(
-            own,
-            keep_dtype=keep or own.keep_dtype,
-            customize_dtypes=custom or own.customize_dtypes,
-        )
-        compile_file(self.model, output, replace(self.options, precision=precision), on_stage)
+    def write(self, output: Path, on_stage: Callable[[str], None] | None, *, to_run: bool) -> None:
+        """Compile to `output`; without kernels if it is only `to_run`."""
+        compile_file(self.model, output, self.options, on_stage, to_run=to_run)
 
     def write_with(self, output: Path, lines: Lines, folder: Path) -> None:
         """Compile to `output` with lines of a --keep-dtype and a --customize-dtypes file.
 
-        The files are written to `folder`, and take the place of the user's own.
+        The files are written to `folder`, and take the place of the user's own. The model has no
+        kernels; its file must not change between trials.
         """
         paths: list[Path | None] = []
         for rows, name in zip(lines, ("keep.txt", "custom.txt"), strict=True):
             path = folder / name
             path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
             paths.append(path if rows else None)
-        self.write(output, paths[0], custom=paths[1])
+        own = self.options.precision
+        precision = replace(
+            own,
+            keep_dtype=paths[0] or own.keep_dtype,
+            customize_dtypes=paths[1] or own.customize_dtypes,
+        )
+        if self._kept.compiler is None:
+            from atc_py.pipeline.compile import TrialCompiler
+
+            self._kept.compiler = TrialCompiler(self.model, self.options)
+        self._kept.compiler.write(output, replace(self.options, precision=precision))
 
     @property
     def bound(self) -> Mapping[str, float]:

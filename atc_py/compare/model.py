@@ -146,9 +146,12 @@ def _compared(
             )
         )
     inputs, settings = data
-    with work_folder() as folder, open_compiled(compilation, folder, on_stage) as package:
+    histograms, device, targets, kept = shown
+    with (
+        work_folder() as folder,
+        open_compiled(compilation, folder, on_stage, to_run=kept is None) as package,
+    ):
         given = inputs, optional_path(settings)
-        histograms, device, targets, kept = shown
         if kept is not None:
             kept.append(compiled_model(package))
         session = ComparisonSession(compilation, package, folder, given, draws)
@@ -177,9 +180,16 @@ def _check_search(targets: Mapping[str, float] | None, trials: int) -> None:
 
 
 def open_compiled(
-    compilation: Compilation, folder: Path, on_stage: Callable[[str], None] | None
+    compilation: Compilation,
+    folder: Path,
+    on_stage: Callable[[str], None] | None,
+    *,
+    to_run: bool = False,
 ) -> OfflineModel:
-    """The compiled model, in `folder`, open; the stage after it is `compare`."""
+    """The compiled model, in `folder`, open; the stage after it is `compare`.
+
+    One that is only `to_run` has no kernels.
+    """
     require_own_memory(_RUNTIME)
     if compilation.real is not None:
         from atc_py.pipeline.huawei.opening import open_offline
@@ -188,7 +198,7 @@ def open_compiled(
             on_stage("compare")
         return open_offline(compilation.real, compilation.model, compilation.submodel)
     om = folder / "model.om"
-    compilation.write(om, on_stage=on_stage)
+    compilation.write(om, on_stage, to_run=to_run)
     if on_stage is not None:
         on_stage("compare")
     return open_model(om)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.compare.compilation import Compilation, Lines
@@ -16,6 +17,7 @@ from atc_py.compare.observed import DEVICES
 from atc_py.compare.original import open_original
 from atc_py.compare.output_recording import StoredSamples
 from atc_py.compare.paired_run import Pair
+from atc_py.compare.reference import ReferenceModel
 from atc_py.cost.network import network_time
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.package.reader import open_model
@@ -60,13 +62,42 @@ class TrialAnswer:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+class _Search:
+    """Parts that the trials of one search share in a process, the last one that it took part in."""
+
+    def __init__(self, task: TrialTask) -> None:
+        self.compilation, self.samples = task.compilation, task.samples
+        self._reference: ReferenceModel | None = None
+
+    def has(self, task: TrialTask) -> bool:
+        """True if a trial belongs to the search; the files of its samples are no other's."""
+        return self.samples == task.samples and self.compilation == task.compilation
+
+    def reference(self, folder: Path) -> ReferenceModel:
+        """The original; one that has another form is opened for each trial, in its folder."""
+        if self._reference is not None:
+            return self._reference
+        own = self.compilation
+        opened = open_original(own.model, folder, own.options.precision.quant_bias, own.reference)
+        opened.bound = own.bound
+        if not opened.form:
+            self._reference = opened
+        return opened
+
+
+_searches: list[_Search] = []
+
+
 def run_trial(task: TrialTask) -> TrialAnswer:
     """Compile, time and compare; the samples are read from files.
 
     Raises:
         AtcError: what running raises.
     """
-    own = task.compilation
+    if not (_searches and _searches[0].has(task)):
+        _searches[:] = [_Search(task)]
+    search = _searches[0]
+    own = search.compilation
     with work_folder() as folder:
         om = folder / "trial.om"
         try:
@@ -77,10 +108,7 @@ def run_trial(task: TrialTask) -> TrialAnswer:
             seconds = network_time(package.description).expected
             if task.faster_than is not None and seconds >= task.faster_than:
                 return TrialAnswer(package.description, seconds, None)
-            reference = open_original(
-                own.model, folder, own.options.precision.quant_bias, own.reference
-            )
-            reference.bound = own.bound
+            reference = search.reference(folder)
             pair = Pair(reference, package, device=task.device)
             done = pair.compared(task.samples.opened(reference), outputs_only=True)
         return TrialAnswer(package.description, seconds, done)

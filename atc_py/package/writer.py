@@ -29,7 +29,9 @@ class WrittenModel(msgspec.Struct, frozen=True):
     description: OmModel
 
 
-def write_model(graph: Graph, path: Path, contents: PackageContents) -> WrittenModel:
+def write_model(
+    graph: Graph, path: Path, contents: PackageContents, *, durable: bool = True
+) -> WrittenModel:
     """Write `graph` as an offline model; the same graph and contents give the same bytes.
 
     Each constant is read once, see `ReadAhead`.
@@ -42,7 +44,7 @@ def write_model(graph: Graph, path: Path, contents: PackageContents) -> WrittenM
         value: weight_member(number, value.name) for number, value in enumerate(graph.constants())
     }
     description = describe(graph, contents, constants)
-    with atomic_write(path) as file:
+    with atomic_write(path, durable=durable) as file:
         archive = ArchiveWriter(file)
         with ReadAhead(constants) as ahead:
             for value, member in constants.items():

@@ -24,7 +24,7 @@ from atc_py.options.compile_options import CompileOptions, PrecisionMode
 from atc_py.package.schema import OmModel, PackageContents
 from atc_py.package.writer import write_model
 from atc_py.pipeline.conversion_facts import contents_of, facts_of
-from atc_py.pipeline.lowering import lowered_file
+from atc_py.pipeline.lowering import Lowered, checked_file, controls_of, lowered_file
 from atc_py.pipeline.pass_stage import pass_context, run_pipeline
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.pipeline.shared_inputs import SharedInputs, StageClock, shared_inputs
@@ -44,19 +44,23 @@ def compile_model(
     options: CompileOptions,
     on_stage: Callable[[str], None] | None = None,
     read: Callable[[Path], OnnxFile] = read_model,
+    *,
+    to_run: bool = False,
 ) -> Conversion:
     """Compile `model`, as `read` returns it, to `output`; call `on_stage` where a stage starts.
+
+    One that is only `to_run` has no kernels, see `SharedInputs`.
 
     Raises:
         AtcError: with every finding of the failing stage; a file at `output` is then unchanged.
     """
     clock = StageClock(on_stage)
-    shared = shared_inputs(options)
+    shared = shared_inputs(options, to_run=to_run)
     compile_read = _compile_with_ranges if options.ranges else compile_graph
     compiled = compile_read(_read(model, read, options, clock, shared.soc), options, shared, clock)
     check, facts, warnings = compiled.check, compiled.facts, compiled.warnings
     with clock.stage("package"):
-        written = write_model(compiled.graph, output, compiled.contents)
+        written = write_model(compiled.graph, output, compiled.contents, durable=not shared.to_run)
     compiled.graph.dissolve()  # estimates take the description alone
     del compiled
     with clock.stage("estimate"):
@@ -172,25 +176,72 @@ def compile_graph(
     Raises:
         AtcError: with every finding of the failing stage.
     """
-    soc, path = shared.soc, str(file.path)
-    lowered = lowered_file(file, options, shared, clock)
+    path, found = file.path, checked_file(file, options, shared, clock)
     del file  # what is lowered needs its weights alone
-    graph, check = lowered.graph, lowered.check
+    lowered = lowered_file(*found, shared, clock)
+    del found
+    return _compile_lowered(lowered, path, options, shared, clock)
+
+
+def _compile_lowered(
+    lowered: Lowered,
+    path: Path,
+    options: CompileOptions,
+    shared: SharedInputs,
+    clock: StageClock,
+) -> CompiledGraph:
+    soc, graph, check = shared.soc, lowered.graph, lowered.check
     graph.name = options.graph_name or graph.name
     with clock.stage("passes"):
-        context = pass_context(path, soc, options, lowered.controls, check.bias_convention)
+        context = pass_context(str(path), soc, options, lowered.controls, check.bias_convention)
         context.sink.extend(lowered.doubts)
         passed = run_pipeline(graph, context, options, shared.switches)
         if len(graph.nodes) >= MANY_NODES:  # the source, and what passes took
             release_to_system()
-    with clock.stage("emit"):
-        kernels = emitted_kernels(graph, soc, options, shared.sources)
+    kernels = KernelSet({}, {})
+    if not shared.to_run:
+        with clock.stage("emit"):
+            kernels = emitted_kernels(graph, soc, options, shared.sources)
     facts = facts_of(lowered, kernels, passed)
     contents = contents_of(kernels, facts, options)
     with clock.stage("rehearse"):
-        rehearse(graph, contents, path)
+        rehearse(graph, contents, str(path))
     warnings = tuple(passed.context.sink.diagnostics)
     return CompiledGraph(graph, contents, facts, check, warnings)
+
+
+class TrialCompiler:
+    """Compiles a file again and again, with other --keep-dtype and --customize-dtypes files each time.
+
+    What these do not change is done once: reading, rules, folding, the check. The offline models are
+    only to run, see `SharedInputs`.
+    """
+
+    @gc_paused()
+    def __init__(self, model: Path, options: CompileOptions) -> None:
+        """Read and check `model`.
+
+        Raises:
+            AtcError: with every finding of the failing stage.
+        """
+        self._clock = StageClock(None)
+        self._shared = shared_inputs(options, to_run=True)
+        file = _read(model, read_model, options, self._clock, self._shared.soc)
+        self._found, _ = checked_file(file, options, self._shared, self._clock)
+
+    @gc_paused()
+    def write(self, output: Path, options: CompileOptions) -> None:
+        """Compile to `output`.
+
+        Raises:
+            AtcError: with every finding of the failing stage.
+        """
+        found, shared, clock = self._found, self._shared, self._clock
+        controls = controls_of(found.file, found.view, options)
+        lowered = lowered_file(found, controls, shared, clock)
+        compiled = _compile_lowered(lowered, found.file.path, options, shared, clock)
+        write_model(compiled.graph, output, compiled.contents, durable=False)
+        compiled.graph.dissolve()
 
 
 def emitted_kernels(

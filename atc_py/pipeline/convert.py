@@ -72,8 +72,10 @@ def compile_file(
     target: Path,
     options: CompileOptions,
     on_stage: Callable[[str], None] | None = None,
+    *,
+    to_run: bool = False,
 ) -> Conversion:
-    """Compile the model, or each of its gears.
+    """Compile the model, or each of its gears; one shape that is only `to_run` without kernels.
 
     Raises:
         AtcError: with every finding of the failing stage.
@@ -85,4 +87,4 @@ def compile_file(
         return compile_gears(model, target, options, gears, on_stage)
     from atc_py.pipeline.compile import compile_model
 
-    return compile_model(model, target, options, on_stage)
+    return compile_model(model, target, options, on_stage, to_run=to_run)

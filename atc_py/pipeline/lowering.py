@@ -17,6 +17,7 @@ from atc_py.diag import BAD_MODEL, BAD_NODE, AtcError, Diagnostic
 from atc_py.ir import Graph
 from atc_py.lowering.lower import lower_model, not_lowered
 from atc_py.lowering.rewritten import restated
+from atc_py.onnx_graph.folding.folded import FoldedModel
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.parser_breaks import broken_rules
@@ -74,10 +75,36 @@ class Lowered(msgspec.Struct, frozen=True):
     weight_bytes: int
 
 
-def lowered_file(
+class CheckedFile(msgspec.Struct, frozen=True):
+    """A file in which no rule is broken, in the form that is compiled.
+
+    Attributes:
+        file: what rules and semantics made of the file.
+        view: its nodes as they were checked.
+        source: its nodes as they are lowered.
+        checked: the check, by nodes.
+        check: the findings of the check, those of the file as a whole among them.
+        fixed: what rules wrote; None without rules.
+        semantics: the deviations of CANN that were written out.
+    """
+
+    file: OnnxFile
+    view: SourceModel
+    source: SourceModel
+    checked: Checked
+    check: ModelCheck
+    fixed: tuple[FixedNode, ...] | None
+    semantics: CannSemantics | None
+
+
+def checked_file(
     file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
-) -> Lowered:
-    """Check a file and lower it; its source graph is not kept, which frees as much as passes take."""
+) -> tuple[CheckedFile, Controls]:
+    """The file as it is lowered, whatever the controls of single nodes are, and these controls.
+
+    Raises:
+        AtcError: RulesBrokenError for a broken rule; what reading the controls raises.
+    """
     broken: tuple[Finding, ...] = ()
     if not options.fix:
         broken = model_findings(broken_rules(file), str(file.path), options.precision.cann)
@@ -87,22 +114,35 @@ def lowered_file(
         _misfits_explained(file, options.input_shapes, shared.judge),
         _ending_as_atc(broken, options),
     ):
-        checked, source, controls = _checked_source(file, options, shared, clock)
+        folded = _folded(file, options, shared, clock)
+        with clock.stage("check"):
+            view = folded.source
+            controls = controls_of(file, view, options)
+            checked = sound_check(view, shared.judge)
+            source = restated(folded.to_source(), checked.placements)
         check = amended(checked.check, source, broken)
     refused = refusals(check.findings) if options.refuse_as_parser else ()
     if refused:
         raise RulesBrokenError(check, first=[each.diagnostic() for each in refused])
+    return CheckedFile(file, view, source, checked, check, fixed, semantics), controls
+
+
+def lowered_file(
+    found: CheckedFile, controls: Controls, shared: SharedInputs, clock: StageClock
+) -> Lowered:
+    """Lower a file; its source graph is not kept, which frees as much as passes take."""
+    source, placements = found.source, found.checked.placements
     with clock.stage("lower"):
-        graph = lower_model(source, shared.judge.specs, checked.placements)
+        graph = lower_model(source, shared.judge.specs, placements)
         doubts = _with_pictures(graph, shared, controls)
     operators = counts_by_name(node.op_type for node in source.nodes)
     return Lowered(
         graph,
-        check,
+        found.check,
         controls,
         doubts,
-        fixed,
-        semantics,
+        found.fixed,
+        found.semantics,
         source.file_nodes,
         operators,
         source.weight_bytes,
@@ -159,25 +199,17 @@ def _with_semantics(
     return found, CannSemantics(options.precision.cann, nodes) if nodes else None
 
 
-def _checked_source(
+def _folded(
     file: OnnxFile, options: CompileOptions, shared: SharedInputs, clock: StageClock
-) -> tuple[Checked, SourceModel, Controls]:
-    """Check the file; return its source in the form that is compiled, and the user's controls."""
-    judge = shared.judge
+) -> FoldedModel:
     with clock.stage("fold"):
-        folded = file.fold(
+        return file.fold(
             options.input_shapes,
             quant_bias=options.precision.quant_bias,
             suggest=lambda: _advice(file, options, shared),
             memo=shared.memo,
             opened=open_dims(options.ranges),
         )
-    with clock.stage("check"):
-        view = folded.source
-        controls = _controls(file, view, options)
-        checked = sound_check(view, judge)
-        source = restated(folded.to_source(), checked.placements)
-    return checked, source, controls
 
 
 def _advice(file: OnnxFile, options: CompileOptions, shared: SharedInputs) -> ShapeAdvice:
@@ -244,7 +276,12 @@ def sound_check(view: SourceModel, judge: Judge) -> Checked:
     return checked
 
 
-def _controls(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
+def controls_of(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
+    """The user's requests for single nodes.
+
+    Raises:
+        AtcError: BAD_CONTROL_FILE.
+    """
     if not options.precision.given():
         return Controls()
     from atc_py.passes.precision.control_files import read_controls

@@ -32,6 +32,8 @@ class SharedInputs(msgspec.Struct, frozen=True):
         memo: constants that folding made of constants.
         sources: texts of kernels.
         pictures: the configurations of inputs that take pictures, or None.
+        to_run: True for offline models that are run, timed and thrown away: they have no kernels,
+            which the simulator does not read, and need not survive a power cut.
     """
 
     soc: Soc
@@ -40,12 +42,19 @@ class SharedInputs(msgspec.Struct, frozen=True):
     memo: FoldMemo | None = None
     sources: SourceMemo | None = None
     pictures: PictureConfigs | None = None
+    to_run: bool = False
 
 
 def shared_inputs(
-    options: CompileOptions, memo: FoldMemo | None = None, sources: SourceMemo | None = None
+    options: CompileOptions,
+    memo: FoldMemo | None = None,
+    sources: SourceMemo | None = None,
+    *,
+    to_run: bool = False,
 ) -> SharedInputs:
     """The facts of all compilations with these options, and the memos that they share.
+
+    Kernels that somebody asked for, or that have templates of their own, are made in any case.
 
     Raises:
         AtcError: an option or a file that it names has no meaning.
@@ -53,7 +62,8 @@ def shared_inputs(
     soc = _soc(options)
     judge = judge_of(options, soc)
     switches, pictures = _switches(options), _pictures(options)
-    return SharedInputs(soc, switches, judge, memo, sources, pictures)
+    to_run = to_run and options.kernels is None and options.templates is None
+    return SharedInputs(soc, switches, judge, memo, sources, pictures, to_run)
 
 
 def _soc(options: CompileOptions) -> Soc:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.cost.network import network_time
+from atc_py.options.compile_options import CompileOptions
 from atc_py.package.reader import open_model
-from atc_py.pipeline.convert import convert
+from atc_py.pipeline.compile import compile_model
 from atc_py.pipeline.running.samples import Samples
 from atc_py.quantizing.calibrate.histogram import Histogram
 from atc_py.quantizing.calibrate.pieces import pieces_of
@@ -92,7 +93,7 @@ def _microseconds(model: Path, shapes: Shapes, soc: str) -> float:
     """The expected time of a model, compiled in float16."""
     with work_folder() as folder:
         om = folder / "timed.om"
-        convert(model, om, soc=soc, input_shape=shapes)
+        compile_model(model, om, CompileOptions(soc=soc, input_shapes=shapes), to_run=True)
         with open_model(om) as package:
             return network_time(package.description).expected * _MICRO
 

@@ -15,6 +15,10 @@ from tests.bench.measuring import say
 from tests.bench.networks import MODELS
 from tests.bench.targets import geometric_mean, note
 
+CHAINS = ("elementwise chain", "softmax chain")
+NODES = 1_000
+"""Nodes of a chain; one of Softmax is thirteen calls of numpy."""
+
 TURNS, SECONDS = 6, 0.15
 """How often the two take turns, and for how long each time."""
 
@@ -40,6 +44,29 @@ def one_core() -> None:
     mean = geometric_mean(ratios)
     note("simulator / onnxruntime, one core, geometric mean", mean)
     say(f"  {'geometric mean':22} {'':10} {mean:7.2f}")
+    for shape in CHAINS:
+        each = _chain(shape)
+        say(f"  {shape}, {NODES:,} small nodes: {each:.1f} us a node")
+        note(f"simulator, {shape}, us a node", each)
+
+
+def _chain(shape: str) -> float:
+    """Microseconds of processor time that a node of a chain takes in one run."""
+    import numpy as np
+    import onnx
+
+    import atc_py
+    from tests.bench.growing_models import DIMS, SHAPES
+
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "model.onnx"
+        onnx.save(SHAPES[shape](NODES), path)
+        atc_py.convert(path, path.with_suffix(".om"))
+        with atc_py.load(path.with_suffix(".om")) as model:
+            feeds = {"x": np.ones(DIMS, np.float32)}
+            for _ in range(3):
+                model.run(feeds)
+            return min(_best(lambda: model.run(feeds)) for _ in range(TURNS)) / NODES * 1e6
 
 
 def _times(folder: Path) -> tuple[float, float]:

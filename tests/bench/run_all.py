@@ -32,6 +32,7 @@ from tests.bench.reporting import reporting
 from tests.bench.sweeping import sweeping
 from tests.bench.target_search import target_search
 from tests.bench.targets import Machine, say_targets
+from tests.bench.trials import trials
 
 RUNS = 10
 BLOCKS = 7
@@ -54,6 +55,7 @@ def main() -> None:
     reporting()
     integers()
     planning()
+    trials()
     planned_dtypes()
     growing()
     emitting()

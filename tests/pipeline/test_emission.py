@@ -5,10 +5,18 @@ from typing import Any
 
 import onnx
 import pytest
+from msgspec import structs
 from onnx import TensorProto, helper
 
 import atc_py
+from atc_py.compare.compilation import Compilation
+from atc_py.compare.output_recording import StoredSamples
+from atc_py.compare.trials_ahead import TrialTask, run_trial
 from atc_py.kernels.kernels import emit_kernels
+from atc_py.onnx_graph.reading.read import read_model
+from atc_py.options.compile_options import CompileOptions, PrecisionOptions
+from atc_py.package.archive import KERNELS
+from atc_py.package.reader import open_model
 from atc_py.pipeline import compile as compile_module
 from atc_py.system.structs import replace
 from tests.onnx_graph import onnx_files
@@ -50,3 +58,36 @@ def test_page_of_a_kernel_counts_the_nodes_it_does_not_name(
     text = page.read_text(encoding="utf-8").split("\n## Nodes\n")[1].split("\n## ")[0]
     assert text.count("\n* ") == 20 + bool(line)
     assert line in text
+
+
+def test_trials_are_what_convert_makes_without_kernels(tmp_path: Path) -> None:
+    path = onnx_files.save(softmaxes(3), tmp_path)
+    trials = compile_module.TrialCompiler(path, CompileOptions())
+    kept = tmp_path / "kept.txt"
+    for lines in ("n1\n", "n0\nn2\n", ""):
+        kept.write_text(lines, encoding="utf-8")
+        precision = PrecisionOptions(keep_dtype=kept)
+        trials.write(tmp_path / "trial.om", CompileOptions(precision=precision))
+        atc_py.convert(path, tmp_path / "m.om", keep_dtype=kept)
+        with open_model(tmp_path / "trial.om") as trial, open_model(tmp_path / "m.om") as whole:
+            assert not any(name.startswith(KERNELS) for name in trial.members)
+            nodes = [structs.replace(each, kernel=None) for each in whole.description.nodes]
+            assert trial.description.nodes == nodes
+            assert trial.description.tensors == whole.description.tensors
+
+
+def test_trials_of_one_search_read_their_model_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, read = onnx_files.save(softmaxes(3), tmp_path), list[Path]()
+
+    def counted(model: Path) -> object:
+        read.append(model)
+        return read_model(model)
+
+    monkeypatch.setattr(compile_module, "read_model", counted)
+    compilation, samples = Compilation(path, CompileOptions()), StoredSamples((), ())
+    for name in ("n0", "n1"):
+        answer = run_trial(TrialTask(compilation, ((name,), ()), samples, "sim", 0.0))
+        assert answer.model is not None
+    assert read == [path]

@@ -79,7 +79,7 @@ def prove_on_target(
         return OnTarget(TargetProof(*names, {}, why=why), {})
     try:
         om = folder / "target.om"
-        compile_model(model, om, _options(check, samples))
+        compile_model(model, om, _options(check, samples), to_run=True)
         with open_model(om) as package:
             cost = network_cost(package.description)
             outputs = _outputs(package, samples, nodes)

@@ -200,6 +200,7 @@ class Kernel(msgspec.Struct, frozen=True):
         keeps_shape: the dims that its parts are seen with are those of the result.
         bind: works out beforehand, for launches of one call over and over, what does not depend on
             the data: views, blocks, scratch memory. None where `run` is all there is.
+        kind: what is known of results that are rounded at the boundary.
     """
 
     op: str
@@ -214,6 +215,7 @@ class Kernel(msgspec.Struct, frozen=True):
     finishes: bool = False
     keeps_shape: bool = False
     bind: Callable[[Call], Launch] | None = None
+    kind: Kind = Kind.ANY
 
     def launch(self, call: Call) -> Launch:
         """A launch that runs the kernel on `call`; no two threads may launch it at once."""
@@ -237,6 +239,7 @@ class Traits(TypedDict, total=False):
     finishes: bool
     keeps_shape: bool
     bind: Callable[[Call], Launch] | None
+    kind: Kind
 
 
 _PAGE = 4096

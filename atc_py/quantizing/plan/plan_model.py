@@ -253,7 +253,10 @@ def _planned(
     """Compare, search and verify; the arguments are those of a session, and the limits of a search."""
     options, trials, int8 = limits
     judge, jobs = options.judge, options.jobs
-    with work_folder() as folder, open_compiled(compilation, folder, on_stage) as package:
+    with (
+        work_folder() as folder,
+        open_compiled(compilation, folder, on_stage, to_run=True) as package,
+    ):
         session = ComparisonSession(compilation, package, folder, ((), None), draws)
         done = session.compared_for_trials()
         layers = session.trials(judge)

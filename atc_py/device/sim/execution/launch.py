@@ -42,7 +42,7 @@ def bound(kernel: Kernel, call: Call) -> Launch:
     launches = [kernel.launch(call)]
     if kernel.rounding is Rounding.BOUNDARY:
         launches += (
-            call.rounding(output, facts.dtype)
+            call.rounding(output, facts.dtype, kernel.kind)
             for facts, output in zip(call.node.outputs, call.outputs, strict=True)
             if is_rounded(facts.dtype)
         )

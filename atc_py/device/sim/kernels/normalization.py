@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel, sequence
-from atc_py.device.sim.numerics.rounding import round_to_grid
+from atc_py.device.sim.numerics.rounding import Kind, round_to_grid
 from atc_py.device.sim.primitives.softmax import softmax_steps, softmaxing
 from atc_py.device.sim.typing_rules import axes_of, require_float
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
@@ -125,7 +125,7 @@ def _bind_softmax(call: Call) -> Launch:
     return softmaxing(call.x, call.out, axes, softmax_steps(call))
 
 
-@kernel("SoftmaxV2", _softmax_types, in_place=True, bind=_bind_softmax)
+@kernel("SoftmaxV2", _softmax_types, in_place=True, bind=_bind_softmax, kind=Kind.BOUNDED)
 def softmax(call: Call) -> None:
     """Compute `y = exp(x - m) / sum of exp(x - m)`, with m the largest x, over the axes jointly."""
     _bind_softmax(call)()
