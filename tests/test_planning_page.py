@@ -9,7 +9,7 @@ import pytest
 
 from atc_py.cli.main import main
 from tests.quantizing.plan.test_plan import chain
-from tests.test_quantization_page import BLOCK
+from tests.test_int8_page import BLOCK
 from tests.test_readme import commands
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "planning.md"
