@@ -16,7 +16,7 @@ from tests.example_shell import ran, working_in
 from tests.test_readme import BLOCK, README, ROOT, commands
 
 DOCS = ROOT / "docs"
-PAGES = ("comparing", "quantization", "int8")
+PAGES = ("comparing", "gears", "int8", "planning", "quantization", "sweeping")
 """Pages whose console blocks before the first heading are examples."""
 
 
