@@ -16,7 +16,23 @@ from tests.example_shell import ran, working_in
 from tests.test_readme import BLOCK, README, ROOT, commands
 
 DOCS = ROOT / "docs"
-PAGES = ("comparing", "gears", "int8", "planning", "quantization", "sweeping")
+PAGES = (
+    "board",
+    "comparing",
+    "export",
+    "fusion",
+    "gears",
+    "int8",
+    "ir",
+    "kernels",
+    "layout",
+    "memory",
+    "planning",
+    "precision",
+    "quantization",
+    "report",
+    "sweeping",
+)
 """Pages whose console blocks before the first heading are examples."""
 
 
