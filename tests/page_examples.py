@@ -1,7 +1,8 @@
 """Examples that docs' pages open with: they run on the models of the README, and print what is shown.
 
-`python -m tests.page_examples --write` writes what they print now, also into the Chinese pages. A line `...` of a page
-stands for any number of lines; lines that are shown are replaced by those of the output that are most alike.
+`python -m tests.page_examples --write` writes what they print now, also into the Chinese pages and the texts of
+derived ones. A line `...` of a page stands for any number of lines; lines that are shown are replaced by those of
+the output that are most alike.
 """
 
 import os
@@ -19,19 +20,25 @@ DOCS = ROOT / "docs"
 PAGES = (
     "board",
     "comparing",
+    "cost-model",
     "export",
     "fusion",
+    "from-atc",
     "gears",
     "int8",
     "ir",
     "kernels",
     "layout",
     "memory",
+    "om-json",
+    "operators",
     "planning",
     "precision",
     "quantization",
     "report",
+    "rewrites",
     "sweeping",
+    "your-case",
 )
 """Pages whose console blocks before the first heading are examples."""
 
@@ -82,12 +89,12 @@ def write(name: str, folder: Path) -> None:
         for line, shown in examples(DOCS / f"{name}.md"):
             _, output = ran(line)
             changes.append((f"$ {line}\n{shown}", f"$ {line}\n{renewed(shown, output)}"))
-    for page in (DOCS / f"{name}.md", DOCS / "zh" / f"{name}.md"):
-        if page.exists():
-            text = page.read_text(encoding="utf-8")
-            for before, after in changes:
-                text = text.replace(before, after, 1)
-            page.write_text(text, encoding="utf-8")
+    generators = (ROOT / "tests").glob("derived_*.py")
+    for path in (DOCS / f"{name}.md", *DOCS.glob(f"zh/{name}.md"), *generators):
+        text = path.read_text(encoding="utf-8")
+        for before, after in changes:
+            text = text.replace(before, after, 1)
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
