@@ -79,11 +79,21 @@ def config() -> dict[str, object]:
 
 
 def page_text(page: Path, task: str | None) -> str:
-    """Return a page as the site has it."""
+    """Return a page as the site has it: after its title what it is for, and its Chinese form."""
     text = inside(page.read_text(encoding="utf-8"))
     if task is None:
         return text
-    return _TITLE.sub(lambda title: f"{title[0]}\nUse this page to {task}.\n", text, count=1)
+    chinese = f" [中文](zh/{page.name})" if (page.parent / "zh" / page.name).exists() else ""
+    head = f"Use this page to {task}.{chinese}"
+    return _TITLE.sub(lambda title: f"{title[0]}\n{head}\n", text, count=1)
+
+
+def chinese_text(page: Path) -> str:
+    """Return a Chinese page as the site has it, with a link to its English form."""
+    text = _ABOVE.sub(r"\1", page.read_text(encoding="utf-8"))
+    if not (HERE / page.name).exists():
+        return text
+    return _TITLE.sub(lambda title: f"{title[0]}\n[English](../{page.name})\n", text, count=1)
 
 
 def main() -> None:
@@ -98,8 +108,8 @@ def main() -> None:
     for page in (HERE / "zh").glob("*.md"):
         target = out / "zh" / page.name
         target.parent.mkdir(exist_ok=True)
-        target.write_text(_ABOVE.sub(r"\1", page.read_text(encoding="utf-8")), encoding="utf-8")
-    for pattern in ("*.json", "*.png", "pictures/*.svg"):
+        target.write_text(chinese_text(page), encoding="utf-8")
+    for pattern in ("*.json", "*.png", "*.css", "pictures/*.svg"):
         for file in HERE.glob(pattern):
             shutil.copy(file, out / file.relative_to(HERE))
     (out.parent / "mkdocs.yml").write_text(json.dumps(config(), indent=2), encoding="utf-8")
