@@ -61,7 +61,8 @@ def examples(page: Path) -> Iterator[tuple[str, str]]:
 
 def renewed(shown: str, output: str) -> str:
     """Return an output in the form of the one shown: as many lines, between the same gaps."""
-    parts = [part.splitlines(keepends=True) for part in re.split(r"^\.\.\.\n", shown, flags=re.M)]
+    shown_parts = re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)
+    parts = [part.splitlines(keepends=True) for part in shown_parts]
     lines = output.splitlines(keepends=True)
     renewed_parts = []
     at = 0
