@@ -9,7 +9,6 @@ from atc_py.report.operators.rules import attribute_words, operand_words, rule_w
 from atc_py.spec import OpSpec, all_specs
 from atc_py.text import Text
 
-
 _OPENING = """\
 ```console
 $ atc-py ops show Softmax
