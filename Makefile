@@ -132,6 +132,7 @@ fmt: $(VENV)/.dev ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 docs: $(VENV)/.dev ## Write the pages that are derived from the code again
+	$(BIN)/python -m tests.page_examples --write
 	$(BIN)/python -m tests.derived_docs --write
 	$(BIN)/python -m tests.check_schema --write
 	$(BIN)/python -m tests.explained_examples

@@ -21,6 +21,9 @@ _LINK = re.compile(r"\]\(([\w-]+\.md)\)")
 _TITLE = re.compile(r"^# .*\n", re.MULTILINE)
 _OUTSIDE = re.compile(r"(?<!!)\[((?:`[^`]*`|[^\]`])*)\]\(\.\./[^)]*\)")
 
+_OPTION = re.compile(r"^```.*?^```$|`(?P<option>--?[\w=.-]{1,26})`", re.MULTILINE | re.DOTALL)
+"""An option within a line, which no line break may cut, or a block, in which none is looked for."""
+
 _ABOVE = re.compile(r"\[([^\]]*)\]\(\.\./\.\./[^)]*\)")
 """A link of a Chinese page that leads out of the folder."""
 
@@ -28,6 +31,16 @@ _ABOVE = re.compile(r"\[([^\]]*)\]\(\.\./\.\./[^)]*\)")
 def inside(text: str) -> str:
     """Return a page whose links stay in the folder."""
     return _OUTSIDE.sub(r"\1", text)
+
+
+def with_whole_options(text: str) -> str:
+    """Mark options such as `--soc`, for the style sheet to keep them in one line."""
+    return _OPTION.sub(
+        lambda found: (
+            f'<code class="option">{found["option"]}</code>' if found["option"] else found[0]
+        ),
+        text,
+    )
 
 
 def tasks() -> dict[str, str]:
@@ -79,11 +92,21 @@ def config() -> dict[str, object]:
 
 
 def page_text(page: Path, task: str | None) -> str:
-    """Return a page as the site has it."""
+    """Return a page as the site has it: after its title what it is for, and its Chinese form."""
     text = inside(page.read_text(encoding="utf-8"))
     if task is None:
         return text
-    return _TITLE.sub(lambda title: f"{title[0]}\nUse this page to {task}.\n", text, count=1)
+    chinese = f" [中文](zh/{page.name})" if (page.parent / "zh" / page.name).exists() else ""
+    head = f"Use this page to {task}.{chinese}"
+    return _TITLE.sub(lambda title: f"{title[0]}\n{head}\n", text, count=1)
+
+
+def chinese_text(page: Path) -> str:
+    """Return a Chinese page as the site has it, with a link to its English form."""
+    text = _ABOVE.sub(r"\1", page.read_text(encoding="utf-8"))
+    if not (HERE / page.name).exists():
+        return text
+    return _TITLE.sub(lambda title: f"{title[0]}\n[English](../{page.name})\n", text, count=1)
 
 
 def main() -> None:
@@ -93,13 +116,13 @@ def main() -> None:
     shutil.rmtree(out, ignore_errors=True)
     (out / "pictures").mkdir(parents=True)
     for page in HERE.glob("*.md"):
-        text = page_text(page, known.get(page.name))
+        text = with_whole_options(page_text(page, known.get(page.name)))
         (out / page.name).write_text(text, encoding="utf-8")
     for page in (HERE / "zh").glob("*.md"):
         target = out / "zh" / page.name
         target.parent.mkdir(exist_ok=True)
-        target.write_text(_ABOVE.sub(r"\1", page.read_text(encoding="utf-8")), encoding="utf-8")
-    for pattern in ("*.json", "*.png", "pictures/*.svg"):
+        target.write_text(with_whole_options(chinese_text(page)), encoding="utf-8")
+    for pattern in ("*.json", "*.png", "*.css", "pictures/*.svg"):
         for file in HERE.glob(pattern):
             shutil.copy(file, out / file.relative_to(HERE))
     (out.parent / "mkdocs.yml").write_text(json.dumps(config(), indent=2), encoding="utf-8")

@@ -74,6 +74,20 @@ GUIDE = (
 """Lines of atc, and the commands that make the same offline model; a test runs both."""
 
 _INTRO = """\
+```console
+$ atc-py atc --model=first.onnx --framework=5 --output=first_b4 --soc_version=Ascend310P3 --input_shape="image:4,3,32,32"
+ATC start working now, please wait for a moment.
+...
+ATC run success, welcome to the next use.
+$ atc-py atc --model=refused.onnx --framework=5 --output=refused --soc_version=Ascend310P3
+ATC start working now, please wait for a moment.
+...
+E13010: the operator at 0 of type Mish has no parser: Mish is not on the operator list
+...
+  --> refused.onnx: node 0 (Mish)
+...
+```
+
 `atc-py atc` takes atc's own command line as atc reads it. Scripts for atc run unchanged after
 
 ```sh
@@ -82,9 +96,7 @@ atc() { atc-py atc "$@"; }  # a function does as well, also in scripts
 ```
 
 No command `atc` is installed, and neither is `pyatc` or `python3 -m ge.pyatc`, by which CANN 9.1 and later start the same front
-end from Python. Facts on atc that were read in its sources are unmarked; [I] marks what is inferred, [D] what sources disagree on.
-Rules are those of CANN 9.1, the release that `--cann` has by default; tags from 8.5.0 to 9.2.0-beta.1 have them alike but for
-the options that `since` and "Releases" below name. No release of atc was run.
+end from Python. The offline model is atc-py's own: it runs on the simulator, and no board loads it.
 
 ## What is the same
 
@@ -126,6 +138,10 @@ the options that `since` and "Releases" below name. No release of atc was run.
   finding of ours on standard error.
 
 ## Releases
+
+Facts on atc that were read in its sources are unmarked; [I] marks what is inferred, [D] what sources disagree on. Rules are those of CANN
+9.1, the release that `--cann` has by default; tags from 8.5.0 to 9.2.0-beta.1 have them alike but for what follows and the options that
+`since` names. No release of atc was run.
 
 - Options that a release does not have are taken here whatever the release; its atc ends with an unknown option. `since` says which.
 - What the parser refuses or reads otherwise differs by release ([deviations.md](deviations.md)): lines here follow 9.1. `atc-py check

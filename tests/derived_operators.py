@@ -9,11 +9,32 @@ from atc_py.report.operators.rules import attribute_words, operand_words, rule_w
 from atc_py.spec import OpSpec, all_specs
 from atc_py.text import Text
 
+_OPENING = """\
+```console
+$ atc-py ops show Softmax
+Softmax (math)
+  Exponentials divided by their sum
+
+Opsets: 8-13
+...
+Inputs
+  input  float16 float32 float64
+...
+Rules
+...
+  -  axis of Softmax must be in [-r, r - 1], r being the rank of input; else error
+     [op_specs/base/math/softmax.yaml:13]
+...
+```
+"""
+
 
 def operators_page() -> Iterator[str]:
     """Yield the operator specifications: a table of all, and a section for each."""
     specs = all_specs()
     yield "# Operators"
+    yield ""
+    yield from _OPENING.splitlines()
     yield ""
     yield f"The {len(specs)} operators of the list, which of them compile so far, and the rules of"
     yield "each. `atc-py ops show OPERATOR` prints the same with ONNX's versions of it;"

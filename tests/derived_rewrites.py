@@ -6,6 +6,20 @@ from atc_py.fix.rule import Exactness, FixRule, Purpose, load_rules
 
 _HEAD = """# Rules of `atc-py fix`
 
+```console
+$ atc-py fix refused.onnx
+refused.onnx: its only error is removed; 1 node was rewritten
+
+Rewrites
+  nodes  operator  rule           new nodes          class                  largest error  allowed  estimated time
+      1  Mish      function-body  Softplus Tanh Mul  sums in another order      0 (equal)    1e-05          7.6 µs
+...
+  verdict             refused (1 error) -> supported, nodes are rewritten on the way
+  opset               18 -> 13
+  output y            equal to the original's
+...
+```
+
 `atc-py fix MODEL` writes a model that the operator list refuses in an equivalent form of listed operators, and runs both to
 show it. `convert`, `compare`, `profile` and `quantize` do the same in memory with `--fix`; their reports name the nodes of the
 original. `check` names the rules that would remove an error. A rule applies to refused nodes; what it writes may be

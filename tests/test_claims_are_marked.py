@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = ("deviations.md", "from-atc.md", "target.md", "aipp.md", "quantization.md")
+PAGES = ("deviations.md", "from-atc.md", "target.md", "aipp.md", "int8.md")
 SOURCES = re.compile(r"(where it is )?known (from|by)", re.IGNORECASE)
 CERTAIN = re.compile(r"\b(proven|inferred)\b|\[[ID]\]")
 GUESSES = re.compile(r"\b(probably|likely|presumably|is assumed|are assumed)\b")

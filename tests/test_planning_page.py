@@ -9,7 +9,7 @@ import pytest
 
 from atc_py.cli.main import main
 from tests.quantizing.plan.test_plan import chain
-from tests.test_quantization_page import BLOCK
+from tests.test_int8_page import BLOCK
 from tests.test_readme import commands
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "planning.md"
@@ -25,7 +25,7 @@ def test_command_writes_files_that_convert_takes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     chain(tmp_path, 4096)
-    (line, _), *_ = commands(next(blocks("console")))
+    ((line, _),) = commands(next(text for text in blocks("console") if "html" in text))
     program, *arguments = shlex.split(line)
     assert program == "atc-py"
     with pytest.raises(SystemExit) as exit_:

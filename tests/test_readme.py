@@ -105,6 +105,16 @@ def assert_targets_are_made(text: str) -> None:
         assert part in done.stdout
 
 
+def test_share_of_estimates_is_that_of_the_page_on_boards() -> None:
+    page = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
+    row = re.search(
+        r"^\| Ascend310P3 \| \d+ \| (\d+) \| \S+ \| \S+ \| (\d+)% \|", page, re.MULTILINE
+    )
+    assert row
+    share = f"{row[2]} % of {row[1]} figures of Ascend310P3 within 1.3x"
+    assert share in README.read_text(encoding="utf-8")
+
+
 def test_limits_name_the_lists_as_they_are() -> None:
     text = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
     first, newest = (len(library(each.name).all()) for each in operator_lists())

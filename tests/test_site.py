@@ -71,6 +71,12 @@ def test_page_begins_with_what_one_can_do_with_it(tmp_path: Path) -> None:
     assert text == "<!-- derived -->\n# Title\n\nUse this page to find an option.\n\nText.\n"
 
 
+def test_options_are_marked_outside_of_blocks() -> None:
+    text = "`--soc` and `-i NAME`\n```sh\nrun `--soc`\n```\n"
+    marked = text.replace("`--soc` and", '<code class="option">--soc</code> and')
+    assert site().with_whole_options(text) == marked
+
+
 def test_site_lists_every_page_by_task() -> None:
     listed = [page for pages in site().sections().values() for page in pages]
     assert len(listed) == len(set(listed))

@@ -2,7 +2,7 @@
 
 A scale below float32's epsilon becomes 1, and one over its reciprocal is refused: the rules of
 Ascend's quantizer, AMCT. Activations have an offset, weights have none. Source of the formulas:
-`utils.py`, `ifmr.py` and `arq.py` of AMCT, as docs/quantization.md quotes them.
+`utils.py`, `ifmr.py` and `arq.py` of AMCT, as docs/int8.md quotes them.
 """
 
 import math
