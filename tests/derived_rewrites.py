@@ -14,7 +14,7 @@ Rewrites
   nodes  operator  rule           new nodes          class                  largest error  allowed  estimated time
       1  Mish      function-body  Softplus Tanh Mul  sums in another order      0 (equal)    1e-05          7.6 µs
 ...
-  verdict             refused (1 error) -> supported, nodes are rewritten on the way
+  verdict             refused (1 error) -> supported, some nodes are rewritten
   opset               18 -> 13
   output y            equal to the original's
 ...
