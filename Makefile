@@ -112,7 +112,7 @@ bench-large: $(VENV)/.dev ## Measure models with 6 and 10 GB of weights; takes 1
 	$(BIN)/python -m tests.bench.very_large
 
 kernels: $(VENV)/.dev ## Build the kernels of all operators and networks; hold them against the simulator
-	$(PYTEST) -m sweep tests/kernels
+	$(PYTEST) -m "" tests/kernels
 	$(BIN)/python -m tests.kernels_of_networks $(KERNELS)
 
 # ATC_PY_RECOGNIZER is the path of the text recognizer in rapidocr's wheel; NETWORKS names some alone.

@@ -46,9 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
+def pytest_xdist_auto_num_workers() -> int | None:
     """Start a worker more than cores: a fifth of their time tests wait for programs they start."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or not hasattr(os, "sched_getaffinity"):
+        return None
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(wrapper=True)
@@ -73,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _verify_changed_graphs(patch: pytest.MonkeyPatch) -> None:
-    """Verify after passes that changed the graph; after the other seventy it takes half a conversion.
+    """Verify only after passes that changed the graph: after the other seventy it takes half a conversion.
 
     A pass that counts none of its changes is still found, after the next that counts one.
     """

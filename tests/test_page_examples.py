@@ -8,7 +8,7 @@ import pytest
 
 from tests.example_shell import ran, working_in
 from tests.page_examples import DOCS, PAGES, examples, make_models, renewed
-from tests.test_readme import BLOCK, assert_shown
+from tests.test_readme import BLOCK, README, assert_shown
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,14 @@ def test_page_opens_with_commands_that_print_what_it_shows(name: str) -> None:
             assert_shown(output, shown, line)
         else:
             assert status == 0, (line, output)
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "zh").glob("*.md")), ids=lambda page: page.stem)
+def test_chinese_page_shows_the_blocks_of_the_english_one(page: Path) -> None:
+    english = README if page.stem == "README" else DOCS / page.name
+    blocks = [block[0] for block in BLOCK.finditer(english.read_text(encoding="utf-8"))]
+    shown = [block[0] for block in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+    assert [block for block in shown if block not in blocks] == []
 
 
 def test_output_is_renewed_in_the_form_that_a_page_shows() -> None:

@@ -16,7 +16,7 @@ from tests.sampling import sampled
 CORPUS = Path(__file__).parent / "corpus"
 SEED = 20
 CHUNKS, CHUNK = 40, 50
-COMMANDS, COMMAND_CHUNK = 33, 3
+COMMANDS, COMMAND_CHUNK = 34, 3
 
 
 @pytest.mark.parametrize("chunk", sampled([0], range(1, CHUNKS)))
