@@ -30,13 +30,13 @@ class LinearToSizePass(RewritePass):
             raise MissError("mode must be {mode}", node, mode=self.mode)
         x, y = node.present_inputs[0].type, node.output.type
         image = x.rank == _IMAGE and x.dims[:2] == y.dims[:2]
-        match.require(image, "rows and columns of images alone must change, found {x}", node, x=x)
+        match.require(image, "only rows and columns of images may change, found {x}", node, x=x)
         match.require(x.dtype.is_float, "floats must be resized, found {x}", node, x=x)
         open_axes = None in {*x.dims[2:], *y.dims[2:]}
         match.require(not open_axes, "rows and columns must be known, found {x}", node, x=x)
         axes = _axes(node)
         small = all(axis.size > 0 and 0 < axis.count <= MOST_PLACES for axis in axes)
-        match.require(small, "rows and columns must be at most {most}", node, most=MOST_PLACES)
+        match.require(small, "rows and columns must be 1 to {most}", node, most=MOST_PLACES)
         flags = next((each for each in _FLAGS if _same_places(node, op, axes, each)), None)
         match.require(flags is not None, "{op} takes other places than Resize", node, op=op)
         corners, centers = flags or (False, False)
