@@ -129,7 +129,8 @@ def _bound(
     numbers = {
         dim: number
         for each in declared
-        if each.dims is not None and len(shapes.get(each.name, (0,))) == len(each.dims)
+        if each.name in shapes and each.dims is not None
+        if len(shapes[each.name]) == len(each.dims)
         for dim, number in zip(each.dims, shapes[each.name], strict=True)
         if isinstance(dim, str) and dim
     }

@@ -65,7 +65,7 @@ def in_qdq(graph: OnnxGraph, file: OnnxFile, *, strict: bool) -> OnnxGraph | Non
     """
     if not is_deploy_form(node.op_type for node in graph.nodes):
         return graph
-    copy: OnnxGraph = replace(graph, nodes=[*graph.nodes], consts={**graph.consts})
+    copy = graph.copied()
     try:
         to_qdq(copy, file.tensors)
     except AtcError:

@@ -438,6 +438,7 @@ def test_numbers_stay_where_images_are_resized_to_a_size(
         ({"[1, 3, 12, 14]": "[1, 6, 12, 14]", "[1,3,12,14]": "[1,6,12,14]"}, "only rows and columns of images"),
         ({"float32": "int32", "linear": "nearest"}, "floats must be resized"),
         ({"linear": "cubic"}, "mode must be nearest"),
+        ({"half_pixel": "tf_crop_and_resize"}, "the whole image must be resized"),
     ],
 )  # fmt: skip
 def test_resize_of_other_places_stays(changes: dict[str, str], reason: str) -> None:

@@ -9,6 +9,7 @@ from onnx import helper
 
 from atc_py import api
 from atc_py.diag import AtcError
+from atc_py.pipeline.proposal import run_trial
 from atc_py.tensor.shapes import closed_shape
 from tests.onnx_graph import onnx_files
 
@@ -79,6 +80,50 @@ def test_what_is_proposed_runs(model: onnx.ModelProto, shape: str, tmp_path: Pat
             port.name: np.ones(closed_shape(port.shape), port.dtype.numpy) for port in loaded.inputs
         }
         assert all(np.isfinite(each).all() for each in loaded.run(feeds).values())
+
+
+def counted_loop(trips: int) -> onnx.ModelProto:
+    body = helper.make_graph(
+        [node("Identity", ["going"], ["more"]), node("Add", ["state", "one"], ["next"])],
+        "body",
+        [
+            helper.make_tensor_value_info("at", INT64, []),
+            helper.make_tensor_value_info("going", onnx.TensorProto.BOOL, []),
+            helper.make_tensor_value_info("state", FLOAT, None),
+        ],
+        [
+            helper.make_tensor_value_info("more", onnx.TensorProto.BOOL, []),
+            helper.make_tensor_value_info("next", FLOAT, None),
+        ],
+    )
+    weights = {"trips": np.array(trips, np.int64), "one": np.array(1, np.float32)}
+    nodes = [node("Loop", ["trips", "", "x"], ["y"], body=body)]
+    return onnx_files.model(nodes, {"x": (FLOAT, ["n", 3])}, ["y"], weights)
+
+
+def mean_of_much() -> onnx.ModelProto:
+    return onnx_files.model(
+        [node("ReduceMean", ["x"], ["y"])], {"x": (FLOAT, ["n", 1 << 14, 1 << 20])}, ["y"], {}
+    )
+
+
+def words_beside() -> onnx.ModelProto:
+    """A result that is a string of the file."""
+    nodes = [node("Relu", ["x"], ["y"]), node("Identity", ["word"], ["z"])]
+    model = onnx_files.model(nodes, {"x": (FLOAT, ["n", 3])}, ["y", "z"], {})
+    words = helper.make_tensor("word", onnx.TensorProto.STRING, [1], [b"a"])
+    model.graph.initializer.append(words)
+    return model
+
+
+@pytest.mark.parametrize("model", [counted_loop(10**13), mean_of_much(), words_beside()])
+def test_what_is_long_large_or_no_number_is_proposed_without_a_run(
+    model: onnx.ModelProto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_trial, "ENGINES", {})  # a run would stop
+    (check,) = api.check_models(onnx_files.save(model, tmp_path)).models
+    assert check.shape_hint.startswith("x:1,")
+    assert check.hint_runs
 
 
 def test_gears_that_are_proposed_keep_the_sum_in_a_mask(tmp_path: Path) -> None:

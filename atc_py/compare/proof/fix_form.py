@@ -205,7 +205,11 @@ def _write(fixed: Fixed, trial: Path, path: Path, writer: FixedWriter) -> _Form:
 def _forms(fixed: Fixed, options: FixOptions) -> list[OnnxGraph]:
     """The forms that a model may be written in: with the file's own layers, in QDQ, in Ascend's."""
     deployed, keep = fixed.graph, options.keep_qdq
-    if keep is False or (keep is None and options.rules.all_findings) or not fixed.imported:
+    if (
+        keep is False
+        or (keep is None and options.rules.all_findings)
+        or not (fixed.imported or keep)
+    ):
         return [deployed]
     original = with_original_layers(fixed)
     graphs = [

@@ -162,8 +162,9 @@ class Narrowed:
         return _NARROW[self.wide]
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
-        """The data of the twin."""
-        return value.astype(self.narrow.numpy)
+        """The data of the twin; infinite beyond its range."""
+        with np.errstate(over="ignore"):
+            return value.astype(self.narrow.numpy)
 
     def operand(self, value: NDArray[Any], _rank: int) -> NDArray[Any] | None:
         """A constant as an operand beside twins; None if their dtype does not hold it."""

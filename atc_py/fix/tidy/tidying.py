@@ -99,7 +99,11 @@ class _Tidier:
 
     def _is_step(self, node: OnnxNode) -> bool:
         """True for a node that rules wrote, and for a Cast of the file to float64 or back to float32."""
-        cast = node.op_type == "Cast" and (rounds(enters(node)) or rounds(leaves(node)))
+        cast = (
+            not node.domain
+            and node.op_type == "Cast"
+            and (rounds(enters(node)) or rounds(leaves(node)))
+        )
         return cast or self._is_own(node)
 
     def _want(self, node: OnnxNode) -> None:

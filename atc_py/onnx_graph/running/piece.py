@@ -17,6 +17,7 @@ from atc_py.onnx_graph.reading.nodes import nodes_within
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.rewriting.model_message import whole_node
 from atc_py.onnx_graph.running.engines import NodeEngine, start_onnx_reference, start_onnxruntime
+from atc_py.text import Text
 
 FED_BYTES = 1 << 20
 """Size from which constants are fed: a model that holds them would be copied several times."""
@@ -102,6 +103,9 @@ class Piece:
         Raises:
             NotRunError: the engine does not run the nodes, or not on these data.
         """
+        missing = next((name for name in self.reads if name not in feeds), None)
+        if missing is not None:
+            raise NotRunError(Text("there are no data for {name}", name=repr(missing)))
         fed = {name: feeds[name] for name in self.reads}
         least = self.settings.fed_bytes
         large = [

@@ -28,6 +28,8 @@ class LinearToSizePass(RewritePass):
         node, op = match.anchor, self.op
         if node.attributes["mode"] != self.mode:
             raise MissError("mode must be {mode}", node, mode=self.mode)
+        crops = node.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
+        match.require(not crops, "the whole image must be resized", node)
         x, y = node.present_inputs[0].type, node.output.type
         image = x.rank == _IMAGE and x.dims[:2] == y.dims[:2]
         match.require(image, "only rows and columns of images may change, found {x}", node, x=x)

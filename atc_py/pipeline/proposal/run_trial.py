@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.running.piece import ENGINES, NotRunError
+from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, Piece
+from atc_py.onnx_graph.source import SourceNode
 from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.pipeline.judging import Judgment
 from atc_py.pipeline.padding_trial import is_mask, piece_of
 from atc_py.pipeline.proposal.search import Ran
 from atc_py.pipeline.running.feeds import random_array
-from atc_py.tensor.shapes import element_count
+from atc_py.system.temp_folders import work_folder
 
 Feeds = Mapping[str, npt.NDArray[Any]]
 
@@ -30,11 +31,20 @@ _MOST_WEIGHTS = 512 << 20
 _MOST_COMPILED = 64 << 20
 """Bytes of weights up to which the model is compiled and run on the simulator."""
 
-_MOST_VALUES = 1 << 26
-"""Elements that all nodes together may write."""
+_MOST_VALUES = 1 << 24
+"""Elements that are fed and that all nodes together may write."""
+
+_MOST_WORK = 1 << 30
+"""Products that all nodes together may sum up."""
 
 _MOST_RUNS = 12
 """Choices of dims that are run for one model."""
+
+_FILTERED = {"Conv": 0, "ConvTranspose": 1}
+"""The axis of a filter along which results are its own."""
+
+_UNBOUNDED = frozenset({"If", "Loop", "Scan"})
+"""Operators whose work does not follow from dims."""
 
 
 class RunTrial:
@@ -51,18 +61,22 @@ class RunTrial:
             op_specs=options.op_specs,
             precision=options.precision,
         )
-        self._left = _MOST_RUNS
+        self._left, self._ran = _MOST_RUNS, False
 
     def __call__(self, judgment: Judgment) -> Ran:
-        """Run a file of which nothing is wrong with the dims that it states."""
+        """Run a file of which nothing is wrong with the dims that it states.
+
+        What may take long is not run: the first such choice ends the trials where none ran before,
+        and counts as one that stopped where others did.
+        """
         file = judgment.file
         piece = piece_of(file)
         weights = piece.constant_bytes
-        if weights > _MOST_WEIGHTS or _written(judgment) > _MOST_VALUES:
-            return Ran.NOT_TRIED
-        if not self._left:
-            return Ran.STOPPED
+        if not self._left or weights > _MOST_WEIGHTS or not _is_short(piece, judgment):
+            self._left = self._left if self._ran else 0
+            return Ran.STOPPED if self._ran else Ran.NOT_TRIED
         self._left -= 1
+        self._ran = True
         found = Ran.STOPPED
         for feeds in _samples(file.inputs):
             for engine in ENGINES:
@@ -84,28 +98,58 @@ class RunTrial:
 
         if judgment.of(Standing.ERROR):
             return Ran.WELL
+        compiled = False
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                om = Path(folder) / "trial.om"
-                compile_model(
-                    judgment.file.path, om, self._options, read=lambda _path: judgment.file
-                )
+            with work_folder() as folder:
+                om = folder / "trial.om"
+                file = judgment.file
+                compile_model(file.path, om, self._options, read=lambda _path: file, to_run=True)
+                compiled = True
                 with open_model(om) as package:
                     ports = {port.name for port in package.description.inputs}
                     results = SimModel(package).run({n: feeds[n] for n in feeds if n in ports})
-        except AtcError:
-            return Ran.STOPPED
+        except AtcError:  # where dims compile, what remains are options for another model
+            return Ran.STOPPED if compiled else Ran.WELL
         return _ending(results)
 
 
-def _written(judgment: Judgment) -> int:
-    """Elements that nodes write; an open dim counts as 1."""
-    return sum(
-        element_count(dim for dim in value.dims if dim is not None)
-        for node in judgment.model.all_nodes
-        for value in node.outputs
-        if value is not None and value.dims is not None
-    )
+def _is_short(piece: Piece, judgment: Judgment) -> bool:
+    """True if all dims are known, and data and work are small; others' operators are not known."""
+    if not {each.name for each in judgment.file.inputs}.issuperset(piece.reads):
+        return False
+    if piece.operators & _UNBOUNDED or not all(map(_is_of_onnx, judgment.model.all_nodes)):
+        return False
+    values = sum(_count(declared.dims or ()) for declared in judgment.file.inputs)
+    work = 0
+    for node in judgment.model.all_nodes:
+        for value in node.outputs:
+            if value is None:
+                continue
+            if value.dims is None or None in value.dims:
+                return False
+            values += _count(value.dims)
+            work += _count(value.dims) * _products(node)
+    return values <= _MOST_VALUES and work <= _MOST_WORK
+
+
+def _is_of_onnx(node: SourceNode) -> bool:
+    return onnx.defs.has(node.op_type, node.domain)
+
+
+def _count(dims: Iterable[int | str | None]) -> int:
+    return prod(dim if isinstance(dim, int) else 1 for dim in dims)
+
+
+def _products(node: SourceNode) -> int:
+    """Terms that an element of a result sums up, at most: those of a filter, a window, a row."""
+    window = node.attributes.get("kernel_shape")
+    most = prod(window) if isinstance(window, list | tuple) else 1
+    for value in node.inputs[1:]:
+        dims = () if value is None or value.dims is None else value.dims
+        if node.op_type in _FILTERED and len(dims) > 1:
+            most = max(most, _count(dims) // max(dims[_FILTERED[node.op_type]] or 1, 1))
+        most = max(most, *(dim or 1 for dim in dims[-2:]), 1)
+    return most
 
 
 def _samples(inputs: tuple[DeclaredInput, ...]) -> Iterator[dict[str, npt.NDArray[Any]]]:

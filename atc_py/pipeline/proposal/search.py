@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import combinations
+from itertools import combinations, islice
 
 from atc_py.check.findings import Finding, Standing
 from atc_py.onnx_graph.reading.contents import DeclaredInput
@@ -25,6 +25,9 @@ _IMAGES = (
 
 _LENGTHS = (16, 64, 32, 128, 8, 256, 512, 4, 1, 2, 100, 1000, 16000)
 """Lengths of sequences."""
+
+_MOST_SUMS = 4
+"""Choices with the dim of a mask as a sum; more would leave no trials for other lengths."""
 
 _IMAGE_RANK = 4
 """Images have so many axes: batch, channels, and two or more along which windows slide."""
@@ -64,7 +67,7 @@ def first_values(
         }
         yield values
         if not step:
-            yield from _with_sums(values, known)
+            yield from islice(_with_sums(values, known), _MOST_SUMS)
 
 
 def _with_sums(
