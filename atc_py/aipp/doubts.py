@@ -89,12 +89,14 @@ def _without_switch(config: AippConfig) -> Iterator[Diagnostic]:
     for switch, names in _NEEDED:
         given = [name for name in names if config[name] and name in config]
         if given and not config.switch(switch):
-            rest = Text(", nor have {count} more fields", count=len(given) - 1) if given[1:] else ""
-            yield _doubt(
-                config,
-                given[0],
-                Text("has no effect without `{switch}: true`{rest}", switch=switch, rest=rest),
-            )
+            message = Text("has no effect without `{switch}: true`", switch=switch)
+            if given[1:]:
+                message = Text(
+                    "and {count} more have no effect without `{switch}: true`",
+                    count=len(given) - 1,
+                    switch=switch,
+                )
+            yield _doubt(config, given[0], message)
 
 
 def _filled_in(config: AippConfig) -> Iterator[Diagnostic]:

@@ -35,8 +35,8 @@ def info(
 ) -> None:
     """Show what MODEL, an offline model or an ONNX file, contains.
 
-    For an offline model, digests are verified; if it has gears, they are listed and the chosen one
-    is shown, by default the largest. For an ONNX file, inputs, outputs, opsets, operators,
+    For an offline model, digests are verified; gears are listed and the chosen one is shown, by
+    default the largest. For an ONNX file, inputs, outputs, opsets, operators,
     parameters, size and the files that hold its weights are shown; nothing is compiled. For an
     offline model of Huawei's own atc, everything in the file is shown: versions, SoC, command line,
     inputs, outputs, AIPP, memory, tasks, launches and what was fused. The JSON that mode 1 of atc

@@ -1,6 +1,6 @@
 """The pipeline: every pass in the order in which they run, with what is known of it unloaded.
 
-More than 400 lines: a table with a row for each pass.
+Over 400 lines: a table with a row for each pass.
 """
 
 from collections.abc import Collection, Iterable

@@ -280,11 +280,12 @@ def _apply_rules(
         return misfit, None
     known = judge.of_survey(with_shapes(file, shapes), survey)
     if any(each.is_open for each in view.inputs):
+        from atc_py.pipeline.compile import compile_model
         from atc_py.pipeline.proposal.open_check import open_check
         from atc_py.pipeline.proposal.run_trial import RunTrial
         from atc_py.pipeline.proposal.search import Search
 
-        run = None if running is None else RunTrial(running)
+        run = None if running is None else RunTrial(running, compile_model)
         search = Search(known.file, judge, known, refused, run)
         proposal = search.propose()
         advice = advice_of(file, proposal, shapes)

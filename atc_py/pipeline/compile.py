@@ -55,7 +55,7 @@ def compile_model(
         AtcError: with every finding of the failing stage; a file at `output` is then unchanged.
     """
     clock = StageClock(on_stage)
-    shared = shared_inputs(options, to_run=to_run)
+    shared = shared_inputs(options, to_run=to_run, compiler=compile_model)
     compile_read = _compile_with_ranges if options.ranges else compile_graph
     compiled = compile_read(_read(model, read, options, clock, shared.soc), options, shared, clock)
     check, facts, warnings = compiled.check, compiled.facts, compiled.warnings

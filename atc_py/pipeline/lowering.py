@@ -224,7 +224,7 @@ def _advice(file: OnnxFile, options: CompileOptions, shared: SharedInputs) -> Sh
         options.input_shapes,
         judge,
         lambda each: trial.findings(each.survey, each.checked),
-        RunTrial(options),
+        None if shared.compiler is None else RunTrial(options, shared.compiler),
     )
 
 

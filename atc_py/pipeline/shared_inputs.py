@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -34,6 +34,7 @@ class SharedInputs(msgspec.Struct, frozen=True):
         pictures: the configurations of inputs that take pictures, or None.
         to_run: True for offline models that are run, timed and thrown away: they have no kernels,
             which the simulator does not read, and need not survive a power cut.
+        compiler: compiles a file that is tried with proposed dims; None for no such trials.
     """
 
     soc: Soc
@@ -43,6 +44,7 @@ class SharedInputs(msgspec.Struct, frozen=True):
     sources: SourceMemo | None = None
     pictures: PictureConfigs | None = None
     to_run: bool = False
+    compiler: Callable[..., Any] | None = None
 
 
 def shared_inputs(
@@ -51,6 +53,7 @@ def shared_inputs(
     sources: SourceMemo | None = None,
     *,
     to_run: bool = False,
+    compiler: Callable[..., Any] | None = None,
 ) -> SharedInputs:
     """The facts of all compilations with these options, and the memos that they share.
 
@@ -63,7 +66,7 @@ def shared_inputs(
     judge = judge_of(options, soc)
     switches, pictures = _switches(options), _pictures(options)
     to_run = to_run and options.kernels is None and options.templates is None
-    return SharedInputs(soc, switches, judge, memo, sources, pictures, to_run)
+    return SharedInputs(soc, switches, judge, memo, sources, pictures, to_run, compiler)
 
 
 def _soc(options: CompileOptions) -> Soc:

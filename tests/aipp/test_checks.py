@@ -311,7 +311,7 @@ def test_configurations_belong_to_inputs(tmp_path: Path) -> None:
             "each input",
         ),
         ("", "related_input_rank: 2", "related_input_rank", "is 2, but the model has 2", "0"),
-        ("", "input_edge_idx: 1", "input_edge_idx", "one edge", "delete"),
+        ("", "input_edge_idx: 1", "input_edge_idx", "only edge 0", "delete"),
         ("", "related_input_name: 'b'", "related_input_name", "Caffe", "`related_input_rank: 1`"),
         ("related_input_name: 'z'", "", "related_input_name", "Caffe", "`related_input_rank`"),
     ],
@@ -355,7 +355,11 @@ DOUBTS = [
     (RGB, False, []),
     (RGB + "csc_switch: true", False, ["9 of 9 entries of the matrix are missing"]),
     (NV12 + "csc_switch: true", False, ["YUV to BGR: matrix_r0c0 298, matrix_r0c1 516"]),
-    (RGB + "crop_size_w: 3 load_start_pos_w: 2", False, ["without `crop: true`, and 1 more"]),
+    (
+        RGB + "crop_size_w: 3 load_start_pos_w: 2",
+        False,
+        ["and 1 more have no effect without `crop: true`"],
+    ),
     (RGB + "padding_value: 3", False, ["without `padding: true`"]),
     (RGB + "matrix_r0c0: 256", False, ["without `csc_switch: true`"]),
     (RGB + "var_reci_chn_0: 1e-9", False, ["1e-09, which is 0 in float16"]),
@@ -368,7 +372,7 @@ DOUBTS = [
     ),
     (RGB + "ax_swap_switch: true", False, ["no effect on RGB888_U8"]),
     ("input_format: XRGB8888_U8 ax_swap_switch: true", False, []),
-    (RGB + "mean_chn_0: 3", True, ["the network takes bytes"]),
+    (RGB + "mean_chn_0: 3", True, ["the network takes the bytes unchanged"]),
 ]
 
 

@@ -81,7 +81,7 @@ def test_detector_says_which_dims_decide(tmp_path: Path) -> None:
         ("width", (("images", 3),)),
     ]
     text = render_check("text", check_document(report), Standing.ERROR)
-    assert text.splitlines()[0].endswith("; height and width of images decide")
+    assert text.splitlines()[0].endswith("; depends on height and width of images")
     chinese = render_check("text", check_document(report, "zh"), Standing.ERROR)
     assert chinese.splitlines()[0].endswith("；取决于 images 的 height、width")
 

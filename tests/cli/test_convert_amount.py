@@ -36,7 +36,7 @@ def test_five_lines_say_what_came_of_it(atc: Atc) -> None:
     assert [line.split()[0] for line in rest] == ["size", "launches", "estimate", "warnings"]
     size = Path("small.om").stat().st_size
     assert rest[0] == f"  size      {size / 1024:.1f} KiB; 216 B of weights"
-    assert rest[1] == "  launches  5 a run"
+    assert rest[1] == "  launches  5 per run"
     assert "µs (between " in rest[2]
     assert rest[3] == "  warnings  none"
 
@@ -80,7 +80,7 @@ def test_gears_are_counted_and_figures_are_of_the_largest(atc: Atc) -> None:
     done = atc("convert", "free.onnx", "--input-shape", "x:-1,3,8,8", "--batch-sizes", "1,2")
     lines = done.out.splitlines()
     assert lines[0].endswith("(sim, force_fp16, 2 gears)")
-    assert lines[2].endswith(" a run, largest gear")
+    assert lines[2].endswith(" per run, largest gear")
     assert lines[3].endswith("), largest gear")
 
 

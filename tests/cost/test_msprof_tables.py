@@ -65,7 +65,7 @@ def test_damage_is_a_coded_error(tmp_path: Path) -> None:
         "no column op name": "a,b\n1,2\n",
         "more than 1048576 bytes": "Op Name,Task Duration(us)\n" + "a" * (1 << 20) + "\n",
         "not text": "Op Name,Task Duration(us)\n\0\n",
-        "no CSV": 'Op Name,Task Duration(us)\n"' + "a\n" * 100_000,
+        "not CSV": 'Op Name,Task Duration(us)\n"' + "a\n" * 100_000,
     }
     for words, text in damaged.items():
         with pytest.raises(AtcError) as error:

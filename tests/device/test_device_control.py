@@ -233,7 +233,7 @@ def test_open_condition_is_looked_at_in_the_run(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "part"), [(("int32", [2, 3]), "same dtype"), (("float32", [6]), "one rank")]
+    ("other", "part"), [(("int32", [2, 3]), "same dtype"), (("float32", [6]), "same rank")]
 )
 def test_merge_needs_one_dtype_and_one_rank(other: tuple[str, list[int]], part: str) -> None:
     builder = Branches()

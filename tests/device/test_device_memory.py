@@ -130,7 +130,7 @@ def test_fed_arrays_count_and_what_is_left_is_for_scratch() -> None:
 def test_scratch_of_all_names_together_has_a_limit() -> None:
     workspace = Workspace(100)
     workspace.take("a", (60,), np.uint8)
-    with pytest.raises(MemoryError, match="would take 110 bytes, the limit leaves 100 bytes"):
+    with pytest.raises(MemoryError, match="would take 110 bytes; the limit leaves 100 bytes"):
         workspace.take("b", (50,), np.uint8)
     workspace.take("a", (90,), np.uint8)
 

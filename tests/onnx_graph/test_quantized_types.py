@@ -176,4 +176,4 @@ def test_two_weights_in_a_byte_are_named(
     (checked,) = atc_py.check_models(onnx_files.save(model, tmp_path)).models
     (fault,) = checked.faults
     assert "for 32 input channels" in fault.message
-    assert "two of 4 bits in a byte" in fault.message
+    assert "two 4-bit weights in a byte" in fault.message

@@ -96,7 +96,10 @@ def counted_loop(trips: int) -> onnx.ModelProto:
             helper.make_tensor_value_info("next", FLOAT, None),
         ],
     )
-    weights = {"trips": np.array(trips, np.int64), "one": np.array(1, np.float32)}
+    weights: dict[str, np.ndarray] = {
+        "trips": np.array(trips, np.int64),
+        "one": np.array(1, np.float32),
+    }
     nodes = [node("Loop", ["trips", "", "x"], ["y"], body=body)]
     return onnx_files.model(nodes, {"x": (FLOAT, ["n", 3])}, ["y"], weights)
 
@@ -111,7 +114,7 @@ def words_beside() -> onnx.ModelProto:
     """A result that is a string of the file."""
     nodes = [node("Relu", ["x"], ["y"]), node("Identity", ["word"], ["z"])]
     model = onnx_files.model(nodes, {"x": (FLOAT, ["n", 3])}, ["y", "z"], {})
-    words = helper.make_tensor("word", onnx.TensorProto.STRING, [1], [b"a"])
+    words = helper.make_tensor("word", onnx.TensorProto.STRING, [1], ["a"])  # type: ignore[list-item]
     model.graph.initializer.append(words)
     return model
 

@@ -97,7 +97,8 @@ def test_file_without_histograms_is_refused(tmp_path: Path, data: bytes) -> None
 
 
 @pytest.mark.parametrize(
-    "stage", ["balance", "calibrate", "correct biases", "write ascend", "check qdq"]
+    "stage",
+    ["balance", "calibrate", "correct biases", "write the ascend form", "check the qdq form"],
 )
 def test_interrupt_leaves_nothing(tmp_path: Path, stage: str) -> None:
     model = conv_network(tmp_path / "n.onnx")

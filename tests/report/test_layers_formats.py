@@ -110,7 +110,7 @@ def test_suggestion_is_in_every_format_but_csv() -> None:
     )
     for name in ("text", "html"):
         text = render_layers(name, replace(done, suggestion=found))
-        assert "1 node in float32 reach the target" in text
+        assert "1 node in float32 reaches the target" in text
         assert "60 trial compilations of at most 60, 3 candidates" in text
         assert "the search ended at its limit" in text
         assert "on the AI CPU: n_sum" in text

@@ -1,4 +1,7 @@
-"""What came back from a board beside the kit that went there: each variant, each sample."""
+"""What came back from a board beside the kit that went there: each variant, each sample.
+
+Over 400 lines: the comparison of one variant is one thing.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -331,7 +334,7 @@ class _Whole:
         )
 
     def _is_table(self, path: Path) -> bool:
-        """Whether a table of times can be read; a finding names one that cannot."""
+        """True for a table of times that can be read; a finding names one that cannot."""
         try:
             read_kernels([path])
         except AtcError as error:

@@ -201,8 +201,8 @@ def _order_is_open(node: BoundNode) -> bool:
 
 @predicate(
     DEVIATES_ON_CANN,
-    demand="from {attribute} on, every dim of {tensor} of {op} must be 1 except that of the "
-    "axis that CANN uses ({default} if {attribute} is left out)",
+    demand="every dim of {tensor} of {op} at {attribute} and after it must be 1, except "
+    "that of the axis that CANN uses ({default} if {attribute} is left out)",
     help_=Text("put the axis last by Transpose nodes"),
 )
 def _one_axis_from(rule: OneAxisFrom, node: BoundNode) -> Answer:

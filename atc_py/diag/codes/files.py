@@ -46,7 +46,7 @@ BAD_HUAWEI_MODEL = add_code(
     5006,
     "bad-huawei-model",
     ExitCode.FILE,
-    "An offline model of Huawei's own atc is damaged. A part of it breaks the format, lies "
+    "An offline model of Huawei's own atc is damaged. A part of it breaks the format, is "
     "outside the file, or is far larger than in any such model.",
     "Copy the file again from the machine that built it, and compare the sizes.",
 )

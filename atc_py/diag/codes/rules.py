@@ -302,7 +302,7 @@ GEARS_NOT_PADDED = add_code(
     4080,
     "gears-not-padded",
     ExitCode.DONE,
-    "Data whose size lies between gears cannot be padded to the next gear. As a test, the "
+    "Data of a size between gears cannot be padded to the next gear. As a test, the "
     "original ran on such data, and on the same data padded to the next gear in different "
     "ways; its outputs differed or could not be computed. The model therefore runs only "
     "data of the gears' own sizes.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import prod
 from typing import Any
 
@@ -52,9 +52,13 @@ class RunTrial:
 
     Args:
         options: those of the check or the conversion for which dims are proposed.
+        compiler: compiles a file.
     """
 
-    def __init__(self, options: CheckOptions | CompileOptions) -> None:
+    def __init__(
+        self, options: CheckOptions | CompileOptions, compiler: Callable[..., Any]
+    ) -> None:
+        self._compiler = compiler
         self._options = CompileOptions(
             soc=options.soc,
             precision_mode=options.precision_mode,
@@ -94,7 +98,6 @@ class RunTrial:
         """Compile a file that no rule refuses, and run it on the simulator."""
         from atc_py.device.sim.execution.session import SimModel
         from atc_py.package.reader import open_model
-        from atc_py.pipeline.compile import compile_model
 
         if judgment.of(Standing.ERROR):
             return Ran.WELL
@@ -103,7 +106,7 @@ class RunTrial:
             with work_folder() as folder:
                 om = folder / "trial.om"
                 file = judgment.file
-                compile_model(file.path, om, self._options, read=lambda _path: file, to_run=True)
+                self._compiler(file.path, om, self._options, read=lambda _path: file, to_run=True)
                 compiled = True
                 with open_model(om) as package:
                     ports = {port.name for port in package.description.inputs}
@@ -137,7 +140,8 @@ def _is_of_onnx(node: SourceNode) -> bool:
 
 
 def _count(dims: Iterable[int | str | None]) -> int:
-    return prod(dim if isinstance(dim, int) else 1 for dim in dims)
+    known = [dim for dim in dims if isinstance(dim, int)]
+    return prod(known)
 
 
 def _products(node: SourceNode) -> int:

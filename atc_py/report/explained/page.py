@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from textwrap import shorten
 
 import msgspec
 import yaml
@@ -81,7 +82,9 @@ _FORMS = {
 """How the content of a file is shown that is not text itself, by the end of its name."""
 _FACTS = Text("{severity}, exit status {status}")
 _FOREIGN = Text("a code of Huawei's atc")
-_STOP = Text(". ")
+_STOP, _SEMICOLON = Text(". "), Text("; ")
+_LONGEST = 100
+"""Letters of a line in the list of codes."""
 
 
 def code_page(code: Code, language: str) -> list[str]:
@@ -122,8 +125,10 @@ def code_list(codes: Iterable[Code], language: str) -> list[str]:
 
 
 def _first_sentence(text: str, language: str) -> str:
-    stop = _STOP.in_language(language)
-    return in_language(text, language).split(stop)[0].rstrip(stop)
+    whole = in_language(text, language)
+    for stop in (_STOP, COLON, _SEMICOLON):
+        whole = whole.split(stop.in_language(language))[0].rstrip(stop.in_language(language))
+    return shorten(whole, _LONGEST, placeholder=" ...")
 
 
 def code_json(code: Code, language: str) -> dict[str, object]:
