@@ -12,7 +12,7 @@ Comparing ratios costs nothing; running each kernel again on exact inputs would 
 overflow, underflow and cancellation, at the price of a second run.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from atc_py.compare.matching import Matching
@@ -33,7 +33,7 @@ def trace_origins(
     model: OmModel,
     matching: Matching,
     figures: Mapping[int, Figures],
-    source_of: Callable[[str], OnnxNode | None],
+    sources: Sequence[OnnxNode],
     grids: Mapping[int, QuantizedGrid],
     semantics: CannSemantics | None = None,
 ) -> tuple[Layer, ...]:
@@ -43,10 +43,11 @@ def trace_origins(
         model: the compiled model.
         matching: which of its tensors stand for which values.
         figures: what was measured, by tensor.
-        source_of: returns the node of the original that makes a value.
+        sources: nodes of the original.
         grids: those of the tensors that hold quantized values.
         semantics: the nodes that compute what CANN makes of them.
     """
+    makers = {name: source for source in sources for name in source.output_names}
     tracer = _Tracer()
     causes = _Causes(semantics)
     outputs = {port.tensor for port in model.outputs}
@@ -56,7 +57,7 @@ def trace_origins(
         for tensor in node.outputs:
             if tensor in figures:
                 value = matching.values[tensor]
-                plain = _layer(model, index, tensor, source_of(value), value, figures[tensor])
+                plain = _layer(model, index, tensor, makers.get(value), value, figures[tensor])
                 plain = replace(plain, grid=grids.get(tensor), deviating=deviating)
                 if tensor not in outputs:
                     plain = replace(plain, summed=_term_magnitude(node, tensor, figures))

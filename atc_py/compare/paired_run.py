@@ -267,7 +267,7 @@ class Pair:
             self._description,
             self._matching,
             {tensor: measure.figures() for tensor, measure in self._measures.items()},
-            self._reference.graph.producer,
+            self._reference.nodes,
             self._grids,
             self._semantics,
         )

@@ -278,11 +278,12 @@ def _place_in(graph: OnnxGraph, origin: FloatModel) -> None:
 
     A node that is not there under the same output, as rewrites may add, has the model's file alone.
     """
+    places = {name: node.place for node in origin.graph.nodes for name in node.writes}
     nodes: list[OnnxNode] = []
     for node in graph.nodes:
-        known = next(filter(None, map(origin.graph.producer, node.writes)), None)
-        own = Place(str(origin.shown), None, node.name, node.op_type)
-        nodes.append(replace(node, place=known.place if known else own))
+        known = next((places[name] for name in node.writes if name in places), None)
+        place = known or Place(str(origin.shown), None, node.name, node.op_type)
+        nodes.append(replace(node, place=place))
     graph.nodes = nodes
 
 
