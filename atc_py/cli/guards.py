@@ -128,11 +128,11 @@ class SignalledError(BaseException):
         return 128 + self.number
 
     def __str__(self) -> str:
-        return self.said
+        return self.reason
 
     @property
-    def said(self) -> Text:
-        """What the signal did, for messages."""
+    def reason(self) -> Text:
+        """The end that the signal made, for messages."""
         if self.number == signal.SIGINT:
             return Text("interrupted")
         return Text("terminated" if self.number == signal.SIGTERM else "ended by the terminal")

@@ -43,6 +43,7 @@ def info(
     writes is read too.
     """
     from atc_py.package.ge.model import is_huawei, is_model_json
+    from atc_py.pipeline.onnx_facts import is_onnx_file
 
     if precision and layout:
         raise click.UsageError("--precision and --layout exclude each other: give one of them")
@@ -58,8 +59,6 @@ def info(
             )
         _show_huawei(model, ops=ops, as_json=as_json)
         return
-    from atc_py.pipeline.onnx_facts import is_onnx_file
-
     is_onnx = is_onnx_file(model)
     if ops:
         _refuse_ops(model, is_onnx=is_onnx)

@@ -205,7 +205,9 @@ def signal_status(error: BaseException) -> int:
     signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
     print_error(
         spoken(
-            Text("{signalled}; no output file is left partially written", signalled=signalled.said)
+            Text(
+                "{signalled}; no output file is left partially written", signalled=signalled.reason
+            )
         )
     )
     return signalled.status

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import msgspec
 
-from atc_py.diag import Place, Sink
+from atc_py.diag import Diagnostic, Place, Sink
 from atc_py.ir import Graph, Node
 from atc_py.options.compile_options import PrecisionMode, QuantBias
 from atc_py.passes.pipeline import ROWS_BY_PLACE, PassRow
@@ -107,6 +107,18 @@ class PassContext(msgspec.Struct, frozen=True, eq=False):
             return Place(self.file, op_type=node.op)
         origin = node.origins[0]
         return Place(self.file, origin.index, origin.name, origin.op_type)
+
+
+class Switches(msgspec.Struct, frozen=True):
+    """The contents of a switch file.
+
+    Attributes:
+        disabled: our names of the passes that do not run.
+        warnings: names that switch nothing, each with its reason.
+    """
+
+    disabled: frozenset[str] = frozenset()
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 class Pass(ABC):

@@ -1,6 +1,6 @@
 """The pipeline: every pass in the order in which they run, with what is known of it unloaded.
 
-Over 400 lines: a table with a row for each pass.
+More than 400 lines: a table with a row for each pass.
 """
 
 from collections.abc import Collection, Iterable
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from atc_py.diag import REQUIRED_PASS, UNKNOWN_PASS, Diagnostic
+from atc_py.diag import REQUIRED_PASS, UNKNOWN_PASS
 from atc_py.ir import Graph, Phase
 from atc_py.target import VIEWS, Soc, SocFamily
 from atc_py.text import Text
@@ -21,14 +21,11 @@ class PassRow(msgspec.Struct, frozen=True):
     Attributes:
         name: kebab-case name for options and reports.
         place: module, within this package, and name of the class.
-        summary: what it does, one sentence.
         anchors: operators without any of which the pass has nothing to do; None if it always may.
         cann_only: it runs for SoCs of CANN, not for the generic device.
         atc_names: names that ATC has for it, with which options know it as well.
         in_atc: False for a rewrite that no known pass of ATC does.
-        optional: whether a user may switch it off.
         ub_fusion: it is one of ATC's UB fusions, which make kernels of several nodes.
-        requires: the phase that the graph must have reached.
         ensures: the phase that the graph has reached afterwards, or None when it stays.
     """
 
@@ -55,18 +52,6 @@ class PassRow(msgspec.Struct, frozen=True):
         if self.cann_only and soc.family is SocFamily.SIM:
             return False
         return self.anchors is None or any(node.op in self.anchors for node in graph.nodes)
-
-
-class Switches(msgspec.Struct, frozen=True):
-    """The contents of a switch file.
-
-    Attributes:
-        disabled: our names of the passes that do not run.
-        warnings: names that switch nothing, each with its reason.
-    """
-
-    disabled: frozenset[str] = frozenset()
-    warnings: tuple[Diagnostic, ...] = ()
 
 
 _QUANTIZED = ("AscendQuant", "AscendRequant", "AscendRequantS16")
@@ -294,8 +279,7 @@ PIPELINE: tuple[PassRow, ...] = (
     PassRow(
         "nearest-to-size",
         "fusion.resize_to_size.NearestToSizePass",
-        "Turns Resize of images to the nearest element into ResizeNearestNeighborV2 where both take "
-        "the same elements, as CANN's parser does.",
+        "Turns Resize to the nearest element into ResizeNearestNeighborV2, as CANN's parser does.",
         anchors=("Resize",),
         cann_only=True,
     ),

@@ -9,9 +9,8 @@ from atc_py.diag import ASSUMED_KERNELS, FORMER_SOC_NAME, SMALL_CHANNEL_WITHOUT_
 from atc_py.ir import Graph, launch_positions, print_graph
 from atc_py.onnx_graph.source import BiasConvention, form_of
 from atc_py.options.compile_options import CompileOptions
-from atc_py.passes.base import PassContext
+from atc_py.passes.base import PassContext, Switches
 from atc_py.passes.manager import PassRun, run_passes
-from atc_py.passes.pipeline import Switches
 from atc_py.passes.precision.controls import Controls
 from atc_py.system.atomic_files import atomic_write, make_folder
 from atc_py.target import Soc, find_operator, is_former_name, is_view

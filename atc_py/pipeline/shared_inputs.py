@@ -11,7 +11,8 @@ import msgspec
 
 from atc_py.kernels.kernels import SourceMemo
 from atc_py.options.compile_options import CompileOptions
-from atc_py.passes.pipeline import PIPELINE, Switches, check_names
+from atc_py.passes.base import Switches
+from atc_py.passes.pipeline import PIPELINE, check_names
 from atc_py.passes.precision.controls import check_soc
 from atc_py.pipeline.judging import Judge, judge_of
 from atc_py.results.conversion import Stage

@@ -174,7 +174,7 @@ FAULTS = {
         "layout: NCHW}",
         "layout: NCHW, ¦layouts: [NCHW]}",
         "layouts is given together with rank or layout",
-        "say both",
+        "already states both",
     ),
     "layouts of one rank": (
         "rank: 4, layout: NCHW}",

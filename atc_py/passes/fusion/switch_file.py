@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from atc_py.diag import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED, Place, Sink
+from atc_py.passes.base import Switches
 from atc_py.passes.fusion.atc_rules import ALWAYS_ON, KNOWN, LEFT_ON_BY_ALL
-from atc_py.passes.pipeline import PassRow, Switches
+from atc_py.passes.pipeline import PassRow
 from atc_py.system.input_files import read_text
 from atc_py.text import Text
 

@@ -140,7 +140,7 @@ def _is_of_onnx(node: SourceNode) -> bool:
 
 
 def _count(dims: Iterable[int | str | None]) -> int:
-    known = [dim for dim in dims if isinstance(dim, int)]
+    known: list[int] = [dim for dim in dims if isinstance(dim, int)]
     return prod(known)
 
 
