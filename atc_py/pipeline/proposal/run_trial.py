@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
 
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.onnx_graph.reading.contents import DeclaredInput
+from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, Piece
 from atc_py.onnx_graph.source import SourceNode
@@ -136,7 +136,7 @@ def _is_short(piece: Piece, judgment: Judgment) -> bool:
 
 
 def _is_of_onnx(node: SourceNode) -> bool:
-    return onnx.defs.has(node.op_type, node.domain)
+    return not node.domain and bool(history().versions(node.op_type))
 
 
 def _count(dims: Iterable[int | str | None]) -> int:
