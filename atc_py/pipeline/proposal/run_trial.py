@@ -139,7 +139,7 @@ def _is_of_onnx(node: SourceNode) -> bool:
     return not node.domain and bool(history().versions(node.op_type))
 
 
-def _count(dims: Iterable[int | str | None]) -> int:
+def _count(dims: Iterable[object]) -> int:
     known: list[int] = [dim for dim in dims if isinstance(dim, int)]
     return prod(known)
 
@@ -147,7 +147,7 @@ def _count(dims: Iterable[int | str | None]) -> int:
 def _products(node: SourceNode) -> int:
     """Terms that an element of a result sums up, at most: those of a filter, a window, a row."""
     window = node.attributes.get("kernel_shape")
-    most = prod(window) if isinstance(window, list | tuple) else 1
+    most = _count(window) if isinstance(window, list | tuple) else 1
     for value in node.inputs[1:]:
         dims = () if value is None or value.dims is None else value.dims
         if node.op_type in _FILTERED and len(dims) > 1:
