@@ -56,7 +56,7 @@ def test_unsupported_model_fails_with_its_reasons(atc: Atc, bad: Path) -> None:
 
 def test_report_speaks_chinese(atc: Atc, bad: Path) -> None:
     done = atc("check", bad, "--lang", "zh")
-    assert done.out.startswith(f"{bad}：不支持：2 个节点中有 1 个共 1 处错误")
+    assert done.out.startswith(f"{bad}：不支持：2 个节点中有 1 个有错误，共 1 处")
 
 
 @pytest.mark.parametrize(

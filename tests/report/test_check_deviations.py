@@ -138,7 +138,7 @@ def test_machines_read_the_certainty_of_each_finding(language: str) -> None:
         (
             [STRIDES, deviates()],
             "not supported: 1 error in 1 of 71 nodes; 1 node computes something else on CANN 9.1",
-            "不支持：71 个节点中有 1 个共 1 处错误；其中 1 个节点在 CANN 9.1 上的结果与 ONNX 不同",
+            "不支持：71 个节点中有 1 个有错误，共 1 处；其中 1 个节点在 CANN 9.1 上的结果与 ONNX 不同",
         ),
         (
             [UNDECIDED, refuses()],

@@ -41,7 +41,7 @@ def block(text: str, start: str) -> list[str]:
         (
             mixed(),
             "not supported: 4 errors in 4 of 71 nodes; 1 rewritten, 1 on the AI CPU, 1 not decided",
-            "不支持：71 个节点中有 4 个共 4 处错误；1 个需改写，1 个在 AI CPU 上运行，1 个无法判定",
+            "不支持：71 个节点中有 4 个有错误，共 4 处；1 个需改写，1 个在 AI CPU 上运行，1 个无法判定",
         ),
         (model_check(), "supported: all 71 nodes", "支持：全部 71 个节点"),
         (
@@ -58,12 +58,12 @@ def block(text: str, start: str) -> list[str]:
         (
             faulty(),
             "not supported: 1 fault of the file, 1 error in 1 of 71 nodes",
-            "不支持：文件有 1 处问题，71 个节点中有 1 个共 1 处错误",
+            "不支持：文件有 1 处问题，71 个节点中有 1 个有错误，共 1 处",
         ),
         (
             model_check(STRIDES, replace(STRIDES, rule="another")),
             "not supported: 2 errors in 1 of 71 nodes",
-            "不支持：71 个节点中有 1 个共 2 处错误",
+            "不支持：71 个节点中有 1 个有错误，共 2 处",
         ),
         (ModelCheck("e.onnx", "g", {}, 0, 0, ()), "supported: no nodes", "支持：无节点"),
         (ModelCheck("e.onnx", "g", {}, 1, 1, ()), "supported: its only node", "支持：唯一的节点"),
