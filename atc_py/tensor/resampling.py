@@ -4,6 +4,7 @@ Coordinates are float32, in the order of the formulas, as onnxruntime and the ke
 rounding decides which element is the nearest.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -90,15 +91,17 @@ RESIZES_TO_SIZE = ("ResizeBilinearV2", "ResizeNearestNeighborV2")
 """Operators of CANN that resize rows and columns to a size, with two flags for the places."""
 
 
-def modes_by_flags(op: str, *, align_corners: bool, half_pixel_centers: bool) -> dict[str, str]:
-    """The attributes of Resize with which it computes what an operator of CANN does by its flags."""
-    linear = "Bilinear" in op
+def resize_modes(op: str, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The attributes of a Resize, or those with which it does what `op` of CANN does by its flags."""
+    if op not in RESIZES_TO_SIZE:
+        return attributes
+    linear, corners = "Bilinear" in op, attributes["align_corners"]
     shifted = "half_pixel" if linear else "tf_half_pixel_for_nn"
-    unshifted = shifted if half_pixel_centers else "asymmetric"
+    places = shifted if attributes["half_pixel_centers"] else "asymmetric"
     return {
         "mode": "linear" if linear else "nearest",
-        "coordinate_transformation_mode": "align_corners" if align_corners else unshifted,
-        "nearest_mode": "round_prefer_ceil" if align_corners else "floor",
+        "coordinate_transformation_mode": "align_corners" if corners else places,
+        "nearest_mode": "round_prefer_ceil" if corners else "floor",
     }
 
 

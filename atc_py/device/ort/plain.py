@@ -17,7 +17,7 @@ from atc_py.device.ort.sliding import SlidingPool
 from atc_py.package.schema import OmNode
 from atc_py.package.stored_types import TRANS_DATA
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.resampling import RESIZES_TO_SIZE, modes_by_flags
+from atc_py.tensor.resampling import RESIZES_TO_SIZE, resize_modes
 
 _FLOATS = frozenset({DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32})
 _SCALES, _SIZES = 2, 3
@@ -172,10 +172,10 @@ def _float32(body: Body, numbers: NDArray[Any]) -> str:
 def _resize_to_size(body: Body) -> str:
     """Resize of rows and columns to `size`, with the modes that the flags of the node stand for."""
     node = body.node
-    corners, centers = node.flag("align_corners"), node.flag("half_pixel_centers")
-    modes = modes_by_flags(node.op, align_corners=corners, half_pixel_centers=centers)
     size = Body.const(body, node.data(1).astype(np.int64), DType.INT64)
-    return body.add("Resize", body.x(), "", "", size, axes=[2, 3], **modes)
+    return body.add(
+        "Resize", body.x(), "", "", size, axes=[2, 3], **resize_modes(node.op, node.attributes)
+    )
 
 
 _PLAIN: dict[str, Write] = {

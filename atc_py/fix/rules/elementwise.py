@@ -325,7 +325,7 @@ _MOST_ELEMENTS = 2**24
     boundary=case("Where", Fed((1,), DType.BOOL), Fed((1,), DType.UINT16), Fed((), DType.UINT16)),
 )
 def where_as_gather(ctx: RuleContext) -> str:
-    """Where of bool, int64, int16 or unsigned integers -> And, Not and Or of bool; Where of int32
+    """A Where of bool, int64, int16 or unsigned integers -> And, Not and Or of bool; Where of int32
     places, Concat, Gather of integers, if integers have known dims and at most 16777216 elements.
 
     The choice is made between places: those of the elements of X and of Y in the row of both, which

@@ -16,7 +16,7 @@ from atc_py.kernels.tiling import BLOCK, DEPTH, vector_cores
 from atc_py.system.structs import replace
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import Format
-from atc_py.tensor.resampling import RESIZES_TO_SIZE, modes_by_flags
+from atc_py.tensor.resampling import RESIZES_TO_SIZE, resize_modes
 from atc_py.tensor.shapes import Shape
 from atc_py.tensor.storage import Storage, c0_of
 
@@ -139,12 +139,7 @@ def _tile(launch: Launch, x: Shape, y: Shape, lanes: int) -> _Tile:
 
 
 def _modes(kernel: KernelFacts) -> Mapping[str, Any]:
-    """The attributes of a Resize, or those with which it does what the operator does by its flags."""
-    stated = kernel.attributes
-    if kernel.op == "Resize":
-        return stated
-    corners, centers = bool(stated["align_corners"]), bool(stated["half_pixel_centers"])
-    return modes_by_flags(kernel.op, align_corners=corners, half_pixel_centers=centers)
+    return resize_modes(kernel.op, kernel.attributes)
 
 
 def _crops(kernel: KernelFacts) -> bool:

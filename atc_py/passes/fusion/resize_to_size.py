@@ -1,16 +1,21 @@
 """Resize of rows and columns becomes the operator that takes their number instead of scales."""
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from atc_py.ir import AttrValue, DenseConst, Node
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
-from atc_py.tensor.resampling import MOST_PLACES, ResizedAxis, modes_by_flags
+from atc_py.system.structs import replace
+from atc_py.tensor.resampling import MOST_PLACES, ResizedAxis, resize_modes
 
 _IMAGE = 4
-_FLAGS = ((False, False), (False, True), (True, False))
-"""align_corners and half_pixel_centers, which are never both set."""
+_FLAGS: tuple[dict[str, AttrValue], ...] = (
+    {"align_corners": False, "half_pixel_centers": False},
+    {"align_corners": False, "half_pixel_centers": True},
+    {"align_corners": True, "half_pixel_centers": False},
+)
 
 
 class LinearToSizePass(RewritePass):
@@ -41,14 +46,9 @@ class LinearToSizePass(RewritePass):
         match.require(small, "rows and columns must be 1 to {most}", node, most=MOST_PLACES)
         flags = next((each for each in _FLAGS if _same_places(node, op, axes, each)), None)
         match.require(flags is not None, "{op} takes other places than Resize", node, op=op)
-        corners, centers = flags or (False, False)
         sizes = np.array([axis.count for axis in axes], np.int32)
         size = match.graph.constant(f"{node.output.name}.size", DenseConst(sizes))
-        attributes: dict[str, AttrValue] = {
-            "align_corners": corners,
-            "half_pixel_centers": centers,
-        }
-        match.become(node, op, [node.present_inputs[0], size], attributes)
+        match.become(node, op, [node.present_inputs[0], size], flags)
 
 
 class NearestToSizePass(LinearToSizePass):
@@ -59,34 +59,35 @@ class NearestToSizePass(LinearToSizePass):
 
 
 def _axes(node: Node) -> list[ResizedAxis]:
-    """Rows and columns; the ratio is the stated one, or that of the sizes."""
+    """Rows and columns; the ratio is the stated one, or that of the dims."""
     x, y, scales = node.present_inputs[0].type.dims, node.output.type.dims, node.input(2)
     found = []
     for axis in (2, 3):
-        size, count = x[axis] or 0, y[axis] or 0
-        scale = np.float32(count) / np.float32(max(size, 1))
+        by_dims = _by_dims(axis, x[axis] or 0, y[axis] or 0)
         if scales is not None and scales.const is not None:
-            scale = np.float32(scales.const.numpy()[axis])
-        found.append(ResizedAxis(axis, size, count, scale))
+            by_dims = replace(by_dims, scale=np.float32(scales.const.numpy()[axis]))
+        found.append(by_dims)
     return found
 
 
-def _same_places(node: Node, op: str, axes: list[ResizedAxis], flags: tuple[bool, bool]) -> bool:
-    corners, centers = flags
-    modes = modes_by_flags(op, align_corners=corners, half_pixel_centers=centers)
+def _by_dims(axis: int, size: int, count: int) -> ResizedAxis:
+    return ResizedAxis(axis, size, count, np.float32(count) / np.float32(max(size, 1)))
+
+
+def _same_places(
+    node: Node, op: str, axes: Sequence[ResizedAxis], flags: Mapping[str, AttrValue]
+) -> bool:
+    modes = resize_modes(op, flags)
     return all(
-        np.array_equal(_places(axis, node.attributes), _places(_by_size(axis), modes))
+        np.array_equal(
+            _places(axis, node.attributes),
+            _places(_by_dims(axis.axis, axis.size, axis.count), modes),
+        )
         for axis in axes
     )
 
 
-def _by_size(axis: ResizedAxis) -> ResizedAxis:
-    return ResizedAxis(
-        axis.axis, axis.size, axis.count, np.float32(axis.count) / np.float32(axis.size)
-    )
-
-
-def _places(axis: ResizedAxis, modes: "dict[str, AttrValue] | dict[str, str]") -> np.ndarray:
+def _places(axis: ResizedAxis, modes: Mapping[str, Any]) -> np.ndarray:
     """The elements that results take, or the places between which they are interpolated."""
     mode = str(modes["coordinate_transformation_mode"])
     if axis.is_kept:

@@ -12,7 +12,7 @@ from atc_py.device.ort.late_sampling import LateAxis
 from atc_py.device.ort.registry import emulates
 from atc_py.device.ort.sampling import SampledAxis
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.resampling import RESIZES_TO_SIZE, modes_by_flags
+from atc_py.tensor.resampling import RESIZES_TO_SIZE, resize_modes
 
 Axis: TypeAlias = SampledAxis | LateAxis
 
@@ -53,15 +53,7 @@ _CROPS = "tf_crop_and_resize"
 
 
 def _modes(body: Body) -> Mapping[str, Any]:
-    """The attributes of a Resize, or those with which it does what the node does by its flags."""
-    node = body.node
-    if node.op == "Resize":
-        return node.attributes
-    return modes_by_flags(
-        node.op,
-        align_corners=node.flag("align_corners"),
-        half_pixel_centers=node.flag("half_pixel_centers"),
-    )
+    return resize_modes(body.node.op, body.node.attributes)
 
 
 def _mode(body: Body) -> str:

@@ -17,7 +17,7 @@ from atc_py.device.sim.numerics.rounding import is_rounded
 from atc_py.device.sim.primitives.blocks import Copies, moving
 from atc_py.device.sim.typing_rules import require_number, require_rank
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
-from atc_py.tensor.resampling import modes_by_flags
+from atc_py.tensor.resampling import resize_modes
 from atc_py.text import Text
 
 Places = NDArray[Any]  # float32: numpy's stubs widen scalars
@@ -216,20 +216,10 @@ def _size_types(node: NodeView) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, shape),)
 
 
-def _modes(node: NodeView) -> Mapping[str, Any]:
-    """The attributes of a Resize, or those with which it does what the node does by its flags."""
-    if node.op == "Resize":
-        return node.attributes
-    return modes_by_flags(
-        node.op,
-        align_corners=node.flag("align_corners"),
-        half_pixel_centers=node.flag("half_pixel_centers"),
-    )
-
-
 def _crops(node: NodeView) -> bool:
     """True if only the part of x that roi gives is resized."""
-    return bool(_modes(node)["coordinate_transformation_mode"] == "tf_crop_and_resize")
+    modes = resize_modes(node.op, node.attributes)
+    return bool(modes["coordinate_transformation_mode"] == "tf_crop_and_resize")
 
 
 def _scales(node: NodeView) -> list[np.float32]:
@@ -260,7 +250,7 @@ def resize(call: Call) -> None:
     What is outside x under tf_crop_and_resize is set at the end, on the grid of the dtype. Integers
     are interpolated in float32 and their fractions dropped, as in onnxruntime; they saturate.
     """
-    node, result, modes = call.node, call.x, _modes(call.node)
+    node, result, modes = call.node, call.x, resize_modes(call.node.op, call.node.attributes)
     crops, linear = _crops(node), modes["mode"] == "linear"
     call.require_scratch((_INTERPOLATED if linear else 4) * (result.size + call.out.size))
     if linear and node.x.dtype.is_integer:
