@@ -105,7 +105,10 @@ def test_allowzero_is_dropped_where_no_dim_is_zero(tmp_path: Path) -> None:
     assert not onnx.load(fixed).graph.node[0].attribute
 
 
-def test_atc_fails_where_check_says_that_its_parser_refuses(tmp_path: Path) -> None:
+def test_atc_fails_where_check_says_that_its_parser_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # atc writes its report there
     path, out = saved(tmp_path, "Sigmoid", 20), tmp_path / "m"
     atc_py.convert(path, tmp_path / "taken.om")
     words = [f"--model={path}", "--framework=5", "--soc_version=Ascend310P3", f"--output={out}"]
