@@ -211,11 +211,7 @@ def read_run_settings(
     input, the [aipp_op] section of ais_bench, or the bytes of a parameter buffer. The latter two
     are for models with one input with dynamic AIPP. Text gives all pictures the same settings.
 
-    Args:
-        path: of the file.
-        networks: the network's inputs with dynamic AIPP, by position.
-        inputs: names of all inputs of the network.
-        count: pictures of a run.
+    `networks` are the inputs with dynamic AIPP by position, `count` the pictures of a run.
 
     Raises:
         AtcError: FILE_NOT_FOUND and its like; BAD_AIPP with line, column and field.

@@ -157,9 +157,7 @@ def settings_of_bytes(data: bytes, file: str | None = None) -> tuple[AippSetting
     `min_chn` and `var_reci_chn` are float16 in the buffer, so they may differ from those that it
     was made of; the results of AIPP do not, as it computes with float16.
 
-    Args:
-        data: the whole buffer.
-        file: its path, for messages.
+    `file` is the path of the buffer, for messages.
 
     Raises:
         AtcError: BAD_AIPP for another number of bytes than its number of pictures needs, an

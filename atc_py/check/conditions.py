@@ -124,13 +124,7 @@ class NodesBefore:
         spec_of: Callable[[SourceNode], OpSpec | None],
         inputs: Collection[SourceTensor],
     ) -> None:
-        """Take the nodes of a model in its order.
-
-        Args:
-            nodes: of all graphs.
-            inputs: those of the model.
-            spec_of: returns the specification of a node's operator, or None.
-        """
+        """Take the nodes of a model in its order."""
         self._setters: dict[tuple[str, str, str], list[SourceNode]] = {}
         self._scoped: dict[tuple[str, str, str], list[SourceNode]] = {}
         asked: dict[tuple[str, str], set[str]] = {}

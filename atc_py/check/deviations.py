@@ -76,10 +76,7 @@ def parser_opsets(spec: OpSpec, release: Release) -> tuple[tuple[int, int], ...]
 def deviation_findings(node: BoundNode, written: SourceNode, path: str) -> Iterator[Finding]:
     """Yield a finding for each deviation of a node, and one where the parser does not have it.
 
-    Args:
-        node: the node at a listed opset.
-        written: the node as the file has it.
-        path: the model.
+    `node` is at a listed opset, `written` as the file has it.
     """
     place = Place(path, written.index, written.name, written.op_type)
     refused = _not_registered(node, written, place)

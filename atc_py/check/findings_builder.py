@@ -235,14 +235,7 @@ def without_errors(
     undecided: Mapping[Finding, Finding],
     gone: Collection[Diagnostic],
 ) -> ModelCheck:
-    """`check` of `view` with some errors turned undecided, and without some faults.
-
-    Args:
-        check: the check.
-        view: the model.
-        undecided: the replacement of each such error.
-        gone: the faults to remove.
-    """
+    """`check` of `view` with some errors turned undecided, and without some faults."""
     if not (undecided or gone):
         return check
     findings = tuple(undecided.get(finding, finding) for finding in check.findings)

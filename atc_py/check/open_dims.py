@@ -30,9 +30,7 @@ def of_vanishing_node(findings: Iterable[Finding], help_: Text) -> list[Finding]
 
     A rewrite is not mentioned: such a node is expected to be folded by then.
 
-    Args:
-        findings: the findings if the node stays.
-        help_: which inputs to fix.
+    `findings` hold if the node stays; `help_` says which inputs to fix.
     """
     kept = (Standing.ERROR, Standing.UNKNOWN)
     return [reserved(finding, MAY_FOLD, help_) for finding in findings if finding.standing in kept]

@@ -86,13 +86,7 @@ _SAID = {
 
 
 def model_findings(places: Iterable[Broken], path: str, cann: str) -> tuple[Finding, ...]:
-    """The findings about places that break rules of the parser of a release, in their order.
-
-    Args:
-        places: the places, of a file as it was read.
-        path: the file.
-        cann: the release of CANN.
-    """
+    """The findings about places that break rules of the parser of a release, in their order."""
     rules, release = parser_rules(), find_release(cann)
     found = []
     for broken in places:

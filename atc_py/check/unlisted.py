@@ -263,11 +263,7 @@ _DOMAINS: tuple[tuple[re.Pattern[str], Text], ...] = (
 def hint_for_unlisted(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Text:
     """The help of a finding about an operator that `library` does not have.
 
-    Args:
-        op_type: the operator, as the file spells it.
-        domain: its domain; "" is ONNX's own.
-        history: ONNX's definitions.
-        library: the operators listed.
+    `domain` is "" for ONNX's own.
 
     Returns:
         A sentence or two, without full stop.

@@ -39,13 +39,8 @@ def trace_origins(
 ) -> tuple[Layer, ...]:
     """The layers in the order of execution, each with the origin of its error.
 
-    Args:
-        model: the compiled model.
-        matching: which of its tensors stand for which values.
-        figures: what was measured, by tensor.
-        sources: nodes of the original.
-        grids: those of the tensors that hold quantized values.
-        semantics: the nodes that compute what CANN makes of them.
+    `figures` are by tensor, `grids` those of the tensors that hold quantized values; `semantics`
+    are the nodes that compute what CANN makes of them.
     """
     makers = {name: source for source in sources for name in source.output_names}
     tracer = _Tracer()

@@ -28,10 +28,7 @@ def grids_of(
 ) -> dict[int, QuantizedGrid]:
     """Find the tensors that hold quantized values; by position.
 
-    Args:
-        model: the compiled model.
-        values: names of the original's values that tensors stand for, by position.
-        reference: the original.
+    `values` are names of the original's values that tensors stand for, by position.
     """
     grids: dict[int, QuantizedGrid] = {}
     computed = {port.tensor for port in model.inputs}

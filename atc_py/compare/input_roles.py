@@ -53,9 +53,7 @@ class _Use:
 def input_roles(model: ReferenceModel, ports: Sequence[Port] = ()) -> dict[str, Role]:
     """The role of each input that has one.
 
-    Args:
-        model: the model.
-        ports: its inputs with their dims, from which those of computed tables follow.
+    From the dims of `ports` those of computed tables follow.
     """
     roles = _Roles(model, ports)
     known = {name: roles.role_of(name) for name in model.inputs}

@@ -83,10 +83,7 @@ def _refuse_other_ports(model: ReferenceModel, reference: ReferenceModel) -> Non
 def runnable_file(file: OnnxFile, folder: Path, quant_bias: QuantBias | None = None) -> OnnxFile:
     """A file that an ONNX runtime runs: one in the deploy form is written as QDQ.
 
-    Args:
-        file: the file.
-        folder: where the other form goes.
-        quant_bias: as in `convert`.
+    `folder` is for the other form.
 
     Raises:
         AtcError: as `open_original`.

@@ -88,11 +88,7 @@ def find_suspects(
 ) -> list[Suspect]:
     """Find the layers that a float64 run must judge, each value once.
 
-    Args:
-        done: the comparison.
-        model: the compiled model.
-        reference: the original.
-        looked_at: values that were judged before.
+    `looked_at` are values that were judged before.
     """
     suspects: dict[str, Suspect] = {}
     if not reference.can_be_amended:
@@ -118,12 +114,7 @@ def find_suspects(
 def own_errors_of(
     suspects: Iterable[Suspect], runs: Iterable[Original]
 ) -> list[tuple[Suspect, OwnError]]:
-    """Find those of `suspects` whose observed error is the original's own.
-
-    Args:
-        suspects: the layers.
-        runs: a run of the original on each sample.
-    """
+    """Find those of `suspects` whose observed error is the original's own."""
     measured = {suspect.value: _Measured(suspect) for suspect in suspects}
     for run in runs:
         wanted = [measurement for measurement in measured.values() if measurement.judged]

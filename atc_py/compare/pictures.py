@@ -25,9 +25,7 @@ class ComparedPictures:
     def __init__(self, description: OmModel, layout: str) -> None:
         """Find the inputs.
 
-        Args:
-            description: the compiled model.
-            layout: the layout of the original's inputs, NCHW or NHWC.
+        `layout` is that of the original's inputs, NCHW or NHWC.
         """
         self._description = description
         self._inputs = picture_inputs(description)

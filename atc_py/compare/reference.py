@@ -169,9 +169,7 @@ class ReferenceModel:
     def makers_of(self, value: str, among: Collection[str]) -> Piece | None:
         """The nodes that make `value`, to be run alone; None where no node makes it.
 
-        Args:
-            value: its name.
-            among: values on the way to it whose makers belong to them.
+        Makers of the values in `among`, which are on the way to it, belong to them.
         """
         chosen: set[OnnxNode] = set()
         waiting = [value]

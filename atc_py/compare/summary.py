@@ -75,10 +75,7 @@ def summaries_of(
 ) -> list[ModelSummary]:
     """A summary of a model, or one for each gear.
 
-    Args:
-        model: an ONNX file or an offline model.
-        options: how it is compiled and run.
-        on_stage: called with the name of each stage as it begins.
+    `model` is an ONNX file or an offline model.
 
     Raises:
         AtcError: a file cannot be read, or an option has no meaning.
@@ -124,10 +121,7 @@ def summary_of(
 ) -> ModelSummary:
     """Summary of a model; refusals are part of it.
 
-    Args:
-        model: an ONNX file or an offline model.
-        options: how it is compiled and run.
-        on_stage: called with the name of each stage as it begins.
+    `model` is an ONNX file or an offline model.
 
     Raises:
         AtcError: a file cannot be read, or an option has no meaning.

@@ -55,13 +55,7 @@ class Trials:
     ) -> None:
         """Prepare trials.
 
-        Args:
-            compilation: how the model is compiled.
-            reference: the original.
-            samples: feeds, and all values of the original for them.
-            folder: where files go.
-            device: what runs the compiled model.
-            judged: the samples that judge a trial; None for `samples`.
+        `samples` come with all values of the original; those of `judged`, if given, judge a trial.
         """
         self._device = device
         self._judged = judged

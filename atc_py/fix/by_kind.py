@@ -61,12 +61,7 @@ def fix_one_of_each_kind(
 ) -> OneOfEachKind | None:
     """The deviating nodes of a file fixed, one of each kind; None where it takes the whole.
 
-    Args:
-        file: the file.
-        conditions: the release of CANN, besides precision mode and SoC.
-        library: the operator list.
-        rules: the rules that apply, which replace deviating nodes.
-        known: the file folded and checked with these.
+    `rules` replace deviating nodes; `known` is the file folded and checked with `conditions`.
     """
     model, checked = known
     if _is_refused(model.source, checked, conditions, library) or _is_open(model.source):
@@ -195,11 +190,7 @@ def _tells_of_all(
 ) -> bool:
     """True if the new form of some nodes is that of all nodes of their kinds.
 
-    Args:
-        fixed: their model after fixing.
-        nodes: the nodes.
-        counts: how many nodes of the whole model are like each, by its position in the file.
-        library: the operator list.
+    `counts` has how many nodes of the whole model are like each, by its position in the file.
     """
     model = fixed.model
     if not fixed.settled or model is None or model.faults:

@@ -28,9 +28,7 @@ def cann_form(operator: str, *deviations: str) -> Callable[[Form], Form]:
 
     The function returns the names of the values that become the node's outputs, by position.
 
-    Args:
-        operator: its operator, by the name of its specification.
-        deviations: names of rows of that specification.
+    `deviations` are names of rows of the operator's specification.
 
     Raises:
         ValueError: a deviation has a form already.

@@ -64,10 +64,7 @@ _FLOAT_BYTES = 2
 def form_seconds(ctx: RuleContext, graph: OnnxGraph, soc: Soc) -> float:
     """The time of the nodes that a rule wrote, on one SoC.
 
-    Args:
-        ctx: the new nodes.
-        graph: the graph of the node that they replace.
-        soc: whose figures count.
+    `graph` is that of the node that they replace.
     """
     form = _graph_of(ctx, graph)
     infer_types(form)

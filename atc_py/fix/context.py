@@ -57,12 +57,7 @@ class RuleContext(ContextFacts):
     ) -> None:
         """Start without new nodes.
 
-        Args:
-            node: the node.
-            opset: the version at which new nodes are written.
-            fresh: returns an unused name, given a base.
-            ranges: ranges of the model's integers.
-            around: the graph around it.
+        `fresh` returns an unused name, given a base; new nodes are written at `opset`.
         """
         super().__init__(node, ranges, around)
         self.absorbed: tuple[OnnxNode, ...] = ()

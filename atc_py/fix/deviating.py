@@ -15,10 +15,8 @@ from atc_py.spec.lists import find_release
 def bound_node(placed: OpsetPlacement, conditions: Conditions, before: NodesBefore) -> BoundNode:
     """A node bound to the specification of the list that took it.
 
-    Args:
-        placed: the node where the check has placed it.
-        conditions: the release of CANN, besides precision mode and SoC.
-        before: the nodes before each node of the model.
+    `placed` is the node where the check has placed it; `before` has the nodes before each node of
+    the model.
     """
     node, spec, view = placed.node, placed.spec, placed.view
     earlier, fed = before(node), before.fed(node, spec)

@@ -97,10 +97,7 @@ def nodes_looked_through(
 ) -> list[OnnxNode]:
     """The nodes before `origin` back to what the new nodes read, producers first.
 
-    Args:
-        graph: the graph, whose nodes are those before this round.
-        origin: the node that was replaced.
-        written: the new nodes.
+    `graph` has the nodes before this round; `written` replaced `origin`.
     """
     read = {name for node in written for name in node.reads if name not in graph.consts}
     own = {name for node in written for name in node.writes}

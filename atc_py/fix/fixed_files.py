@@ -136,11 +136,7 @@ def state_at_listed_opset(fixed: Fixed, library: Library, cann: str | None = Non
     Where a node has no form at an opset, or one with more errors, the next one is tried; the graph
     stays at its own where none is left.
 
-    Args:
-        fixed: the model.
-        library: the operator list.
-        cann: the release of CANN whose parser is to have the operators at that opset, too; None
-            for any.
+    `cann` is the release whose parser is to have the operators at that opset, too; None for any.
     """
     folded, graph = fixed.folded, fixed.graph
     if folded is None or fixed.look is None:
@@ -175,12 +171,7 @@ def fixed_file(
 
     New nodes have the places of the old ones.
 
-    Args:
-        file: the model, read leniently.
-        conditions: the precision mode and the SoC.
-        library: the operator list.
-        rules: the rules that apply.
-        shapes: dims of inputs that the model leaves open, by name.
+    `file` was read leniently; `shapes` are the dims of inputs that the model leaves open.
 
     Raises:
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input; BAD_OPTION for an unknown rule, and

@@ -116,10 +116,7 @@ def opsets_to_try(model: SourceModel, library: Library, cann: str | None = None)
     for some follow, since check restates nodes one by one, and those at which the parser reads an
     operator otherwise than ONNX come last.
 
-    Args:
-        model: the model.
-        library: the operator list.
-        cann: the release of CANN whose parser is to have the operators there; None for any.
+    `cann` is the release whose parser is to have the operators there; None for any.
     """
     own = model.opsets.get("", PREFERRED)
     listed = _listed(model, library)
@@ -188,11 +185,7 @@ def restate_graph(
 
     The graph is as before if there is such a node.
 
-    Args:
-        graph: the graph, folded.
-        model: the same with its branches.
-        library: the operator list.
-        opset: the version of ONNX's operators that the graph imports afterwards.
+    `graph` is folded and imports `opset` afterwards; `model` is the same with its branches.
     """
     if graph.opsets.get("", opset) == opset:
         return []

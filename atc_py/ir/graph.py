@@ -182,9 +182,7 @@ def producers_first(items: Iterable[T], needs: Callable[[T], Iterable[T]]) -> li
     Items keep their order where they can; one that comes too late moves to just before its first
     user. It does not recurse, so chains may be of any length.
 
-    Args:
-        items: hashable.
-        needs: what must come before an item.
+    `needs` gives what must come before an item.
 
     Raises:
         CycleError: items need each other in a circle.

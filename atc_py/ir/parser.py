@@ -28,9 +28,7 @@ def parse_graph(text: str, file: str | None = None) -> Graph:
     Attributes that the text leaves out are absent from the node. The grammar and the definition
     of every value are checked; the promises of a phase are checked by the verifier.
 
-    Args:
-        text: one graph in the text form.
-        file: where the text comes from, for messages.
+    `file` is where the text comes from, for messages.
 
     Raises:
         AtcError: BAD_IR_TEXT at the first place where the text does not follow the grammar, uses

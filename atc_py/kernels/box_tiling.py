@@ -51,10 +51,7 @@ class BoxTiling(Tiling):
 def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
     """Cut merged boxes into tiles that fit the unified buffer.
 
-    Args:
-        boxes: as `Box.merged` makes them.
-        itemsize: bytes of an element.
-        soc: the SoC, for its buffers and cores.
+    `boxes` are as `Box.merged` makes them.
     """
     cores = vector_cores(soc)
     room = soc.ub_kib * 1024 // len({way_of(box) for box in boxes})

@@ -42,11 +42,7 @@ def with_link(
 ) -> KernelFacts | None:
     """The kernel that does what `facts` does and then `follower`; None where none can.
 
-    Args:
-        facts: the kernel so far.
-        nodes: of one launch of it.
-        follower: a node of the same scope.
-        soc: what the kernel is for.
+    `nodes` and `follower` are of one scope.
     """
     head, value = nodes[0].outputs[0], nodes[-1].outputs[0]
     row = find_operator(follower.op)

@@ -117,11 +117,7 @@ def linked(
 ) -> Link | None:
     """The link of `key` whose operands are `ports`, by position.
 
-    Args:
-        key: the facts about it that a kernel depends on.
-        number: from 1.
-        ports: None for the result so far.
-        row: the operator's.
+    `number` counts from 1; a port is None for the result so far.
 
     Returns:
         The link, or None where the operator is not a vector function.

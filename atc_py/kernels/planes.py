@@ -113,13 +113,8 @@ def plane_tiling(
 ) -> PlaneTiling | None:  # fmt: skip
     """The tiling of pixel rows; None where an operand repeats within a block.
 
-    Args:
-        result: what all operands are broadcast to.
-        operands: what is loaded, in the kernel's order.
-        outputs: what is stored.
-        lanes: of a pixel.
-        footprint: of an element in the unified buffer.
-        soc: whose cores and buffers count.
+    `operands` are in the kernel's order, `lanes` those of a pixel; `footprint` is of an element in
+    the unified buffer.
     """
     whole = planes_of(result.port, result.shape, lanes)
     steps = [_steps(each, result.shape, whole) for each in (*operands, *outputs)]

@@ -44,11 +44,6 @@ from atc_py.text import Text
 def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, str]) -> OmModel:
     """The description of a typed graph, without digests; tensors as in `graph.values()`.
 
-    Args:
-        graph: what to describe.
-        contents: what goes with it.
-        members: the archive member of each constant.
-
     Raises:
         ValueError: a node has no engine yet.
     """

@@ -228,11 +228,7 @@ def judged(
 ) -> LoneCheck:
     """Apply the rules to a file, and try what of it would not compile.
 
-    Args:
-        file: the file.
-        shapes: those that the user gave.
-        options: the user's options.
-        runs: run the file with dims that are proposed.
+    `shapes` are those that the user gave; `runs` runs the file with dims that are proposed.
 
     Raises:
         AtcError: as `check_files` for this one model.

@@ -51,10 +51,6 @@ _COUNTS = {
 def huawei_facts(file: HuaweiFile, *, with_ops: bool = False) -> HuaweiFacts:
     """The content of an opened file.
 
-    Args:
-        file: the file.
-        with_ops: list every launch.
-
     Raises:
         AtcError: BAD_HUAWEI_MODEL.
     """

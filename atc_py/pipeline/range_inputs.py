@@ -88,12 +88,7 @@ def _opened(declared: DeclaredInput, dims: tuple[DimRange, ...]) -> DeclaredInpu
 
 @contextmanager
 def gears_advised(ranges: Given, inputs: Sequence[DeclaredInput] = ()) -> Iterator[None]:
-    """Add to the error that the block raises, if there are ranges, the gears that do instead.
-
-    Args:
-        ranges: those of inputs.
-        inputs: as the file declares them.
-    """
+    """Add to the error that the block raises, if there are ranges, the gears that do instead."""
     try:
         yield
     except RulesBrokenError as error:

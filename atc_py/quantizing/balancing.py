@@ -167,12 +167,8 @@ def balance_of_strength(
 ) -> Balance | None:
     """The factors of a migration strength; None where the data are all 0.
 
-    Args:
-        constants: the weights.
-        site: the tensor.
-        statistics: of its channels.
-        strength: in [0, 1].
-        least_peak: share of the largest peak that the peak of every channel is taken to have.
+    `strength` is in [0, 1]; every channel is taken to have a peak of `least_peak` times the
+    largest.
     """
     weights = [
         input_weights(reader, np.asarray(constants.read(reader.node, 1), np.float32))

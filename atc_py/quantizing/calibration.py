@@ -114,12 +114,6 @@ def calibrate(
 ) -> Calibrated:
     """The model with the numbers of its layers' int8 forms.
 
-    Args:
-        model: the file of the float model.
-        samples: what it is fed.
-        settings: choices.
-        on_stage: called with the progress.
-
     Raises:
         AtcError: ALREADY_QUANTIZED, NO_FLOAT_LAYERS, CONSTANT_TENSOR, NO_VALUES; what samples and
             the executor raise.

@@ -38,10 +38,7 @@ def cost_order(
 ) -> tuple[tuple[str, ...], dict[str, float]]:
     """The layers, those that cost the most first, and the least ratio of outputs of each, in dB.
 
-    Args:
-        trials: the model.
-        tell: called with the progress.
-        tasks: tries layers at the same time; None to try one after another.
+    `tasks` tries layers at the same time; None tries one after another.
 
     Raises:
         AtcError: what the executor raises.

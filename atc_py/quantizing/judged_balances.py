@@ -45,13 +45,8 @@ def judged_balances(
 ) -> tuple[list[Balance], tuple[StepGain, ...]]:
     """The balances that are kept, and what each kind gained.
 
-    Args:
-        model: the float model before its channels are balanced, in a folder for temporary files.
-        candidates: balances that gain by their estimate.
-        statistics: of the channels of their tensors.
-        samples: inputs, and what the float model makes of them.
-        settings: choices.
-        skipped: layers that stay in floats.
+    `model` is not balanced yet, in a folder for temporary files; `candidates` gain by their
+    estimate; layers in `skipped` stay in floats.
 
     Raises:
         AtcError: what scales and the executor raise; NO_QDQ_FORM.

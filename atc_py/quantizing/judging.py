@@ -81,14 +81,8 @@ def channel_errors(  # noqa: PLR0913  (a run and its observers)
 ) -> dict[str, ChannelErrors]:
     """The errors of int8 forms, by key.
 
-    Args:
-        model: the float model.
-        path: the file to write, in the folder of the model.
-        forms: the forms; each reads what its layer reads in floats.
-        samples: what the model is fed.
-        executor: the engine.
-        seen: takes in the outputs.
-        on_stage: called with the progress.
+    `path` is in the folder of the model. Each form reads what its layer reads in floats; `seen`
+    takes in the outputs.
 
     Raises:
         AtcError: what samples and the executor raise.
@@ -190,13 +184,7 @@ class StepJudge:
     ) -> None:
         """Write the model to `path` and start it.
 
-        Args:
-            model: the float model.
-            path: the file, in the folder of the model.
-            forms: layers on int8 with their switches.
-            count: number of switches.
-            samples: those that are run.
-            executor: the engine.
+        `path` is in the folder of the model, `count` that of the switches.
 
         Raises:
             AtcError: what the executor raises.

@@ -55,11 +55,8 @@ def with_best_ranges(
 ) -> Calibrated:
     """The calibration with the best range of each tensor.
 
-    Args:
-        calibrated: the calibration with some range of each tensor.
-        numbers: makes the numbers of a layer with a range.
-        feeds: samples on which layers are computed.
-        tell: called with the progress.
+    `numbers` makes the numbers of a layer with a range; `feeds` are samples on which layers are
+    computed.
 
     Raises:
         AtcError: what the executor raises.

@@ -115,13 +115,7 @@ def observe(
 ) -> Observed:
     """The values of the tensors called `names` in all samples.
 
-    Args:
-        model: the model.
-        names: tensors that it is fed or makes.
-        samples: what it is fed.
-        choice: the engine, one of EXECUTORS.
-        checkpoint: keeps what was counted; samples that it has are not run again.
-        on_stage: called with the progress.
+    `choice` is one of EXECUTORS. Samples that `checkpoint` has are not run again.
 
     Raises:
         AtcError: what samples, the engine and histograms raise.

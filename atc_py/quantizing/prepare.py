@@ -75,13 +75,7 @@ def prepare(
 ) -> Prepared:
     """A model that computes the same as `original`.
 
-    Args:
-        original: the float model.
-        folder: where its files go.
-        samples: what it is fed.
-        settings: which rewrites are done.
-        skipped: layers that stay in floats.
-        on_stage: called with the progress.
+    Layers in `skipped` stay in floats.
 
     Raises:
         AtcError: what samples and the executor raise.

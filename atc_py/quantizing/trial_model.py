@@ -85,11 +85,7 @@ class TrialModel:
 
         One that fails is left to `errors`, which meets the failure itself.
 
-        Args:
-            tasks: runs them.
-            sets: the layers on int8 of each trial.
-            count: as in `errors`.
-            done: called with the number of trials that are done.
+        `sets` are the layers on int8 of each trial; `done` gets the number of trials that are done.
         """
         samples = self._samples[:count]
         keys = [*dict.fromkeys((frozenset(group), len(samples)) for group in sets)]

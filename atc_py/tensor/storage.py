@@ -189,10 +189,7 @@ def shows_same_bytes(
     Between tensors stored row by row any view does; stacks of equal matrices in FRACTAL_NZ may be
     stacked otherwise.
 
-    Args:
-        before: shape and storage of the source.
-        after: shape and storage under which it is shown, of as many elements.
-        dtype: of both.
+    Each type is a shape and a storage; both have as many elements.
     """
     if all(is_stored_like_rows(dims, storage, dtype) for dims, storage in (before, after)):
         return True

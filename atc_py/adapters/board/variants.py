@@ -80,12 +80,8 @@ def variants_of(
 ) -> tuple[list[KitVariant], dict[str, bytes]]:
     """A variant for each mode, perhaps the first one without fusion, and files that they need.
 
-    Args:
-        name: of the model, for the .om files.
-        shared: what all have.
-        soc: the SoC.
-        modes: precision modes.
-        unfused: True for the first mode again, with the fusion switches off.
+    `name` is the model's, for the .om files; `unfused` asks for the first mode again, with the
+    fusion switches off.
     """
     variants = [_variant(name, shared.keywords, soc, mode) for mode in dict.fromkeys(modes)]
     if not unfused or _SWITCHES in shared.keywords:

@@ -44,10 +44,7 @@ def launch(command: Sequence[str], run: Path, on_notice: Callable[[Notice], None
 
     It has the launcher's streams, and is in its process group: what the terminal sends goes to both.
 
-    Args:
-        command: the program and its arguments.
-        run: folder of the run, with its settings.
-        on_notice: called with what processes want said.
+    `run` is the folder of the run, with its settings; `on_notice` gets what processes want said.
 
     Raises:
         AtcError: PROGRAM_NOT_STARTED where the system does not start it.

@@ -85,10 +85,6 @@ def report_name(combination: Combination, digest: str) -> str:
     It has a part of the digest, which tells pages apart: rows of other options, and of models of
     that name in other folders, stay, and so must their pages. The model's name is for readers: what
     shells, terminals and file systems take for more than a letter is `_`, and a long one is cut.
-
-    Args:
-        combination: what the row is about.
-        digest: of what the row follows from.
     """
     each = combination
     stem = _FOREIGN.sub("_", each.model.replace("/", _SEPARATOR)).lstrip(".-")

@@ -63,10 +63,7 @@ class BoardMeasures:
     def add(self, name: str, simulated: Array | None, wanted: Array | None) -> None:
         """Measure the board's results that stand for a value.
 
-        Args:
-            name: of the value.
-            simulated: the simulator's; None where it has none.
-            wanted: the original's; None where it has none.
+        `simulated` and `wanted` are None where a side has no value.
         """
         for at in self._by_value.get(name, ()):
             self.layers[at] = self._layer(at, simulated, wanted)

@@ -70,11 +70,7 @@ class BoardValues:
     ) -> None:
         """Match dumps.
 
-        Args:
-            dumps: of one execution.
-            nodes: of the original.
-            inputs: names of its inputs.
-            model: the model that ran; None without its JSON.
+        `dumps` are of one execution; `model` is None without its JSON.
         """
         self._inputs = frozenset(inputs)
         self._nodes = {node.name: node for node in reversed(nodes) if node.name}

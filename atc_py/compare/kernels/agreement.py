@@ -48,10 +48,7 @@ def agreement(
 ) -> Agreement:
     """Compare arrays of one dtype and size; NaN equals NaN, and 0 equals -0.
 
-    Args:
-        found: what a kernel computed.
-        expected: what the simulator did.
-        noise: the part of each difference that is subtracted first; None for nothing.
+    `noise` is the part of each difference that is subtracted first, None for nothing.
     """
     one, other = found.reshape(-1), expected.reshape(-1)
     if one.dtype.kind in "biu":

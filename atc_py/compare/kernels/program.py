@@ -53,10 +53,7 @@ def run_jobs(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcom
 
     A job that stops the process is one with a fault; the jobs after it run in another process.
 
-    Args:
-        program: the built program.
-        jobs: what to run.
-        folder: for operands; it must exist.
+    `folder` is for operands; it must exist.
     """
     outcomes: list[JobOutcome] = []
     while len(outcomes) < len(jobs):

@@ -67,11 +67,8 @@ def case_of(
 
     The same seed gives a node the same data everywhere.
 
-    Args:
-        kernel: its entry in the list of kernels.
-        steps: the simulator's launches of the nodes, one by one.
-        constants: by number of the tensor.
-        seed: of the random data.
+    `steps` are the simulator's launches of the nodes, one by one; `constants` are by number of the
+    tensor.
     """
     ways = [
         (kernel["numbers"], ()),

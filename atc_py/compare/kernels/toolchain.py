@@ -39,11 +39,7 @@ class Compiler:
     ) -> str | None:
         """Build a program `folder/name` that runs `kernels`, in one translation unit.
 
-        Args:
-            folder: holds the kernels and `host/`.
-            kernels: entries of the list of kernels.
-            sizes: bytes of a core's buffers.
-            name: of the program.
+        `folder` holds the kernels and `host/`; `sizes` are bytes of a core's buffers.
 
         Returns:
             The compiler's message if it fails, None if the program was built.

@@ -55,10 +55,6 @@ class Unpacked(NamedTuple):
 def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
     """Inputs as the kernel addresses them: in blocks or row by row.
 
-    Args:
-        kernel: its entry in the list of kernels.
-        arrays: the inputs that are there.
-
     Raises:
         AtcError: OM_CONTENT where the list names a storage that an operand cannot have.
     """
@@ -204,11 +200,7 @@ def verify_kernels(
 ) -> list[KernelVerdict]:
     """Build the model's kernels, run the complete ones, and compare; in the list's order.
 
-    Args:
-        model: an offline model.
-        compiler: builds them.
-        seed: of the random data.
-        on_done: called with the number of kernels done and the number of all.
+    `on_done` gets the number of kernels done and that of all.
 
     Raises:
         AtcError: the model makes no sense to the simulator, or its list of kernels is not there

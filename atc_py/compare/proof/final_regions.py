@@ -96,12 +96,7 @@ class FinalRegion:
         return (self._twins.source(name) for name in (*self.reads, *self.writes))
 
     def prove_shown(self, run: ReferenceRun, made_by: Sequence[str]) -> None:
-        """Run the new form on the values of a run of the original, and compare with that run.
-
-        Args:
-            run: the run.
-            made_by: the engines that run the original.
-        """
+        """Run the new form on the values of a run of the original, and compare with that run."""
         test = self._test
         reads = {name: self._twins.value(name, run) for name in self.reads}
         wanted = {name: self._twins.value(name, run) for name in self.writes}

@@ -66,12 +66,6 @@ def written_and_proved(
 ) -> Fixing:
     """Write, check and run what rules made of a model.
 
-    Args:
-        fixed: the model after the rules.
-        before: the check of the original.
-        path: the file to write.
-        writer: of the model.
-
     Raises:
         AtcError: FIX_DIFFERS; what writing, checking and running raise.
         UnmeasuredError: runs of the model do not show that rules keep to their bounds.

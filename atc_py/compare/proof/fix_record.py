@@ -267,10 +267,7 @@ def errors_left(check: ModelCheck, rules: FixRules) -> list[Finding]:
 def placed_in(check: ModelCheck, path: Path, nodes: Sequence[OnnxNode]) -> ModelCheck:
     """The check of a written file with places in the file that it was made from.
 
-    Args:
-        check: of what was written.
-        path: of the original.
-        nodes: of what was written, with their places in the original.
+    `path` is the original's; `nodes` are those that were written, with their places in it.
     """
 
     def placed(place: Place) -> Place:

@@ -31,10 +31,7 @@ def step_of(dtype: np.dtype[Any]) -> float:
 def moved(values: NDArray[Any], seed: int, least: float = 0.0) -> NDArray[Any]:
     """Floats moved by one step, up or down at random; other data as they are.
 
-    Args:
-        values: the data.
-        seed: of the directions.
-        least: the part of each value that it moves by at least.
+    `least` is the part of each value that it moves by at least.
     """
     if not is_float(values.dtype):
         return values
@@ -67,8 +64,7 @@ _ORDERING = frozenset(
 def odd_values(operators: Collection[str]) -> Mapping[str, Sequence[float]]:
     """The values beyond numbers for which an exact form gives the same results.
 
-    Args:
-        operators: those of the node and of the graphs in it.
+    `operators` are those of the node and of the graphs in it.
     """
     if not _POOLS.isdisjoint(operators):
         return {}
@@ -138,10 +134,7 @@ def data_sets(
 ) -> Iterator[DataSet]:
     """Yield sets of data for `inputs`.
 
-    Args:
-        inputs: the inputs that are drawn.
-        seeds: one random set each.
-        kinds: boundary values that suit the node.
+    Each of `seeds` gives a random set; `kinds` are the boundary values that suit the node.
     """
     elements = sum(prod(tensor.shape) for tensor in inputs)
     lowest, made = kinds.lowest, 0

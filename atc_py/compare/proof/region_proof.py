@@ -160,13 +160,7 @@ class RegionTest:
     def run_after(
         self, data: DataSet, wanted: Mapping[str, NDArray[Any]], made_by: Sequence[str]
     ) -> None:
-        """Run the new form alone on `data`, and compare with results that are known.
-
-        Args:
-            data: the data.
-            wanted: the results.
-            made_by: the engines that made them.
-        """
+        """Run the new form alone on `data`, and compare with results that are known."""
         for engine in ENGINES:
             try:
                 results = self.after.run(data.feeds, engine)
@@ -301,11 +295,7 @@ def prove_step(
 ) -> RegionProof:
     """Run one step on drawn data, boundary values among them.
 
-    Args:
-        applied: the step.
-        tensors: reads the tensors of the nodes' attributes.
-        seeds: of the random data.
-        visible: values of the model's own run, for inputs that cannot be drawn.
+    `visible` are values of the model's own run, for inputs that cannot be drawn.
     """
     step, rule = applied.step, applied.rule
     made = {name for node in step.written for name in node.writes}

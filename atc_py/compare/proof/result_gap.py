@@ -52,10 +52,7 @@ class ResultGap:
 def largest_gap(value: NDArray[Any], wanted: NDArray[Any], *, finite: bool = True) -> float:
     """The largest difference of two results; infinite for other dims or dtypes.
 
-    Args:
-        value: the one.
-        wanted: the other.
-        finite: whether elements are left out where `wanted` is infinite or NaN.
+    With `finite` elements are left out where `wanted` is infinite or NaN.
     """
     if value.shape != wanted.shape or value.dtype != wanted.dtype:
         return float("inf")

@@ -179,12 +179,8 @@ def prove(
 ) -> FixProof:
     """Run both models and every rewrite; return the differences.
 
-    Args:
-        original: the model as it was read.
-        fixed: the model as it was written.
-        groups: the steps of each rewrite.
-        feeds: the data.
-        twins: the values of the original that values of the fixed model stand for, by name.
+    `groups` are the steps of each rewrite; `twins` are the values of the original that values of
+    the fixed model stand for.
 
     Raises:
         AtcError: REFERENCE_FAILED where neither engine runs one of the models.

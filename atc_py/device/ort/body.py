@@ -54,12 +54,8 @@ class Body:
     ) -> None:
         """Begin a body without nodes.
 
-        Args:
-            node: the node that it computes.
-            inputs: names of the operands that are there, by position.
-            outputs: names that the results shall have.
-            prefix: what names of nodes and of values in between begin with.
-            taken: names that none of them has.
+        `inputs` are the operands that are there, by position. Names of nodes and of values in
+        between begin with `prefix`, and are none of `taken`.
         """
         self.node = node
         self.inputs = inputs

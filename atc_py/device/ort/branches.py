@@ -56,9 +56,7 @@ class WrittenOperator:
 def with_branches(units: Sequence[WrittenOperator], outputs: Iterable[str]) -> list[NodeProto]:
     """The nodes of `units`, which are in order, with an If for each condition.
 
-    Args:
-        units: the operators.
-        outputs: names of the values that a run returns.
+    `outputs` are the values that a run returns.
 
     Raises:
         NoFormError: sides of a Merge do not differ in one condition alone, or an output is not

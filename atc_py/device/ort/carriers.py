@@ -38,12 +38,8 @@ def carried(
 ) -> str:
     """Result of `write` on `value` in one of the `known` dtypes.
 
-    Args:
-        body: the nodes so far.
-        value: a value of `dtype`.
-        dtype: its dtype, and that of the result.
-        known: dtypes that the nodes to be written take.
-        write: writes the nodes, and returns their result, which is of the dtype of what it gets.
+    `dtype` is that of `value` and of the result; `write` returns its result in the dtype of what it
+    gets.
     """
     carrier = carrier_of(dtype, known)
     if carrier is dtype:
@@ -60,12 +56,8 @@ CHOSEN = frozenset(
 def marked(body: Body, depth: str, on: str, off: str, dtype: DType) -> str:
     """`on` where a new axis of `depth` elements runs over the first input, else `off`.
 
-    Args:
-        body: the nodes so far; the node's attribute `axis` places the new axis.
-        depth: int64 [1].
-        on: one element.
-        off: one element.
-        dtype: dtype of both.
+    The node's attribute `axis` places the new axis; `depth` is int64 [1], `on` and `off` are one
+    element of `dtype`.
     """
     node, rank = body.node, body.node.rank() + 1
     axis = node.integer("axis") % rank
@@ -120,13 +112,7 @@ def bordered(
 ) -> str:
     """An operand of the first input's dtype with borders; negative ones cut.
 
-    Args:
-        body: the nodes so far.
-        value: the operand.
-        before: borders before each axis.
-        after: borders after each axis.
-        mode: constant, edge or reflect.
-        number: what fills the borders in mode constant.
+    `before` and `after` are borders of each axis; `mode` is constant, edge or reflect.
     """
     dtype = body.node.dtype()
     value = _cut(body, value, before, after)

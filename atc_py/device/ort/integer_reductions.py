@@ -25,13 +25,8 @@ def integer_sum(
     onnxruntime adds integers up in float64: beyond 2 ** 53 it rounds, and large sums saturate. So
     the halves of 64 bits are added up apart, the low ones as numbers from 0 to 2 ** 32 - 1.
 
-    Args:
-        body: the nodes so far.
-        value: integers of `dtype`.
-        dtype: their dtype, and that of the result.
-        axes: int64 [n].
-        keep: keep the axes, with size 1.
-        noop: without axes nothing is summed, else everything.
+    `axes` are int64 [n]; `keep` keeps them, with size 1. Without axes nothing is summed if `noop`,
+    else everything.
     """
     wide = value if dtype is DType.INT64 else body.cast(value, DType.INT64)
 

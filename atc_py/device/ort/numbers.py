@@ -34,10 +34,7 @@ def returned(body: Body, value: str, dtype: DType | None = None) -> str:
 
     A float stays in its carrier: it is rounded when the body is finished.
 
-    Args:
-        body: what computes it.
-        value: the value.
-        dtype: the operator's first input's where left out.
+    `dtype` is that of the operator's first input where left out.
     """
     dtype = dtype or body.node.dtype()
     return value if dtype.is_float or dtype in _NATIVE else body.cast(value, dtype)
@@ -64,11 +61,7 @@ def zero_for_nan(body: Body, value: str, dtype: DType) -> str:
 def truncated(body: Body, value: str, source: DType, target: DType) -> str:
     """Floats as integers: the fraction cut off, saturated, 0 for NaN.
 
-    Args:
-        body: what computes them.
-        value: floats of dtype `source`.
-        source: float32 or float64.
-        target: their dtype as integers.
+    `source` is float32 or float64, `target` the dtype of the integers.
     """
     if source is not DType.FLOAT64:
         value = body.cast(value, DType.FLOAT64)

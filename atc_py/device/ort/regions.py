@@ -24,11 +24,7 @@ def images_of(body: Body, rois: str) -> tuple[str, str]:
 def elsewhere(body: Body, corners: str, dtype: DType, *, infinite: bool = False) -> str:
     """Corners [regions, 4], of which those that are not all numbers are far from any map.
 
-    Args:
-        body: where nodes are written.
-        corners: the corners.
-        dtype: of the corners.
-        infinite: infinities are numbers.
+    Infinities are numbers if `infinite`.
     """
     one = corners if infinite else body.add("Sub", corners, corners)
     wrong = body.cast(body.add("IsNaN", one), DType.INT32)

@@ -70,11 +70,7 @@ def cleared(body: Body, values: str) -> str:
 def saturated(body: Body, values: str, dtype: DType, *, nan: bool) -> str:
     """Float32 in an integer dtype: held within it, cut toward zero, 0 for NaN.
 
-    Args:
-        body: where nodes are written.
-        values: the numbers.
-        dtype: INT4, INT8 or INT16.
-        nan: whether there may be NaN.
+    `dtype` is INT4, INT8 or INT16; `nan` is true if there may be NaN.
     """
     if nan:
         values = body.add("Where", body.add("IsNaN", values), body.const(0.0), values)

@@ -45,12 +45,7 @@ def write_model(
 ) -> tuple[int, Path | None]:
     """Write a model to a file, which appears whole or not at all.
 
-    Args:
-        emulated: its parts.
-        name: name of its graph.
-        output: the file.
-        metadata: of the model, by key.
-        external: put constants into a file beside the model, which a model of 1.8 GB always does.
+    With `external` constants are in a file beside the model, as those of 1.8 GB always are.
 
     Returns:
         Bytes of all that was written, and the file beside the model, None where there is none.

@@ -20,10 +20,7 @@ from atc_py.onnx_graph.source import SourceNode, SourceTensor
 def body_of(ctx: RuleContext, attribute: str, node: OnnxNode | None = None) -> OnnxGraph:
     """A graph that a node holds.
 
-    Args:
-        ctx: the node.
-        attribute: that has the graph.
-        node: another node around it that holds the graph.
+    `node` holds the graph if given: another one around that of `ctx`.
     """
     around, holder = ctx.around, node or ctx.node
     there = around is not None and attribute in holder.graphs
@@ -57,12 +54,8 @@ def trace(
 
     It is None where values that are not constant decide them.
 
-    Args:
-        ctx: the Loop.
-        most: limit of the steps.
-        going: the condition before the first step.
-        first: position of the first state among the inputs.
-        wanted: values of the body that are traced.
+    `going` is the condition before the first step, `first` the position of the first state among
+    the inputs; `wanted` are values of the body.
     """
     if ctx.around is None:
         return None
@@ -192,11 +185,7 @@ def optional_value(ctx: RuleContext) -> str:
 def place_in(tensor: SourceTensor | None, default: int, count: int, last: int) -> int:
     """A constant place in a sequence.
 
-    Args:
-        tensor: the place; negative ones count from the end. None for an absent input.
-        default: the place where it is absent.
-        count: number of elements.
-        last: the largest place.
+    Negative places count from the end, an absent input is `default`; `last` is the largest place.
     """
     at = default
     if tensor is not None:

@@ -113,12 +113,7 @@ def centered_codes(
 ) -> str:
     """Write the codes of an input less their zero point, times `share`, in float32.
 
-    Args:
-        ctx: the node.
-        position: of the codes.
-        zero: position of the zero point.
-        share: a power of two.
-        axis: the axis, from the end, that zero points belong to where there are several.
+    `share` is a power of two. Several zero points belong to `axis`, counted from the end.
     """
     data = ctx.input(position)
     require(data.dtype in CODES, "{name} is int8 or uint8", name=data.name)

@@ -346,11 +346,7 @@ def _reached(body: OnnxGraph, known: set[str]) -> set[str]:
 def write_layer(ctx: RuleContext, loop: Recurrence, layer: CellLayer, x: str) -> list[str]:
     """Write the layer that a Loop or Scan is; return the outputs of the node.
 
-    Args:
-        ctx: the node.
-        loop: the node as a recurrence.
-        layer: the layer.
-        x: kind of the atom of the slice.
+    `x` is the kind of the atom of the slice.
     """
     element = ctx.input(loop.first + layer.states[0]).dtype
     require(element in FLOATS, "the states are floats")

@@ -72,9 +72,7 @@ def activations_of(ctx: RuleContext, defaults: Sequence[str]) -> list[Activation
 
     Values of alpha and beta are taken in order by the functions that have them.
 
-    Args:
-        ctx: of the node.
-        defaults: names of the functions without the attribute.
+    `defaults` are the functions without the attribute.
     """
     given = ctx.node.attributes.get("activations") or tuple(defaults)
     names = [str(value).lower() for value in given] if isinstance(given, tuple) else []

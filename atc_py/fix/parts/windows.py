@@ -285,9 +285,7 @@ def require_places(counts: Iterable[int]) -> None:
 def share_of_counted(axes: Sequence[PoolAxis], *, pads: bool) -> NDArray[np.float64]:
     """The taps of each window divided by those that count for its mean.
 
-    Args:
-        axes: of the pool.
-        pads: whether taps in the stated pads count.
+    Taps in the stated pads count if `pads`.
     """
     values = tables.ones((1,) * len(axes))
     for at, axis in enumerate(axes):

@@ -223,12 +223,7 @@ def _run(
 ) -> tuple[list[str], list[list[str]]]:
     """Write every step; return the last states, and what is scanned in each step.
 
-    Args:
-        ctx: the Scan.
-        body: its body.
-        states: before the first step.
-        sequences: names, their axes of steps, and 1 for those that are read from the end.
-        total: number of steps.
+    `sequences` are names, their axes of steps, and 1 for those that are read from the end.
     """
     count = len(states)
     stacked: list[list[str]] = []

@@ -53,10 +53,6 @@ def terms_of(equation: str, ranks: Sequence[int]) -> tuple[list[str], str, froze
 
     Axes of an ellipsis are counted from the last. Without a result, it has those axes and then, in
     order, the letters that come up once.
-
-    Args:
-        equation: as ONNX has it.
-        ranks: of the operands.
     """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")

@@ -25,12 +25,7 @@ def centered(
 
     The variance is the mean of squares of what is centered, so that large means lose no digits.
 
-    Args:
-        ctx: of the node.
-        x: what is centered.
-        axes: the axes.
-        epsilon: added to the variance.
-        element: dtype of x; by default that of the first input.
+    `element`, the dtype of x, is that of the first input by default.
     """
     mean = ctx.reduce("ReduceMean", x, list(axes))
     deviations = ctx.op("Sub", x, mean)

@@ -34,10 +34,7 @@ def blocks_as_floats(
 ) -> NDArray[Any]:
     """(values - zeros) * scales in float32.
 
-    Args:
-        values: `[..., blocks, size]`.
-        scales: `[..., blocks]`.
-        zeros: `[..., blocks]`, or one number for all.
+    `values` are `[..., blocks, size]`, `scales` `[..., blocks]`, as are `zeros`, or one for all.
     """
     points = np.asarray(zeros, np.float32)
     shifted = values.astype(np.float32) - (points[..., None] if points.ndim else points)

@@ -281,11 +281,8 @@ def _lstm(
 ) -> Sequence[str]:
     """Write every step of an LSTM.
 
-    Args:
-        ctx: of the node.
-        size: of the state.
-        driven: writes what the sequence contributes to all steps of a direction.
-        open_product: returns what writes the product of a state with R, of a direction.
+    `driven` writes what the sequence contributes to all steps of a direction, `open_product`
+    returns what writes the product of a state with R.
     """
     functions = activations_of(ctx, ["Sigmoid", "Tanh", "Tanh"] * ctx.shape(1)[0])
     coupled = ctx.flag("input_forget", default=False)

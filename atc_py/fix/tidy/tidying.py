@@ -200,11 +200,7 @@ class _Tidier:
     ) -> str | None:
         """The twin of an operand, "" if it has none yet; None if it cannot have one.
 
-        Args:
-            tensor: the operand.
-            name: its name.
-            relation: the relation of the operand to its twin.
-            rank: axes of the result.
+        `rank` counts the axes of the result.
         """
         if tensor.const is not None:
             data = tensor.const.numpy()

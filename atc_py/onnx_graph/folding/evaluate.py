@@ -321,10 +321,7 @@ class SmallResults:
     def key(self, node: OnnxNode, consts: Mapping[str, ConstData], size: int) -> Hashable | None:
         """All that the results of a node depend on; None if they are not kept.
 
-        Args:
-            node: a node of ONNX's own domain.
-            consts: its inputs by name.
-            size: bytes of the inputs.
+        `size` is the bytes of the inputs.
         """
         if size > _MOST_BYTES or node.captured:
             return None

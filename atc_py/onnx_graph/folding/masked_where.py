@@ -34,10 +34,7 @@ _MOST_BYTES = 2**24
 def fold_masked_where(graph: OnnxGraph, node: OnnxNode, held: Collection[str] = ()) -> Array | None:
     """The data of a Where whose condition chooses defined elements only, else None.
 
-    Args:
-        graph: the graph.
-        node: a Where of which not every input is a constant.
-        held: operators that are not folded.
+    Operators in `held` are not folded.
     """
     if len(node.input_names) != 3 or node.input_names[0] not in graph.consts:  # noqa: PLR2004
         return None

@@ -132,10 +132,7 @@ class _Translator:
     ) -> tuple[OnnxNode, ...]:
         """The nodes.
 
-        Args:
-            scope: the subgraph that they stand in.
-            fate: what of the graph vanishes.
-            all_vanish: whether the graph is a branch of an If that does.
+        `fate` is what of the graph vanishes; `all_vanish` is true in a branch of an If that does.
         """
         self._settling = fate.settling
         # Values read before are inputs of the graph or captured; none of these settles anew.

@@ -48,9 +48,7 @@ class Vanishing(msgspec.Struct, frozen=True):
 def vanishing(folded: FoldedGraph, around: AbstractSet[str] = _NOTHING) -> Vanishing:
     """Find the parts of a folded graph that may fold away once every dim is known.
 
-    Args:
-        folded: the graph.
-        around: names of values of the graph around it that settle.
+    `around` are values of the graph around it that settle.
     """
     inner: dict[OnnxNode, list[Vanishing]] = {}
     settling = _settling_values(folded, around, inner)

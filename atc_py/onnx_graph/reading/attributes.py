@@ -195,9 +195,7 @@ def signature_faults(node: OnnxNode) -> list[Diagnostic]:
 def type_contradiction(node: OnnxNode, dtypes: Sequence[DType | None]) -> Text | None:
     """A sentence on inputs of `node` that must share one type and have two, or None.
 
-    Args:
-        node: the node.
-        dtypes: dtype of each input; None where it is absent or not known.
+    A dtype is None where the input is absent or not known.
     """
     if node.domain or (node.op_type in INTEGER_LAYERS and DType.INT8 in dtypes[:2]):
         return None  # not ONNX, but what quantized models have; the specification judges it

@@ -213,13 +213,8 @@ def check_names(
 ) -> None:
     """Report values with no producer or several, and nodes without operator.
 
-    Args:
-        inputs: names of graph inputs; files of IR version 3 list initializers here, too.
-        initializers: their names; each list may contain duplicates.
-        nodes: the nodes.
-        outputs: names of graph outputs.
-        whole: the place of the file.
-        sink: takes the findings.
+    `inputs` and `initializers` may contain duplicates; files of IR version 3 list initializers
+    among the inputs, too. `whole` is the place of the file.
     """
     for kind, listed in (("input", inputs), ("initializer", initializers)):
         if len(set(listed)) == len(listed):

@@ -25,10 +25,6 @@ _MOST_ITEMS, _MOST_TEXT = 16, 200
 def read_file_graph(path: Path, dims: Mapping[str, Dims]) -> FileGraph:
     """The graph of the model in a file, which is not surveyed for it.
 
-    Args:
-        path: the file.
-        dims: dims that are known of its values, by name.
-
     Raises:
         AtcError: the file cannot be read.
     """
@@ -38,13 +34,7 @@ def read_file_graph(path: Path, dims: Mapping[str, Dims]) -> FileGraph:
 def file_graph_of(
     file: OnnxFile, model: SourceModel | None, dims: Mapping[str, Dims] | None = None
 ) -> FileGraph:
-    """The graph of a file.
-
-    Args:
-        file: the file.
-        model: the survey of its model, if there is one.
-        dims: dims that are known beside it, by name.
-    """
+    """The graph of a file."""
     values = {name: SourceTensor(name, "", known) for name, known in (dims or {}).items()}
     values |= ((known.name, known) for known in _values(file, model))
     constants = {_text(tensor.name) for tensor in file.proto.graph.initializer}

@@ -148,10 +148,8 @@ class OnnxFile(msgspec.Struct, frozen=True):
     ) -> FoldedModel:
         """The file's model, given its graph after folding.
 
-        Args:
-            folded: the graph.
-            quantized: what became of the quantized layers outside of branches.
-            convention: how biases of int8 layers are read.
+        `quantized` is what became of the quantized layers outside of branches, `convention` how
+        biases of int8 layers are read.
         """
         empty = SourceModel(
             path=self.path,
@@ -244,9 +242,7 @@ _FORMS = {form.value: form for form in QuantBias}
 def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasConvention | None:
     """The convention of the biases in a model; None if it is not in the deploy form.
 
-    Args:
-        proto: the model.
-        asked: what the user says; None leaves it to the file.
+    `asked` is what the user says; None leaves it to the file.
     """
     if not any(node.op_type in ASCEND_OPERATORS for node in nodes_within(proto.graph.node)):
         return None

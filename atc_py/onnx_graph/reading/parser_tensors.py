@@ -32,11 +32,7 @@ def tensor_faults(
 ) -> Iterator[Broken]:
     """Yield what the parser does not take of a graph's constants.
 
-    Args:
-        file: the model.
-        proto: the graph.
-        nodes: its nodes.
-        scope: "" for the model's own graph.
+    `scope` is "" for the model's own graph.
     """
     for tensor in proto.initializer:
         if tensor.data_type not in _IN_FILE or tensor.external_data or tensor.int32_data:

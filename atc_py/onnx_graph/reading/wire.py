@@ -92,11 +92,7 @@ def cut_large_data(
 ) -> Slimmed:
     """The ModelProto in `buffer` without tensor data of `threshold` bytes or more.
 
-    Args:
-        buffer: the file.
-        token: what markers start with.
-        threshold: bytes from which on data is cut out.
-        most: bytes that may be left.
+    `token` is what markers start with; `most` bytes may be left.
 
     Raises:
         WireError: the bytes break the wire format.

@@ -16,12 +16,7 @@ _Types = Mapping[str, ValueType]
 
 
 def default_inputs(node: NodeProto, types: _Types) -> dict[int, _Data]:
-    """The defaults of the inputs that a node omits, by position, as far as they are known.
-
-    Args:
-        node: the node.
-        types: of the values that it reads, by name.
-    """
+    """The defaults of the inputs that a node omits, by position, as far as they are known."""
     given = _OPERATORS.get(node.op_type) if node.domain in {"", "ai.onnx"} else None
     if given is None:
         return {}

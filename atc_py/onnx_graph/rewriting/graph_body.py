@@ -81,12 +81,6 @@ def inner_graph(
 ) -> OnnxGraph:
     """A graph inside of a node, or one that stands for it; values of Constant are its constants.
 
-    Args:
-        node: the node.
-        proto: the graph.
-        opsets: imported version of each domain.
-        tensors: reads the tensors of the graph.
-
     Raises:
         AtcError: for tensors that cannot be held or whose data is damaged.
         ValueError: constants are no plain tensors.
@@ -129,14 +123,8 @@ def new_node(  # noqa: PLR0913  (the parts of a node)
 ) -> OnnxNode:
     """A node of ONNX's own domain in place of another one.
 
-    Args:
-        origin: the node that it replaces; index, name, place and what that replaced are copied.
-        opset: the version of ONNX's operators.
-        op_type: the operator.
-        inputs: names by position.
-        outputs: names by position.
-        attributes: the attributes.
-        own: messages of further attributes.
+    Index, name, place and what `origin` replaced are copied; `own` are messages of further
+    attributes.
     """
     proto = helper.make_node(op_type, inputs, outputs, name=origin.name)
     proto.attribute.extend(attribute_protos(attributes))

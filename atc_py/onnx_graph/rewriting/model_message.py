@@ -344,10 +344,7 @@ def branch_message(
 ) -> onnx.GraphProto:
     """A branch in its new form.
 
-    Args:
-        before: the branch as it was.
-        graph: its new form.
-        captured: names that the node takes from around it.
+    `captured` are names that the node takes from around it.
     """
     after = onnx.GraphProto(name=before.name, doc_string=before.doc_string)
     after.node.extend(node.proto for node in graph.nodes)

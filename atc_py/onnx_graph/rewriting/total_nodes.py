@@ -59,9 +59,7 @@ def may_repeat_always(proto: NodeProto, known: Collection[str]) -> bool:
 
     The step of a Loop counts as constant: it is, once the Loop is written out.
 
-    Args:
-        proto: the If.
-        known: constants around it.
+    `known` are constants around it.
     """
     return all(_is_body_total(inner, {*known}, inside=False) for inner in subgraphs(proto))
 

@@ -57,12 +57,8 @@ def run_in_float64(
     None, too, where it differs from `own` by more than rounding explains: then the two engines
     read the operator in different ways, and which is right is not a matter of precision.
 
-    Args:
-        piece: the nodes that make it.
-        value: its name.
-        feeds: what the nodes read.
-        own: the value as the model's own run has it.
-        alike: whether both engines are known to read the operator in one way.
+    `own` is the value as the model's own run has it; `alike` is true if both engines are known to
+    read the operator in one way.
     """
     if own.dtype == np.float64 or not _is_suited(piece, feeds, own):
         return None

@@ -128,8 +128,7 @@ class Piece:
     def with_constants(self, changed: Callable[[NDArray[Any]], NDArray[Any]]) -> Piece:
         """The same nodes with other float constants.
 
-        Args:
-            changed: returns the data of a constant in their place.
+        `changed` returns the data in place of those of a constant.
         """
         return Piece(
             self.nodes, changed_floats(self.constants, changed), self.writes, self.settings

@@ -70,11 +70,7 @@ class HuaweiModel:
     ) -> None:
         """Make a model of its partitions.
 
-        Args:
-            source: the bytes of the file.
-            header: of the file.
-            partitions: of the model.
-            first: names of the file's first model, where this is a later one.
+        `first` has the names of the file's first model, where this is a later one.
         """
         self.source, self.header, self.partitions = source, header, partitions
         self._first = first

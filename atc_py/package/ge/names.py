@@ -27,11 +27,7 @@ class GeNameTable:
     ) -> None:
         """Make the table of one model.
 
-        Args:
-            source: the file.
-            names: names of attributes by number.
-            uses_text: of each name, whether integers of its attributes are positions in `texts`.
-            texts: values of such attributes.
+        Where `uses_text` says so of a name, integers of its attributes are positions in `texts`.
         """
         self._source = source
         self._names, self._uses_text, self.texts = names, uses_text, texts

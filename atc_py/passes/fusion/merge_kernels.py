@@ -317,10 +317,6 @@ def node_between(launch: Sequence[Node], place: Mapping[Node, int]) -> Node | No
 
     What stands after the launch is not read by it, unless another launch holds nodes of both sides
     together: of a node that is reached all nodes of its launch are.
-
-    Args:
-        launch: nodes in order.
-        place: of each node in the graph.
     """
     inside, last = set(launch), place[launch[-1]]
     reached = {node for member in launch for node in member.output.consumers} - inside

@@ -23,10 +23,8 @@ def unsound_places(
 ) -> Iterator[tuple[Node | None, Text]]:
     """Yield the faults of the plan of `graph`, each with the node concerned.
 
-    Args:
-        graph: in phase placed.
-        alignment: bytes; what offsets must be multiples of.
-        padding: bytes; what must follow each value.
+    `graph` is in phase placed. Offsets must be multiples of `alignment` bytes, and `padding` bytes
+    follow each value.
     """
     if graph.memory is None:
         yield None, Text("a graph of phase placed must have a memory plan, found none")

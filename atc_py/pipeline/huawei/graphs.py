@@ -90,10 +90,8 @@ def import_graph(
 ) -> Imported:
     """The graph of a model.
 
-    Args:
-        model: of the file.
-        network: nodes of the ONNX file that it was made of, by name.
-        gear: position of the gear whose graph it is, of a model with gears.
+    `network` are nodes of the ONNX file that it was made of, by name; `gear` is the position of the
+    gear whose graph it is.
 
     Raises:
         AtcError: BAD_HUAWEI_MODEL.

@@ -36,12 +36,8 @@ def add_aipp(
 ) -> Value:
     """Add what turns pictures into features.
 
-    Args:
-        builder: of the launch.
-        images: the pictures.
-        parameters: the settings of a run, of dynamic AIPP.
-        settings: fields of the configuration, without those that are their defaults.
-        result: the type of the features, where the launch gives them.
+    `parameters` are the settings of a run, of dynamic AIPP; `settings` leave out defaults; `result`
+    is the type of the features, where the launch gives it.
 
     Raises:
         NotModeledError: such pictures are not known.
@@ -67,9 +63,7 @@ def picture_type(settings: Mapping[str, AippValue], kind: TensorType) -> TensorT
 
     The file may have three channels for YUV420SP, which has one and a half bytes a pixel.
 
-    Args:
-        settings: fields of the configuration.
-        kind: the type that the file states, channels last.
+    `kind` is the type that the file states, channels last.
     """
     attributes = _attributes(settings)
     if len(kind.dims) != _IMAGE_RANK or "max_src_image_size" in settings:

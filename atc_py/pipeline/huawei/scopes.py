@@ -48,10 +48,7 @@ class GraphScope:
     def called(self, op: GeOp, graph: GeGraph, first: int) -> "GraphScope":
         """The scope of a graph that an op of this one runs.
 
-        Args:
-            op: the op.
-            graph: the graph.
-            first: the operand that is the graph's first one.
+        `first` is the operand that is the graph's first one.
         """
         inner = GraphScope(graph)
         edges = operand_edges(op)

@@ -39,9 +39,7 @@ class NotModeledError(ValueError):
 def tensor_type(desc: GeTensorDesc, groups: int = 1) -> TensorType:
     """The type of a tensor: the dims that it has in the network, and how it is stored.
 
-    Args:
-        desc: its descriptor.
-        groups: of the convolution whose filter it is.
+    `groups` are those of the convolution whose filter it is.
 
     Raises:
         NotModeledError: dtype, dims or format that the target does not have.

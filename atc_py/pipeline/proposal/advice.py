@@ -33,12 +33,8 @@ def advise(
 
     Shapes that contradict the model's own are passed over.
 
-    Args:
-        file: the file.
-        shapes: those that the user gave.
-        judge: judges it.
-        refused: finds what of a sound model does not compile.
-        run: runs what compiles.
+    `judge` judges the model, `refused` finds what of a sound model does not compile, and `run` runs
+    what compiles.
     """
     from atc_py.pipeline.proposal.search import Search
 

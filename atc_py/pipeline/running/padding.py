@@ -61,11 +61,6 @@ def padded(
 def fitted(gears: Gears, feeds: Mapping[str, Array], shapes: Mapping[str, Shape]) -> Fitted:
     """Data for the smallest gear that holds them.
 
-    Args:
-        gears: those of the model.
-        feeds: arrays by name.
-        shapes: of those that are inputs.
-
     Raises:
         AtcError: NO_SUCH_GEAR where data fit no gear; SIZE_BETWEEN_GEARS where padding is not
             known to be harmless; BAD_RUN_INPUT where shapes contradict each other.

@@ -58,10 +58,6 @@ def settings_of_gear(description: OmModel, feeds: Mapping[str, Array]) -> dict[s
     """Feeds in which parameter buffers are for the pictures of a gear.
 
     ATC's guide has programs set them for the largest batch; those of the first pictures count.
-
-    Args:
-        description: the gear.
-        feeds: arrays by name.
     """
     found = {**feeds}
     for each in _dynamic_inputs(description):

@@ -75,9 +75,7 @@ _EPSILON = 1e-5
 def fold_norms(graph: OnnxGraph, skipped: Collection[str] = ()) -> int:
     """Fold BatchNormalization into the convolutions before it; return how many were folded.
 
-    Args:
-        graph: the graph.
-        skipped: names of convolutions into which none is folded.
+    None is folded into the convolutions named in `skipped`.
     """
     makers = {layer.node.output_names[0]: layer for layer in find_layers(graph).layers}
     constants, gone = LayerConstants(graph), set()

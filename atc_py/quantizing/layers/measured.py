@@ -182,11 +182,8 @@ def write_switched(
 
     So one model tells whether a step of quantization, and which of its parts, serves the outputs.
 
-    Args:
-        model: the float model, of an opset with QuantizeLinear.
-        output: the file, in the folder of the model, so that weights beside it are found.
-        forms: the layers.
-        count: number of switches.
+    `model` is of an opset with QuantizeLinear; `output` is in its folder, so that weights beside it
+    are found.
 
     Raises:
         AtcError: CANNOT_WRITE.

@@ -54,10 +54,8 @@ def nodes_on_codes(
 ) -> dict[OnnxNode, Scale]:
     """The nodes that can run on codes, with the codes' numbers.
 
-    Args:
-        graph: the graph.
-        layers: nodes that read codes: node, data, and the numbers of its codes.
-        pools: whether MaxPool may run on codes.
+    `layers` read codes: node, data, and the numbers of its codes. MaxPool may run on codes if
+    `pools`.
     """
     known = {node: (data, scale) for node, data, scale in layers}
     kinds = _ALL_MOVED | _SELECTING | (_POOLS if pools else frozenset())
@@ -178,10 +176,7 @@ def takes_bias(graph: OnnxGraph, layer: FloatLayer) -> bool:
 def put_qdq(graph: OnnxGraph, layers: Sequence[Int8Layer], *, pools: bool = False) -> None:
     """Put QuantizeLinear and DequantizeLinear into `graph`, whose opset has them per channel.
 
-    Args:
-        graph: the graph.
-        layers: the layers.
-        pools: whether MaxPool reads codes like movement does; results are the same.
+    With `pools` MaxPool reads codes like movement does; results are the same.
     """
     _QdqWriter(graph, layers, pools=pools).run()
 

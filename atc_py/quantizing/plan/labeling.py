@@ -17,10 +17,8 @@ def cheapest_labels(
 ) -> dict[str, str]:
     """A label for each node.
 
-    Args:
-        prices: by node, the price of each label that it can have.
-        pairs: by pair of nodes, the price of different labels.
-        labels: all labels.
+    `prices` has the price of each label that a node can have, `pairs` that of different labels on
+    two nodes.
     """
     results = {node: next(iter(own)) for node, own in prices.items()}
     best = price_of(results, prices, pairs)

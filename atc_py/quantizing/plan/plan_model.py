@@ -38,10 +38,7 @@ _VERIFIED = 12
 def verify(runs: TrialRuns, every: TrialRuns, choices: Choices) -> None:
     """Measure on all samples what some of them judged, until one reaches the target there, too.
 
-    Args:
-        runs: the trials that some samples judged.
-        every: takes those that all samples judge.
-        choices: the dtypes of lines.
+    `runs` has the trials that some samples judged; `every` takes those that all samples judge.
 
     Raises:
         AtcError: what compiling and running raise.
@@ -64,12 +61,7 @@ def plan_record(
 ) -> DtypePlan:
     """The plan.
 
-    Args:
-        every: the trials that all samples judged.
-        runs: those of the search.
-        choices: the dtypes of lines.
-        searching: the search.
-        counts: samples, and most compilations.
+    `every` has the trials that all samples judged, `counts` the samples and the most compilations.
     """
     tried = every.found.values()
     reached = sorted((each for each in tried if each.reached), key=rank)
@@ -141,13 +133,7 @@ def try_int8(
 ) -> None:
     """Try layers on int8 beside the best dtypes of floats; what was tried is in the runs.
 
-    Args:
-        runs: the trials, which write models with `models`.
-        models: the calibrated model.
-        floats: the best assignment of floats.
-        feeds: samples of single-layer trials.
-        limit: most compilations.
-        tell: called with the progress.
+    `runs` write models with `models`; `feeds` are samples of single-layer trials.
 
     Raises:
         AtcError: what compiling and running raise.

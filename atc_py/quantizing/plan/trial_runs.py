@@ -93,11 +93,8 @@ class Int8Models:
     ) -> list[str]:
         """The layers that int8 makes quicker, those of the least noise for their time first.
 
-        Args:
-            feeds: samples of single-layer trials.
-            plain: the compiled model without int8.
-            mixed: the compiled model with all layers on int8.
-            tell: called with the progress.
+        `feeds` are samples of single-layer trials; `plain` is the compiled model without int8,
+        `mixed` with all layers on int8.
 
         Raises:
             AtcError: what the executor raises.

@@ -54,9 +54,7 @@ def plain_page(name: str, context: Callable[[], Mapping[str, Any]]) -> str:
     `templates/report/<name>.html.j2` makes the title and the body, `<name>.css` comes after the
     style that plain pages share.
 
-    Args:
-        name: of the page.
-        context: makes what the template shows, in the language of the commands.
+    `context` makes what the template shows, in the language of the commands.
 
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.

@@ -19,10 +19,7 @@ _OF_PRODUCT = 4
 def launch_slots(description: OmModel, nodes: Sequence[OmNode], head: OmNode | None) -> list[int]:
     """The tensors that a launch reads by position, ABSENT for a slot that is not used.
 
-    Args:
-        description: the offline model.
-        nodes: of the launch, in order.
-        head: the operator of the cube among them, if there is one.
+    `head` is the operator of the cube among the nodes, if there is one.
     """
     piped = None if head is None else _piped(description, nodes, head)
     if piped is not None:

@@ -101,9 +101,7 @@ def _wrap_starts(run: str) -> None:
 def carry_in_forks(module: Any, run: str) -> None:
     """Add the hook to environments that a program gives subprocess.
 
-    Args:
-        module: `_posixsubprocess`, which starts its processes and those of multiprocessing.
-        run: folder of the run.
+    `module` is `_posixsubprocess`, which starts its processes and those of multiprocessing.
     """
     module.fork_exec = _with_list(module.fork_exec, run)
 

@@ -20,10 +20,8 @@ Array = NDArray[Any]
 def pixels_at(image: Array, rows: Array, columns: Array) -> Array:
     """The pixels [channels, positions] of an image [channels, height, width].
 
-    Args:
-        image: the pixels.
-        rows: whole numbers in its dtype, one for each position; outside the image a pixel is 0.
-        columns: alike.
+    `rows` and `columns` are whole numbers in the dtype of `image`, one for each position; outside
+    of it a pixel is 0.
     """
     channels, height, width = image.shape
     inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)

@@ -108,10 +108,7 @@ class Sequences(msgspec.Struct, frozen=True):
     def times(self, weights: Array, bias: Array, gates: int) -> Array:
         """Share of the input in the gates: weights times each step's input, plus bias.
 
-        Args:
-            weights: [gates * hidden, input].
-            bias: [gates * hidden].
-            gates: how many.
+        `weights` are [gates * hidden, input], `bias` [gates * hidden].
 
         Returns:
             [steps, gates, batch, hidden], good until the next layer.

@@ -33,13 +33,7 @@ _LARGEST = 4 * 1024 * 1024
 
 
 def is_worthwhile(window: Window, pixels: int, multiplier: int) -> bool:
-    """True if copies and sums for `multiplier` filters a channel beat a column a tap.
-
-    Args:
-        window: the geometry.
-        pixels: elements of a map.
-        multiplier: filters of a channel.
-    """
+    """True if copies and sums for `multiplier` filters a channel beat a column a tap."""
     rows, columns = window.height.size, window.width.size
     return columns + rows * multiplier <= rows * columns and pixels <= _LARGEST
 

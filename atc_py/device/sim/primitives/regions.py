@@ -64,12 +64,7 @@ class Cells:
 def pool_regions(features: Array, regions: Regions, cells: Cells, out: Array, call: Call) -> None:
     """Pool regions of `features` [images, channels, height, width] into `out`.
 
-    Args:
-        features: the maps.
-        regions: where to pool.
-        cells: how.
-        out: [regions, channels, rows, columns].
-        call: its workers share the regions.
+    `out` is [regions, channels, rows, columns]; workers of `call` share the regions.
 
     Raises:
         MemoryError: samples of one region would take more than there is.

@@ -158,12 +158,8 @@ def padding(
 
     It is `x` itself if that fits.
 
-    Args:
-        x: any rank from 2.
-        window: the geometry.
-        outputs: number of windows over each axis.
-        fill: value of the padding.
-        workspace: holds the copy under the name "padded".
+    `x` has any rank from 2, `outputs` are windows over each axis; `workspace` holds the copy as
+    "padded".
     """
     dims = (window.height.covered(outputs[0]), window.width.covered(outputs[1]))
     top, left = window.height.before, window.width.before
@@ -198,12 +194,8 @@ def folding(
 ) -> Iterator[Launch]:
     """Yield launches that combine parts of a result without a pass over the whole of it.
 
-    Args:
-        combine: commutative and associative, up to rounding.
-        parts: where along `axis` each belongs, and the part.
-        axis: of `out`.
-        out: overwritten.
-        empty: what no part covers.
+    `combine` is commutative and associative, up to rounding. `parts` say where along `axis` of
+    `out`, which is overwritten, each belongs; `empty` is what no part covers.
     """
     dim = out.shape[axis]
     rest = [(there, part) for there, part in parts if there.stop > there.start]

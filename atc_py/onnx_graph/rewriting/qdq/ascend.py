@@ -216,10 +216,8 @@ class CodeSteps:
     def follow(self, node: OnnxNode, computed: Iterable[str], results: Iterable[str]) -> None:
         """Carry the steps of int8 values on to the int8 results of a node that stays as it is.
 
-        Args:
-            node: the node.
-            computed: names of the int8 values that it reads and that are not constants.
-            results: names of its int8 results.
+        `computed` are the int8 values that it reads and that are not constants, `results` its own
+        int8 ones.
         """
         if self.quant_bias is QuantBias.FOLDED:
             steps = {own for name in node.reads if (own := self._known.get(name))}

@@ -59,11 +59,7 @@ def nodes_before_codes(graph: OnnxGraph) -> set[OnnxNode]:
 def move(writer: Writer, tensors: KnownTensors, node: OnnxNode, *, before_codes: bool) -> bool:
     """Write a moving node on codes; False where it is not on codes.
 
-    Args:
-        writer: where the node goes.
-        tensors: what is known of its data.
-        node: the node.
-        before_codes: whether a later node needs codes.
+    `before_codes` is true if a later node needs codes.
     """
     data = _data(node)
     stored = [held for name in data if (held := tensors.stored(name)) is not None]
