@@ -145,11 +145,7 @@ def _device(name: str) -> str | None:
 
 
 def _by_name(inputs: Any, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays by name.
-
-    Raises:
-        AtcError: BAD_RUN_INPUT where there are more or fewer than names.
-    """
+    """The arrays by name."""
     if isinstance(inputs, dict):
         return {name: np.asarray(array) for name, array in inputs.items()}
     arrays = inputs if isinstance(inputs, list | tuple) else [inputs]

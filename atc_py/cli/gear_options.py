@@ -79,11 +79,7 @@ def profiled_gears(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _batch_sizes(text: str) -> tuple[int, ...]:
-    """The sizes that a text lists.
-
-    Raises:
-        click.UsageError: it is not a list of numbers from 1.
-    """
+    """The sizes that a text lists."""
     numbers = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and int(part) for part in numbers):
         raise click.UsageError(

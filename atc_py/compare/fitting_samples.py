@@ -101,11 +101,7 @@ class FittingSamples:
             self._fits[label] = fit or self._fits.get(label, False)
 
     def _pictures(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
-        """Samples of pictures.
-
-        Raises:
-            NoFittingSampleError: they are part of a batch of the gear.
-        """
+        """Samples of pictures."""
         try:
             pictures = picture_folders(named, inputs, fitting=True)
         except AtcError as error:
@@ -116,12 +112,7 @@ class FittingSamples:
         return pictures
 
     def _rows(self, named: Sequence[tuple[str | None, Path]], inputs: SampleInputs) -> Samples:
-        """Samples along the first axis of arrays.
-
-        Raises:
-            NoFittingSampleError: they fit another gear alone.
-            AtcError: BAD_SAMPLE where no gear would take them.
-        """
+        """Samples along the first axis of arrays."""
         try:
             return row_samples(named, inputs.ports)
         except AtcError as error:

@@ -51,11 +51,7 @@ def open_original(
 
 
 def _refuse_other_ports(model: ReferenceModel, reference: ReferenceModel) -> None:
-    """Refuse a reference that cannot be fed as the model is, or makes none of its outputs.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """Refuse a reference that cannot be fed as the model is, or makes none of its outputs."""
     place = Place(str(reference.path))
     unknown = [name for name in reference.inputs if name not in model.inputs]
     if unknown:

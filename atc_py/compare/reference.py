@@ -262,12 +262,7 @@ class ReferenceModel:
     def _run(
         self, piece: Piece, feeds: Mapping[str, NDArray[Any]], engines: Iterable[str]
     ) -> dict[str, NDArray[Any]]:
-        """Results of a piece by the first engine that runs it.
-
-        Raises:
-            AtcError: MEMORY_LIMIT where its values take too much.
-            NotRunError: no engine does, with the reason of each.
-        """
+        """Results of a piece by the first engine that runs it."""
         if piece in self._engines:
             # Of other data, the engine may refuse some, and the other one is tried again.
             with suppress(NotRunError):

@@ -177,11 +177,7 @@ def _operator(name: str) -> TargetOp | None:
 
 
 def _measurement(row: TargetOp, cells: Mapping[str, str], unit: float, line: int) -> Measurement:
-    """One line as a kernel.
-
-    Raises:
-        _LineError: it has no meaning.
-    """
+    """One line as a kernel."""
     dtype = _dtype(cells["dtype"])
     inputs = [Tensor(shape, dtype) for shape in _shapes(cells["shape"])]
     if not inputs:

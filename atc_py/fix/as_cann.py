@@ -138,11 +138,7 @@ class _Rewriter:
         return result, tuple(self._written)
 
     def _join_omitted(self, graph: OnnxGraph) -> None:
-        """Join omitted inputs to the omitted output that the parser takes for their values.
-
-        Raises:
-            AtcError: NO_CANN_ARITHMETIC where that happens in a branch.
-        """
+        """Join omitted inputs to the omitted output that the parser takes for their values."""
         rule = parser_rules()["omitted-output-as-input"]
         certainty = certainty_on(rule, find_release(self._conditions.cann))
         nodes = sorted(graph.nodes, key=lambda node: node.index)

@@ -53,11 +53,7 @@ def lower_by_spec(spec: OpSpec, target: Target, b: Builder) -> Sequence[Value]:
 
 
 def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
-    """Refuse a specification whose target operator is none, or takes another node.
-
-    Raises:
-        AtcError: BAD_SPEC with what does not fit.
-    """
+    """Refuse a specification whose target operator is none, or takes another node."""
     signature = _signature(target.op)
     if signature is None:
         faults = [Text("the target has no operator {op}", op=target.op)]

@@ -230,11 +230,7 @@ def _advice(file: OnnxFile, options: CompileOptions, shared: SharedInputs) -> Sh
 
 @contextmanager
 def _misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> Iterator[None]:
-    """Replace the error that the block raises if the user's dims are its reason.
-
-    Raises:
-        AtcError: BAD_INPUT_SHAPE, or what the block raises.
-    """
+    """Replace the error that the block raises if the user's dims are its reason."""
     try:
         yield
     except AtcError as error:
@@ -251,11 +247,7 @@ def _misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge
 
 @contextmanager
 def _ending_as_atc(broken: Iterable[Finding], options: CompileOptions) -> Iterator[None]:
-    """Put rules that end CANN's parser, where they count, before others that the block finds broken.
-
-    Raises:
-        AtcError: what the block raises.
-    """
+    """Put rules that end CANN's parser, where they count, before others that the block breaks."""
     try:
         yield
     except RulesBrokenError as error:

@@ -210,11 +210,7 @@ class _Trial:
         return found
 
     def _run(self, sizes: dict[str, int], feeds: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs of the original.
-
-        Raises:
-            NotRunError: no engine runs it.
-        """
+        """The outputs of the original."""
         if self._started is None or self._started[0] != sizes:
             self._started = sizes, piece_of(self.file)
         failed = NotRunError()

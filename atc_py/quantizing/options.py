@@ -139,11 +139,7 @@ _MEASURED = 16
 
 
 def _measured(keywords: Mapping[str, Any]) -> int | None:
-    """The most samples on which errors are measured; a target takes all by default, and one at least.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """The most samples on which errors are measured; a target takes all by default, one at least."""
     count, target = keywords.get("measure"), keywords.get("target")
     if count is None:
         return None if target else _MEASURED

@@ -151,12 +151,7 @@ def quantize_float(
 def _calibrated(
     model: Path, options: QuantizeOptions, sink: Sink, tell: Callable[[str], None]
 ) -> Iterator[tuple[Calibrated, int, QuantizationProof | None]]:
-    """Give the calibrated model, the number of samples, 0 where a record was read, and the proof.
-
-    Raises:
-        AtcError: BELOW_TARGET where the outputs reach the target with no layer on int8 alone; what
-            calibrating or reading the record raises.
-    """
+    """The calibrated model, the number of samples, 0 where a record was read, and the proof."""
     wanted = options.proof
     if options.record is not None and not options.data and not options.random:
         if wanted.target:
@@ -210,9 +205,6 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
     """The path of each form that is to be written.
 
     Of both forms, the name that the user gives is that of the deploy form.
-
-    Raises:
-        AtcError: BAD_OPTION or CANNOT_WRITE.
     """
     if form not in {*FORMS, BOTH}:
         raise BAD_OPTION.error(
@@ -229,11 +221,7 @@ def _outputs(model: Path, output: str | os.PathLike[str] | None, form: str) -> d
 
 
 def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples:
-    """The samples.
-
-    Raises:
-        AtcError: BAD_OPTION where there are none, or two kinds; what `open_samples` raises.
-    """
+    """The samples."""
     ports = ports_of_model(model, options.input_shapes)
     if bool(options.data) == bool(options.random):
         raise BAD_OPTION.error(
@@ -268,11 +256,7 @@ def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples
 
 
 def _closed(ports: Sequence[Port]) -> list[Port]:
-    """Inputs for random samples; batches that the model leaves open are of 1.
-
-    Raises:
-        AtcError: BAD_SAMPLE for another dim that is open.
-    """
+    """Inputs for random samples; batches that the model leaves open are of 1."""
     found = []
     for port in ports:
         shape = (1, *port.shape[1:]) if port.shape[:1] == (None,) else port.shape

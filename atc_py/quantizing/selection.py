@@ -42,11 +42,7 @@ def skipped_layers(model: FloatModel, settings: CalibrationOptions) -> dict[str,
 
 
 def _left_by_config(model: FloatModel, settings: CalibrationOptions) -> dict[str, Text]:
-    """The layers that a configuration leaves in floats.
-
-    Raises:
-        AtcError: NOT_IN_MODEL for a name in it that no node has.
-    """
+    """The layers that a configuration leaves in floats."""
     if settings.config is None:
         return {}
     layers = model.found.layers
@@ -70,9 +66,6 @@ def _named(text: str, model: FloatModel) -> list[str]:
     """The layers that a name, or `OpType::T`, is for.
 
     Nodes that could not be quantized anyway may be named, too.
-
-    Raises:
-        AtcError: NOT_IN_MODEL.
     """
     layers = model.found.layers
     if text.startswith(_BY_TYPE):

@@ -166,11 +166,7 @@ def _document(text: str, file: str) -> Document:
 
 
 def _with_other_list(document: Document, file: Path) -> Document:
-    """A document over that of the list which it is like, if it names one.
-
-    Raises:
-        AtcError: BAD_SPEC where no list has that name or that operator.
-    """
+    """A document over that of the list which it is like, if it names one."""
     if not isinstance(document.data, dict) or LIKE not in document.data:
         return document
     others = _like(document, file)

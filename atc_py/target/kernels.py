@@ -92,11 +92,7 @@ def on(text: str, form: str = "T > T") -> Kernels:
 
 @cache
 def _read(text: str, form: str) -> Mapping[SocFamily, tuple[Pair, ...]]:
-    """The published columns of each family.
-
-    Raises:
-        ValueError: a family or a dtype is unknown, or a family is named twice.
-    """
+    """The published columns of each family."""
     found: dict[SocFamily, tuple[Pair, ...]] = {}
     seen: set[SocFamily] = set()
     for clause in text.split(";"):

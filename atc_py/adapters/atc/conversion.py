@@ -147,11 +147,7 @@ def _implementations(flags: Flags) -> str:
 
 
 def _switched_off(flags: Flags) -> tuple[str, ...]:
-    """The passes that --oo_level and --optimization_switch turn off, by their names here.
-
-    Raises:
-        AtcError: with E10001 for an entry that is not `Name:on` or `Name:off`.
-    """
+    """The passes that --oo_level and --optimization_switch turn off, by their names here."""
     off = {row.name for row in PIPELINE if row.optional} if flags["oo_level"] == "O1" else set()
     by_name = rows_by_name()
     for entry in filter(None, (each.strip() for each in flags["optimization_switch"].split(";"))):

@@ -143,11 +143,7 @@ def _manifest(folder: Path, kit: Path) -> Manifest:
 
 
 def _check_files(folder: Path, manifest: Manifest, kit: Path) -> None:
-    """Refuse a kit whose model or inputs are not those that were packed.
-
-    Raises:
-        AtcError: BAD_KIT.
-    """
+    """Refuse a kit whose model or inputs are not those that were packed."""
     needed = {manifest.model, *(name for each in manifest.samples for name in each.inputs)}
     for file in manifest.files:
         path = folder / file.path

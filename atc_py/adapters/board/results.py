@@ -173,11 +173,7 @@ def _why(error: Exception) -> str:
 def _target(
     path: Path, member: zipfile.ZipInfo, folder: Path, refused: ArchiveRefusal
 ) -> Path | None:
-    """The path of a member; None for a folder.
-
-    Raises:
-        AtcError: that of `refused` for a name outside of the archive, or a link.
-    """
+    """The path of a member; None for a folder."""
     name = member.filename
     pure = PurePosixPath(name)
     mode = member.external_attr >> 16

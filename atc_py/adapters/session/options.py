@@ -159,11 +159,7 @@ def _overridden(
 
 
 def _probed(options: Any, inputs: Sequence[DeclaredValue]) -> dict[str, DeclaredDims | None]:
-    """The dims that a session of onnxruntime's gives inputs of these names and types.
-
-    Raises:
-        AtcError: SESSION_UNSUPPORTED where it makes no session with the options.
-    """
+    """The dims that a session of onnxruntime's gives inputs of these names and types."""
     bindings: Any = sys.modules[_BINDINGS]
     model = inputs_alone(inputs)
     try:

@@ -119,9 +119,6 @@ def _require_measured(groups: Sequence[tuple[Applied, ...]], proof: FixProof | N
     """Refuse rules that the runs of the model were to show the difference of, where they do not.
 
     Rewrites that no run shows by themselves are shown by the outputs of the model.
-
-    Raises:
-        UnmeasuredError: with those that were applied.
     """
     applied = [each for several in groups for each in several if each.rule.measured]
     reason = _difference_of_measured(groups, proof) if applied else None

@@ -78,11 +78,7 @@ class SlidingAxis:
 
 
 def _axes(node: CompiledNode) -> tuple[SlidingAxis, SlidingAxis]:
-    """The windows, after padding_mode and global_pooling.
-
-    Raises:
-        NoFormError: they depend on dims that only the run knows.
-    """
+    """The windows, after padding_mode and global_pooling."""
     dims = [node.required(0).dims[at] for at in SPATIAL]
     mode = node.text("padding_mode")
     sizes, strides = (node.integers(name)[2:] for name in ("ksize", "strides"))

@@ -107,11 +107,7 @@ def lower_compress(b: Builder) -> Sequence[Value]:
 
 
 def _chosen(b: Builder, dim: int | None) -> Value:
-    """The places along an axis of `dim` elements where the second input holds.
-
-    Raises:
-        AtcError: BAD_NODE when a constant condition holds after the end of the axis.
-    """
+    """The places along an axis of `dim` elements where the second input holds."""
     condition = b.source(1)
     if condition.const is None:
         count = TensorType(DType.INT64, (None, 1))
@@ -176,11 +172,7 @@ def _may_be_negative(b: Builder, indices: Value) -> bool:
 
 @performs("count-from-front")
 def _from_front(b: Builder, dims: Dims) -> Value:
-    """The second input; constant indices count from the front where the dims are known.
-
-    Raises:
-        AtcError: BAD_NODE when a constant index is outside its axis.
-    """
+    """The second input; constant indices count from the front where the dims are known."""
     source = b.source(1)
     if source.const is None or None in dims:
         return b.input(1)

@@ -65,10 +65,6 @@ def _weights(b: Builder, places: tuple[int, ...]) -> tuple[float, ...]:
     """The weights, one for each n-gram; none where all are 1.
 
     CANN's operator has as many numbers in the result as weights.
-
-    Raises:
-        AtcError: BAD_NODE when there are not as many as n-grams; UNSUPPORTED_FORM when n-grams share
-            a place or a place has none.
     """
     given = b.node.attributes.get("weights")
     if not isinstance(given, tuple) or not given:

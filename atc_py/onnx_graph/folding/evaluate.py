@@ -276,11 +276,7 @@ def _run_reference(
 
 
 def _gather_elements(node: OnnxNode, arrays: Mapping[str, npt.NDArray[Any]]) -> Sequence[object]:
-    """GatherElements, which the reference refuses for some shapes that ONNX allows.
-
-    Raises:
-        ValueError: the node breaks the rules of the operator.
-    """
+    """GatherElements, which the reference refuses for some shapes that ONNX allows."""
     data, indices = (arrays[name] for name in node.input_names)
     axis = normalize_axis(node.integer("axis"), data.ndim)
     length = data.shape[axis]

@@ -245,10 +245,6 @@ def _with_outputs(file: OnnxFile, wanted: Sequence[OutNode]) -> OnnxFile:
 
     Nodes that none of them needs go when the model is folded. Inputs stay, as they do with ATC, also
     where nothing reads them any more.
-
-    Raises:
-        AtcError: NOT_IN_MODEL for a name that the model does not have, BAD_OPTION for an index
-            that a node does not have, and where two entries are one result.
     """
     if not wanted:
         return file

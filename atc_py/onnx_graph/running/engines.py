@@ -185,12 +185,7 @@ def _opset_of(model: onnx.ModelProto) -> int:
 
 
 def _refuse_crash(node: onnx.NodeProto, opset: int) -> None:
-    """Refuse a node with which onnxruntime ends the whole process.
-
-    Raises:
-        ValueError: random numbers have impossible parameters, or an input is absent that is not
-            optional, as one of several.
-    """
+    """Refuse a node with which onnxruntime ends the whole process."""
     numbers = {attribute.name: attribute.f for attribute in node.attribute}
     low, high, scale = numbers.get("low", 0.0), numbers.get("high", 1.0), numbers.get("scale", 1.0)
     if node.op_type in _UNIFORM and not low <= high:

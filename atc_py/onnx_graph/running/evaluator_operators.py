@@ -26,11 +26,7 @@ class BatchNormalization(OpRun):
         epsilon: float = 1e-5,
         **_attributes: object,
     ) -> tuple[NDArray[Any]]:
-        """The results.
-
-        Raises:
-            ValueError: the node trains, or has statistics for each element.
-        """
+        """The results."""
         apart = any(
             attribute.name == "spatial" and not attribute.i
             for attribute in self.onnx_node.attribute
@@ -56,11 +52,7 @@ class LayerNormalization(OpRun):
         epsilon: float = 1e-5,
         stash_type: int = 1,
     ) -> tuple[NDArray[Any], ...]:
-        """The results, the means and the inverse deviations.
-
-        Raises:
-            ValueError: the statistics have another dtype.
-        """
+        """The results, the means and the inverse deviations."""
         if stash_type != 1:
             raise ValueError("the statistics of LayerNormalization are not float32")
         wide = x.astype(np.float32)

@@ -237,11 +237,7 @@ def _required(type_: str) -> int:
 
 
 def _operators_named(words: str) -> list[str]:
-    """The operators in the words of a kernel's name, up to its digests.
-
-    Raises:
-        NotModeledError: the name begins with none, or names one that is not known.
-    """
+    """The operators in the words of a kernel's name, up to its digests."""
     known = {_snake(name): name for name in (*INPUTS, *(row.name for row in operators()))} | _NAMES
     words = words.removesuffix("__kernel0")
     parts = list(takewhile(lambda part: not _is_digest(part), words.split("_")))

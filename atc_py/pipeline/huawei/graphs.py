@@ -148,11 +148,7 @@ class _Importer:
         return op is not self._case and chooses_gear(op)
 
     def _add_call(self, op: GeOp, scope: GraphScope, depth: int) -> None:
-        """Add the ops of the graph that an op runs.
-
-        Raises:
-            NotModeledError: which graph is known in a run alone, or it is not there.
-        """
+        """Add the ops of the graph that an op runs."""
         if op is self._case and self._gear is not None:
             name, first = graph_of_gear(self._model, op, self._gear).name, FIRST_BRANCH_OPERAND
         elif op.type in _CALLS and len(op.subgraphs) == 1:
@@ -276,11 +272,7 @@ class _Importer:
         return [OpenedOperator(op.type, named, nodes[-1] if nodes else "")]
 
     def _value(self, scope: GraphScope, edge: GeEdge, groups: int = 1) -> Value:
-        """The value that an op reads; a constant is unpacked for so many groups.
-
-        Raises:
-            NotModeledError: nothing computes it.
-        """
+        """The value that an op reads; a constant is unpacked for so many groups."""
         scope, edge = scope.origin_of(edge)
         known = scope.values.get(edge)
         if known is not None:

@@ -193,11 +193,7 @@ def _imported(model: HuaweiModel, path: Path, network: Mapping[str, OnnxNode]) -
 def _graph(
     model: HuaweiModel, path: Path, network: Mapping[str, OnnxNode], gear: int | None
 ) -> Imported:
-    """The graph of a model or of one of its gears.
-
-    Raises:
-        AtcError: HUAWEI_NOT_RUN where it computes no output.
-    """
+    """The graph of a model or of one of its gears."""
     found = import_graph(model, network, gear)
     if not found.graph.outputs:
         causes = [each for each in found.missing if each.is_cause]

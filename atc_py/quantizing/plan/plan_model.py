@@ -306,11 +306,7 @@ def _search_int8(
 
 
 def _check(target: Mapping[str, float], keywords: PlanKeywords, trials: int) -> None:
-    """Refuse options that make no sense.
-
-    Raises:
-        AtcError: BAD_OPTION.
-    """
+    """Refuse options that make no sense."""
     if not target:
         raise BAD_OPTION.error(
             Text("a plan needs a target"), help=Text("write --target cosine=0.999")

@@ -42,11 +42,7 @@ _OLD_PARTS = 4
 
 @contextmanager
 def _opened(om: Path) -> Iterator[HuaweiModel]:
-    """The file's first model, which is the one that atc shows.
-
-    Raises:
-        AtcError: BAD_HUAWEI_MODEL with E10041.
-    """
+    """The file's first model, which is the one that atc shows."""
     try:
         with open_huawei(om) as file:
             if not file.models or file.models[0].definition is None:

@@ -108,11 +108,7 @@ class ImportWatch:
 
 
 def _import_own() -> None:
-    """Import the atc_py that started the program, whatever the program's own environment has.
-
-    Raises:
-        ImportError: the program has imported another one already.
-    """
+    """Import the atc_py that started the program, whatever the program's own environment has."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 

@@ -94,9 +94,6 @@ def _without_long_extra(
     """Pads and output_padding, of which runtimes take less than stride or dilation.
 
     What is longer is left off the padding at the end, which is the same.
-
-    Raises:
-        NoFormError: there is less padding: places that no element reaches.
     """
     pads, extra = list(pads), list(extra)
     for axis, (stride, dilation) in enumerate(zip(*steps.values(), strict=True)):
@@ -110,11 +107,7 @@ def _without_long_extra(
 
 
 def _check_float64(body: Body) -> None:
-    """Refuse what onnxruntime has no kernels for.
-
-    Raises:
-        NoFormError: the operands are of float64.
-    """
+    """Refuse what onnxruntime has no kernels for."""
     if body.node.dtype() is DType.FLOAT64:
         raise NoFormError(Text("onnxruntime has no convolution of float64"))
 

@@ -84,11 +84,7 @@ def log(body: Body) -> str:
 
 
 def _require_natural(body: Body) -> None:
-    """Check that the base is e, and that nothing is done to x.
-
-    Raises:
-        NoFormError: it is not.
-    """
+    """Check that the base is e, and that nothing is done to x."""
     for name, expected in (("base", -1.0), ("scale", 1.0), ("shift", 0.0)):
         if body.node.number(name) != expected:
             text = Text("{name} is {found}, and only {expected} is computed")

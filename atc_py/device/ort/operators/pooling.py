@@ -21,11 +21,7 @@ def _is_empty(body: Body) -> bool:
 
 
 def _of_nothing(pool: SlidingPool, values: NDArray[np.float64]) -> str:
-    """A result all of whose windows see padding alone.
-
-    Raises:
-        NoFormError: its shape depends on dims that only the run knows.
-    """
+    """A result all of whose windows see padding alone."""
     body = pool.body
     windows = [axis.windows(ceil=pool.ceil) for axis in pool.axes]
     if None in windows:
@@ -111,11 +107,7 @@ def _global_average(body: Body, x: str, override: int) -> str:
 
 
 def _counts(pool: SlidingPool, override: int, *, exclusive: bool) -> NDArray[np.float64]:
-    """The divisor of each output, broadcast against [oh, ow].
-
-    Raises:
-        NoFormError: they depend on dims that only the run knows.
-    """
+    """The divisor of each output, broadcast against [oh, ow]."""
     if override:
         return np.asarray(override, np.float64)
     unpadded = not any(axis.before + axis.after for axis in pool.axes) and not pool.ceil

@@ -82,11 +82,7 @@ def aipp(call: Call) -> None:
 
 
 def _dynamic_settings(call: Call, count: int) -> list[Preprocessing]:
-    """The settings of every picture of a run.
-
-    Raises:
-        NodeError: they do not fit the pictures, or the features that the model declares.
-    """
+    """The settings of every picture of a run."""
     params = np.ascontiguousarray(call.input(1)).reshape(-1)
     stated = int(params.view(np.int8)[4])
     if stated != count:

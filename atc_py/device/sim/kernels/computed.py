@@ -26,12 +26,7 @@ _STRIDES = 4
 
 
 def _numbers(node: NodeView, position: int) -> tuple[int, ...]:
-    """The numbers of an input.
-
-    Raises:
-        NodeError: they are not integers.
-        UnknownNumbersError: only the run knows them.
-    """
+    """The numbers of an input."""
     numbers = node.numbers_of(position, Text("input {at}", at=position))
     if numbers.dtype.kind not in "iu":
         text = Text("input {position} must hold integers, found {found}")

@@ -24,11 +24,7 @@ _AT_ONCE = 1 << 20
 
 
 def _broadcast(*shapes: Shape) -> Shape:
-    """The shape that `shapes` broadcast to.
-
-    Raises:
-        NodeError: they do not.
-    """
+    """The shape that `shapes` broadcast to."""
     try:
         return broadcast_shapes(*shapes)
     except ValueError as error:
@@ -144,11 +140,7 @@ def _bag_types(node: NodeView) -> tuple[TensorFacts, ...]:
 
 
 def _check_bag_inputs(node: NodeView) -> None:
-    """Check that indices, offsets and weights of samples go together.
-
-    Raises:
-        NodeError: they do not go together.
-    """
+    """Check that indices, offsets and weights of samples go together."""
     indices, offsets, factors = node.required(1), node.input(2), node.input(3)
     require_rank(indices, 2 if offsets is None else 1, "indices")
     if offsets is not None:

@@ -24,11 +24,7 @@ _LOOKED_AT, _PUT = 32, 80
 
 
 def _from_front(indices: NDArray[Any], dims: Any, *, negative: bool = True) -> Indices:
-    """`indices` into axes of `dims`, negative ones counted from the end if allowed.
-
-    Raises:
-        ValueError: one is outside its axis.
-    """
+    """`indices` into axes of `dims`, negative ones counted from the end if allowed."""
     wide = indices.astype(np.intp, copy=False)
     if isinstance(dims, int) and wide.size and wide.min() >= 0 and wide.max() < dims:
         return wide

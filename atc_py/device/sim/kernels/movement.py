@@ -134,9 +134,6 @@ def _slices(node: NodeView) -> tuple[slice, ...]:
 
     Bounds are normalized already, so a negative end means something only when the stride is
     negative: up to and including the first element.
-
-    Raises:
-        NodeError: a list has not one element per axis, or a stride is 0.
     """
     rank = node.x.rank
     begins, ends, strides = (node.integers(name, rank) for name in ("begin", "end", "strides"))

@@ -25,11 +25,7 @@ _ONES = (1, 1, 1, 1)
 
 
 def _window(node: NodeView) -> Window:
-    """The node's window after padding_mode and global_pooling have had their say.
-
-    Raises:
-        NodeError: attributes of the wrong length, or a padding_mode that is not known.
-    """
+    """The node's window after padding_mode and global_pooling have had their say."""
     dims = node.x.shape[2:]
     if node.flag("global_pooling"):
         return Window(*(Axis(dim, 1, 1, 0, 0) for dim in dims))

@@ -35,11 +35,7 @@ _LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, Tru
 
 
 def _check_operands(node: NodeView, lengths: int, wanted: Mapping[int, Shape]) -> None:
-    """Check that operands have one float dtype, lengths int32, and all fitting shapes.
-
-    Raises:
-        NodeError: one differs.
-    """
+    """Check that operands have one float dtype, lengths int32, and all fitting shapes."""
     require_float(node.x)
     others = (facts for position, facts in enumerate(node.inputs) if position != lengths and facts)
     one_dtype(others)

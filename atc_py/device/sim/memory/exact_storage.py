@@ -153,11 +153,7 @@ class ExactModel:
 
 
 def _require_memory(nbytes: int, limit: int) -> None:
-    """Refuse a model whose tensors, padding included, are larger than the limit.
-
-    Raises:
-        AtcError: DEVICE_MEMORY with both sizes.
-    """
+    """Refuse a model whose tensors, padding included, are larger than the limit."""
     if nbytes > limit:
         raise DEVICE_MEMORY.error(
             Text(

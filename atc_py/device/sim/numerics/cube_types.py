@@ -44,11 +44,7 @@ def result_dtype(node: NodeView) -> DType:
 
 
 def _check_bias(node: NodeView, *, sums: bool) -> None:
-    """Check the dtype of the bias: float32 for `sums`, else the operands' dtype or float32.
-
-    Raises:
-        NodeError: it has another dtype.
-    """
+    """Check the dtype of the bias: float32 for `sums`, else the operands' dtype or float32."""
     bias = node.input(_BIAS)
     if bias is None or bias.dtype is DType.FLOAT32:
         return

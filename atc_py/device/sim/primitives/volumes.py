@@ -69,11 +69,7 @@ def filter_volume(node: NodeView) -> VolumeWindow:
 
 
 def _spatial(node: NodeView, name: str) -> Shape:
-    """The three spatial elements of a five-element attribute in NCDHW order.
-
-    Raises:
-        NodeError: it has another length, or the elements for batch and channels are not 1.
-    """
+    """The three spatial elements of a five-element attribute in NCDHW order."""
     batch, channels, *rest = node.integers(name, VOLUME_RANK)
     if (batch, channels) != (1, 1):
         text = Text("{name} must start with 1, 1 (NCDHW), found {found}")

@@ -220,11 +220,7 @@ class QuantizedLayer(msgspec.Struct, frozen=True):
 
 
 def _check_volume(node: OnnxNode, data: Codes) -> None:
-    """Refuse 3-D convolutions that CANN's quantizer leaves in floats, or writes with other data.
-
-    Raises:
-        NoCounterpartError: one that is transposed or dilated along its depth; data with an offset.
-    """
+    """Refuse 3-D convolutions that CANN's quantizer leaves in floats, or writes with other data."""
     if not is_integer_volume(node):
         raise NoCounterpartError(VOLUMES)
     if data.parameters.offset:
@@ -237,11 +233,7 @@ def is_integer_volume(node: OnnxNode) -> bool:
 
 
 def _own_groups(node: OnnxNode, weights: Weights) -> int:
-    """The number of groups of a transposed convolution; 1 for other layers.
-
-    Raises:
-        NoCounterpartError: it does not divide the input channels.
-    """
+    """The number of groups of a transposed convolution; 1 for other layers."""
     groups = node.integer("group", 1) if node.op_type == "ConvTranspose" else 1
     if groups < 1 or weights.shape[0] % groups:
         raise NoCounterpartError(ODD_GROUPS)

@@ -196,11 +196,7 @@ class Product(msgspec.Struct, frozen=True, eq=False):
         return part if total.any() and not self.left_alone else None
 
     def _depth(self) -> int:
-        """The dim that the product sums over; operands are matrices or stacks of them.
-
-        Raises:
-            NoCounterpartError: it is open, or an operand is a vector.
-        """
+        """The dim that the product sums over; operands are matrices or stacks of them."""
         a, b = self.a.dims, self.b.dims
         if a is None or b is None:
             raise NoCounterpartError(UNKNOWN_RANK)
@@ -299,11 +295,7 @@ def _rewrite_convolution(
 def _sum_codes(
     writer: Writer, tensors: KnownTensors, node: OnnxNode, position: int, axis: int
 ) -> Codes:
-    """An operand as codes of scale 1.
-
-    Raises:
-        NoCounterpartError: its zero point is not constant, or its dtype not known.
-    """
+    """An operand as codes of scale 1."""
     x, graph = node.input_names[position], writer.graph
     zero = _zero_point(writer, node, position + 2, axis)
     known = known_type(graph, x)

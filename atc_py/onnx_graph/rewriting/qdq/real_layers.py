@@ -234,11 +234,7 @@ def channel_scale(writer: Writer, name: str, scale: NDArray[np.float32]) -> str:
 def _channels(
     layer: OnnxNode, shape: tuple[int, ...], factors: SumFactors
 ) -> tuple[int, SumFactors]:
-    """The channel axis of a layer's weights, and factors that fit it.
-
-    Raises:
-        AtcError: NO_QDQ_FORM where there is another number of factors.
-    """
+    """The channel axis of a layer's weights, and factors that fit it."""
     axis = 1
     if layer.op_type == "Conv" or layer.integer("transB"):
         axis = 0

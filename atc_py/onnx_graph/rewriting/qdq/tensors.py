@@ -281,11 +281,7 @@ class KnownTensors:
         self._graph.consts[name] = computed
 
     def _channels(self, x: str, parameters: Parameters) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Scales and zero points as real numbers that broadcast over `x`.
-
-        Raises:
-            NoCounterpartError: it is not known how many axes `x` has.
-        """
+        """Scales and zero points as real numbers that broadcast over `x`."""
         known, rank, real = known_type(self._graph, x), 0, parameters.real.numpy
         if parameters.axis is not None:
             if known is None or known.dims is None:
