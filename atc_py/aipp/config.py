@@ -34,17 +34,12 @@ class GivenField(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AippConfig:
-    """One `aipp_op` of a file.
+    """One `aipp_op` of a file."""
 
-    Attributes:
-        file: path of the file, as the user gave it; None for values that come from no file.
-        place: where the message begins; None where the values come from no text.
-        given: the fields that the file has, by name.
-    """
-
+    # path of the file, as the user gave it; None for values that come from no file
     file: str | None
-    place: TextPlace | None
-    given: Mapping[str, GivenField]
+    place: TextPlace | None  # where the message begins; None where the values come from no text
+    given: Mapping[str, GivenField]  # the fields that the file has, by name
 
     def __contains__(self, name: str) -> bool:
         """True if the file gives the field."""

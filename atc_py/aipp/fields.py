@@ -28,30 +28,19 @@ _FLOAT16 = -65504.0, 65504.0
 
 @dataclass(frozen=True, slots=True)
 class AippField:
-    """A field of `aipp_op`.
+    """A field of `aipp_op`."""
 
-    Attributes:
-        name: as the file spells it.
-        number: the field's number in the message.
-        kind: type of its values.
-        default: its value where the file has none.
-        meaning: a sentence for the page.
-        least: the smallest value that is taken; None without a bound. What depends on the SoC or
-            on other fields is in `atc_py/aipp/rules.py` and `geometry.py`.
-        most: the largest value that is taken.
-        repeated: True if the grammar takes a list, though one value alone is meant.
-        refused: why a value other than the default is refused, as the end of a sentence; empty
-            where it is not.
-    """
-
-    name: str
-    number: int
-    kind: FieldKind
-    default: bool | int | float | str
-    meaning: str
+    name: str  # as the file spells it
+    number: int  # the field's number in the message
+    kind: FieldKind  # type of its values
+    default: bool | int | float | str  # its value where the file has none
+    meaning: str  # a sentence for the page
+    # the smallest value that is taken; None without a bound. What depends on the SoC or on other
+    # fields is in `atc_py/aipp/rules.py` and `geometry.py`
     least: float | None = None
-    most: float | None = None
-    repeated: bool = False
+    most: float | None = None  # the largest value that is taken
+    repeated: bool = False  # True if the grammar takes a list, though one value alone is meant
+    # why a value other than the default is refused, as the end of a sentence; empty where it is not
     refused: str = ""
 
 

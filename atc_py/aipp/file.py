@@ -21,14 +21,10 @@ _OPTION = "--insert_op_conf"
 
 @dataclass(frozen=True, slots=True)
 class AippFile:
-    """A configuration file.
-
-    Attributes:
-        configs: one for each `aipp_op`, in order; there may be none.
-    """
+    """A configuration file."""
 
     path: str
-    configs: tuple[AippConfig, ...]
+    configs: tuple[AippConfig, ...]  # one for each `aipp_op`, in order; there may be none
 
 
 def read_aipp_file(path: Path) -> AippFile:

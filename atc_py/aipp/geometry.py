@@ -18,21 +18,14 @@ _LAYOUTS = ("NCHW", "NHWC")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkInput:
-    """An input of a network, as far as AIPP concerns it.
-
-    Attributes:
-        shape: in the order of `layout`; of one gear where the network has gears.
-        layout: "NCHW" or "NHWC"; another text is refused.
-        family: value of the SoC's `SocFamily`.
-        is_uint8: True if the network takes uint8; AIPP then gives bytes, not float16.
-        image_gears: True if the sizes are gears, so that pictures have the network's size.
-    """
+    """An input of a network, as far as AIPP concerns it."""
 
     name: str
-    shape: tuple[int, ...]
-    layout: str = "NCHW"
-    family: str = "sim"
-    is_uint8: bool = False
+    shape: tuple[int, ...]  # in the order of `layout`; of one gear where the network has gears
+    layout: str = "NCHW"  # "NCHW" or "NHWC"; another text is refused
+    family: str = "sim"  # value of the SoC's `SocFamily`
+    is_uint8: bool = False  # True if the network takes uint8; AIPP then gives bytes, not float16
+    # True if the sizes are gears, so that pictures have the network's size
     image_gears: bool = False
 
     @property

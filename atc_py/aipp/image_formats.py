@@ -8,32 +8,21 @@ from atc_py.text import Text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageFormat:
-    """A picture format of eight bits a sample.
+    """A picture format of eight bits a sample."""
 
-    Attributes:
-        name: as the configuration file spells it.
-        number: the file's enum, which is also that of pyACL's setters.
-        buffer_code: the number in the parameter buffer of dynamic AIPP; None where a buffer cannot
-            name the format, so that it is one of static AIPP alone.
-        half_rows: rows of the input, in halves of a picture row: YUV420SP has 3 for Y and UV.
-        columns: bytes of a row, for each pixel, that are an axis of their own (C of NHWC).
-        even_width: True if pairs of pixels share chroma, so that an odd width has none.
-        even_height: True if pairs of rows do.
-        is_yuv: True if the samples are luma and chroma; False for RGB and gray.
-        skips_one: True if a pixel has a fourth byte, which `ax_swap_switch` says the place of.
-        is_gray: True if a pixel has one channel.
-    """
-
-    name: str
-    number: int
+    name: str  # as the configuration file spells it
+    number: int  # the file's enum, which is also that of pyACL's setters
+    # the number in the parameter buffer of dynamic AIPP; None where a buffer cannot name the
+    # format, so that it is one of static AIPP alone
     buffer_code: int | None = None
-    half_rows: int = 2
-    columns: int
-    even_width: bool = False
-    even_height: bool = False
-    is_yuv: bool = False
+    half_rows: int = 2  # rows of the input, in halves of a picture row: YUV420SP has 3 for Y and UV
+    columns: int  # bytes of a row, for each pixel, that are an axis of their own (C of NHWC)
+    even_width: bool = False  # True if pairs of pixels share chroma, so that an odd width has none
+    even_height: bool = False  # True if pairs of rows do
+    is_yuv: bool = False  # True if the samples are luma and chroma; False for RGB and gray
+    # True if a pixel has a fourth byte, which `ax_swap_switch` says the place of
     skips_one: bool = False
-    is_gray: bool = False
+    is_gray: bool = False  # True if a pixel has one channel
 
     def input_shape(self, height: int, width: int) -> tuple[int, int, int]:
         """Rows, columns and bytes a place of the input that holds one picture."""

@@ -73,59 +73,35 @@ class AippSettings:
 
     A node of static AIPP has all of them. Of dynamic AIPP, mode and `max_src_image_size` are the
     node's; the rest are read from the parameter buffer at each run.
-
-    Attributes:
-        aipp_mode: "static" or "dynamic".
-        input_format: name of a row of IMAGE_FORMATS.
-        src_image_size_w: width of the picture, 1 or more; 0 for dynamic AIPP alone.
-        src_image_size_h: height of the picture.
-        crop: True if a part of the picture is read; otherwise the four numbers after it are 0.
-        load_start_pos_w: first column of that part.
-        load_start_pos_h: first row of that part.
-        crop_size_w: width of that part, 1 or more where `crop` is on.
-        crop_size_h: height of that part.
-        csc_switch: True if colors are converted.
-        rbuv_swap_switch: True if R and B, or U and V, are exchanged.
-        ax_swap_switch: True if the first of four bytes is left out, in place of the last.
-        matrix: the nine factors of the conversion in 1/256, row by row.
-        input_bias: subtracted before the conversion.
-        output_bias: added after it.
-        mean_chn: subtracted from each channel.
-        min_chn: subtracted then.
-        var_reci_chn: multiplied then.
-        padding: True if borders are added; otherwise the four sizes are 0.
-        left_padding_size: columns on the left.
-        right_padding_size: columns on the right.
-        top_padding_size: rows above.
-        bottom_padding_size: rows below.
-        padding_value: value of the borders, in the tensor's own scale.
-        max_src_image_size: dynamic AIPP: most bytes of all pictures of a run; 0 for static AIPP.
     """
 
-    aipp_mode: str = "static"
-    input_format: str = "RGB888_U8"
-    src_image_size_w: int = 0
-    src_image_size_h: int = 0
+    aipp_mode: str = "static"  # "static" or "dynamic"
+    input_format: str = "RGB888_U8"  # name of a row of IMAGE_FORMATS
+    src_image_size_w: int = 0  # width of the picture, 1 or more; 0 for dynamic AIPP alone
+    src_image_size_h: int = 0  # height of the picture
+    # True if a part of the picture is read; otherwise the four numbers after it are 0
     crop: bool = False
-    load_start_pos_w: int = 0
-    load_start_pos_h: int = 0
-    crop_size_w: int = 0
-    crop_size_h: int = 0
-    csc_switch: bool = False
-    rbuv_swap_switch: bool = False
+    load_start_pos_w: int = 0  # first column of that part
+    load_start_pos_h: int = 0  # first row of that part
+    crop_size_w: int = 0  # width of that part, 1 or more where `crop` is on
+    crop_size_h: int = 0  # height of that part
+    csc_switch: bool = False  # True if colors are converted
+    rbuv_swap_switch: bool = False  # True if R and B, or U and V, are exchanged
+    # True if the first of four bytes is left out, in place of the last
     ax_swap_switch: bool = False
-    matrix: tuple[int, ...] = (0,) * 9
-    input_bias: tuple[int, ...] = (0,) * 3
-    output_bias: tuple[int, ...] = (0,) * 3
-    mean_chn: tuple[int, ...] = (0,) * 4
-    min_chn: tuple[float, ...] = (0.0,) * 4
-    var_reci_chn: tuple[float, ...] = (1.0,) * 4
-    padding: bool = False
-    left_padding_size: int = 0
-    right_padding_size: int = 0
-    top_padding_size: int = 0
-    bottom_padding_size: int = 0
-    padding_value: float = 0.0
+    matrix: tuple[int, ...] = (0,) * 9  # the nine factors of the conversion in 1/256, row by row
+    input_bias: tuple[int, ...] = (0,) * 3  # subtracted before the conversion
+    output_bias: tuple[int, ...] = (0,) * 3  # added after it
+    mean_chn: tuple[int, ...] = (0,) * 4  # subtracted from each channel
+    min_chn: tuple[float, ...] = (0.0,) * 4  # subtracted then
+    var_reci_chn: tuple[float, ...] = (1.0,) * 4  # multiplied then
+    padding: bool = False  # True if borders are added; otherwise the four sizes are 0
+    left_padding_size: int = 0  # columns on the left
+    right_padding_size: int = 0  # columns on the right
+    top_padding_size: int = 0  # rows above
+    bottom_padding_size: int = 0  # rows below
+    padding_value: float = 0.0  # value of the borders, in the tensor's own scale
+    # dynamic AIPP: most bytes of all pictures of a run; 0 for static AIPP
     max_src_image_size: int = 0
 
     @property

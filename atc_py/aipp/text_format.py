@@ -52,35 +52,23 @@ class TextFormatError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TextValue:
-    """A value as it is written.
+    """A value as it is written."""
 
-    Attributes:
-        text: number with its sign, or name; of a string, its characters.
-        place: of its first character.
-        is_string: True if it stood in quotes.
-    """
-
-    text: str
-    place: TextPlace
-    is_string: bool = False
+    text: str  # number with its sign, or name; of a string, its characters
+    place: TextPlace  # of its first character
+    is_string: bool = False  # True if it stood in quotes
 
 
 @dataclass(frozen=True, slots=True)
 class TextField:
-    """A field as it is written.
-
-    Attributes:
-        place: of the name.
-        values: one value, or those of a list.
-        fields: fields of the message, in order; None for a field with values.
-        is_list: True if the values stand in brackets.
-    """
+    """A field as it is written."""
 
     name: str
-    place: TextPlace
-    values: tuple[TextValue, ...] = ()
+    place: TextPlace  # of the name
+    values: tuple[TextValue, ...] = ()  # one value, or those of a list
+    # fields of the message, in order; None for a field with values
     fields: tuple[TextField, ...] | None = None
-    is_list: bool = False
+    is_list: bool = False  # True if the values stand in brackets
 
 
 class _Token(NamedTuple):

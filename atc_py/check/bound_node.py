@@ -16,18 +16,14 @@ from atc_py.target import Soc
 class Conditions(msgspec.Struct, frozen=True):
     """Conditions that rules can depend on beside the node.
 
-    Attributes:
-        cann: release of CANN whose deviations are reported.
-        strict: whether contradicted rules of the list refuse nodes like any other.
-
     Raises:
         AtcError: BAD_OPTION for a release that is not known.
     """
 
     mode: PrecisionMode
     soc: Soc
-    cann: str = NEWEST_CANN
-    strict: bool = False
+    cann: str = NEWEST_CANN  # release of CANN whose deviations are reported
+    strict: bool = False  # whether contradicted rules of the list refuse nodes like any other
 
     def __post_init__(self) -> None:
         find_release(self.cann)

@@ -25,16 +25,11 @@ _TAKEN_BY = Text(" for CANN {major} to take the node")
 
 
 class Met(NamedTuple):
-    """A deviation that a node meets, or may meet.
-
-    Attributes:
-        certainty: how certain the release has it.
-        answer: the predicate's answer, which fails or is undecided.
-    """
+    """A deviation that a node meets, or may meet."""
 
     row: Deviation
-    certainty: Certainty
-    answer: Answer
+    certainty: Certainty  # how certain the release has it
+    answer: Answer  # the predicate's answer, which fails or is undecided
 
 
 def met_deviations(node: BoundNode) -> Iterator[Met]:

@@ -62,18 +62,12 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class _Judged(NamedTuple):
-    """Judgment of one list on a node.
+    """Judgment of one list on a node."""
 
-    Attributes:
-        against: how many of its findings are of each standing of _AGAINST.
-        placement: the listed opset; None where the node stands at none.
-        list_name: the list; "" for a user's file.
-    """
-
-    against: tuple[int, ...]
+    against: tuple[int, ...]  # how many of its findings are of each standing of _AGAINST
     findings: list[Finding]
-    placement: OpsetPlacement | None
-    list_name: str
+    placement: OpsetPlacement | None  # the listed opset; None where the node stands at none
+    list_name: str  # the list; "" for a user's file
 
     @property
     def errors(self) -> int:

@@ -25,20 +25,13 @@ _T = TypeVar("_T", bound="Callable[..., Answer]")
 
 
 class Predicate(msgspec.Struct, frozen=True):
-    """A predicate and its words.
+    """A predicate and its words."""
 
-    Attributes:
-        kind: the rules that it answers.
-        code: the diagnostic of rules that fail.
-        sentence: the rule, with holes for its arguments and for `op`.
-        help: what to do where it fails, with the same holes.
-    """
-
-    kind: type[Rule]
+    kind: type[Rule]  # the rules that it answers
     test: Test
-    code: Code
-    sentence: Text
-    help: Text
+    code: Code  # the diagnostic of rules that fail
+    sentence: Text  # the rule, with holes for its arguments and for `op`
+    help: Text  # what to do where it fails, with the same holes
 
 
 PREDICATES: Register[str, Predicate] = Register("predicate of", "atc_py.check.rules")

@@ -26,16 +26,11 @@ class State(Enum):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Verdict of a predicate, and the value that it saw.
+    """Verdict of a predicate, and the value that it saw."""
 
-    Attributes:
-        state: whether the rule holds.
-        observed: the value at fault, or what is not known; empty where the rule holds.
-        when: a condition of the answer that the rule itself does not state; mostly empty.
-    """
-
-    state: State
-    observed: Text
+    state: State  # whether the rule holds
+    observed: Text  # the value at fault, or what is not known; empty where the rule holds
+    # a condition of the answer that the rule itself does not state; mostly empty
     when: Text = msgspec.field(default=Text(""))
 
 

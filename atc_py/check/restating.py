@@ -33,19 +33,13 @@ _NO_VERSION = Text("ONNX does not define it at any listed opset")
 
 
 class OpsetPlacement(msgspec.Struct, frozen=True):
-    """The listed opset at which a node stands.
+    """The listed opset at which a node stands."""
 
-    Attributes:
-        opset: the opset; of a custom operator, its domain's version.
-        node: the node as the file has it.
-        view: the node in the form of that opset; the node itself where nothing had to be restated.
-        spec: the specification that has the opset.
-    """
-
-    opset: int
-    node: SourceNode
+    opset: int  # the opset; of a custom operator, its domain's version
+    node: SourceNode  # the node as the file has it
+    # the node in the form of that opset; the node itself where nothing had to be restated
     view: SourceNode
-    spec: OpSpec
+    spec: OpSpec  # the specification that has the opset
 
     @property
     def restated(self) -> bool:

@@ -30,14 +30,10 @@ _RIVALS = ({"precision_mode", "precision_mode_v2"}, {"verbose", "quiet"}, {"form
 
 
 class Config(NamedTuple):
-    """A configuration file.
-
-    Attributes:
-        tables: its tables, by command.
-    """
+    """A configuration file."""
 
     path: Path
-    tables: Mapping[str, Any]
+    tables: Mapping[str, Any]  # its tables, by command
 
 
 def find_config(folder: Path, commands: Sequence[str]) -> Config | None:

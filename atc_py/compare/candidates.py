@@ -34,17 +34,11 @@ _NO_KERNEL = "local"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A line of a --keep-dtype file.
+    """A line of a --keep-dtype file."""
 
-    Attributes:
-        line: a node's name, or `OpType::T`.
-        op: operator of the node on the device.
-        nodes: how many nodes of the compiled model it keeps.
-    """
-
-    line: str
-    op: str
-    nodes: int
+    line: str  # a node's name, or `OpType::T`
+    op: str  # operator of the node on the device
+    nodes: int  # how many nodes of the compiled model it keeps
 
 
 def find_candidates(model: OmModel) -> dict[str, Candidate]:

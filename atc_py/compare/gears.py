@@ -16,31 +16,20 @@ from atc_py.results.layer_comparison import LayerComparison
 
 @dataclass(frozen=True, slots=True)
 class ComparedGear:
-    """Comparison of one gear.
+    """Comparison of one gear."""
 
-    Attributes:
-        values: the gear's numbers.
-        done: every layer; None where no sample fits the gear.
-        compiled: the model of the gear, if it was asked for.
-        not_compared: why there is no comparison.
-    """
-
-    values: tuple[int, ...]
+    values: tuple[int, ...]  # the gear's numbers
     shapes: dict[str, tuple[int, ...]]
-    done: LayerComparison | None
-    compiled: CompiledModel | None = None
-    not_compared: tuple[Diagnostic, ...] = ()
+    done: LayerComparison | None  # every layer; None where no sample fits the gear
+    compiled: CompiledModel | None = None  # the model of the gear, if it was asked for
+    not_compared: tuple[Diagnostic, ...] = ()  # why there is no comparison
 
 
 class GearComparisons(NamedTuple):
-    """Comparison of all gears.
-
-    Attributes:
-        left_out: the samples that fit none of them.
-    """
+    """Comparison of all gears."""
 
     gears: list[ComparedGear]
-    left_out: tuple[Diagnostic, ...] = ()
+    left_out: tuple[Diagnostic, ...] = ()  # the samples that fit none of them
 
 
 def compare_gears(

@@ -26,18 +26,13 @@ _SMALL = 1024
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Role of an input: data, indices, lengths and the like.
+    """Role of an input: data, indices, lengths and the like."""
 
-    Attributes:
-        ids: end of the numbers with which it selects from the smallest of its tables; None where it
-            selects nothing.
-        lengths_of: name of the sequence whose lengths it holds; "" where it holds none.
-        first: the least of these numbers.
-    """
-
+    # end of the numbers with which it selects from the smallest of its tables; None where it
+    # selects nothing
     ids: int | None = None
-    lengths_of: str = ""
-    first: int = 0
+    lengths_of: str = ""  # name of the sequence whose lengths it holds; "" where it holds none
+    first: int = 0  # the least of these numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,19 +31,12 @@ _CHOOSING = frozenset({"If"})
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The values that both sides have.
+    """The values that both sides have."""
 
-    Attributes:
-        values: name of the original's value by the position of the device's tensor.
-        producer: position of the node that makes a tensor.
-        device_alone: results of the device without a counterpart.
-        original_alone: nodes of the original without one.
-    """
-
-    values: Mapping[int, str]
-    producer: Mapping[int, int]
-    device_alone: tuple[Alone, ...]
-    original_alone: tuple[Alone, ...]
+    values: Mapping[int, str]  # name of the original's value by the position of the device's tensor
+    producer: Mapping[int, int]  # position of the node that makes a tensor
+    device_alone: tuple[Alone, ...]  # results of the device without a counterpart
+    original_alone: tuple[Alone, ...]  # nodes of the original without one
 
 
 def match(model: OmModel, sources: Sequence[OnnxNode], inputs: Sequence[str]) -> Matching:

@@ -17,27 +17,18 @@ Feeds = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class RecordedOutputs:
-    """The outputs of one run of the original, in files.
+    """The outputs of one run of the original, in files."""
 
-    Attributes:
-        outputs: by name; those that no file can hold are not among them.
-    """
-
-    outputs: Mapping[str, StoredArray]
+    outputs: Mapping[str, StoredArray]  # by name; those that no file can hold are not among them
     seconds: float
 
 
 @dataclass(frozen=True)
 class StoredSamples:
-    """Samples and the original's outputs in files, for other processes.
+    """Samples and the original's outputs in files, for other processes."""
 
-    Attributes:
-        feeds: what the compiled model is fed in each sample.
-        runs: the original's outputs in each.
-    """
-
-    feeds: tuple[Mapping[str, StoredArray], ...]
-    runs: tuple[RecordedOutputs, ...]
+    feeds: tuple[Mapping[str, StoredArray], ...]  # what the compiled model is fed in each sample
+    runs: tuple[RecordedOutputs, ...]  # the original's outputs in each
 
     def opened(self, reference: ReferenceModel) -> Iterator[tuple[Feeds, OutputRun]]:
         """Yield the arrays of each sample, and the original's outputs."""

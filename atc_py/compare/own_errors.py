@@ -44,14 +44,10 @@ _MOST = 64
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A layer in which the device's error may be the original's own.
-
-    Attributes:
-        nodes: what makes its value in the original.
-    """
+    """A layer in which the device's error may be the original's own."""
 
     layer: Layer
-    nodes: Piece
+    nodes: Piece  # what makes its value in the original
 
     @property
     def value(self) -> str:

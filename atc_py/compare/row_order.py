@@ -27,14 +27,10 @@ Values = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """Outputs that depend on a TopK, and how many rows these select.
-
-    Attributes:
-        counts: the numbers of rows.
-    """
+    """Outputs that depend on a TopK, and how many rows these select."""
 
     outputs: frozenset[str] = frozenset()
-    counts: frozenset[int] = frozenset()
+    counts: frozenset[int] = frozenset()  # the numbers of rows
 
     @classmethod
     def of_source(cls, model: SourceModel) -> RowOrder:

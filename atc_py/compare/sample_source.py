@@ -70,18 +70,12 @@ class DrawnSamples:
 
 @dataclass(frozen=True, slots=True)
 class SampleInputs:
-    """Inputs of a compiled model, and the data that are the same in all samples.
-
-    Attributes:
-        ports: its inputs; those of `given` are hidden.
-        given: arrays by input, the same in all samples.
-        settings: parameter buffers of dynamic AIPP that are used where neither `given` nor a sample
-            has one.
-    """
+    """Inputs of a compiled model, and the data that are the same in all samples."""
 
     description: OmModel
-    ports: tuple[Port, ...]
-    given: Feeds
+    ports: tuple[Port, ...]  # its inputs; those of `given` are hidden
+    given: Feeds  # arrays by input, the same in all samples
+    # parameter buffers of dynamic AIPP that are used where neither `given` nor a sample has one
     settings: Feeds
 
     @classmethod

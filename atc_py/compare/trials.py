@@ -21,17 +21,12 @@ from atc_py.results.layer_comparison import LayerComparison
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Result of one compilation.
+    """Result of one compilation."""
 
-    Attributes:
-        kept: lines beyond the user's own.
-        judged: the comparison of its outputs on all samples that judge it.
-    """
-
-    kept: frozenset[str]
+    kept: frozenset[str]  # lines beyond the user's own
     model: OmModel
     done: LayerComparison
-    judged: LayerComparison
+    judged: LayerComparison  # the comparison of its outputs on all samples that judge it
 
 
 class Trials:

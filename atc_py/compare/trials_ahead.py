@@ -47,19 +47,12 @@ class TrialTask:
 
 @dataclass(frozen=True)
 class TrialAnswer:
-    """The answer to a trial.
+    """The answer to a trial."""
 
-    Attributes:
-        model: the compiled model; None where it does not compile.
-        seconds: its estimated time.
-        done: the comparison of its outputs; None where it did not run.
-        diagnostics: why it does not compile.
-    """
-
-    model: OmModel | None
-    seconds: float
-    done: LayerComparison | None
-    diagnostics: tuple[Diagnostic, ...] = ()
+    model: OmModel | None  # the compiled model; None where it does not compile
+    seconds: float  # its estimated time
+    done: LayerComparison | None  # the comparison of its outputs; None where it did not run
+    diagnostics: tuple[Diagnostic, ...] = ()  # why it does not compile
 
 
 class _Search:

@@ -39,25 +39,15 @@ _WORD = 32
 
 
 class Busy(msgspec.Struct, frozen=True):
-    """Seconds of the busiest core's pipes at the peak rates, for one way of cutting the work.
+    """Seconds of the busiest core's pipes at the peak rates, for one way of cutting the work."""
 
-    Attributes:
-        cube: products.
-        vector: functions of each element, pools and reductions.
-        rows: softmax and norms.
-        mte1: from L1 to the cube's buffers.
-        read: into the core, from L2.
-        written: out of the core, to L2.
-        fixp: results of the cube on their way to memory.
-    """
-
-    cube: float = 0.0
-    vector: float = 0.0
-    rows: float = 0.0
-    mte1: float = 0.0
-    read: float = 0.0
-    written: float = 0.0
-    fixp: float = 0.0
+    cube: float = 0.0  # products
+    vector: float = 0.0  # functions of each element, pools and reductions
+    rows: float = 0.0  # softmax and norms
+    mte1: float = 0.0  # from L1 to the cube's buffers
+    read: float = 0.0  # into the core, from L2
+    written: float = 0.0  # out of the core, to L2
+    fixp: float = 0.0  # results of the cube on their way to memory
 
 
 class Shares(msgspec.Struct, frozen=True):

@@ -65,26 +65,19 @@ class Factors(Result, frozen=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """The bound of physics, or what is expected.
+    """The bound of physics, or what is expected."""
 
-    Attributes:
-        name: bound or expected.
-        cache: what L2 holds.
-        serial: share of their time in which the other pipes of a core do not work beside the one
-            that works longest.
-        ideal: whether kernels do the least work that the operator allows, spread evenly.
-        l0_share: share of the published rate from L1 to L0 in cores that are split; measurements
-            on Atlas A2 give half.
-        float32_passes: passes of the cube over a product of float32, half as many of HF32.
-    """
-
-    name: str
+    name: str  # bound or expected
     factors: Factors
-    cache: Cache
+    cache: Cache  # what L2 holds
+    # share of their time in which the other pipes of a core do not work beside the one that works
+    # longest
     serial: float = 0.0
-    ideal: bool = False
+    ideal: bool = False  # whether kernels do the least work that the operator allows, spread evenly
+    # share of the published rate from L1 to L0 in cores that are split; measurements on Atlas A2
+    # give half
     l0_share: float = 0.5
-    float32_passes: int = 4
+    float32_passes: int = 4  # passes of the cube over a product of float32, half as many of HF32
 
 
 BOUND = Case(

@@ -54,21 +54,14 @@ _VERSION = re.compile(r"(V\d+|D)$")
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measured kernel.
-
-    Attributes:
-        shapes: of the inputs, as text.
-        dtype: of the first input.
-        launch: the kernel as the cost model takes it.
-        line: in the file.
-    """
+    """A measured kernel."""
 
     op: str
-    shapes: str
-    dtype: str
+    shapes: str  # of the inputs, as text
+    dtype: str  # of the first input
     seconds: float
-    launch: LaunchGroup
-    line: int
+    launch: LaunchGroup  # the kernel as the cost model takes it
+    line: int  # in the file
 
 
 class _LineError(ValueError):

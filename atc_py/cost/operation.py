@@ -58,17 +58,12 @@ class Tensor(msgspec.Struct, frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True, dict=True):
-    """One target operator at work.
-
-    Attributes:
-        inputs: by position, None where one is absent.
-        outputs: by position.
-        attributes: (name, value) of those that the node carries, lists as tuples.
-    """
+    """One target operator at work."""
 
     row: TargetOp
-    inputs: tuple[Tensor | None, ...]
-    outputs: tuple[Tensor, ...]
+    inputs: tuple[Tensor | None, ...]  # by position, None where one is absent
+    outputs: tuple[Tensor, ...]  # by position
+    # (name, value) of those that the node carries, lists as tuples
     attributes: tuple[tuple[str, object], ...] = ()
 
     def __hash__(self) -> int:
@@ -106,14 +101,9 @@ class LaunchGroup(msgspec.Struct, frozen=True):
     """A kernel: operators that are launched together, the first of them the head.
 
     What the operators hand on among themselves stays in the buffers of the cores.
-
-    Attributes:
-        operations: in order; views are left out.
-        reads: data that come from outside the kernel.
-        writes: data that others read.
     """
 
-    operations: tuple[Operation, ...]
+    operations: tuple[Operation, ...]  # in order; views are left out
     engine: KernelEngine
-    reads: tuple[Transfer, ...]
-    writes: tuple[Transfer, ...]
+    reads: tuple[Transfer, ...]  # data that come from outside the kernel
+    writes: tuple[Transfer, ...]  # data that others read

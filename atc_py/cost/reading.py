@@ -17,21 +17,13 @@ _ABSENT = -1
 
 
 class PlacedLaunch(msgspec.Struct, frozen=True):
-    """A launch of a model, and where it stands.
+    """A launch of a model, and where it stands."""
 
-    Attributes:
-        launch: what the cost model takes.
-        nodes: positions of its nodes, in order.
-        reads: tensors that it reads from outside, views as what they show.
-        writes: tensors that others read.
-        has_open: whether a dim is known to the run alone; it counts as 1 here.
-    """
-
-    launch: LaunchGroup
-    nodes: tuple[int, ...]
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    has_open: bool
+    launch: LaunchGroup  # what the cost model takes
+    nodes: tuple[int, ...]  # positions of its nodes, in order
+    reads: tuple[int, ...]  # tensors that it reads from outside, views as what they show
+    writes: tuple[int, ...]  # tensors that others read
+    has_open: bool  # whether a dim is known to the run alone; it counts as 1 here
 
 
 def roots_of(model: OmModel) -> list[int]:

@@ -58,30 +58,21 @@ _GATES = {"CommonGRU": 3, "CommonLSTM": 4, "DynamicGRUV2": 3, "DynamicRNN": 4}
 
 
 class MatrixProduct(msgspec.Struct, frozen=True):
-    """`batch` products of [m, k] x [k, n], computed `steps` times one after another.
+    """`batch` products of [m, k] x [k, n], computed `steps` times one after another."""
 
-    Attributes:
-        batch: independent products.
-        m: rows of the result; of a convolution, its pixels.
-        k: size of the axis summed over.
-        n: columns of the result.
-        dtype: of the operands.
-        row_bytes: bytes of the left operand that belong to one row of the result; of a
-            convolution, the pixels under one step of the window.
-        steps: products that wait for each other: the steps of a recurrent layer.
-        window: (size of the kernel, channels) where k is their product and channels are padded.
-        asked: multiplications that the operator asks for, where block diagonals of groups make
-            more of them; None where all are asked for.
-    """
-
-    batch: int
-    m: int
-    k: int
-    n: int
-    dtype: DType
+    batch: int  # independent products
+    m: int  # rows of the result; of a convolution, its pixels
+    k: int  # size of the axis summed over
+    n: int  # columns of the result
+    dtype: DType  # of the operands
+    # bytes of the left operand that belong to one row of the result; of a convolution, the pixels
+    # under one step of the window
     row_bytes: int
-    steps: int = 1
+    steps: int = 1  # products that wait for each other: the steps of a recurrent layer
+    # (size of the kernel, channels) where k is their product and channels are padded
     window: tuple[int, int] | None = None
+    # multiplications that the operator asks for, where block diagonals of groups make more of them;
+    # None where all are asked for
     asked: int | None = None
 
     @property
@@ -305,23 +296,14 @@ def head_product(launch: LaunchGroup, soc: Soc) -> MatrixProduct | None:
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """Bytes that a kernel moves, and the time for them at the peak rates.
+    """Bytes that a kernel moves, and the time for them at the peak rates."""
 
-    Attributes:
-        read: bytes that the kernel reads once, at least.
-        written: bytes that it writes.
-        gm_read: seconds of device memory for what L2 does not hold.
-        gm_write: seconds of device memory for what it writes.
-        port_in: bytes a second into one core.
-        port_out: bytes a second out of one core.
-    """
-
-    read: int
-    written: int
-    gm_read: float
-    gm_write: float
-    port_in: float
-    port_out: float
+    read: int  # bytes that the kernel reads once, at least
+    written: int  # bytes that it writes
+    gm_read: float  # seconds of device memory for what L2 does not hold
+    gm_write: float  # seconds of device memory for what it writes
+    port_in: float  # bytes a second into one core
+    port_out: float  # bytes a second out of one core
 
 
 def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:

@@ -46,20 +46,15 @@ _MOST_ROUNDS = 8
 
 
 class WrittenOut(NamedTuple):
-    """A deviation that was written out.
-
-    Attributes:
-        operator: its operator, by the name of its specification; `parser` for a rule of the parser
-            about whole models.
-        name: the name of the deviation, or of the rule.
-        certainty: how certain the generation has it.
-    """
+    """A deviation that was written out."""
 
     node: SourceNode
+    # its operator, by the name of its specification; `parser` for a rule of the parser about whole
+    # models
     operator: str
-    name: str
+    name: str  # the name of the deviation, or of the rule
     effect: Bilingual
-    certainty: Certainty
+    certainty: Certainty  # how certain the generation has it
 
 
 def file_as_cann(

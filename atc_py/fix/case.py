@@ -57,27 +57,19 @@ class MadeInput:
 
 @dataclass(frozen=True, slots=True)
 class RuleCase:
-    """One node of one model.
-
-    Attributes:
-        inputs: by position; None for one that is absent.
-        opset: version of ONNX's operators, or of `domain`'s.
-        outputs: how many it has.
-        domain: of the operator; "" for ONNX's own.
-        operator_list: the list that refuses it.
-        before: nodes before it as in `CaseGraph`, whose inputs are those of the model.
-        cann: the release of CANN, of rules that remove deviations.
-    """
+    """One node of one model."""
 
     op_type: str
+    # by position; None for one that is absent
     inputs: tuple[Fed | ConstInput | MadeInput | None, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    opset: int = 13
-    outputs: int = 1
-    domain: str = ""
-    operator_list: str = "base"
+    opset: int = 13  # version of ONNX's operators, or of `domain`'s
+    outputs: int = 1  # how many it has
+    domain: str = ""  # of the operator; "" for ONNX's own
+    operator_list: str = "base"  # the list that refuses it
+    # nodes before it as in `CaseGraph`, whose inputs are those of the model
     before: CaseGraph | None = None
-    cann: str = NEWEST_CANN
+    cann: str = NEWEST_CANN  # the release of CANN, of rules that remove deviations
 
     @property
     def label(self) -> str:

@@ -60,17 +60,12 @@ class Purpose(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """Words of a rule.
-
-    Attributes:
-        condition: what must hold, a clause.
-        float16: the effect of float16 on the new form; "" where it is that on the old one.
-    """
+    """Words of a rule."""
 
     before: Text
     after: Text
-    condition: Text
-    float16: Text
+    condition: Text  # what must hold, a clause
+    float16: Text  # the effect of float16 on the new form; "" where it is that on the old one
 
 
 # Words with which a form may begin in the middle of a sentence: the docstring has them with a capital.

@@ -29,16 +29,11 @@ if TYPE_CHECKING:
 
 
 class Start(msgspec.Struct, frozen=True):
-    """A file after folding, and its check.
+    """A file after folding, and its check."""
 
-    Attributes:
-        model: the file after folding.
-        kept: its graph as it was then; nothing changes it.
-    """
-
-    model: FoldedModel
+    model: FoldedModel  # the file after folding
     checked: Checked
-    kept: OnnxGraph
+    kept: OnnxGraph  # its graph as it was then; nothing changes it
 
     @classmethod
     def of(cls, model: FoldedModel, checked: Checked) -> Start:

@@ -29,17 +29,11 @@ _LONGEST_QUOTE = 40
 
 
 class Token(NamedTuple):
-    """A token.
+    """A token."""
 
-    Attributes:
-        kind: value (`%x`), label (`@x`), string, number, word, mark, end or unknown.
-        text: as written in the source.
-        offset: of its first character.
-    """
-
-    kind: str
-    text: str
-    offset: int
+    kind: str  # value (`%x`), label (`@x`), string, number, word, mark, end or unknown
+    text: str  # as written in the source
+    offset: int  # of its first character
 
     def __str__(self) -> str:
         if self.kind == "end":

@@ -78,25 +78,16 @@ class MemoryPlan(msgspec.Struct, frozen=True):
 
 
 class PlacedTensor(msgspec.Struct, frozen=True):
-    """A tensor and where it is stored.
+    """A tensor and where it is stored."""
 
-    Attributes:
-        name: for messages.
-        dims: the stored shape; None for one that only the run knows.
-        itemsize: bytes of an element.
-        spot: where the plan puts it.
-        source: WEIGHTS of a constant, INPUT of an input, None of a node's result.
-        is_output: whether it is an output of the model.
-        storage: how its elements are ordered; two tensors of one storage and the same dims have
-            their elements at the same places.
-    """
-
-    name: str
-    dims: Dims
-    itemsize: int
-    spot: Spot
-    source: Home | None = None
-    is_output: bool = False
+    name: str  # for messages
+    dims: Dims  # the stored shape; None for one that only the run knows
+    itemsize: int  # bytes of an element
+    spot: Spot  # where the plan puts it
+    source: Home | None = None  # WEIGHTS of a constant, INPUT of an input, None of a node's result
+    is_output: bool = False  # whether it is an output of the model
+    # how its elements are ordered; two tensors of one storage and the same dims have their elements
+    # at the same places
     storage: str = ""
 
 
@@ -139,17 +130,12 @@ class Placement(msgspec.Struct, frozen=True):
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """The launch during which most of the arena is needed.
+    """The launch during which most of the arena is needed."""
 
-    Attributes:
-        nbytes: bytes needed, each tensor's rounded up to the alignment.
-        node: position of the launch's last node; -1 where nothing is in the arena.
-        tensors: positions of the tensors that are needed then, largest first; of a tensor and its
-            views, the first that was made.
-    """
-
-    nbytes: int
-    node: int
+    nbytes: int  # bytes needed, each tensor's rounded up to the alignment
+    node: int  # position of the launch's last node; -1 where nothing is in the arena
+    # positions of the tensors that are needed then, largest first; of a tensor and its views, the
+    # first that was made
     tensors: tuple[int, ...]
 
 

@@ -38,17 +38,11 @@ class Engine(Enum):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """A node of the source model that a target node came from.
+    """A node of the source model that a target node came from."""
 
-    Attributes:
-        index: its position in the source graph, from 0.
-        name: its name there, possibly empty.
-        op_type: its ONNX operator.
-    """
-
-    index: int
-    name: str
-    op_type: str
+    index: int  # its position in the source graph, from 0
+    name: str  # its name there, possibly empty
+    op_type: str  # its ONNX operator
 
 
 class Value:

@@ -12,18 +12,12 @@ from atc_py.tensor.storage import Storage, stored_shape
 
 
 class TensorType(msgspec.Struct, frozen=True):
-    """The static type of a value.
-
-    Attributes:
-        dims: lengths of the axes, outermost axis first; None for one that only the run knows.
-        format: what the axes mean.
-        storage: how the elements are ordered in memory; None for row by row.
-    """
+    """The static type of a value."""
 
     dtype: DType
-    dims: Dims
-    format: Format = Format.ND
-    storage: Storage | None = None
+    dims: Dims  # lengths of the axes, outermost axis first; None for one that only the run knows
+    format: Format = Format.ND  # what the axes mean
+    storage: Storage | None = None  # how the elements are ordered in memory; None for row by row
 
     @property
     def rank(self) -> int:

@@ -43,34 +43,21 @@ class TaskFailureKind(Enum):
 
 @dataclass(frozen=True)
 class TaskFailure:
-    """The failure of a task.
+    """The failure of a task."""
 
-    Attributes:
-        kind: how it failed.
-        text: one clause about it.
-        diagnostics: the findings of an `AtcError` that the task raised.
-    """
-
-    kind: TaskFailureKind
-    text: Text
-    diagnostics: tuple[Diagnostic, ...] = ()
+    kind: TaskFailureKind  # how it failed
+    text: Text  # one clause about it
+    diagnostics: tuple[Diagnostic, ...] = ()  # the findings of an `AtcError` that the task raised
 
 
 @dataclass(frozen=True)
 class TaskOutcome(Generic[T, R]):
-    """The outcome of a task.
+    """The outcome of a task."""
 
-    Attributes:
-        index: position of the task among those given, from 0.
-        task: what the function was called with.
-        value: what it returned; None where it failed.
-        failure: how it failed; None where it returned.
-    """
-
-    index: int
-    task: T
-    value: R | None = None
-    failure: TaskFailure | None = None
+    index: int  # position of the task among those given, from 0
+    task: T  # what the function was called with
+    value: R | None = None  # what it returned; None where it failed
+    failure: TaskFailure | None = None  # how it failed; None where it returned
 
     def result(self) -> R:
         """The value.

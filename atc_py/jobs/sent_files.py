@@ -14,17 +14,11 @@ _FOLDER = "sent"
 
 @dataclass(frozen=True)
 class FileBundle:
-    """Files that belong together, such as a model with its weights.
+    """Files that belong together, such as a model with its weights."""
 
-    Attributes:
-        digest: of their contents.
-        main: path of the file, or folder, that stands for all, as tasks name it.
-        files: all of them, itself first where it is a file.
-    """
-
-    digest: str
-    main: Path
-    files: tuple[Path, ...]
+    digest: str  # of their contents
+    main: Path  # path of the file, or folder, that stands for all, as tasks name it
+    files: tuple[Path, ...]  # all of them, itself first where it is a file
 
     @property
     def base(self) -> Path:

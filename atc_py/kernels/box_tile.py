@@ -44,23 +44,14 @@ class Way(Enum):
 
 
 class BoxTile(msgspec.Struct, frozen=True):
-    """The tiles that a box is cut into.
+    """The tiles that a box is cut into."""
 
-    Attributes:
-        box: merged.
-        itemsize: bytes of an element.
-        way: how tiles go through the buffer.
-        row_axis: the axis that rows count along; None where a tile has one row.
-        rows: of a tile.
-        columns: of a tile, along the box's last axis.
-    """
-
-    box: Box
-    itemsize: int
-    way: Way
-    row_axis: int | None
-    rows: int
-    columns: int
+    box: Box  # merged
+    itemsize: int  # bytes of an element
+    way: Way  # how tiles go through the buffer
+    row_axis: int | None  # the axis that rows count along; None where a tile has one row
+    rows: int  # of a tile
+    columns: int  # of a tile, along the box's last axis
 
     @property
     def along_rows(self) -> bool:

@@ -17,24 +17,16 @@ from atc_py.tensor.shapes import Shape
 
 
 class Box(msgspec.Struct, frozen=True):
-    """Elements to copy or to fill in.
+    """Elements to copy or to fill in."""
 
-    Attributes:
-        shape: lengths of its axes, the outermost first.
-        source: elements between neighbors along each axis where they come from; 0 repeats,
-            negative ones run backwards.
-        target: the same where they go; never 0 or negative.
-        source_start: place of the first element.
-        target_start: where it goes.
-        filled: whether a constant takes the place of the source.
-    """
-
-    shape: Shape
+    shape: Shape  # lengths of its axes, the outermost first
+    # elements between neighbors along each axis where they come from; 0 repeats, negative ones run
+    # backwards
     source: tuple[int, ...]
-    target: tuple[int, ...]
-    source_start: int = 0
-    target_start: int = 0
-    filled: bool = False
+    target: tuple[int, ...]  # the same where they go; never 0 or negative
+    source_start: int = 0  # place of the first element
+    target_start: int = 0  # where it goes
+    filled: bool = False  # whether a constant takes the place of the source
 
     @property
     def elements(self) -> int:

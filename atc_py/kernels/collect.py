@@ -110,15 +110,11 @@ class _Kernel:
 
 
 class _Likeness(msgspec.Struct, eq=False):
-    """A set of nodes that are alike in all that kernels depend on.
-
-    Attributes:
-        kernel: the kernel of each of them alone; None before it is asked for.
-    """
+    """A set of nodes that are alike in all that kernels depend on."""
 
     row: TargetOp
     engine: Engine
-    kernel: _Kernel | None = None
+    kernel: _Kernel | None = None  # the kernel of each of them alone; None before it is asked for
 
 
 def _nodes_alike(graph: Graph) -> dict[Node, _Likeness]:

@@ -52,17 +52,11 @@ class DepthTiling(Tiling):
 
 
 class ConvGeometry(msgspec.Struct, frozen=True):
-    """Dims of a convolution.
+    """Dims of a convolution."""
 
-    Attributes:
-        x: NCHW or NCDHW input.
-        y: NCHW or NCDHW result.
-        window: rows and columns of the filter, of volumes after its slices.
-    """
-
-    x: Shape
-    y: Shape
-    window: Shape
+    x: Shape  # NCHW or NCDHW input
+    y: Shape  # NCHW or NCDHW result
+    window: Shape  # rows and columns of the filter, of volumes after its slices
 
     @property
     def slices(self) -> int:

@@ -149,17 +149,11 @@ def _string_literal(value: str) -> str:
 
 
 class Word(msgspec.Struct, frozen=True):
-    """A constant as `Duplicate` fills memory with it.
+    """A constant as `Duplicate` fills memory with it."""
 
-    Attributes:
-        word: the C++ type of 16 or 32 bits.
-        bits: its value, as a C++ literal.
-        text: the intended constant.
-    """
-
-    word: str
-    bits: str
-    text: str
+    word: str  # the C++ type of 16 or 32 bits
+    bits: str  # its value, as a C++ literal
+    text: str  # the intended constant
 
 
 def repeated_word(value: AttrValue | None, dtype: DType) -> Word:

@@ -76,17 +76,11 @@ class Sides(msgspec.Struct, frozen=True):
 
 
 class TileBounds(msgspec.Struct, frozen=True):
-    """Bounds of a tile's sides.
+    """Bounds of a tile's sides."""
 
-    Attributes:
-        area: elements of the result that there is room for.
-        most_m: rows.
-        most_n: columns.
-    """
-
-    area: int
-    most_m: int
-    most_n: int
+    area: int  # elements of the result that there is room for
+    most_m: int  # rows
+    most_n: int  # columns
 
 
 class Walk(msgspec.Struct, frozen=True):

@@ -16,21 +16,14 @@ from atc_py.tensor.shapes import Shape
 
 
 class InputSample(msgspec.Struct, frozen=True):
-    """An input that random data are drawn for.
-
-    Attributes:
-        attributes: by name; dtypes as their names.
-        shapes: of all inputs of the node by position, None where absent.
-        position: of the input among them.
-        results: shapes of the node's results.
-    """
+    """An input that random data are drawn for."""
 
     op: str
-    attributes: Mapping[str, Any]
-    shapes: tuple[Shape | None, ...]
-    position: int
+    attributes: Mapping[str, Any]  # by name; dtypes as their names
+    shapes: tuple[Shape | None, ...]  # of all inputs of the node by position, None where absent
+    position: int  # of the input among them
     dtype: DType
-    results: tuple[Shape, ...] = ()
+    results: tuple[Shape, ...] = ()  # shapes of the node's results
 
 
 class Family(ABC):
@@ -39,19 +32,14 @@ class Family(ABC):
     A module of `atc_py.kernels.families` lists its families in a tuple `FAMILIES`; they are found there
     without being listed anywhere else. What no family covers gets the skeleton that the operator's
     row names.
-
-    Attributes:
-        name: as the list of kernels shows it.
-        template: `<template>.cpp.j2` below `templates/kernels`.
-        operators: target operators whose AI Core kernels it writes.
-        in_blocks: True if its kernels address operands as they are stored in blocks. An operator has
-            at most one such family, which is asked first where operands are blocked, and at most
-            one whose kernels address rows of the origin formats.
     """
 
-    name: str
-    template: str
-    operators: AbstractSet[str] = frozenset()
+    name: str  # as the list of kernels shows it
+    template: str  # `<template>.cpp.j2` below `templates/kernels`
+    operators: AbstractSet[str] = frozenset()  # target operators whose AI Core kernels it writes
+    # True if its kernels address operands as they are stored in blocks. An operator has at most one
+    # such family, which is asked first where operands are blocked, and at most one whose kernels
+    # address rows of the origin formats
     in_blocks: bool = False
 
     @abstractmethod

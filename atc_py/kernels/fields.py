@@ -21,19 +21,13 @@ _T = TypeVar("_T", bound="Tiling")
 
 
 class Declared(msgspec.Struct, frozen=True):
-    """A field of a class of tilings.
+    """A field of a class of tilings."""
 
-    Attributes:
-        doc: its comment in the kernel.
-        ctype: its type in C++; of an array that of the elements.
-        pad: what arrays are filled up with on the left; None where the field is not such an array.
-        by_operand: True for an array with an element for each operand.
-    """
-
-    doc: str
-    ctype: str
+    doc: str  # its comment in the kernel
+    ctype: str  # its type in C++; of an array that of the elements
+    # what arrays are filled up with on the left; None where the field is not such an array
     pad: int | None = None
-    by_operand: bool = False
+    by_operand: bool = False  # True for an array with an element for each operand
 
 
 def wide(doc: str) -> Any:

@@ -25,16 +25,11 @@ _DIGEST_LENGTHS = (8, 16, 64)
 
 
 class PortKey(NamedTuple):
-    """Facts about an operand that a kernel depends on.
-
-    Attributes:
-        format: what the axes mean.
-        storage: the blocked format in which it is stored; None for row by row.
-    """
+    """Facts about an operand that a kernel depends on."""
 
     dtype: DType
-    format: Format
-    storage: Storage | None = None
+    format: Format  # what the axes mean
+    storage: Storage | None = None  # the blocked format in which it is stored; None for row by row
 
     def as_list(self) -> list[str]:
         """The key as JSON holds it."""
@@ -61,19 +56,12 @@ class Reach(Enum):
 
 
 class LinkInput(NamedTuple):
-    """Facts about an operand of a link that a kernel depends on.
+    """Facts about an operand of a link that a kernel depends on."""
 
-    Attributes:
-        format: what the axes mean.
-        reach: the part of it that belongs to an element.
-        storage: the blocked format in which it is stored; None for row by row.
-        dtype: where it is not that of the result.
-    """
-
-    format: Format
-    reach: Reach
-    storage: Storage | None = None
-    dtype: DType | None = None
+    format: Format  # what the axes mean
+    reach: Reach  # the part of it that belongs to an element
+    storage: Storage | None = None  # the blocked format in which it is stored; None for row by row
+    dtype: DType | None = None  # where it is not that of the result
 
     def as_list(self) -> list[str]:
         """The key as JSON holds it."""
@@ -83,17 +71,12 @@ class LinkInput(NamedTuple):
 
 
 class LinkKey(msgspec.Struct, frozen=True):
-    """Facts about an applied function that a kernel depends on.
-
-    Attributes:
-        dtype: of the result, and of operands that say no other.
-        inputs: by position; None for the result so far.
-        attributes: by name, defaults of the operator's row filled in.
-    """
+    """Facts about an applied function that a kernel depends on."""
 
     op: str
-    dtype: DType
-    inputs: tuple[LinkInput | None, ...]
+    dtype: DType  # of the result, and of operands that say no other
+    inputs: tuple[LinkInput | None, ...]  # by position; None for the result so far
+    # by name, defaults of the operator's row filled in
     attributes: tuple[tuple[str, AttrValue], ...]
 
 

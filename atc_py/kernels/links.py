@@ -18,17 +18,11 @@ _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16})
 
 
 class LinkOperand(msgspec.Struct, frozen=True):
-    """An operand of a link beside the result so far.
+    """An operand of a link beside the result so far."""
 
-    Attributes:
-        port: as the kernel's signature has it.
-        reach: the part of it that belongs to an element.
-        single: whether the formula reads it as one value, without a tensor.
-    """
-
-    port: KernelPort
-    reach: Reach
-    single: bool
+    port: KernelPort  # as the kernel's signature has it
+    reach: Reach  # the part of it that belongs to an element
+    single: bool  # whether the formula reads it as one value, without a tensor
 
     @property
     def name(self) -> str:
@@ -36,21 +30,13 @@ class LinkOperand(msgspec.Struct, frozen=True):
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A function that a kernel applies to its result, as templates see it.
+    """A function that a kernel applies to its result, as templates see it."""
 
-    Attributes:
-        key: the facts about it that the kernel depends on.
-        number: from 1.
-        operands: by position; None for the result so far.
-        function: how the vector unit computes it.
-        exact: True if its numbers are the simulator's bit for bit.
-    """
-
-    key: LinkKey
-    number: int
-    operands: tuple[LinkOperand | None, ...]
-    function: VectorFunction
-    exact: bool
+    key: LinkKey  # the facts about it that the kernel depends on
+    number: int  # from 1
+    operands: tuple[LinkOperand | None, ...]  # by position; None for the result so far
+    function: VectorFunction  # how the vector unit computes it
+    exact: bool  # True if its numbers are the simulator's bit for bit
 
     @property
     def op(self) -> str:

@@ -15,18 +15,13 @@ from atc_py.tensor.shapes import Shape, element_count
 
 
 class KernelFacts(msgspec.Struct, frozen=True):
-    """A kernel as families see it, whatever shapes it works on.
+    """A kernel as families see it, whatever shapes it works on."""
 
-    Attributes:
-        key: everything that the kernel depends on.
-        inputs: the inputs that are there.
-        links: functions of each element after the operator, which the kernel applies as well.
-    """
-
-    key: KernelKey
+    key: KernelKey  # everything that the kernel depends on
     row: TargetOp
-    inputs: tuple[KernelPort, ...]
+    inputs: tuple[KernelPort, ...]  # the inputs that are there
     outputs: tuple[KernelPort, ...]
+    # functions of each element after the operator, which the kernel applies as well
     links: tuple[Link, ...] = ()
 
     @property
@@ -57,17 +52,12 @@ class KernelFacts(msgspec.Struct, frozen=True):
 
 
 class Launch(msgspec.Struct, frozen=True):
-    """A launch of a kernel on one set of shapes, for which a family plans.
-
-    Attributes:
-        node: one of the nodes with these shapes.
-        followers: the nodes of the kernel's links.
-    """
+    """A launch of a kernel on one set of shapes, for which a family plans."""
 
     kernel: KernelFacts
-    node: Node
+    node: Node  # one of the nodes with these shapes
     soc: Soc
-    followers: tuple[Node, ...] = ()
+    followers: tuple[Node, ...] = ()  # the nodes of the kernel's links
 
     @property
     def inputs(self) -> tuple[Shape, ...]:
@@ -121,35 +111,21 @@ def counted(type_: TensorType) -> Shape:
 
 
 class Buffer(msgspec.Struct, frozen=True):
-    """A queue or a piece of scratch memory of one core.
+    """A queue or a piece of scratch memory of one core."""
 
-    Attributes:
-        name: the member of the kernel's class.
-        storage: ub, l1, l0a, l0b or l0c.
-        nbytes: of all its buffers together.
-    """
-
-    name: str
-    storage: str
-    nbytes: int
+    name: str  # the member of the kernel's class
+    storage: str  # ub, l1, l0a, l0b or l0c
+    nbytes: int  # of all its buffers together
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Plan of a kernel for one set of shapes.
+    """Plan of a kernel for one set of shapes."""
 
-    Attributes:
-        tiling: it becomes a row of the kernel's `kRows`.
-        cores: cores that have work.
-        buffers: the use of a core's memory.
-        moved: bytes read and written in the device's memory.
-        workspace: bytes of the device's memory that the kernel needs beside its operands.
-    """
-
-    tiling: Tiling
-    cores: int
-    buffers: tuple[Buffer, ...] = ()
-    moved: tuple[int, int] = (0, 0)
-    workspace: int = 0
+    tiling: Tiling  # it becomes a row of the kernel's `kRows`
+    cores: int  # cores that have work
+    buffers: tuple[Buffer, ...] = ()  # the use of a core's memory
+    moved: tuple[int, int] = (0, 0)  # bytes read and written in the device's memory
+    workspace: int = 0  # bytes of the device's memory that the kernel needs beside its operands
 
     def used(self, storage: str) -> int:
         """Bytes of a core's `storage` that are used."""

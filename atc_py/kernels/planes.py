@@ -42,23 +42,14 @@ class PlaneTiling(GridTiling):
 
 
 class Planes(NamedTuple):
-    """A tensor in blocks.
+    """A tensor in blocks."""
 
-    Attributes:
-        outer: images, volumes and their slices, or the stack of matrices.
-        planes: of each of them.
-        pixels: height and width of a plane.
-        valid: pixels that are not padding, of those along its first axis.
-        channels: elements along the axis that is in blocks.
-        lanes: elements of a block.
-    """
-
-    outer: Shape
-    planes: int
-    pixels: Shape
-    valid: int
-    channels: int
-    lanes: int
+    outer: Shape  # images, volumes and their slices, or the stack of matrices
+    planes: int  # of each of them
+    pixels: Shape  # height and width of a plane
+    valid: int  # pixels that are not padding, of those along its first axis
+    channels: int  # elements along the axis that is in blocks
+    lanes: int  # elements of a block
 
 
 class Seen(NamedTuple):

@@ -11,24 +11,15 @@ from atc_py.tensor.storage import Storage, stored_shape
 
 
 class KernelPort(msgspec.Struct, frozen=True):
-    """An operand of a kernel that is there.
+    """An operand of a kernel that is there."""
 
-    Attributes:
-        name: its C++ name, unique in the kernel.
-        position: its place among the node's inputs or outputs.
-        format: what the axes mean.
-        storage: the blocked format in which it is stored; None for row by row.
-        ctype: element type in C++ on the AI Core.
-        host: element type in C++ on the AI CPU.
-    """
-
-    name: str
-    position: int
+    name: str  # its C++ name, unique in the kernel
+    position: int  # its place among the node's inputs or outputs
     dtype: DType
-    format: str
-    ctype: str
-    host: str
-    storage: Storage | None = None
+    format: str  # what the axes mean
+    ctype: str  # element type in C++ on the AI Core
+    host: str  # element type in C++ on the AI CPU
+    storage: Storage | None = None  # the blocked format in which it is stored; None for row by row
 
     @property
     def layout(self) -> str:
@@ -50,16 +41,11 @@ CTYPE_SIZES = {
 
 
 class Scratch(msgspec.Struct, frozen=True):
-    """A tensor beside the queues.
-
-    Attributes:
-        ctype: its C++ type.
-        mask: whether it has one bit an element instead of one of its type.
-    """
+    """A tensor beside the queues."""
 
     name: str
-    ctype: str
-    mask: bool = False
+    ctype: str  # its C++ type
+    mask: bool = False  # whether it has one bit an element instead of one of its type
 
     @property
     def bits(self) -> int:
@@ -72,38 +58,24 @@ class Scratch(msgspec.Struct, frozen=True):
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """A tensor that a kernel loads tile by tile.
-
-    Attributes:
-        port: the operand that it is loaded from.
-        ctype: its C++ type in the buffer.
-        load: the member function that loads it; None for the plain copy.
-    """
+    """A tensor that a kernel loads tile by tile."""
 
     name: str
-    port: KernelPort
-    ctype: str
-    load: str | None = None
+    port: KernelPort  # the operand that it is loaded from
+    ctype: str  # its C++ type in the buffer
+    load: str | None = None  # the member function that loads it; None for the plain copy
 
 
 class Formula(msgspec.Struct, frozen=True):
-    """An elementwise kernel's way to compute.
+    """An elementwise kernel's way to compute."""
 
-    Attributes:
-        compute: C++ type of its arithmetic, or `scalar` for the scalar unit.
-        operands: tensors to load; inputs that are not among them are single values.
-        wide: True if operands and result go through float32.
-        scratch: further tensors.
-        along_channels: True if operands but the first have one element for each channel.
-        context: what else the template knows.
-    """
-
-    compute: str
+    compute: str  # C++ type of its arithmetic, or `scalar` for the scalar unit
+    # tensors to load; inputs that are not among them are single values
     operands: tuple[Loaded, ...]
-    wide: bool = False
-    scratch: tuple[Scratch, ...] = ()
-    along_channels: bool = False
-    context: tuple[tuple[str, Any], ...] = ()
+    wide: bool = False  # True if operands and result go through float32
+    scratch: tuple[Scratch, ...] = ()  # further tensors
+    along_channels: bool = False  # True if operands but the first have one element for each channel
+    context: tuple[tuple[str, Any], ...] = ()  # what else the template knows
 
 
 def loaded(ports: Sequence[KernelPort]) -> tuple[Loaded, ...]:

@@ -54,19 +54,12 @@ class ChannelsTiling(AxesTiling):
 
 
 class Folded(msgspec.Struct, frozen=True):
-    """The axes of a tensor, neighbors of one kind merged.
+    """The axes of a tensor, neighbors of one kind merged."""
 
-    Attributes:
-        kept: (length, stride) of the kept axes before the lanes.
-        run: (length, stride) of the axes that count the runs.
-        lanes: length of the last axis where it is kept, 1 elsewhere.
-        length: length of the last axis where it is run along, 1 elsewhere.
-    """
-
-    kept: tuple[tuple[int, int], ...]
-    run: tuple[tuple[int, int], ...]
-    lanes: int
-    length: int
+    kept: tuple[tuple[int, int], ...]  # (length, stride) of the kept axes before the lanes
+    run: tuple[tuple[int, int], ...]  # (length, stride) of the axes that count the runs
+    lanes: int  # length of the last axis where it is kept, 1 elsewhere
+    length: int  # length of the last axis where it is run along, 1 elsewhere
 
     @property
     def count(self) -> int:

@@ -14,18 +14,12 @@ from atc_py.tensor.shapes import Dims, format_shape
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row as templates see it.
+    """One row as templates see it."""
 
-    Attributes:
-        shapes: the operands' shapes, as text.
-        values: the tiling's fields as C++ initializers.
-        dims: shapes padded to a common rank, as a C++ initializer.
-    """
-
-    shapes: str
+    shapes: str  # the operands' shapes, as text
     nodes: tuple[str, ...]
-    values: tuple[str, ...]
-    dims: str
+    values: tuple[str, ...]  # the tiling's fields as C++ initializers
+    dims: str  # shapes padded to a common rank, as a C++ initializer
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -37,19 +31,12 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class KernelTable(msgspec.Struct, frozen=True):
-    """The table as templates see it.
+    """The table as templates see it."""
 
-    Attributes:
-        fields: of each row.
-        rows: in the order of their shapes.
-        rank: axes of `dims`.
-        axes: `kArray`, the common length of arrays; 0 where there are none.
-    """
-
-    fields: tuple[Field, ...]
-    rows: tuple[Row, ...]
-    rank: int
-    axes: int
+    fields: tuple[Field, ...]  # of each row
+    rows: tuple[Row, ...]  # in the order of their shapes
+    rank: int  # axes of `dims`
+    axes: int  # `kArray`, the common length of arrays; 0 where there are none
 
 
 Shapes = tuple[Dims, ...]

@@ -54,15 +54,10 @@ class ShardTiling(Tiling):
 
 
 class ElementFootprint(msgspec.Struct, frozen=True):
-    """Unified buffer bytes of one element.
+    """Unified buffer bytes of one element."""
 
-    Attributes:
-        align: elements in the smallest run that is whole blocks in every operand.
-        nbytes: bytes for one element of every buffer together.
-    """
-
-    align: int
-    nbytes: int
+    align: int  # elements in the smallest run that is whole blocks in every operand
+    nbytes: int  # bytes for one element of every buffer together
 
     @classmethod
     def of(cls, queued: Iterable[DType], scratch: int = 0) -> ElementFootprint:

@@ -130,18 +130,13 @@ def lower_model(
 
 
 class _Work(msgspec.Struct, frozen=True):
-    """The lowering of one model.
-
-    Attributes:
-        file: the model's file, for diagnostics.
-        taken: those by which nodes were taken.
-        sink: takes the findings of nodes that cannot be lowered.
-    """
+    """The lowering of one model."""
 
     graph: Graph
-    file: str
+    file: str  # the model's file, for diagnostics
     specs: Library
-    taken: Mapping[SourceNode, OpSpec]
+    taken: Mapping[SourceNode, OpSpec]  # those by which nodes were taken
+    # takes the findings of nodes that cannot be lowered
     sink: Sink = msgspec.field(default_factory=Sink)
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:

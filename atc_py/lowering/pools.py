@@ -24,21 +24,13 @@ _ALONE = AxisWindow(1, 1, 1), (0, 0)
 
 
 class PoolForm(msgspec.Struct, frozen=True):
-    """A pool: the target operator, the window and padding of each spatial axis, and the rest.
+    """A pool: the target operator, the window and padding of each spatial axis, and the rest."""
 
-    Attributes:
-        op: MaxPoolV3 or AvgPoolV2.
-        axes: by spatial axis, outermost first.
-        ceil: whether a last window may overhang.
-        attributes: further ones of the target operator.
-        dilated: whether the target operator has dilations.
-    """
-
-    op: str
-    axes: Sequence[tuple[AxisWindow, tuple[int, int]]]
-    ceil: bool
-    attributes: Mapping[str, AttrValue]
-    dilated: bool = False
+    op: str  # MaxPoolV3 or AvgPoolV2
+    axes: Sequence[tuple[AxisWindow, tuple[int, int]]]  # by spatial axis, outermost first
+    ceil: bool  # whether a last window may overhang
+    attributes: Mapping[str, AttrValue]  # further ones of the target operator
+    dilated: bool = False  # whether the target operator has dilations
 
     def over(self, axes: Sequence[tuple[AxisWindow, tuple[int, int]]]) -> dict[str, AttrValue]:
         """The target operator's attributes for a pool over two axes."""

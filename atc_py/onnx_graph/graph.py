@@ -70,17 +70,12 @@ class OnnxNode(SourceNode, frozen=True, eq=False, dict=True, kw_only=True):
     What `SourceNode` has beside the operator is there once the graph is folded: values, all
     attributes, branches. Nodes are equal if they are one node of the file, or one that a rewrite
     made, however much is known of each.
-
-    Attributes:
-        input_names: by position; "" for one that is absent.
-        output_names: by position; "" for one that is not asked for.
-        captured: names that its subgraphs take from around them.
     """
 
     proto: NodeProto
-    input_names: tuple[str, ...]
-    output_names: tuple[str, ...]
-    captured: tuple[str, ...]
+    input_names: tuple[str, ...]  # by position; "" for one that is absent
+    output_names: tuple[str, ...]  # by position; "" for one that is not asked for
+    captured: tuple[str, ...]  # names that its subgraphs take from around them
     place: Place
 
     def __eq__(self, other: object) -> bool:
@@ -331,11 +326,7 @@ class FoldedGraph(msgspec.Struct, frozen=True, eq=False):
 
 
 class Branch(msgspec.Struct, frozen=True, eq=False):
-    """A branch of an If node.
+    """A branch of an If node."""
 
-    Attributes:
-        name: the attribute that holds it.
-    """
-
-    name: str
+    name: str  # the attribute that holds it
     folded: FoldedGraph

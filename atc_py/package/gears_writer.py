@@ -44,17 +44,12 @@ class CompiledGear:
 
 @dataclass(frozen=True, slots=True)
 class WrittenGears:
-    """Record of a written model with gears.
-
-    Attributes:
-        weight_bytes: bytes of the constants' elements in it, those of all gears counted once.
-        descriptions: of the graph of each gear.
-    """
+    """Record of a written model with gears."""
 
     path: Path
     file_bytes: int
-    weight_bytes: int
-    descriptions: tuple[OmModel, ...]
+    weight_bytes: int  # bytes of the constants' elements in it, those of all gears counted once
+    descriptions: tuple[OmModel, ...]  # of the graph of each gear
 
 
 def write_gears(compiled: Sequence[CompiledGear], gears: Gears, path: Path) -> WrittenGears:

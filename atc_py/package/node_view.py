@@ -93,24 +93,17 @@ class TensorFacts(msgspec.Struct, frozen=True):
 
 
 class NodeView(msgspec.Struct, frozen=True):
-    """A node: operator, types and attributes; the attributes fit the operator's row.
+    """A node: operator, types and attributes; the attributes fit the operator's row."""
 
-    Attributes:
-        fault: what its methods raise.
-        inputs: types by position; None for an absent optional input.
-        outputs: the types that the model declares.
-        attributes: by name, defaults of the operator's row filled in.
-        numbers: data of the inputs that the operator reads as numbers, by position.
-    """
-
-    fault: ClassVar[type[NodeError]] = NodeError
+    fault: ClassVar[type[NodeError]] = NodeError  # what its methods raise
 
     op: str
     name: str
     engine: str
-    inputs: tuple[TensorFacts | None, ...]
-    outputs: tuple[TensorFacts, ...]
-    attributes: Mapping[str, AttributeValue]
+    inputs: tuple[TensorFacts | None, ...]  # types by position; None for an absent optional input
+    outputs: tuple[TensorFacts, ...]  # the types that the model declares
+    attributes: Mapping[str, AttributeValue]  # by name, defaults of the operator's row filled in
+    # data of the inputs that the operator reads as numbers, by position
     numbers: Mapping[int, NDArray[Any]] = msgspec.field(default_factory=dict)
 
     @property

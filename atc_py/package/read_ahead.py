@@ -40,14 +40,10 @@ _RELEASED_AT_ONCE = 4
 
 
 class _Piece(NamedTuple):
-    """The data of a constant, or a piece of it.
-
-    Attributes:
-        memory: what holds it, if others may have that afterwards.
-    """
+    """The data of a constant, or a piece of it."""
 
     array: npt.NDArray[np.generic]
-    memory: npt.NDArray[np.uint8] | None = None
+    memory: npt.NDArray[np.uint8] | None = None  # what holds it, if others may have that afterwards
 
 
 class _Job(msgspec.Struct, frozen=True):

@@ -31,30 +31,20 @@ from atc_py.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Contents of a sound file, or of one gear of it.
+    """Contents of a sound file, or of one gear of it."""
 
-    Attributes:
-        entries: the members by name, in the file's order; those of a gear have the names that they
-            would have in a model of its shape alone.
-        description: the decoded `model.json`.
-        report: the decoded `report.json`.
-    """
-
+    # the members by name, in the file's order; those of a gear have the names that they would have
+    # in a model of its shape alone
     entries: Mapping[str, Entry]
-    description: OmModel
-    report: dict[str, object]
+    description: OmModel  # the decoded `model.json`
+    report: dict[str, object]  # the decoded `report.json`
 
 
 class VerifiedFile(msgspec.Struct, frozen=True):
-    """A sound file.
+    """A sound file."""
 
-    Attributes:
-        models: what it holds for each gear; one where it has no gears.
-        gears: its gears, or None.
-    """
-
-    models: tuple[Verified, ...]
-    gears: Gears | None
+    models: tuple[Verified, ...]  # what it holds for each gear; one where it has no gears
+    gears: Gears | None  # its gears, or None
     entries: Mapping[str, Entry]
 
 

@@ -16,15 +16,11 @@ from atc_py.system.atomic_files import atomic_write
 
 
 class WrittenModel(msgspec.Struct, frozen=True):
-    """Record of a written model.
-
-    Attributes:
-        weight_bytes: bytes of the constants' elements in it.
-    """
+    """Record of a written model."""
 
     path: Path
     file_bytes: int
-    weight_bytes: int
+    weight_bytes: int  # bytes of the constants' elements in it
     members: int
     description: OmModel
 

@@ -15,21 +15,13 @@ from atc_py.target import Soc
 
 
 class Miss(msgspec.Struct, frozen=True):
-    """A place where a rule almost applied.
+    """A place where a rule almost applied."""
 
-    Attributes:
-        reason: why it does not, with what was found.
-        node: the target node that is not what the pattern wants, or does not meet its condition.
-        origins: names of the source nodes that it came from.
-        depth: how many nodes of the pattern were there.
-        anchor: the target node that the pattern begins at; empty for `node` itself.
-    """
-
-    reason: str
-    node: str
-    origins: tuple[str, ...]
-    depth: int
-    anchor: str = ""
+    reason: str  # why it does not, with what was found
+    node: str  # the target node that is not what the pattern wants, or does not meet its condition
+    origins: tuple[str, ...]  # names of the source nodes that it came from
+    depth: int  # how many nodes of the pattern were there
+    anchor: str = ""  # the target node that the pattern begins at; empty for `node` itself
 
     @classmethod
     def at(cls, node: Node, reason: str, depth: int = 1, anchor: str = "") -> "Miss":
@@ -37,18 +29,12 @@ class Miss(msgspec.Struct, frozen=True):
 
 
 class PassFusions(msgspec.Struct):
-    """The fusions of one pass.
+    """The fusions of one pass."""
 
-    Attributes:
-        matched: places where the pattern was.
-        effective: places that were rewritten.
-        nearest: the miss that had most of the pattern; of equals the first.
-        rules: effects that have another of ATC's names than the first that the pass has.
-    """
-
-    matched: int = 0
-    effective: int = 0
-    nearest: Miss | None = None
+    matched: int = 0  # places where the pattern was
+    effective: int = 0  # places that were rewritten
+    nearest: Miss | None = None  # the miss that had most of the pattern; of equals the first
+    # effects that have another of ATC's names than the first that the pass has
     rules: dict[str, int] = msgspec.field(default_factory=dict)
 
     def missed(self, miss: Miss, *, matched: bool) -> None:
@@ -76,30 +62,21 @@ class Fusions(msgspec.Struct):
 
 
 class PassContext(msgspec.Struct, frozen=True, eq=False):
-    """The facts that passes may know besides the graph.
-
-    Attributes:
-        precision_mode: how dtypes may change.
-        file: the source model's path, for diagnostics.
-        sink: takes findings that do not stop the compilation.
-        controls: what the user wants of single nodes beside the mode.
-        decisions: takes what was decided about precision.
-        fusions: takes what rules of fusion found.
-        reuse_memory: whether values may share addresses.
-        quant_bias: the convention of biases of int8 layers.
-        only_atc_passes: whether rewrites that no pass of ATC does are left out.
-    """
+    """The facts that passes may know besides the graph."""
 
     soc: Soc
-    precision_mode: PrecisionMode
-    file: str
+    precision_mode: PrecisionMode  # how dtypes may change
+    file: str  # the source model's path, for diagnostics
+    # takes findings that do not stop the compilation
     sink: Sink = msgspec.field(default_factory=Sink)
+    # what the user wants of single nodes beside the mode
     controls: Controls = msgspec.field(default_factory=Controls)
+    # takes what was decided about precision
     decisions: Decisions = msgspec.field(default_factory=Decisions)
-    fusions: Fusions = msgspec.field(default_factory=Fusions)
-    reuse_memory: bool = True
-    quant_bias: QuantBias = QuantBias.UNFOLDED
-    only_atc_passes: bool = False
+    fusions: Fusions = msgspec.field(default_factory=Fusions)  # takes what rules of fusion found
+    reuse_memory: bool = True  # whether values may share addresses
+    quant_bias: QuantBias = QuantBias.UNFOLDED  # the convention of biases of int8 layers
+    only_atc_passes: bool = False  # whether rewrites that no pass of ATC does are left out
 
     def place(self, node: Node) -> Place:
         """The place of a finding about `node`: its first source node."""
@@ -110,15 +87,10 @@ class PassContext(msgspec.Struct, frozen=True, eq=False):
 
 
 class Switches(msgspec.Struct, frozen=True):
-    """The contents of a switch file.
+    """The contents of a switch file."""
 
-    Attributes:
-        disabled: our names of the passes that do not run.
-        warnings: names that switch nothing, each with its reason.
-    """
-
-    disabled: frozenset[str] = frozenset()
-    warnings: tuple[Diagnostic, ...] = ()
+    disabled: frozenset[str] = frozenset()  # our names of the passes that do not run
+    warnings: tuple[Diagnostic, ...] = ()  # names that switch nothing, each with its reason
 
 
 class Pass(ABC):

@@ -16,29 +16,20 @@ from atc_py.text import Text
 
 
 class PassRow(msgspec.Struct, frozen=True):
-    """The facts of a pass. Its module is imported by a compilation that has work for it.
+    """The facts of a pass. Its module is imported by a compilation that has work for it."""
 
-    Attributes:
-        name: kebab-case name for options and reports.
-        place: module, within this package, and name of the class.
-        anchors: operators without any of which the pass has nothing to do; None if it always may.
-        cann_only: it runs for SoCs of CANN, not for the generic device.
-        atc_names: names that ATC has for it, with which options know it as well.
-        in_atc: False for a rewrite that no known pass of ATC does.
-        ub_fusion: it is one of ATC's UB fusions, which make kernels of several nodes.
-        ensures: the phase that the graph has reached afterwards, or None when it stays.
-    """
-
-    name: str
-    place: str
+    name: str  # kebab-case name for options and reports
+    place: str  # module, within this package, and name of the class
     summary: str
+    # operators without any of which the pass has nothing to do; None if it always may
     anchors: Collection[str] | None = None
-    cann_only: bool = False
-    atc_names: tuple[str, ...] = ()
-    in_atc: bool = True
+    cann_only: bool = False  # it runs for SoCs of CANN, not for the generic device
+    atc_names: tuple[str, ...] = ()  # names that ATC has for it, with which options know it as well
+    in_atc: bool = True  # False for a rewrite that no known pass of ATC does
     optional: bool = True
-    ub_fusion: bool = False
+    ub_fusion: bool = False  # it is one of ATC's UB fusions, which make kernels of several nodes
     requires: Phase = Phase.LOWERED
+    # the phase that the graph has reached afterwards, or None when it stays
     ensures: Phase | None = None
 
     def load(self) -> type[Any]:

@@ -199,22 +199,15 @@ def checked_file(
 
 
 class LoneCheck(msgspec.Struct, frozen=True):
-    """A file that was checked by itself: without other lists, and without advice on rules.
-
-    Attributes:
-        judge: the list and the conditions.
-        survey: knowledge of the file.
-        known: what the check was made from; None where the file does not have the dims given.
-        unknown: names in finer controls that the file does not have.
-        trial: what tries the rest of a compilation, by the chosen list.
-    """
+    """A file that was checked by itself: without other lists, and without advice on rules."""
 
     check: ModelCheck
-    judge: Judge
-    survey: FoldedModel
+    judge: Judge  # the list and the conditions
+    survey: FoldedModel  # knowledge of the file
+    # what the check was made from; None where the file does not have the dims given
     known: Judgment | None
-    unknown: tuple[Diagnostic, ...]
-    trial: TrialCompilation
+    unknown: tuple[Diagnostic, ...]  # names in finer controls that the file does not have
+    trial: TrialCompilation  # what tries the rest of a compilation, by the chosen list
 
     def uncompiled(self, folded: FoldedModel, checked: Checked) -> Sequence[Finding]:
         """Errors of what the list takes and that would not compile, of this or a new form."""

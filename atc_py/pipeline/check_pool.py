@@ -26,18 +26,12 @@ _WORTH = 10.0
 
 
 class FileCheck(NamedTuple):
-    """The check of one file.
-
-    Attributes:
-        names: the model's inputs; None for a file that cannot be read.
-        unknown: names in the finer controls that it does not have.
-        file_graph: of its graph; None where nobody asked for it.
-    """
+    """The check of one file."""
 
     check: ModelCheck
-    names: frozenset[str] | None = None
-    unknown: tuple[Diagnostic, ...] = ()
-    file_graph: FileGraph | None = None
+    names: frozenset[str] | None = None  # the model's inputs; None for a file that cannot be read
+    unknown: tuple[Diagnostic, ...] = ()  # names in the finer controls that it does not have
+    file_graph: FileGraph | None = None  # of its graph; None where nobody asked for it
 
 
 def checked_files(

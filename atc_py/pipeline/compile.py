@@ -152,20 +152,13 @@ def _compile_with_ranges(
 
 
 class CompiledGraph(msgspec.Struct, frozen=True):
-    """A graph that went through all stages, and was not written yet.
-
-    Attributes:
-        contents: what is written with it.
-        facts: what compilation made of the model.
-        check: the findings of the check against the operator list.
-        warnings: what passes found that does not stop the conversion.
-    """
+    """A graph that went through all stages, and was not written yet."""
 
     graph: Graph
-    contents: PackageContents
-    facts: Facts
-    check: ModelCheck
-    warnings: tuple[Diagnostic, ...]
+    contents: PackageContents  # what is written with it
+    facts: Facts  # what compilation made of the model
+    check: ModelCheck  # the findings of the check against the operator list
+    warnings: tuple[Diagnostic, ...]  # what passes found that does not stop the conversion
 
 
 def compile_graph(

@@ -186,21 +186,14 @@ def _deviation_of(finding: Finding) -> str:
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """Errors that are left after fixing, and rules that removed others, by positions and names.
+    """Errors that are left after fixing, and rules that removed others, by positions and names."""
 
-    Attributes:
-        left: the nodes that still have errors.
-        rules: of the nodes that were rewritten.
-        of_holder: rules by the position alone, of what stands in branches.
-        bind: values of inputs that became constants.
-        ranges: options with the bounds that the nodes `bounded` need.
-    """
-
-    left: frozenset[_Node]
-    rules: Mapping[_Node, tuple[str, ...]]
+    left: frozenset[_Node]  # the nodes that still have errors
+    rules: Mapping[_Node, tuple[str, ...]]  # of the nodes that were rewritten
+    # rules by the position alone, of what stands in branches
     of_holder: Mapping[int | None, tuple[str, ...]]
-    bind: Mapping[str, float]
-    ranges: tuple[str, ...] = ()
+    bind: Mapping[str, float]  # values of inputs that became constants
+    ranges: tuple[str, ...] = ()  # options with the bounds that the nodes `bounded` need
     bounded: frozenset[_Node] = frozenset()
 
     @classmethod

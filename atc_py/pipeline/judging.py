@@ -21,13 +21,9 @@ from atc_py.target import Soc
 
 
 class Judgment(msgspec.Struct, frozen=True):
-    """Verdict of the check on a file.
+    """Verdict of the check on a file."""
 
-    Attributes:
-        file: the file, with the dims that were chosen.
-    """
-
-    file: OnnxFile
+    file: OnnxFile  # the file, with the dims that were chosen
     survey: FoldedModel
     checked: Checked
 

@@ -53,48 +53,29 @@ def cann_nodes(written: Iterable[WrittenOut]) -> tuple[CannNode, ...]:
 
 
 class Lowered(msgspec.Struct, frozen=True):
-    """A lowered graph, and what is asked later about what it was made of.
-
-    Attributes:
-        controls: the user's requests for single nodes.
-        doubts: warnings about the configurations of pictures.
-        fixed: what rules wrote; None without rules.
-        semantics: the deviations of CANN that were written out.
-        operators: number of nodes of each source operator.
-        weight_bytes: bytes of the source's constants.
-    """
+    """A lowered graph, and what is asked later about what it was made of."""
 
     graph: Graph
     check: ModelCheck
-    controls: Controls
-    doubts: tuple[Diagnostic, ...]
-    fixed: tuple[FixedNode, ...] | None
-    semantics: CannSemantics | None
+    controls: Controls  # the user's requests for single nodes
+    doubts: tuple[Diagnostic, ...]  # warnings about the configurations of pictures
+    fixed: tuple[FixedNode, ...] | None  # what rules wrote; None without rules
+    semantics: CannSemantics | None  # the deviations of CANN that were written out
     file_nodes: int
-    operators: dict[str, int]
-    weight_bytes: int
+    operators: dict[str, int]  # number of nodes of each source operator
+    weight_bytes: int  # bytes of the source's constants
 
 
 class CheckedFile(msgspec.Struct, frozen=True):
-    """A file in which no rule is broken, in the form that is compiled.
+    """A file in which no rule is broken, in the form that is compiled."""
 
-    Attributes:
-        file: what rules and semantics made of the file.
-        view: its nodes as they were checked.
-        source: its nodes as they are lowered.
-        checked: the check, by nodes.
-        check: the findings of the check, those of the file as a whole among them.
-        fixed: what rules wrote; None without rules.
-        semantics: the deviations of CANN that were written out.
-    """
-
-    file: OnnxFile
-    view: SourceModel
-    source: SourceModel
-    checked: Checked
-    check: ModelCheck
-    fixed: tuple[FixedNode, ...] | None
-    semantics: CannSemantics | None
+    file: OnnxFile  # what rules and semantics made of the file
+    view: SourceModel  # its nodes as they were checked
+    source: SourceModel  # its nodes as they are lowered
+    checked: Checked  # the check, by nodes
+    check: ModelCheck  # the findings of the check, those of the file as a whole among them
+    fixed: tuple[FixedNode, ...] | None  # what rules wrote; None without rules
+    semantics: CannSemantics | None  # the deviations of CANN that were written out
 
 
 def checked_file(

@@ -79,18 +79,12 @@ def piece_of(file: OnnxFile) -> Piece:
 
 @dataclass
 class _Trial:
-    """Runs of one model.
+    """Runs of one model."""
 
-    Attributes:
-        file: the original.
-        gears: its gears.
-        known: the names of dims of its inputs.
-        shapes: dims of outputs in runs so far, with the sizes of named dims.
-    """
-
-    file: OnnxFile
-    gears: Gears
-    known: Padding
+    file: OnnxFile  # the original
+    gears: Gears  # its gears
+    known: Padding  # the names of dims of its inputs
+    # dims of outputs in runs so far, with the sizes of named dims
     shapes: list[tuple[dict[str, int], dict[str, Shape]]] = field(default_factory=list)
     _started: tuple[dict[str, int], Piece] | None = None
 

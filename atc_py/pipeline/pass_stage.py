@@ -18,17 +18,11 @@ from atc_py.text import Text
 
 
 class Passed(msgspec.Struct, frozen=True):
-    """Result of the pass pipeline.
+    """Result of the pass pipeline."""
 
-    Attributes:
-        context: what passes knew and noted.
-        runs: each pass that ran.
-        launches_before: kernel launches of the graph that went in.
-    """
-
-    context: PassContext
-    runs: Sequence[PassRun]
-    launches_before: int
+    context: PassContext  # what passes knew and noted
+    runs: Sequence[PassRun]  # each pass that ran
+    launches_before: int  # kernel launches of the graph that went in
 
 
 def run_pipeline(

@@ -36,17 +36,11 @@ _TO_NHWC = (0, 2, 3, 1)
 
 
 class PictureConfigs(msgspec.Struct, frozen=True):
-    """Configurations of inputs that take pictures, and what decides how they are read.
+    """Configurations of inputs that take pictures, and what decides how they are read."""
 
-    Attributes:
-        file: a configuration for some of the inputs.
-        layout: the layout of inputs that are images, by name.
-        image_gears: whether the network has gears of image sizes.
-    """
-
-    file: AippFile
-    layout: str = Format.NCHW.value
-    image_gears: bool = False
+    file: AippFile  # a configuration for some of the inputs
+    layout: str = Format.NCHW.value  # the layout of inputs that are images, by name
+    image_gears: bool = False  # whether the network has gears of image sizes
 
 
 def read_preprocessing(path: Path, options: CompileOptions) -> PictureConfigs:

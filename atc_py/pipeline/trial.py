@@ -47,18 +47,13 @@ _UNCLIPPED = Text("use a large finite number such as -65504 in the model, or --i
 
 
 class TrialCompilation(msgspec.Struct, frozen=True):
-    """Trial compilation for one SoC and precision mode.
-
-    Attributes:
-        controls: its finer controls.
-        only_atc_passes: whether rewrites that no known pass of ATC does are left out.
-    """
+    """Trial compilation for one SoC and precision mode."""
 
     soc: Soc
     mode: PrecisionMode
-    controls: Controls
+    controls: Controls  # its finer controls
     specs: Library
-    only_atc_passes: bool = False
+    only_atc_passes: bool = False  # whether rewrites that no known pass of ATC does are left out
 
     def findings(self, survey: FoldedModel, checked: Checked) -> list[Finding]:
         """An error for each reason why a model that breaks no rule would not compile.

@@ -134,16 +134,11 @@ class ChannelStatistics:
 
 
 class Balance(msgspec.Struct, frozen=True, eq=False):
-    """Factors for the channels of a tensor.
-
-    Attributes:
-        factors: what its channels are divided by.
-        gain: by how much the estimated noise at the results of its readers falls, in dB.
-    """
+    """Factors for the channels of a tensor."""
 
     site: BalanceSite
-    factors: NDArray[np.float32]
-    gain: float
+    factors: NDArray[np.float32]  # what its channels are divided by
+    gain: float  # by how much the estimated noise at the results of its readers falls, in dB
     strength: float
 
 

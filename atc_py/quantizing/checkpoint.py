@@ -21,19 +21,12 @@ _PACE = 10.0
 
 
 class _Stored(msgspec.Struct, frozen=True):
-    """Content of the file.
+    """Content of the file."""
 
-    Attributes:
-        format: name and version of the format.
-        digest: of the model and of the names of the tensors.
-        samples: how many samples have been counted.
-        histograms: by tensor.
-    """
-
-    format: str
-    digest: str
-    samples: int
-    histograms: dict[str, bytes]
+    format: str  # name and version of the format
+    digest: str  # of the model and of the names of the tensors
+    samples: int  # how many samples have been counted
+    histograms: dict[str, bytes]  # by tensor
 
 
 class Checkpoint:

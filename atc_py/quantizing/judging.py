@@ -151,17 +151,12 @@ class StepSamples:
 
 
 class KeptParts(msgspec.Struct, frozen=True):
-    """The parts of a step that are kept.
+    """The parts of a step that are kept."""
 
-    Attributes:
-        kept: their positions.
-        gain: by how much the noise at the outputs falls with them, in dB; None if there is none.
-        whole_gain: the same with all parts.
-    """
-
-    kept: tuple[int, ...]
+    kept: tuple[int, ...]  # their positions
+    # by how much the noise at the outputs falls with them, in dB; None if there is none
     gain: float | None
-    whole_gain: float | None
+    whole_gain: float | None  # the same with all parts
 
 
 def judged_outputs(model: FloatModel) -> list[str]:

@@ -118,15 +118,10 @@ def _at(
 
 
 class _Proposed(NamedTuple):
-    """The ranges that calibrators choose for a tensor.
+    """The ranges that calibrators choose for a tensor."""
 
-    Attributes:
-        ranges: those of equal scales once.
-        places: where the range of each calibrator is among them.
-    """
-
-    ranges: list[ValueRange]
-    places: dict[str, int]
+    ranges: list[ValueRange]  # those of equal scales once
+    places: dict[str, int]  # where the range of each calibrator is among them
 
 
 def _propose_ranges(histogram: Histogram, settings: RangeOptions) -> _Proposed:

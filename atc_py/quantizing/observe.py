@@ -65,13 +65,9 @@ _CALIBRATE = Text("calibrate")
 
 
 class Observed(msgspec.Struct, frozen=True, eq=False):
-    """Values of tensors in all samples.
+    """Values of tensors in all samples."""
 
-    Attributes:
-        histograms: by tensor.
-    """
-
-    histograms: Mapping[str, Histogram]
+    histograms: Mapping[str, Histogram]  # by tensor
     samples: int
     executor: str
 

@@ -40,18 +40,12 @@ _LEAST, _MOST, _SHARE = 4, 32, 4
 
 
 class Prepared(msgspec.Struct, frozen=True, eq=False):
-    """A float model after its rewrites.
-
-    Attributes:
-        folded_norms: how many normalizations were folded.
-        balances: the tensors whose channels were balanced.
-        steps: what kinds of balancing gained where that was judged.
-    """
+    """A float model after its rewrites."""
 
     model: FloatModel
-    folded_norms: int
-    balances: tuple[Balance, ...]
-    steps: tuple[StepGain, ...] = ()
+    folded_norms: int  # how many normalizations were folded
+    balances: tuple[Balance, ...]  # the tensors whose channels were balanced
+    steps: tuple[StepGain, ...] = ()  # what kinds of balancing gained where that was judged
 
 
 class FirstSamples:

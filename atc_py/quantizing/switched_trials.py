@@ -18,14 +18,10 @@ Feeds = Mapping[str, NDArray[Any]]
 
 
 class TrialSample(NamedTuple):
-    """One sample.
-
-    Attributes:
-        wanted: its outputs in floats, as far as a file can hold them.
-    """
+    """One sample."""
 
     feeds: Mapping[str, StoredArray]
-    wanted: Mapping[str, StoredArray]
+    wanted: Mapping[str, StoredArray]  # its outputs in floats, as far as a file can hold them
 
 
 def stored_sample(feeds: Feeds, wanted: Feeds, start: Path) -> TrialSample:
@@ -46,31 +42,20 @@ def _store(arrays: Feeds, start: Path, kind: str) -> dict[str, StoredArray]:
 
 
 class SwitchedModel(NamedTuple):
-    """A model whose layers can be switched between floats and int8.
-
-    Attributes:
-        layers: names of the layers, in the order of its switches.
-        inputs: names of its inputs, the switches not among them.
-        outputs: names of the outputs that are compared.
-        executor: the engine that runs it.
-    """
+    """A model whose layers can be switched between floats and int8."""
 
     path: Path
-    layers: tuple[str, ...]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    executor: str
+    layers: tuple[str, ...]  # names of the layers, in the order of its switches
+    inputs: tuple[str, ...]  # names of its inputs, the switches not among them
+    outputs: tuple[str, ...]  # names of the outputs that are compared
+    executor: str  # the engine that runs it
 
 
 class SwitchedTrial(NamedTuple):
-    """A set of layers to try.
-
-    Attributes:
-        on: names of the layers on int8.
-    """
+    """A set of layers to try."""
 
     model: SwitchedModel
-    on: frozenset[str]
+    on: frozenset[str]  # names of the layers on int8
     samples: tuple[TrialSample, ...]
 
 

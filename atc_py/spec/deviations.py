@@ -239,17 +239,12 @@ def _numbers(release: str) -> tuple[int, ...]:
 
 
 class Registered(SpecStruct, frozen=True, kw_only=True):
-    """Opsets at which the parsers of releases have an operator.
+    """Opsets at which the parsers of releases have an operator."""
 
-    Attributes:
-        releases: those of CANN.
-        opsets: first and last opset of each run; none where the parser does not have it.
-        name: operator type by which the parser has it, where it is another one.
-    """
-
-    releases: Span
+    releases: Span  # those of CANN
+    # first and last opset of each run; none where the parser does not have it
     opsets: tuple[tuple[int, int], ...]
-    name: Text | None = None
+    name: Text | None = None  # operator type by which the parser has it, where it is another one
 
 
 class Deviation(SpecStruct, frozen=True, kw_only=True):

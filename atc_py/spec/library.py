@@ -31,14 +31,10 @@ _LIKENESS = 0.75
 
 
 class IndexEntry(msgspec.Struct, frozen=True):
-    """A specification file: known from its path alone.
-
-    Attributes:
-        stem: the operator's type in snake case.
-    """
+    """A specification file: known from its path alone."""
 
     group: str
-    stem: str
+    stem: str  # the operator's type in snake case
     path: Path
 
 

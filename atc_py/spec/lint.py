@@ -31,29 +31,20 @@ _MOST_ENTRIES = 100_000
 
 
 class SpecFile(msgspec.Struct, frozen=True):
-    """A specification and the document that it was made from.
-
-    Attributes:
-        document: its data with their lines and columns.
-    """
+    """A specification and the document that it was made from."""
 
     path: Path
     spec: OpSpec
-    document: Document
+    document: Document  # its data with their lines and columns
 
 
 class FolderContents(msgspec.Struct, frozen=True):
-    """Contents of a folder's files.
+    """Contents of a folder's files."""
 
-    Attributes:
-        count: number of files, also of those that cannot be read.
-        files: the ones that are specifications, also a second one for an operator.
-        faults: what is wrong with the others, and that a file is a second one.
-    """
-
-    count: int
+    count: int  # number of files, also of those that cannot be read
+    # the ones that are specifications, also a second one for an operator
     files: tuple[SpecFile, ...]
-    faults: tuple[Diagnostic, ...]
+    faults: tuple[Diagnostic, ...]  # what is wrong with the others, and that a file is a second one
 
 
 def spec_files(path: Path) -> tuple[Path, ...]:
@@ -195,15 +186,10 @@ class Definitions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LintResult:
-    """Result of linting.
+    """Result of linting."""
 
-    Attributes:
-        count: number of files looked at.
-        findings: by file, line and column.
-    """
-
-    count: int
-    findings: tuple[Diagnostic, ...]
+    count: int  # number of files looked at
+    findings: tuple[Diagnostic, ...]  # by file, line and column
 
     @property
     def errors(self) -> int:

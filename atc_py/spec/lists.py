@@ -44,23 +44,14 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ParserRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A rule of CANN's ONNX parser about a whole model; operators have rows of their own.
+    """A rule of CANN's ONNX parser about a whole model; operators have rows of their own."""
 
-    Attributes:
-        name: the last part of a finding's rule, `parser/several-imports`.
-        code: CANN's own code for a model that breaks it; "" where it says nothing.
-        effect: what CANN does with such a model.
-        source: the functions that it was read from.
-        proven: releases whose published parser has it.
-        inferred: releases for which it follows from others.
-    """
-
-    name: str
-    code: str
-    effect: Bilingual
-    source: str
-    proven: tuple[Span, ...] = ()
-    inferred: tuple[Span, ...] = ()
+    name: str  # the last part of a finding's rule, `parser/several-imports`
+    code: str  # CANN's own code for a model that breaks it; "" where it says nothing
+    effect: Bilingual  # what CANN does with such a model
+    source: str  # the functions that it was read from
+    proven: tuple[Span, ...] = ()  # releases whose published parser has it
+    inferred: tuple[Span, ...] = ()  # releases for which it follows from others
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,17 +92,11 @@ def find_release(name: str) -> Release:
 
 
 class OperatorList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A list.
+    """A list."""
 
-    Attributes:
-        name: as `--list` takes it, and the name of its folder in `op_specs/`.
-        release: the release of CANN that it belongs to.
-        source: where its facts come from.
-    """
-
-    name: str
-    release: str
-    source: Bilingual
+    name: str  # as `--list` takes it, and the name of its folder in `op_specs/`
+    release: str  # the release of CANN that it belongs to
+    source: Bilingual  # where its facts come from
 
     @property
     def folder(self) -> Path:

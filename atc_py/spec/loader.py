@@ -35,15 +35,10 @@ from atc_py.text import Text, os_reason
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """Data that is kept.
+    """Data that is kept."""
 
-    Attributes:
-        reader: stamp of the modules that read it.
-        texts: contents of the files that it was read from, by path.
-    """
-
-    reader: int
-    texts: dict[str, bytes]
+    reader: int  # stamp of the modules that read it
+    texts: dict[str, bytes]  # contents of the files that it was read from, by path
     data: Any
 
 

@@ -208,14 +208,10 @@ class AttributeSpec(_Part, frozen=True, kw_only=True):
 
 
 class Target(_Part, frozen=True, kw_only=True):
-    """The target operator of a one-to-one lowering.
-
-    Attributes:
-        attributes: from the target's attribute names to the operator's own.
-    """
+    """The target operator of a one-to-one lowering."""
 
     op: _Name
-    attributes: dict[str, str] = {}
+    attributes: dict[str, str] = {}  # from the target's attribute names to the operator's own
 
 
 class Example(_Part, frozen=True, kw_only=True):

@@ -127,25 +127,17 @@ class Bilingual(SpecStruct, frozen=True, kw_only=True):
 
 
 class CounterEvidence(SpecStruct, frozen=True, kw_only=True):
-    """Evidence that boards take what a rule forbids.
+    """Evidence that boards take what a rule forbids."""
 
-    Attributes:
-        seen: what was seen, as the object of "boards take".
-        soc: the SoCs that it was seen on.
-        release: the release of CANN, as far as it is known.
-        where: the source.
-        families: families of SoCs that it counts for; none where it counts for all.
-        dtypes: of a row's dtypes, those that are taken; none where it is about something else.
-        ranks: of a row's rank, those that are taken.
-    """
-
-    seen: Bilingual
-    soc: Text
-    release: Text
-    where: Bilingual
+    seen: Bilingual  # what was seen, as the object of "boards take"
+    soc: Text  # the SoCs that it was seen on
+    release: Text  # the release of CANN, as far as it is known
+    where: Bilingual  # the source
+    # families of SoCs that it counts for; none where it counts for all
     families: tuple[Text, ...] = ()
+    # of a row's dtypes, those that are taken; none where it is about something else
     dtypes: tuple[DType, ...] = ()
-    ranks: tuple[int, ...] = ()
+    ranks: tuple[int, ...] = ()  # of a row's rank, those that are taken
 
 
 class Rule(SpecStruct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):

@@ -60,14 +60,10 @@ class Kernels(msgspec.Struct, frozen=True):
     """The AI Core kernels of one operator: see the module for how texts are written.
 
     Texts are read when they are first asked for, once each.
-
-    Attributes:
-        text: families, and the dtypes that their kernel takes, preferred ones first.
-        form: dtypes of inputs and outputs, with T for the dtype of the text.
     """
 
-    text: str
-    form: str = "T > T"
+    text: str  # families, and the dtypes that their kernel takes, preferred ones first
+    form: str = "T > T"  # dtypes of inputs and outputs, with T for the dtype of the text
 
     def describes(self, family: SocFamily) -> bool:
         """True if a source says something of the kernel of `family`, if only that it says it later."""

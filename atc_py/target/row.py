@@ -50,66 +50,41 @@ class Operand(msgspec.Struct, frozen=True):
 
 
 class Attribute(msgspec.Struct, frozen=True):
-    """An attribute; `default` None means that it must be given.
+    """An attribute; `default` None means that it must be given."""
 
-    Attributes:
-        name: CANN's name.
-        type: int, float, bool, string, ints, floats or dtype.
-        default: the value when a node does not carry it.
-        unsaid: kernels do not carry the default: only a node that says otherwise has one of its own.
-    """
-
-    name: str
-    type: str
-    default: AttributeValue | None = None
+    name: str  # CANN's name
+    type: str  # int, float, bool, string, ints, floats or dtype
+    default: AttributeValue | None = None  # the value when a node does not carry it
+    # kernels do not carry the default: only a node that says otherwise has one of its own
     unsaid: bool = False
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One combination of dtypes that an AI Core kernel takes.
+    """One combination of dtypes that an AI Core kernel takes."""
 
-    Attributes:
-        inputs: dtypes by position; a variadic operand repeats the last one.
-        outputs: dtypes by position; a variadic operand repeats the last one.
-        needs: what the SoC must have, or None.
-        attributes: what a node's attributes become when it takes the column: those that name a
-            dtype that the column decides.
-    """
-
-    inputs: tuple[DType, ...]
-    outputs: tuple[DType, ...]
-    needs: Resource | None = None
+    inputs: tuple[DType, ...]  # dtypes by position; a variadic operand repeats the last one
+    outputs: tuple[DType, ...]  # dtypes by position; a variadic operand repeats the last one
+    needs: Resource | None = None  # what the SoC must have, or None
+    # what a node's attributes become when it takes the column: those that name a dtype that the
+    # column decides
     attributes: tuple[tuple[str, DType], ...] = ()
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """A bound on an attribute within which the AI Core kernel takes the node.
+    """A bound on an attribute within which the AI Core kernel takes the node."""
 
-    Attributes:
-        attribute: an attribute of type ints.
-        positions: the elements that are bound.
-        low: smallest value allowed, of each element or of the product.
-        high: largest value allowed.
-        product: bind the product of the elements instead of each.
-    """
-
-    attribute: str
-    positions: tuple[int, ...]
-    low: int
-    high: int
-    product: bool = False
+    attribute: str  # an attribute of type ints
+    positions: tuple[int, ...]  # the elements that are bound
+    low: int  # smallest value allowed, of each element or of the product
+    high: int  # largest value allowed
+    product: bool = False  # bind the product of the elements instead of each
 
 
 class Values(msgspec.Struct, frozen=True):
-    """The values of an attribute with which the AI Core kernel takes the node.
+    """The values of an attribute with which the AI Core kernel takes the node."""
 
-    Attributes:
-        attribute: an attribute other than a list.
-        one_of: its values; the default is one of them.
-    """
-
-    attribute: str
-    one_of: tuple[AttributeValue, ...]
+    attribute: str  # an attribute other than a list
+    one_of: tuple[AttributeValue, ...]  # its values; the default is one of them
 
 
 class TargetOp(msgspec.Struct, frozen=True):

@@ -266,30 +266,22 @@ class Rates(msgspec.Struct, frozen=True):
 
     Figures: `platform_config` of CANN as published, like those of the SoC rows; `sim` has the
     figures of Ascend310P3.
-
-    Attributes:
-        l2_read: from the L2 cache; 0 where the SoC has none.
-        l2_write: to the L2 cache.
-        l1_l0a: from L1 to the buffer of the cube's left operand.
-        l1_l0b: from L1 to the buffer of its right operand.
-        l0c_ub: from the buffer of the cube's results to the unified buffer. Atlas A2 and A3 have no
-            such path: that the fix pipe carries results out of their cores at this rate, which their
-            configuration states all the same, is an assumption.
-        ub_out: from the unified buffer to L2.
-        ub_ddr: from the unified buffer to device memory; no less than the memory takes.
-        vector_out: from the unified buffer of a vector core to L2; 0 where the configuration has no
-            rates of its own for vector cores.
-        split: whether cube and vector are cores of their own that exchange data through L2.
     """
 
-    l2_read: int
-    l2_write: int
-    l1_l0a: int
-    l1_l0b: int
+    l2_read: int  # from the L2 cache; 0 where the SoC has none
+    l2_write: int  # to the L2 cache
+    l1_l0a: int  # from L1 to the buffer of the cube's left operand
+    l1_l0b: int  # from L1 to the buffer of its right operand
+    # from the buffer of the cube's results to the unified buffer. Atlas A2 and A3 have no such
+    # path: that the fix pipe carries results out of their cores at this rate, which their
+    # configuration states all the same, is an assumption
     l0c_ub: int
-    ub_out: int
-    ub_ddr: int
+    ub_out: int  # from the unified buffer to L2
+    ub_ddr: int  # from the unified buffer to device memory; no less than the memory takes
+    # from the unified buffer of a vector core to L2; 0 where the configuration has no rates of its
+    # own for vector cores
     vector_out: int = 0
+    # whether cube and vector are cores of their own that exchange data through L2
     split: bool = False
 
 

@@ -48,17 +48,11 @@ _FEW = frozenset({2, 4, 8})
 
 
 class StorageChoice(msgspec.Struct, frozen=True):
-    """Storages of a node's operands and results, None for row by row.
+    """Storages of a node's operands and results, None for row by row."""
 
-    Attributes:
-        storage: what most of them have; it tells the choices of a node apart.
-        inputs: by position; what is not named is stored row by row.
-        outputs: likewise.
-    """
-
-    storage: Storage | None = None
-    inputs: tuple[Storage | None, ...] = ()
-    outputs: tuple[Storage | None, ...] = ()
+    storage: Storage | None = None  # what most of them have; it tells the choices of a node apart
+    inputs: tuple[Storage | None, ...] = ()  # by position; what is not named is stored row by row
+    outputs: tuple[Storage | None, ...] = ()  # likewise
 
     def input(self, position: int) -> Storage | None:
         return self.inputs[position] if position < len(self.inputs) else None

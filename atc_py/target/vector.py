@@ -37,16 +37,11 @@ class Operands(Enum):
 
 
 class Temporary(msgspec.Struct, frozen=True):
-    """A tensor that a formula uses besides its operands and its result.
+    """A tensor that a formula uses besides its operands and its result."""
 
-    Attributes:
-        name: as the formula calls it.
-        is_mask: True if it has one bit an element instead.
-    """
-
-    name: str
+    name: str  # as the formula calls it
     dtype: DType
-    is_mask: bool = False
+    is_mask: bool = False  # True if it has one bit an element instead
 
 
 LOW = Temporary("low", DType.FLOAT32)

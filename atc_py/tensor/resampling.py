@@ -16,22 +16,14 @@ MOST_PLACES = 1 << 20
 
 
 class ResizedAxis(msgspec.Struct, frozen=True):
-    """One axis.
-
-    Attributes:
-        size: elements of X.
-        count: elements of the result.
-        scale: ratio of the two, as stated or as the sizes give it.
-        start: begin of the region that tf_crop_and_resize takes, as a part of X.
-        end: end of that region.
-    """
+    """One axis."""
 
     axis: int
-    size: int
-    count: int
-    scale: np.float32
-    start: float = 0.0
-    end: float = 1.0
+    size: int  # elements of X
+    count: int  # elements of the result
+    scale: np.float32  # ratio of the two, as stated or as the sizes give it
+    start: float = 0.0  # begin of the region that tf_crop_and_resize takes, as a part of X
+    end: float = 1.0  # end of that region
 
     @property
     def is_kept(self) -> bool:

@@ -41,35 +41,21 @@ class WordRangeError(ValueError):
 
 
 class GraphWords(msgspec.Struct, frozen=True, eq=False):
-    """Graph words taken apart; the arrays have one shape.
+    """Graph words taken apart; the arrays have one shape."""
 
-    Attributes:
-        scale: factors, float32.
-        shift: N from 0 to 255; 0 where there is no shift.
-        offset_w: offsets of the weights from -128 to 127.
-    """
-
-    scale: NDArray[np.float32]
-    shift: Integers
-    offset_w: Integers
+    scale: NDArray[np.float32]  # factors, float32
+    shift: Integers  # N from 0 to 255; 0 where there is no shift
+    offset_w: Integers  # offsets of the weights from -128 to 127
 
 
 class HardwareWords(msgspec.Struct, frozen=True, eq=False):
-    """Hardware words taken apart; the arrays have one shape.
+    """Hardware words taken apart; the arrays have one shape."""
 
-    Attributes:
-        scale: factors, float32 of which the low 13 bits are 0.
-        shift: N from 1 to 16.
-        offset: offsets of the result from -256 to 255.
-        relu: whether negative values become zero.
-        signed: whether the 8-bit result is signed.
-    """
-
-    scale: NDArray[np.float32]
-    shift: Integers
-    offset: Integers
-    relu: NDArray[np.bool_]
-    signed: NDArray[np.bool_]
+    scale: NDArray[np.float32]  # factors, float32 of which the low 13 bits are 0
+    shift: Integers  # N from 1 to 16
+    offset: Integers  # offsets of the result from -256 to 255
+    relu: NDArray[np.bool_]  # whether negative values become zero
+    signed: NDArray[np.bool_]  # whether the 8-bit result is signed
 
 
 def encode_graph(parts: GraphWords) -> Words:

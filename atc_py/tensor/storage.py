@@ -46,16 +46,11 @@ class ImpossibleStorageError(ValueError):
 
 
 class Storage(msgspec.Struct, frozen=True):
-    """Layout of a tensor's elements in memory, where it is not row by row.
+    """Layout of a tensor's elements in memory, where it is not row by row."""
 
-    Attributes:
-        format: a blocked format, one of `BLOCKED_FORMATS`.
-        groups: of the convolution that reads it, for a filter; 1 for all else.
-        c0: elements of the innermost block, where they are not those that the dtype has; else 0.
-    """
-
-    format: Format
-    groups: int = 1
+    format: Format  # a blocked format, one of `BLOCKED_FORMATS`
+    groups: int = 1  # of the convolution that reads it, for a filter; 1 for all else
+    # elements of the innermost block, where they are not those that the dtype has; else 0
     c0: int = 0
 
     def __str__(self) -> str:
@@ -65,19 +60,12 @@ class Storage(msgspec.Struct, frozen=True):
 
 
 class GroupBlocks(NamedTuple):
-    """Sharing of the blocks of FRACTAL_Z by the groups of a filter.
+    """Sharing of the blocks of FRACTAL_Z by the groups of a filter."""
 
-    Attributes:
-        merged: E, groups on one block diagonal.
-        blocks: block diagonals that all groups need, G / E rounded up.
-        channels: C1opt, blocks of input channels of one diagonal.
-        filters: N1opt, blocks of output channels of one diagonal.
-    """
-
-    merged: int
-    blocks: int
-    channels: int
-    filters: int
+    merged: int  # E, groups on one block diagonal
+    blocks: int  # block diagonals that all groups need, G / E rounded up
+    channels: int  # C1opt, blocks of input channels of one diagonal
+    filters: int  # N1opt, blocks of output channels of one diagonal
 
 
 def c0_of(dtype: DType) -> int:

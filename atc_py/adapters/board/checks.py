@@ -26,19 +26,12 @@ CANN_CHECK = Text("the host has the release of CANN that the kit assumed")
 
 
 class CameBack(msgspec.Struct, frozen=True):
-    """Files and records of one sample of one variant.
+    """Files and records of one sample of one variant."""
 
-    Attributes:
-        runs: records by their kind, each with its folder.
-        facts: of the host.
-        model: that ran, by its JSON.
-        bench: folder with outputs of ais_bench; None where it did not run.
-    """
-
-    runs: Mapping[str, tuple[BoardRun, Path]]
-    facts: HostFacts | None
-    model: HuaweiModel | None
-    bench: Path | None
+    runs: Mapping[str, tuple[BoardRun, Path]]  # records by their kind, each with its folder
+    facts: HostFacts | None  # of the host
+    model: HuaweiModel | None  # that ran, by its JSON
+    bench: Path | None  # folder with outputs of ais_bench; None where it did not run
 
 
 def run_checks(

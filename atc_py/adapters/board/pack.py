@@ -54,24 +54,16 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 class PackRequest(msgspec.Struct, frozen=True):
-    """Contents of a kit to be.
+    """Contents of a kit to be."""
 
-    Attributes:
-        modes: precision modes, a variant each.
-        unfused: the first of them again, with the fusion switches off.
-        draws: data of the runs.
-        room: bytes that arrays of layers may take; None for a tenth of the model's, all arrays together.
-        executes: executions under msprof.
-        repeats: timed executions of a plain run.
-        reference: file that runs as the original in place of the model; None for the model.
-    """
-
-    modes: tuple[str, ...]
-    unfused: bool
-    draws: Draws
+    modes: tuple[str, ...]  # precision modes, a variant each
+    unfused: bool  # the first of them again, with the fusion switches off
+    draws: Draws  # data of the runs
+    # bytes that arrays of layers may take; None for a tenth of the model's, all arrays together
     room: int | None
-    executes: int
-    repeats: int
+    executes: int  # executions under msprof
+    repeats: int  # timed executions of a plain run
+    # file that runs as the original in place of the model; None for the model
     reference: Path | None = None
 
 

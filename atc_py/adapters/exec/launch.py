@@ -26,17 +26,12 @@ _PAUSE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message of a process, to be said at once.
+    """A message of a process, to be said at once."""
 
-    Attributes:
-        finding: a finding as JSON values.
-        status: the exit status with which the program is to end for it; None where it goes on.
-        more: findings that are the reason.
-    """
-
-    finding: dict[str, Any]
+    finding: dict[str, Any]  # a finding as JSON values
+    # the exit status with which the program is to end for it; None where it goes on
     status: int | None
-    more: list[dict[str, Any]]
+    more: list[dict[str, Any]]  # findings that are the reason
 
 
 def launch(command: Sequence[str], run: Path, on_notice: Callable[[Notice], None]) -> int:

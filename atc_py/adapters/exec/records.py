@@ -43,33 +43,19 @@ class RefusalRecord:
 
 @dataclass(slots=True)
 class OutputSums:
-    """Comparison of one output over all runs in shadow.
+    """Comparison of one output over all runs in shadow."""
 
-    Attributes:
-        npu_dtype: of the simulated NPU's result.
-        dtype: of onnxruntime's.
-        runs: runs that were compared.
-        other_shapes: runs in which the shapes differ; nothing else of them is in the sums.
-        product: sum of products of the two.
-        npu_square: sum of squares of the NPU's.
-        square: sum of squares of onnxruntime's.
-        least_cosine: the lowest cosine of one run.
-        largest_error: the largest absolute difference; inf where only one is finite.
-        rows: rows along the last axis in which an argmax was looked for.
-        equal_rows: those in which it is the same.
-    """
-
-    npu_dtype: str
-    dtype: str
-    runs: int = 0
-    other_shapes: int = 0
-    product: float = 0.0
-    npu_square: float = 0.0
-    square: float = 0.0
-    least_cosine: float = 1.0
-    largest_error: float = 0.0
-    rows: int = 0
-    equal_rows: int = 0
+    npu_dtype: str  # of the simulated NPU's result
+    dtype: str  # of onnxruntime's
+    runs: int = 0  # runs that were compared
+    other_shapes: int = 0  # runs in which the shapes differ; nothing else of them is in the sums
+    product: float = 0.0  # sum of products of the two
+    npu_square: float = 0.0  # sum of squares of the NPU's
+    square: float = 0.0  # sum of squares of onnxruntime's
+    least_cosine: float = 1.0  # the lowest cosine of one run
+    largest_error: float = 0.0  # the largest absolute difference; inf where only one is finite
+    rows: int = 0  # rows along the last axis in which an argmax was looked for
+    equal_rows: int = 0  # those in which it is the same
 
     def merge(self, other: OutputSums) -> None:
         """Add the sums of another process."""
@@ -89,35 +75,22 @@ class OutputSums:
 
 @dataclass(slots=True)
 class ModelRecord:
-    """A model in one process.
+    """A model in one process."""
 
-    Attributes:
-        file: the file's path; empty for a model given as bytes.
-        digest: SHA-256 of the model.
-        name: name of its graph.
-        size: its bytes.
-        sessions: sessions that were created of it.
-        npu: runs on the simulated NPU.
-        onnxruntime: runs in onnxruntime instead.
-        shadow: runs in onnxruntime beside the NPU.
-        compilations: those of the simulated sessions, in order.
-        refusals: why it ran in onnxruntime.
-        remarks: what was said of the program's session options and providers.
-        outputs: comparisons by output.
-    """
-
-    file: str
-    digest: str
-    name: str = ""
-    size: int = 0
-    sessions: int = 0
-    npu: UseRecord = field(default_factory=UseRecord)
-    onnxruntime: UseRecord = field(default_factory=UseRecord)
-    shadow: UseRecord = field(default_factory=UseRecord)
+    file: str  # the file's path; empty for a model given as bytes
+    digest: str  # SHA-256 of the model
+    name: str = ""  # name of its graph
+    size: int = 0  # its bytes
+    sessions: int = 0  # sessions that were created of it
+    npu: UseRecord = field(default_factory=UseRecord)  # runs on the simulated NPU
+    onnxruntime: UseRecord = field(default_factory=UseRecord)  # runs in onnxruntime instead
+    shadow: UseRecord = field(default_factory=UseRecord)  # runs in onnxruntime beside the NPU
+    # those of the simulated sessions, in order
     compilations: list[CompilationRecord] = field(default_factory=list)
-    refusals: list[RefusalRecord] = field(default_factory=list)
+    refusals: list[RefusalRecord] = field(default_factory=list)  # why it ran in onnxruntime
+    # what was said of the program's session options and providers
     remarks: list[str] = field(default_factory=list)
-    outputs: dict[str, OutputSums] = field(default_factory=dict)
+    outputs: dict[str, OutputSums] = field(default_factory=dict)  # comparisons by output
 
 
 @dataclass(slots=True)

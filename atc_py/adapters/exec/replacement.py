@@ -72,15 +72,10 @@ _ARGUMENTS = ("path_or_bytes", "sess_options", "providers", "provider_options")
 
 
 class SimulatedMembers:
-    """Members of a session on the simulated NPU; the class after it is onnxruntime's.
+    """Members of a session on the simulated NPU; the class after it is onnxruntime's."""
 
-    Attributes:
-        atc_py_real: onnxruntime's class.
-        atc_py_recorder: of this process.
-    """
-
-    atc_py_real: Any
-    atc_py_recorder: Recorder
+    atc_py_real: Any  # onnxruntime's class
+    atc_py_recorder: Recorder  # of this process
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         real, model = self.atc_py_real, _model(args, kwargs)

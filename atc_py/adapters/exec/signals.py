@@ -22,14 +22,10 @@ _STEP = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A signal that came.
-
-    Attributes:
-        sender: process that sent it; 0 for the terminal or the system.
-    """
+    """A signal that came."""
 
     number: int
-    sender: int
+    sender: int  # process that sent it; 0 for the terminal or the system
 
 
 class SignalSource(Protocol):

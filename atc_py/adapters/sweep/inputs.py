@@ -77,31 +77,21 @@ def _mentions(path: Path, text: bytes) -> bool:
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """Options of a sweep.
+    """Options of a sweep."""
 
-    Attributes:
-        compiling: as `convert` takes them, without SoC, mode and list.
-        specs: the folder of specifications that they name; None for those of the package.
-        running: as `compare_model` takes them, without samples; None for no comparison.
-        samples: a number of random samples, or a file or folder with samples.
-        profiles: True to estimate the time.
-        language: of the pages; None for no pages.
-        seconds: time limit of a row.
-        memory: bytes that a row may take.
-        retries: True to run rows again that failed.
-        proposes: True to take the dims that a check proposes for those that are open.
-    """
-
+    # as `convert` takes them, without SoC, mode and list
     compiling: Mapping[str, Any] = field(default_factory=dict)
+    # the folder of specifications that they name; None for those of the package
     specs: Path | None = None
+    # as `compare_model` takes them, without samples; None for no comparison
     running: Mapping[str, Any] | None = None
-    samples: int | Path = 1
-    profiles: bool = False
-    language: str | None = "en"
-    seconds: float | None = None
-    memory: int | None = None
-    retries: bool = False
-    proposes: bool = False
+    samples: int | Path = 1  # a number of random samples, or a file or folder with samples
+    profiles: bool = False  # True to estimate the time
+    language: str | None = "en"  # of the pages; None for no pages
+    seconds: float | None = None  # time limit of a row
+    memory: int | None = None  # bytes that a row may take
+    retries: bool = False  # True to run rows again that failed
+    proposes: bool = False  # True to take the dims that a check proposes for those that are open
 
     @property
     def limits(self) -> tuple[float | None, int | None]:

@@ -30,47 +30,31 @@ _MEMORY = {MEMORY_LIMIT.id, DEVICE_MEMORY.id}
 
 @dataclass(frozen=True)
 class RowTask:
-    """Task of a process that makes a row.
-
-    Attributes:
-        path: the model's file, as the user gave it.
-        file: where the process finds it, unless it was sent.
-        sent: digest by which it was sent to other machines, if it was.
-        sent_samples: the same of the samples.
-        sent_specs: the same of the folder of specifications.
-        compiling: options as `convert` takes them, without SoC, mode and list.
-        running: options as `compare_model` takes them; None for no comparison.
-        profiles: True to estimate the time.
-        language: of the page; None for no page.
-        proposes: True to take the dims that a check proposes for those that are open.
-    """
+    """Task of a process that makes a row."""
 
     combination: Combination
-    path: str
-    file: str
-    sent: str = ""
-    sent_samples: str = ""
-    sent_specs: str = ""
+    path: str  # the model's file, as the user gave it
+    file: str  # where the process finds it, unless it was sent
+    sent: str = ""  # digest by which it was sent to other machines, if it was
+    sent_samples: str = ""  # the same of the samples
+    sent_specs: str = ""  # the same of the folder of specifications
+    # options as `convert` takes them, without SoC, mode and list
     compiling: Mapping[str, Any] = field(default_factory=dict)
+    # options as `compare_model` takes them; None for no comparison
     running: Mapping[str, Any] | None = None
-    profiles: bool = False
-    language: str | None = None
-    proposes: bool = False
+    profiles: bool = False  # True to estimate the time
+    language: str | None = None  # of the page; None for no page
+    proposes: bool = False  # True to take the dims that a check proposes for those that are open
 
 
 @dataclass(frozen=True)
 class DoneRow:
-    """A row as a process made it.
+    """A row as a process made it."""
 
-    Attributes:
-        row: the row, without its digest and the name of its page.
-        page: the page about it, as UTF-8; None where nobody asked, or there is nothing to show.
-        seconds: how long it took.
-    """
-
-    row: SweepRow
+    row: SweepRow  # the row, without its digest and the name of its page
+    # the page about it, as UTF-8; None where nobody asked, or there is nothing to show
     page: bytes | None
-    seconds: float
+    seconds: float  # how long it took
 
 
 def run_row(task: RowTask) -> DoneRow:

@@ -44,15 +44,10 @@ from atc_py.text import Text, verbatim
 
 
 class _Axes(NamedTuple):
-    """Axes that a node names.
+    """Axes that a node names."""
 
-    Attributes:
-        numbers: as it names them, negative ones from the end.
-        text: how the axis at an index is shown.
-    """
-
-    numbers: tuple[int, ...]
-    text: Callable[[int], str]
+    numbers: tuple[int, ...]  # as it names them, negative ones from the end
+    text: Callable[[int], str]  # how the axis at an index is shown
 
 
 @predicate(

@@ -50,36 +50,23 @@ _NAMED = 5
 
 
 class BoardFiles(msgspec.Struct, frozen=True):
-    """Files that came back of one run.
+    """Files that came back of one run."""
 
-    Attributes:
-        dumps: folder of dumps; None without.
-        om_json: JSON of the model that ran; None without.
-        tables: op_summary or kernel_details; none without.
-        outputs: arrays of the run without dump, by position of the output; None where one is missing.
-        wall_seconds: of a run by the host's clock; None without.
-        bench_seconds: of a run by ais_bench; None without.
-    """
-
-    dumps: Path | None = None
-    om_json: Path | None = None
-    tables: tuple[Path, ...] = ()
+    dumps: Path | None = None  # folder of dumps; None without
+    om_json: Path | None = None  # JSON of the model that ran; None without
+    tables: tuple[Path, ...] = ()  # op_summary or kernel_details; none without
+    # arrays of the run without dump, by position of the output; None where one is missing
     outputs: tuple[Path | None, ...] = ()
-    wall_seconds: float | None = None
-    bench_seconds: float | None = None
+    wall_seconds: float | None = None  # of a run by the host's clock; None without
+    bench_seconds: float | None = None  # of a run by ais_bench; None without
 
 
 class BoardRunDone(msgspec.Struct, frozen=True):
-    """A run that was compared.
+    """A run that was compared."""
 
-    Attributes:
-        comparison: of it.
-        factors: that fit its times; None without.
-        model: the model as it was compiled here, with its graph and estimate, for a page.
-    """
-
-    comparison: BoardComparison
-    factors: Calibration | None
+    comparison: BoardComparison  # of it
+    factors: Calibration | None  # that fit its times; None without
+    # the model as it was compiled here, with its graph and estimate, for a page
     model: ModelSummary
 
 

@@ -29,26 +29,16 @@ _MOST_DAMAGED = 20
 
 
 class BoardResult(msgspec.Struct, frozen=True):
-    """A result of an op on the board.
-
-    Attributes:
-        type: its operator.
-        output: which result.
-        nodes: of the network that the op computes.
-        value: of the original; empty for none.
-        inserted: whether the op is no node of the network.
-        file: its dump.
-        tensor: its place in it.
-    """
+    """A result of an op on the board."""
 
     op: str
-    type: str
-    output: int
-    nodes: tuple[str, ...]
-    value: str
-    inserted: bool
-    file: DumpFile
-    tensor: DumpTensor
+    type: str  # its operator
+    output: int  # which result
+    nodes: tuple[str, ...]  # of the network that the op computes
+    value: str  # of the original; empty for none
+    inserted: bool  # whether the op is no node of the network
+    file: DumpFile  # its dump
+    tensor: DumpTensor  # its place in it
 
 
 class BoardValues:

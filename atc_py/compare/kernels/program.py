@@ -17,22 +17,14 @@ _SECONDS = 300
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One launch of a kernel on the host.
-
-    Attributes:
-        row: the row of its tiling table.
-        cores: cores that are launched.
-        workspace: bytes of workspace.
-        inputs: those that are there.
-        outputs: types of the results.
-    """
+    """One launch of a kernel on the host."""
 
     kernel: str
-    row: int
-    cores: int
-    workspace: int
-    inputs: tuple[NDArray[Any], ...]
-    outputs: tuple[TensorFacts, ...]
+    row: int  # the row of its tiling table
+    cores: int  # cores that are launched
+    workspace: int  # bytes of workspace
+    inputs: tuple[NDArray[Any], ...]  # those that are there
+    outputs: tuple[TensorFacts, ...]  # types of the results
 
 
 @dataclass(frozen=True, slots=True)

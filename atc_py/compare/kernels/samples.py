@@ -24,20 +24,13 @@ _ZEROS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class SampledNode:
-    """One node of a launch.
+    """One node of a launch."""
 
-    Attributes:
-        step: the simulator's launch of the node alone.
-        inputs: by position, in their true dtypes; None where absent, or where the result so far
-            goes in.
-        chained: the positions of the result so far.
-        numbers: how near its kernel's numbers are: exact, close or sums.
-    """
-
-    step: Step
+    step: Step  # the simulator's launch of the node alone
+    # by position, in their true dtypes; None where absent, or where the result so far goes in
     inputs: tuple[NDArray[Any] | None, ...]
-    chained: tuple[int, ...]
-    numbers: str
+    chained: tuple[int, ...]  # the positions of the result so far
+    numbers: str  # how near its kernel's numbers are: exact, close or sums
 
 
 @dataclass(frozen=True, slots=True)

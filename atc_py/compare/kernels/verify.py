@@ -41,15 +41,10 @@ if TYPE_CHECKING:
 
 
 class Unpacked(NamedTuple):
-    """A result taken out of its storage.
+    """A result taken out of its storage."""
 
-    Attributes:
-        array: its elements in their logical order.
-        stray: elements of the padding that are not zero, though readers assume zeros.
-    """
-
-    array: NDArray[Any]
-    stray: int
+    array: NDArray[Any]  # its elements in their logical order
+    stray: int  # elements of the padding that are not zero, though readers assume zeros
 
 
 def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
@@ -122,15 +117,10 @@ def _place(
 
 @dataclass(frozen=True, slots=True)
 class ModelAsWritten:
-    """A model with the data of another one.
+    """A model with the data of another one."""
 
-    Attributes:
-        description: of this one.
-        source: holds the constants.
-    """
-
-    description: OmModel
-    source: OfflineModel
+    description: OmModel  # of this one
+    source: OfflineModel  # holds the constants
 
     def array(self, member: str) -> NDArray[Any]:
         """The data of a constant."""
@@ -176,20 +166,13 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class KernelVerdict:
-    """One kernel on one set of shapes.
+    """One kernel on one set of shapes."""
 
-    Attributes:
-        kernel: its entry in the list of kernels.
-        row: number of the row of its tiling table.
-        ulps: the largest difference in units in the last place of float16.
-        text: why it is not right, or not run.
-    """
-
-    kernel: KernelEntry
-    row: int
+    kernel: KernelEntry  # its entry in the list of kernels
+    row: int  # number of the row of its tiling table
     verdict: Verdict
-    ulps: float = 0.0
-    text: str = ""
+    ulps: float = 0.0  # the largest difference in units in the last place of float16
+    text: str = ""  # why it is not right, or not run
 
 
 def verify_kernels(

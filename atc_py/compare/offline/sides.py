@@ -32,35 +32,23 @@ _AIPP = "Aipp"
 
 
 class SideConstant(msgspec.Struct, frozen=True):
-    """A constant of one of the models.
-
-    Attributes:
-        nodes: of the network that read it.
-        dtype: as stored.
-        format: as stored.
-        stored: its bytes as the device has them.
-        value: its elements in the order of the network; None where they cannot be put so.
-    """
+    """A constant of one of the models."""
 
     name: str
-    nodes: tuple[str, ...]
-    dtype: str
-    format: str
-    stored: Callable[[], bytes | memoryview]
+    nodes: tuple[str, ...]  # of the network that read it
+    dtype: str  # as stored
+    format: str  # as stored
+    stored: Callable[[], bytes | memoryview]  # its bytes as the device has them
+    # its elements in the order of the network; None where they cannot be put so
     value: Callable[[], Array | None]
 
 
 class SideLaunch(msgspec.Struct, frozen=True):
-    """A launch of one of the models.
-
-    Attributes:
-        conversion: for an inserted Cast, TransData or Aipp what it changes; empty for others.
-        source: of a conversion, the node that makes its operand, or the model's input.
-    """
+    """A launch of one of the models."""
 
     launch: DiffLaunch
-    conversion: str
-    source: str
+    conversion: str  # for an inserted Cast, TransData or Aipp what it changes; empty for others
+    source: str  # of a conversion, the node that makes its operand, or the model's input
 
 
 class Side(msgspec.Struct, frozen=True):

@@ -212,18 +212,12 @@ def _forms(fixed: Fixed, options: FixOptions) -> list[OnnxGraph]:
 
 @dataclass(frozen=True, slots=True)
 class FixedWriter:
-    """Writes graphs of one fixed model.
-
-    Attributes:
-        opsets: of the file, and of what is written.
-        options: the user's.
-        given: the data of its files.
-    """
+    """Writes graphs of one fixed model."""
 
     library: Library
-    opsets: tuple[int, int]
-    options: FixOptions
-    given: Mapping[str, NDArray[Any]]
+    opsets: tuple[int, int]  # of the file, and of what is written
+    options: FixOptions  # the user's
+    given: Mapping[str, NDArray[Any]]  # the data of its files
 
     def write(self, fixed: Fixed, graph: OnnxGraph, trial: Path, path: Path) -> _Form:
         """Write a graph and check it; no folded node comes back that the list does not take."""

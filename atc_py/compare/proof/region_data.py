@@ -97,17 +97,12 @@ Draw = Callable[[np.random.Generator, "DrawnInput"], "NDArray[Any]"]
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """Data for all inputs.
+    """Data for all inputs."""
 
-    Attributes:
-        label: the values, in words.
-        feeds: by name.
-        own_scale: whether errors are a part of this run's largest magnitude, which is far from
-            that of random data.
-    """
-
-    label: str
-    feeds: dict[str, NDArray[Any]]
+    label: str  # the values, in words
+    feeds: dict[str, NDArray[Any]]  # by name
+    # whether errors are a part of this run's largest magnitude, which is far from that of random
+    # data
     own_scale: bool = False
 
 

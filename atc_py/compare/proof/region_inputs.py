@@ -82,22 +82,15 @@ _STEPS: Mapping[str, int] = {"QuantizeLinear": 1}
 
 @dataclass(frozen=True, slots=True)
 class DrawnInput:
-    """An input that is fed.
-
-    Attributes:
-        bounds: of integers, both included; None for other dtypes.
-        drawn: whether data may be drawn; else it keeps the values of the model's own run.
-        negative: whether floats may be negative.
-        zero: whether integers may be 0.
-    """
+    """An input that is fed."""
 
     name: str
     dtype: DType
     shape: Shape
-    bounds: Range | None = None
-    drawn: bool = True
-    negative: bool = True
-    zero: bool = True
+    bounds: Range | None = None  # of integers, both included; None for other dtypes
+    drawn: bool = True  # whether data may be drawn; else it keeps the values of the model's own run
+    negative: bool = True  # whether floats may be negative
+    zero: bool = True  # whether integers may be 0
 
 
 def inputs_of(step: RuleApplication, name: str) -> DrawnInput | None:

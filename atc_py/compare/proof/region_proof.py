@@ -64,44 +64,27 @@ Feeds = dict[str, "NDArray[Any]"]
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A difference beyond the class of a rule.
-
-    Attributes:
-        data: the data on which it was seen, in words.
-        error: as a part of the result's largest magnitude.
-        limit: the largest that the class allows.
-    """
+    """A difference beyond the class of a rule."""
 
     rules: tuple[str, ...]
-    data: str
+    data: str  # the data on which it was seen, in words
     output: str
-    error: float
-    limit: float
+    error: float  # as a part of the result's largest magnitude
+    limit: float  # the largest that the class allows
 
 
 @dataclass(slots=True)
 class RegionProof:
-    """Proof of one rewrite so far.
+    """Proof of one rewrite so far."""
 
-    Attributes:
-        error: largest error, without that of rounded inputs.
-        differing: elements that are not the same.
-        elements: elements that were compared.
-        runs: sets of data from the model's own runs.
-        drawn: sets of data that were drawn.
-        undefined: whether ONNX leaves results open on the data of a run of the model.
-        why: why a side did not run; empty where both did.
-        wrong: the first difference beyond a rule's class.
-    """
-
-    error: float = 0.0
-    differing: int = 0
-    elements: int = 0
-    runs: int = 0
-    drawn: int = 0
-    undefined: bool = False
-    why: Text = field(default=Text(""))
-    wrong: Disagreement | None = None
+    error: float = 0.0  # largest error, without that of rounded inputs
+    differing: int = 0  # elements that are not the same
+    elements: int = 0  # elements that were compared
+    runs: int = 0  # sets of data from the model's own runs
+    drawn: int = 0  # sets of data that were drawn
+    undefined: bool = False  # whether ONNX leaves results open on the data of a run of the model
+    why: Text = field(default=Text(""))  # why a side did not run; empty where both did
+    wrong: Disagreement | None = None  # the first difference beyond a rule's class
 
     @property
     def is_shown(self) -> bool:
@@ -122,20 +105,13 @@ class RegionProof:
 
 @dataclass(slots=True)
 class RegionTest:
-    """Both sides of a rewrite, ready to run.
-
-    Attributes:
-        limit: largest error that their classes allow.
-        before: the node that was replaced.
-        after: what replaced it.
-        proof: takes the results.
-    """
+    """Both sides of a rewrite, ready to run."""
 
     rules: tuple[str, ...]
-    limit: float
-    before: Piece
-    after: Piece
-    proof: RegionProof
+    limit: float  # largest error that their classes allow
+    before: Piece  # the node that was replaced
+    after: Piece  # what replaced it
+    proof: RegionProof  # takes the results
     _scales: dict[str, float] = field(default_factory=dict)
     _engines: tuple[str, str] | None = None
 

@@ -17,19 +17,12 @@ _AT_ONCE = 2**18
 
 @dataclass(slots=True)
 class ResultGap:
-    """Largest difference between two values over all runs.
+    """Largest difference between two values over all runs."""
 
-    Attributes:
-        gap: largest difference; infinite for other dims or dtypes.
-        scale: largest magnitude of the original over all runs.
-        differing: elements that are not the same.
-        elements: elements that were compared.
-    """
-
-    gap: float = 0.0
-    scale: float = 0.0
-    differing: int = 0
-    elements: int = 0
+    gap: float = 0.0  # largest difference; infinite for other dims or dtypes
+    scale: float = 0.0  # largest magnitude of the original over all runs
+    differing: int = 0  # elements that are not the same
+    elements: int = 0  # elements that were compared
 
     @property
     def error(self) -> float:

@@ -39,15 +39,10 @@ Feeds = dict[str, "NDArray[Any]"]
 
 @dataclass(frozen=True, slots=True)
 class OnTarget:
-    """The result on the target.
+    """The result on the target."""
 
-    Attributes:
-        proof: for the record.
-        microseconds: estimated time by position of the written file's nodes.
-    """
-
-    proof: TargetProof
-    microseconds: Mapping[int, float]
+    proof: TargetProof  # for the record
+    microseconds: Mapping[int, float]  # estimated time by position of the written file's nodes
 
 
 def prove_on_target(

@@ -35,21 +35,14 @@ Sides: TypeAlias = "frozenset[tuple[str, bool]]"
 
 @dataclass(slots=True)
 class WrittenOperator:
-    """The nodes of one target operator.
-
-    Attributes:
-        name: the target node's name.
-        origin: what tells the results of one source node from those of others.
-        reads: names of values, empty where absent.
-        writes: names of its results.
-        nodes: what computes them; none of a Switch or a Merge.
-    """
+    """The nodes of one target operator."""
 
     op: str
-    name: str
-    origin: tuple[int, ...]
-    reads: Sequence[str]
-    writes: Sequence[str]
+    name: str  # the target node's name
+    origin: tuple[int, ...]  # what tells the results of one source node from those of others
+    reads: Sequence[str]  # names of values, empty where absent
+    writes: Sequence[str]  # names of its results
+    # what computes them; none of a Switch or a Merge
     nodes: list[NodeProto] = field(default_factory=list)
 
 

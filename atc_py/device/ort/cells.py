@@ -32,21 +32,14 @@ USUAL = (CellActivation("sigmoid"), CellActivation("tanh"), CellActivation("tanh
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The rule by which gates are computed.
+    """The rule by which gates are computed."""
 
-    Attributes:
-        dtype: in which.
-        activations: f, g and h of LSTM, f and g of GRU.
-        clip: bound on the magnitude of what goes into the gates' activations, or None.
-        coupled: LSTM: the forget gate is 1 minus the input gate.
-        reset_after: GRU: the reset gate is applied after the product with the state.
-    """
-
-    dtype: DType
-    activations: tuple[CellActivation, ...]
+    dtype: DType  # in which
+    activations: tuple[CellActivation, ...]  # f, g and h of LSTM, f and g of GRU
+    # bound on the magnitude of what goes into the gates' activations, or None
     clip: float | None = None
-    coupled: bool = False
-    reset_after: bool = False
+    coupled: bool = False  # LSTM: the forget gate is 1 minus the input gate
+    reset_after: bool = False  # GRU: the reset gate is applied after the product with the state
 
     def applied(self, body: Body, which: int, gate: str) -> str:
         """An activation of what goes into a gate, held to the clip."""
@@ -58,29 +51,17 @@ class Gates:
 
 @dataclass(frozen=True, slots=True)
 class CellOperands:
-    """Operands of a layer in one direction, in float32 or float64; empty where absent.
+    """Operands of a layer in one direction, in float32 or float64; empty where absent."""
 
-    Attributes:
-        x: [steps, batch, input].
-        w: [gates * hidden, input], gates in ONNX's order.
-        r: [gates * hidden, hidden].
-        b: [2 * gates * hidden].
-        lengths: [batch], int32.
-        states: of the units, and of the cells of LSTM [batch, hidden].
-        p: [3 * hidden].
-        sizes: steps, batch, hidden.
-        reverse: from the last step to the first.
-    """
-
-    x: str
-    w: str
-    r: str
-    b: str
-    lengths: str
-    states: tuple[str, ...]
-    p: str
-    sizes: tuple[int, int, int]
-    reverse: bool
+    x: str  # [steps, batch, input]
+    w: str  # [gates * hidden, input], gates in ONNX's order
+    r: str  # [gates * hidden, hidden]
+    b: str  # [2 * gates * hidden]
+    lengths: str  # [batch], int32
+    states: tuple[str, ...]  # of the units, and of the cells of LSTM [batch, hidden]
+    p: str  # [3 * hidden]
+    sizes: tuple[int, int, int]  # steps, batch, hidden
+    reverse: bool  # from the last step to the first
 
 
 def scan_lstm(body: Body, layer: CellOperands, gates: Gates) -> list[str]:

@@ -34,17 +34,12 @@ class ConstantSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Initializer:
-    """A constant as the exported model holds it; it has the methods of `ConstData`.
-
-    Attributes:
-        dtype: its element type; int8 for int4.
-        read: returns its data, which may be of int4.
-    """
+    """A constant as the exported model holds it; it has the methods of `ConstData`."""
 
     name: str
-    dtype: DType
+    dtype: DType  # its element type; int8 for int4
     shape: Shape
-    read: Callable[[], NDArray[Any]]
+    read: Callable[[], NDArray[Any]]  # returns its data, which may be of int4
 
     @classmethod
     def of(cls, name: str, array: NDArray[Any]) -> Initializer:

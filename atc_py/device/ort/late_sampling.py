@@ -16,22 +16,14 @@ _WIDE = DType.FLOAT64
 
 @dataclass(frozen=True, slots=True)
 class LateAxis:
-    """One axis to resize.
+    """One axis to resize."""
 
-    Attributes:
-        body: the nodes so far.
-        number: which one it is.
-        length: its dim in x.
-        size: its dim in the result; None where `scale` decides.
-        scale: their ratio as the model gives it; None where `size` decides.
-        roi: names of float32 scalars, the first and last place to take; None without.
-    """
-
-    body: Body
-    number: int
-    length: Dim
-    size: int | None
-    scale: np.float32 | None
+    body: Body  # the nodes so far
+    number: int  # which one it is
+    length: Dim  # its dim in x
+    size: int | None  # its dim in the result; None where `scale` decides
+    scale: np.float32 | None  # their ratio as the model gives it; None where `size` decides
+    # names of float32 scalars, the first and last place to take; None without
     roi: tuple[str, str] | None
 
     def coordinates(self, mode: str) -> str:

@@ -15,23 +15,15 @@ from atc_py.tensor.dtypes import DType
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Samples along one side.
+    """Samples along one side."""
 
-    Attributes:
-        pixels: the one before a sample and the one after it, int64 [regions, cells * most].
-        weights: of each.
-        inside: samples on the map, bool.
-        counted: samples that the region has, bool [regions, most].
-        most: samples of a cell, int64 [1].
-        cells: how many.
-    """
-
+    # the one before a sample and the one after it, int64 [regions, cells * most]
     pixels: tuple[str, str]
-    weights: tuple[str, str]
-    inside: str
-    counted: str
-    most: str
-    cells: int
+    weights: tuple[str, str]  # of each
+    inside: str  # samples on the map, bool
+    counted: str  # samples that the region has, bool [regions, most]
+    most: str  # samples of a cell, int64 [1]
+    cells: int  # how many
 
 
 def largest_samples(

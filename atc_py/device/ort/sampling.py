@@ -15,21 +15,13 @@ _HALF = np.float32(0.5)
 
 @dataclass(frozen=True, slots=True)
 class SampledAxis:
-    """One axis to resize.
+    """One axis to resize."""
 
-    Attributes:
-        number: which one it is.
-        length: its dim in x.
-        resized: its dim in the result.
-        scale: their ratio as the model gives it.
-        roi: first and last place to take, as shares of the axis.
-    """
-
-    number: int
-    length: int
-    resized: int
-    scale: np.float32
-    roi: tuple[float, float] = (0.0, 1.0)
+    number: int  # which one it is
+    length: int  # its dim in x
+    resized: int  # its dim in the result
+    scale: np.float32  # their ratio as the model gives it
+    roi: tuple[float, float] = (0.0, 1.0)  # first and last place to take, as shares of the axis
 
     def coordinates(self, mode: str) -> NDArray[np.float32]:
         """Place of each result in x, by coordinate_transformation_mode."""

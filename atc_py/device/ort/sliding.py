@@ -20,23 +20,14 @@ _END = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class SlidingAxis:
-    """A window along one axis.
+    """A window along one axis."""
 
-    Attributes:
-        dim: elements along the axis; None where only the run knows.
-        size: elements under the window.
-        stride: steps between windows.
-        dilation: steps between elements of a window.
-        before: padding in front.
-        after: padding at the end.
-    """
-
-    dim: int | None
-    size: int
-    stride: int
-    dilation: int
-    before: int
-    after: int
+    dim: int | None  # elements along the axis; None where only the run knows
+    size: int  # elements under the window
+    stride: int  # steps between windows
+    dilation: int  # steps between elements of a window
+    before: int  # padding in front
+    after: int  # padding at the end
 
     @property
     def reach(self) -> int:
@@ -104,15 +95,11 @@ def _shape_of(axis: SlidingAxis) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class SlidingPool:
-    """A pool that is to be written.
-
-    Attributes:
-        ceil: windows may overhang the padding at the end.
-    """
+    """A pool that is to be written."""
 
     body: Body
     axes: tuple[SlidingAxis, SlidingAxis]
-    ceil: bool
+    ceil: bool  # windows may overhang the padding at the end
 
     @classmethod
     def of(cls, body: Body) -> SlidingPool:

@@ -18,44 +18,26 @@ SCORES = (0, 2, 1, 3)
 
 @dataclass(frozen=True, slots=True)
 class HeadDims:
-    """Dims of an attention.
+    """Dims of an attention."""
 
-    Attributes:
-        batch: number of sequences.
-        heads: heads of the query.
-        groups: heads of key and value, of which each serves the same number of query heads.
-        queries: positions of the query.
-        keys: positions of key and value.
-        size: elements of a head of query and key.
-        value_size: elements of a head of the value.
-    """
-
-    batch: int
-    heads: int
-    groups: int
-    queries: int
-    keys: int
-    size: int
-    value_size: int
+    batch: int  # number of sequences
+    heads: int  # heads of the query
+    groups: int  # heads of key and value, of which each serves the same number of query heads
+    queries: int  # positions of the query
+    keys: int  # positions of key and value
+    size: int  # elements of a head of query and key
+    value_size: int  # elements of a head of the value
 
 
 @dataclass(frozen=True, slots=True)
 class Attended:
-    """Names of the values of an attention.
+    """Names of the values of an attention."""
 
-    Attributes:
-        y: the result, `[batch, heads, queries, value_size]`.
-        scores: scaled products of query and key.
-        capped: the scores after the soft cap.
-        biased: the scores after the biases.
-        weights: the weights of the values.
-    """
-
-    y: str
-    scores: str
-    capped: str
-    biased: str
-    weights: str
+    y: str  # the result, `[batch, heads, queries, value_size]`
+    scores: str  # scaled products of query and key
+    capped: str  # the scores after the soft cap
+    biased: str  # the scores after the biases
+    weights: str  # the weights of the values
 
 
 def masked_score(ctx: RuleContext) -> float:

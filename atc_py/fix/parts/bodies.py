@@ -144,16 +144,12 @@ def elements_of(ctx: RuleContext, name: str) -> list[Element]:
 
 
 class SplitTensor(NamedTuple):
-    """A tensor whose parts of one element are a sequence, in order.
-
-    Attributes:
-        without: whether the parts are without the axis.
-    """
+    """A tensor whose parts of one element are a sequence, in order."""
 
     name: str
     rank: int
     axis: int
-    without: bool
+    without: bool  # whether the parts are without the axis
 
 
 def split_tensor(ctx: RuleContext, name: str) -> SplitTensor | None:

@@ -36,25 +36,15 @@ _PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class CellLayer:
-    """A recurrent layer.
+    """A recurrent layer."""
 
-    Attributes:
-        op_type: LSTM or GRU.
-        size: elements of its state.
-        w: weights of the slice, [1, gates * size, elements of the slice].
-        r: weights of the state, [1, gates * size, size].
-        b: biases of both, [1, 2 * gates * size].
-        states: positions of its states among those of the loop.
-        attributes: of the node, apart from the size.
-    """
-
-    op_type: str
-    size: int
-    w: NDArray[np.float64]
-    r: NDArray[np.float64]
-    b: NDArray[np.float64]
-    states: tuple[int, ...]
-    attributes: Mapping[str, Any]
+    op_type: str  # LSTM or GRU
+    size: int  # elements of its state
+    w: NDArray[np.float64]  # weights of the slice, [1, gates * size, elements of the slice]
+    r: NDArray[np.float64]  # weights of the state, [1, gates * size, size]
+    b: NDArray[np.float64]  # biases of both, [1, 2 * gates * size]
+    states: tuple[int, ...]  # positions of its states among those of the loop
+    attributes: Mapping[str, Any]  # of the node, apart from the size
 
 
 class _Gate(NamedTuple):
@@ -204,23 +194,15 @@ def _layer(
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """A Loop or Scan.
+    """A Loop or Scan."""
 
-    Attributes:
-        steps: how often the body runs.
-        first: position of the first state among the inputs of the node.
-        before: position of the first state among the outputs of the body.
-        count: number of states.
-        reader: its values as vectors.
-        decided: values of the body that constants decide, for every step, by name.
-    """
-
-    steps: int
-    first: int
-    before: int
-    count: int
+    steps: int  # how often the body runs
+    first: int  # position of the first state among the inputs of the node
+    before: int  # position of the first state among the outputs of the body
+    count: int  # number of states
     body: OnnxGraph
-    reader: Reader
+    reader: Reader  # its values as vectors
+    # values of the body that constants decide, for every step, by name
     decided: Mapping[str, list[NDArray[Any]]]
 
     @property

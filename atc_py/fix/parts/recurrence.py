@@ -27,18 +27,12 @@ Factor: TypeAlias = "float | NDArray[np.float64]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atom:
-    """A factor of monomials.
+    """A factor of monomials."""
 
-    Attributes:
-        kind: `linear`, the operator of a function, or the name of an input or state.
-        size: number of elements.
-        serial: its place in the order of atoms.
-        of: the argument of a function, or the linear part; None for inputs and states.
-    """
-
-    kind: str
-    size: int
-    serial: int
+    kind: str  # `linear`, the operator of a function, or the name of an input or state
+    size: int  # number of elements
+    serial: int  # its place in the order of atoms
+    # the argument of a function, or the linear part; None for inputs and states
     of: Vector | None = None
 
 
@@ -223,15 +217,10 @@ FUNCTIONS = frozenset({"Sigmoid", "Tanh"})
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A value of the body: vectors along the last axis.
+    """A value of the body: vectors along the last axis."""
 
-    Attributes:
-        vector: each of them.
-        dims: dims of the value.
-    """
-
-    vector: Vector
-    dims: Shape
+    vector: Vector  # each of them
+    dims: Shape  # dims of the value
 
     @property
     def rows(self) -> int:
@@ -245,18 +234,12 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A slice that each step takes from a sequence.
+    """A slice that each step takes from a sequence."""
 
-    Attributes:
-        sequence: its name in the model.
-        axis: the axis of the steps.
-        keeps: whether the slice keeps the axis.
-    """
-
-    sequence: str
-    axis: int
+    sequence: str  # its name in the model
+    axis: int  # the axis of the steps
     places: tuple[int, ...]
-    keeps: bool = False
+    keeps: bool = False  # whether the slice keeps the axis
 
 
 class _UnreadError(Exception):

@@ -41,17 +41,11 @@ _OPERATORS = {
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """A function of one value.
+    """A function of one value."""
 
-    Attributes:
-        name: in small letters.
-        values: alpha and beta, as many as it has.
-        clip: bound of the magnitude of its argument; 0 for none.
-    """
-
-    name: str
-    values: tuple[float, ...]
-    clip: float = 0.0
+    name: str  # in small letters
+    values: tuple[float, ...]  # alpha and beta, as many as it has
+    clip: float = 0.0  # bound of the magnitude of its argument; 0 for none
 
     def write(self, ctx: RuleContext, x: str) -> str:
         if self.clip:

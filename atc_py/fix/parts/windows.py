@@ -29,23 +29,14 @@ IMAGES, VOLUMES = 4, 5
 
 @dataclass(frozen=True, slots=True)
 class ImageAxis:
-    """One axis of a convolution.
+    """One axis of a convolution."""
 
-    Attributes:
-        size: elements of X.
-        taps: elements of the filter.
-        stride: elements from one window to the next.
-        dilation: elements from one tap to the next.
-        begin: zeros before X.
-        end: zeros after X.
-    """
-
-    size: int
-    taps: int
-    stride: int
-    dilation: int
-    begin: int
-    end: int
+    size: int  # elements of X
+    taps: int  # elements of the filter
+    stride: int  # elements from one window to the next
+    dilation: int  # elements from one tap to the next
+    begin: int  # zeros before X
+    end: int  # zeros after X
 
     @property
     def span(self) -> int:
@@ -59,20 +50,13 @@ class ImageAxis:
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """A convolution of images with known dims.
+    """A convolution of images with known dims."""
 
-    Attributes:
-        batch: N.
-        channels: C of X.
-        filters: O of W.
-        axes: H and W.
-    """
-
-    batch: int
-    channels: int
-    filters: int
+    batch: int  # N
+    channels: int  # C of X
+    filters: int  # O of W
     group: int
-    axes: tuple[ImageAxis, ImageAxis]
+    axes: tuple[ImageAxis, ImageAxis]  # H and W
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -149,15 +133,10 @@ _SLICED = frozenset({DType.FLOAT16, DType.FLOAT32, DType.INT32, DType.UINT8, DTy
 
 @dataclass(frozen=True, slots=True)
 class PoolAxis:
-    """One axis of a pool.
+    """One axis of a pool."""
 
-    Attributes:
-        axis: the window, and the pads that the node states.
-        count: number of windows; with ceil_mode the last one may reach beyond the pads.
-    """
-
-    axis: ImageAxis
-    count: int
+    axis: ImageAxis  # the window, and the pads that the node states
+    count: int  # number of windows; with ceil_mode the last one may reach beyond the pads
 
     @property
     def meets_x(self) -> bool:

@@ -244,21 +244,13 @@ _RULES = {
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The tensors of the recurrence, one step a slice of axis 1.
+    """The tensors of the recurrence, one step a slice of axis 1."""
 
-    Attributes:
-        q: `[batch, steps, groups, shared, size]`, scaled.
-        k: `[batch, steps, groups, 1, size]`.
-        v: `[batch, steps, groups, 1, value_size]`.
-        decay: factors of the state, `[batch, steps, groups, size or 1, 1]`; "" for none.
-        rate: factors of the update, `[batch, steps, groups or 1, 1, 1]`; "" for none.
-    """
-
-    q: str
-    k: str
-    v: str
-    decay: str
-    rate: str
+    q: str  # `[batch, steps, groups, shared, size]`, scaled
+    k: str  # `[batch, steps, groups, 1, size]`
+    v: str  # `[batch, steps, groups, 1, value_size]`
+    decay: str  # factors of the state, `[batch, steps, groups, size or 1, 1]`; "" for none
+    rate: str  # factors of the update, `[batch, steps, groups or 1, 1, 1]`; "" for none
 
 
 def _linear(steps: int, *past: Sequence[int], **attributes: Any) -> RuleCase:

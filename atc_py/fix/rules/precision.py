@@ -44,21 +44,13 @@ def _case(
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean times a factor, however it is written.
+    """A mean times a factor, however it is written."""
 
-    Attributes:
-        source: the tensor whose elements are averaged.
-        axes: the axes, counted from the front.
-        keepdims: whether they stay as axes of 1.
-        factor: the mean is multiplied by it: the number of elements for a sum.
-        squared: whether the squares of the elements are averaged.
-    """
-
-    source: SourceTensor
-    axes: tuple[int, ...]
-    keepdims: bool
-    factor: float
-    squared: bool = False
+    source: SourceTensor  # the tensor whose elements are averaged
+    axes: tuple[int, ...]  # the axes, counted from the front
+    keepdims: bool  # whether they stay as axes of 1
+    factor: float  # the mean is multiplied by it: the number of elements for a sum
+    squared: bool = False  # whether the squares of the elements are averaged
 
     @property
     def count(self) -> int:

@@ -22,15 +22,10 @@ from atc_py.tensor.dtypes import DType
 
 @dataclass(frozen=True, slots=True)
 class PixelTap:
-    """One of the pixels along an axis that a value is made of.
+    """One of the pixels along an axis that a value is made of."""
 
-    Attributes:
-        position: name of its int32 position along the axis, one for each value.
-        weight: name of its share in the value; "" for a whole.
-    """
-
-    position: str
-    weight: str = ""
+    position: str  # name of its int32 position along the axis, one for each value
+    weight: str = ""  # name of its share in the value; "" for a whole
 
 
 def zero_frame(ctx: RuleContext, x: str, axes: int) -> str:
@@ -226,17 +221,11 @@ _FAR, _FAR_OUT = 2**24, 2**62
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """One axis of the images, and the places along it.
+    """One axis of the images, and the places along it."""
 
-    Attributes:
-        size: its pixels.
-        corners: whether -1 and 1 are centers of pixels, not edges.
-        dtype: of the places.
-    """
-
-    size: int
-    corners: bool
-    dtype: DType
+    size: int  # its pixels
+    corners: bool  # whether -1 and 1 are centers of pixels, not edges
+    dtype: DType  # of the places
 
     @property
     def border(self) -> tuple[float, float]:

@@ -27,19 +27,12 @@ _VALUE, _AXES = 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Pads:
-    """The pads of a node.
+    """The pads of a node."""
 
-    Attributes:
-        begins: elements before each axis; negative ones are cut off.
-        ends: elements after each axis.
-        mode: where the elements are from.
-        value: of mode constant; None if it is computed.
-    """
-
-    begins: tuple[int, ...]
-    ends: tuple[int, ...]
-    mode: str
-    value: float | None
+    begins: tuple[int, ...]  # elements before each axis; negative ones are cut off
+    ends: tuple[int, ...]  # elements after each axis
+    mode: str  # where the elements are from
+    value: float | None  # of mode constant; None if it is computed
 
     @property
     def is_zero(self) -> bool:

@@ -25,13 +25,9 @@ from atc_py.fix.unfit import require, skip_unless
 
 @dataclass(frozen=True, slots=True)
 class TransposedAxis(ImageAxis):
-    """One axis: stride, dilation and pads are of Y, whose begin and end are cut off.
+    """One axis: stride, dilation and pads are of Y, whose begin and end are cut off."""
 
-    Attributes:
-        extra: zeros after the last window, of output_padding.
-    """
-
-    extra: int
+    extra: int  # zeros after the last window, of output_padding
 
     @property
     def full(self) -> int:

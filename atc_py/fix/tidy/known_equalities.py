@@ -30,26 +30,18 @@ _NARROW = {
 
 @dataclass(frozen=True, slots=True)
 class TwinStep:
-    """A node that leads from a twin to its value, or back.
-
-    Attributes:
-        numbers: its second input, or None.
-    """
+    """A node that leads from a twin to its value, or back."""
 
     op_type: str
-    numbers: tuple[int, ...] | None
+    numbers: tuple[int, ...] | None  # its second input, or None
     attributes: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Squeezed:
-    """The value is its twin without an axis of 1.
+    """The value is its twin without an axis of 1."""
 
-    Attributes:
-        axis: of the twin.
-    """
-
-    axis: int
+    axis: int  # of the twin
     label = "image"
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
@@ -79,13 +71,9 @@ class Squeezed:
 
 @dataclass(frozen=True, slots=True)
 class Transposed:
-    """The value is its twin with its axes in another order.
+    """The value is its twin with its axes in another order."""
 
-    Attributes:
-        perm: the axes of the twin, in the order of the value's.
-    """
-
-    perm: tuple[int, ...]
+    perm: tuple[int, ...]  # the axes of the twin, in the order of the value's
     label = "turned"
 
     @property
@@ -116,15 +104,10 @@ class Transposed:
 
 @dataclass(frozen=True, slots=True)
 class Reshaped:
-    """The value is its twin in other dims.
+    """The value is its twin in other dims."""
 
-    Attributes:
-        twin: dims of the twin.
-        value: dims of the value.
-    """
-
-    twin: Shape
-    value: Shape
+    twin: Shape  # dims of the twin
+    value: Shape  # dims of the value
     label = "reshaped"
 
     def entered(self, value: NDArray[Any]) -> NDArray[Any]:
@@ -147,13 +130,9 @@ class Reshaped:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """The value is its twin, of int32 or float32, in a wider dtype.
+    """The value is its twin, of int32 or float32, in a wider dtype."""
 
-    Attributes:
-        wide: the dtype of the value.
-    """
-
-    wide: DType
+    wide: DType  # the dtype of the value
     label = "narrow"
 
     @property

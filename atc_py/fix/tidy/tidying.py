@@ -34,15 +34,10 @@ _MOST_WANTS = 2
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """A value that stands for another one.
+    """A value that stands for another one."""
 
-    Attributes:
-        value: name of the other one.
-        relation: the relation of that one to this; None if they are the same.
-    """
-
-    value: str
-    relation: Relation | None
+    value: str  # name of the other one
+    relation: Relation | None  # the relation of that one to this; None if they are the same
 
 
 @dataclass(slots=True)

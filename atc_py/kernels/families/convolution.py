@@ -75,17 +75,11 @@ class DeepConvTiling(DepthTiling, ConvTiling):
 
 
 class _Geometry(ConvGeometry, frozen=True):
-    """Dims of a convolution whose windows are unrolled.
+    """Dims of a convolution whose windows are unrolled."""
 
-    Attributes:
-        strides: along rows and columns.
-        groups: of channels.
-        transposed: True if elements spread the filter instead of gathering under it.
-    """
-
-    strides: Shape
-    groups: int
-    transposed: bool
+    strides: Shape  # along rows and columns
+    groups: int  # of channels
+    transposed: bool  # True if elements spread the filter instead of gathering under it
 
     @classmethod
     def of(cls, launch: Launch) -> _Geometry:

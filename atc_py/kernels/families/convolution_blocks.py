@@ -89,23 +89,14 @@ class DeepConvBlocksTiling(DepthTiling, ConvBlocksTiling):
 
 
 class _Geometry(ConvGeometry, frozen=True):
-    """Dims of a convolution of blocks.
+    """Dims of a convolution of blocks."""
 
-    Attributes:
-        products: of an image.
-        inputs: blocks of input channels of a product.
-        outputs: result channels of a product.
-        rows: of a plane of the filter.
-        planes: of the filter for a tap of a product.
-        c0: channels of a block of the input.
-    """
-
-    products: int
-    inputs: int
-    outputs: int
-    rows: int
-    planes: int
-    c0: int
+    products: int  # of an image
+    inputs: int  # blocks of input channels of a product
+    outputs: int  # result channels of a product
+    rows: int  # of a plane of the filter
+    planes: int  # of the filter for a tap of a product
+    c0: int  # channels of a block of the input
 
     @classmethod
     def of(cls, launch: Launch) -> _Geometry:

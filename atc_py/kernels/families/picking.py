@@ -21,23 +21,14 @@ _MOST_RUNS = 4095
 
 
 class _Picked(msgspec.Struct, frozen=True):
-    """Rows of x that make the result, in its order.
+    """Rows of x that make the result, in its order."""
 
-    Attributes:
-        images: how often the picking is repeated, each time in another part of x.
-        count: rows picked of each image.
-        inner: elements of a row.
-        reached: dims of the axes that indices reach into.
-        image_step: elements from image to image in x.
-        index_step: indices from image to image; 0 where all images have the same.
-    """
-
-    images: int
-    count: int
-    inner: int
-    reached: Shape
-    image_step: int
-    index_step: int
+    images: int  # how often the picking is repeated, each time in another part of x
+    count: int  # rows picked of each image
+    inner: int  # elements of a row
+    reached: Shape  # dims of the axes that indices reach into
+    image_step: int  # elements from image to image in x
+    index_step: int  # indices from image to image; 0 where all images have the same
 
 
 class PickTiling(Tiling):

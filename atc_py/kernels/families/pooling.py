@@ -29,25 +29,15 @@ _MOST_RUNS = 4095
 
 
 class _Axis(msgspec.Struct, frozen=True):
-    """A window along one axis.
+    """A window along one axis."""
 
-    Attributes:
-        length: of the input.
-        windows: length of the result.
-        size: elements under the window.
-        stride: steps between windows.
-        dilation: steps between elements of a window.
-        before: padding in front.
-        after: padding after it.
-    """
-
-    length: int
-    windows: int
-    size: int
-    stride: int
-    dilation: int
-    before: int
-    after: int
+    length: int  # of the input
+    windows: int  # length of the result
+    size: int  # elements under the window
+    stride: int  # steps between windows
+    dilation: int  # steps between elements of a window
+    before: int  # padding in front
+    after: int  # padding after it
 
     def span(self, windows: int, taps: int) -> int:
         """Elements from the first window's first to the last window's last."""

@@ -33,21 +33,13 @@ class PictureTiling(Tiling):
 
 
 class PictureLayout(NamedTuple):
-    """The bytes of a format, as the template loads them.
+    """The bytes of a format, as the template loads them."""
 
-    Attributes:
-        number: the format's number in a parameter buffer; 0 where it has none.
-        kind: packed, semi_planar or yuyv.
-        size: bytes of a pixel where packed; lines that share chroma where semi_planar.
-        half_bytes: bytes of two pixels.
-        chroma: True if channels are Y, U, V.
-    """
-
-    number: int
-    kind: str
-    size: int
-    half_bytes: int
-    chroma: bool = False
+    number: int  # the format's number in a parameter buffer; 0 where it has none
+    kind: str  # packed, semi_planar or yuyv
+    size: int  # bytes of a pixel where packed; lines that share chroma where semi_planar
+    half_bytes: int  # bytes of two pixels
+    chroma: bool = False  # True if channels are Y, U, V
 
 
 _LAYOUTS = {

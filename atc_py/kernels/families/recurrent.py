@@ -39,19 +39,12 @@ class RecurrentTiling(Tiling):
 
 
 class _Layer(Family):
-    """A layer in one direction: each core runs sequences of its own.
+    """A layer in one direction: each core runs sequences of its own."""
 
-    Attributes:
-        count: gates.
-        gates: tensors of gates that a step has.
-        parts: states of a sequence in the workspace, the first two of which are h in turn.
-        lengths: position of the lengths among the inputs.
-    """
-
-    count: int
-    gates: tuple[str, ...]
-    parts: int
-    lengths: int
+    count: int  # gates
+    gates: tuple[str, ...]  # tensors of gates that a step has
+    parts: int  # states of a sequence in the workspace, the first two of which are h in turn
+    lengths: int  # position of the lengths among the inputs
 
     def plan(self, launch: Launch) -> Plan:
         """Take as many units at once as the unified buffer has room for."""

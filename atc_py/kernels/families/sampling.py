@@ -51,21 +51,13 @@ class SampleTiling(Tiling):
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Data and positions of a launch that samples.
+    """Data and positions of a launch that samples."""
 
-    Attributes:
-        sets: images, or groups of channels or regions of them.
-        channels: of each, sampled at the same positions.
-        positions: of each.
-        samples: of a position.
-        windows: down and across, where positions are points of windows.
-    """
-
-    sets: int
-    channels: int
-    positions: int
-    samples: int = 1
-    windows: tuple[int, int] = (1, 1)
+    sets: int  # images, or groups of channels or regions of them
+    channels: int  # of each, sampled at the same positions
+    positions: int  # of each
+    samples: int = 1  # of a position
+    windows: tuple[int, int] = (1, 1)  # down and across, where positions are points of windows
 
 
 def _work(launch: Launch) -> _Work:

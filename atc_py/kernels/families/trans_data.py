@@ -19,21 +19,13 @@ _MATRIX = 2
 
 
 class _Lanes(NamedTuple):
-    """An axis in blocks of C0.
+    """An axis in blocks of C0."""
 
-    Attributes:
-        c0: elements of a block.
-        full: whole blocks.
-        tail: elements of the partial block after them, 0 if there is none.
-        missing: elements that this block lacks, 0 where there is none.
-        blocks: all of them.
-    """
-
-    c0: int
-    full: int
-    tail: int
-    missing: int
-    blocks: int
+    c0: int  # elements of a block
+    full: int  # whole blocks
+    tail: int  # elements of the partial block after them, 0 if there is none
+    missing: int  # elements that this block lacks, 0 where there is none
+    blocks: int  # all of them
 
     @classmethod
     def of(cls, length: int, c0: int) -> _Lanes:
@@ -192,19 +184,12 @@ def _matrices_back(shape: Shape, c0: int) -> Iterable[Box]:
 
 
 class _Filter(NamedTuple):
-    """Sizes of a filter, and elements between neighbors along them row by row.
+    """Sizes of a filter, and elements between neighbors along them row by row."""
 
-    Attributes:
-        outputs: result channels.
-        inputs: input channels.
-        taps: of the window.
-        steps: along outputs, inputs and taps.
-    """
-
-    outputs: int
-    inputs: int
-    taps: int
-    steps: tuple[int, int, int]
+    outputs: int  # result channels
+    inputs: int  # input channels
+    taps: int  # of the window
+    steps: tuple[int, int, int]  # along outputs, inputs and taps
 
     @classmethod
     def of(cls, shape: Shape) -> _Filter:

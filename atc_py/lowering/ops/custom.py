@@ -232,16 +232,11 @@ class _PoolMatrices:
 
     Window i of n on an axis begins at floor(i * length / n) and ends before
     ceil((i + 1) * length / n).
-
-    Attributes:
-        image: height and width.
-        size: how many windows are below and beside each other.
-        dtype: of the matrices.
     """
 
-    image: tuple[int, int]
-    size: tuple[int, int]
-    dtype: DType
+    image: tuple[int, int]  # height and width
+    size: tuple[int, int]  # how many windows are below and beside each other
+    dtype: DType  # of the matrices
 
     @property
     def left(self) -> DeferredConst:

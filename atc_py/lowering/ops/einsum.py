@@ -48,21 +48,13 @@ def lower_einsum(b: Builder) -> Sequence[Value]:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One operand of the product.
+    """One operand of the product."""
 
-    Attributes:
-        position: its input.
-        letters: its axes.
-        batch: letters that the result and the other operand have too, in the result's order.
-        free: letters that the result alone has too, in the result's order.
-        contracted: letters that the other operand alone has too, in the first operand's order.
-    """
-
-    position: int
-    letters: str
-    batch: str
-    free: str
-    contracted: str
+    position: int  # its input
+    letters: str  # its axes
+    batch: str  # letters that the result and the other operand have too, in the result's order
+    free: str  # letters that the result alone has too, in the result's order
+    contracted: str  # letters that the other operand alone has too, in the first operand's order
 
     @staticmethod
     def of(equation: Equation, position: int) -> _Side:

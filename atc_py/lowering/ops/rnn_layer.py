@@ -31,19 +31,12 @@ it is Tanh without them. onnxruntime takes 0 for Affine, ScaledTanh and Threshol
 
 
 class Activations(msgspec.Struct, frozen=True):
-    """The activations of all directions of a layer, one after the other.
+    """The activations of all directions of a layer, one after the other."""
 
-    Attributes:
-        names: in lower case.
-        alphas: one for each, 0 where it has none.
-        betas: one for each, 0 where it has none.
-        usual: whether they are the ones that a node has by default.
-    """
-
-    names: tuple[str, ...]
-    alphas: tuple[float, ...]
-    betas: tuple[float, ...]
-    usual: bool
+    names: tuple[str, ...]  # in lower case
+    alphas: tuple[float, ...]  # one for each, 0 where it has none
+    betas: tuple[float, ...]  # one for each, 0 where it has none
+    usual: bool  # whether they are the ones that a node has by default
 
 
 def read_activations(b: Builder, usual: tuple[str, ...], directions: int) -> Activations:

@@ -28,19 +28,14 @@ from atc_py.text import Text
 
 
 class DeclaredInput(msgspec.Struct, frozen=True):
-    """A graph input as the file declares it.
-
-    Attributes:
-        element: ONNX's number of its element type, 0 where none is given.
-        dims: an int for a fixed dim, the dimension's name (often "") for an open one; None
-            where not even the rank is given.
-        kind: its kind if it is not a tensor: sequence, map, optional ...
-    """
+    """A graph input as the file declares it."""
 
     name: str
-    element: int
+    element: int  # ONNX's number of its element type, 0 where none is given
+    # an int for a fixed dim, the dimension's name (often "") for an open one; None where not even
+    # the rank is given
     dims: tuple[int | str, ...] | None
-    kind: str = ""
+    kind: str = ""  # its kind if it is not a tensor: sequence, map, optional ...
 
     @property
     def label(self) -> str:

@@ -33,18 +33,12 @@ _SHORT = {"float32": "float", "float64": "double"}
 
 @dataclass(frozen=True, slots=True)
 class DeclaredValue:
-    """An input or output.
-
-    Attributes:
-        type: its type as onnxruntime writes it, such as `tensor(float)`.
-        dims: its dims; None where not even the rank is declared.
-        denotations: the meaning that the file gives each dim, mostly "".
-    """
+    """An input or output."""
 
     name: str
-    type: str
-    dims: DeclaredDims | None
-    denotations: tuple[str, ...] = ()
+    type: str  # its type as onnxruntime writes it, such as `tensor(float)`
+    dims: DeclaredDims | None  # its dims; None where not even the rank is declared
+    denotations: tuple[str, ...] = ()  # the meaning that the file gives each dim, mostly ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +56,13 @@ class FileMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ModelInterface:
-    """Declarations of a model.
+    """Declarations of a model."""
 
-    Attributes:
-        inputs: what a program must feed.
-        outputs: what it gets.
-        overridable: inputs that have a default, an initializer of that name.
-        metadata: what the file says of itself.
-    """
-
-    inputs: tuple[DeclaredValue, ...]
-    outputs: tuple[DeclaredValue, ...]
+    inputs: tuple[DeclaredValue, ...]  # what a program must feed
+    outputs: tuple[DeclaredValue, ...]  # what it gets
+    # inputs that have a default, an initializer of that name
     overridable: tuple[DeclaredValue, ...]
-    metadata: FileMetadata
+    metadata: FileMetadata  # what the file says of itself
 
 
 def interface_of(model: ModelProto, place: Place) -> ModelInterface:

@@ -38,41 +38,28 @@ if TYPE_CHECKING:
 
 
 class OnnxFile(msgspec.Struct, frozen=True):
-    """A file's graph by names; folding does not change it, so it can be folded again.
+    """A file's graph by names; folding does not change it, so it can be folded again."""
 
-    Attributes:
-        path: the file, as the user gave it.
-        opsets: imported version of each domain; "" is ONNX's own.
-        nodes: producers first.
-        inputs: what is fed at run time; initializers are not among them.
-        outputs: names of the graph's outputs.
-        declared: types that the file states for results of its nodes.
-        tensors: reads the tensors of its nodes' attributes.
-        file_nodes: number of nodes in the file's graph.
-        proto: the file's message without its large data, its functions inlined.
-        faults: what breaks ONNX's structural rules.
-        unsound: the nodes among `nodes` that break their operator's definition.
-        held: of results that are values of the user's file in another form, the names of those.
-        imports: the domains that the file imports, as it spells them, each once; the first alone
-            where every node of its graph states a domain and calls of functions are among them.
-        functions: the functions of the file that its graph calls, `domain::name`.
-    """
-
-    path: Path
+    path: Path  # the file, as the user gave it
     name: str
-    opsets: Mapping[str, int]
-    nodes: tuple[OnnxNode, ...]
-    inputs: tuple[DeclaredInput, ...]
-    outputs: tuple[str, ...]
-    declared: Mapping[str, ValueType]
+    opsets: Mapping[str, int]  # imported version of each domain; "" is ONNX's own
+    nodes: tuple[OnnxNode, ...]  # producers first
+    inputs: tuple[DeclaredInput, ...]  # what is fed at run time; initializers are not among them
+    outputs: tuple[str, ...]  # names of the graph's outputs
+    declared: Mapping[str, ValueType]  # types that the file states for results of its nodes
     contents: Contents
-    tensors: TensorReader
-    file_nodes: int
-    proto: ModelProto
-    faults: tuple[Diagnostic, ...] = ()
+    tensors: TensorReader  # reads the tensors of its nodes' attributes
+    file_nodes: int  # number of nodes in the file's graph
+    proto: ModelProto  # the file's message without its large data, its functions inlined
+    faults: tuple[Diagnostic, ...] = ()  # what breaks ONNX's structural rules
+    # the nodes among `nodes` that break their operator's definition
     unsound: frozenset[OnnxNode] = frozenset()
+    # of results that are values of the user's file in another form, the names of those
     held: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    # the domains that the file imports, as it spells them, each once; the first alone where every
+    # node of its graph states a domain and calls of functions are among them
     imports: tuple[str, ...] = ("",)
+    # the functions of the file that its graph calls, `domain::name`
     functions: tuple[str, ...] = ()
 
     @property

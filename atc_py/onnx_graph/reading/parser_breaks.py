@@ -22,18 +22,13 @@ MOST_BYTES = 2**31 - 1
 
 
 class _Level(NamedTuple):
-    """A graph of the file.
+    """A graph of the file."""
 
-    Attributes:
-        nodes: in the file's order.
-        scope: of its nodes; "" at the top.
-        inputs: names of its inputs as the parser has them; those of a branch are the values that
-            the branches of its If take from around it.
-    """
-
-    nodes: Sequence[OnnxNode]
+    nodes: Sequence[OnnxNode]  # in the file's order
     proto: GraphProto
-    scope: str
+    scope: str  # of its nodes; "" at the top
+    # names of its inputs as the parser has them; those of a branch are the values that the branches
+    # of its If take from around it
     inputs: Sequence[str]
 
 
@@ -164,21 +159,13 @@ def _taken(nodes: Sequence[OnnxNode], proto: GraphProto) -> Iterator[str]:
 
 
 class Wire(NamedTuple):
-    """An omitted input that the parser joins to an omitted output.
+    """An omitted input that the parser joins to an omitted output."""
 
-    Attributes:
-        node: the node that omits an input.
-        input: its position.
-        source: the node that omits an output.
-        output: the position of that.
-        is_cyclic: whether the result of `node` is needed for that of `source`.
-    """
-
-    node: OnnxNode
-    input: int
-    source: OnnxNode
-    output: int
-    is_cyclic: bool
+    node: OnnxNode  # the node that omits an input
+    input: int  # its position
+    source: OnnxNode  # the node that omits an output
+    output: int  # the position of that
+    is_cyclic: bool  # whether the result of `node` is needed for that of `source`
 
 
 def wires(nodes: Sequence[OnnxNode]) -> list[Wire] | None:

@@ -52,17 +52,11 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 class Slimmed(msgspec.Struct):
-    """A message without its large data.
+    """A message without its large data."""
 
-    Attributes:
-        data: the message, valid protobuf where the original was.
-        token: what every marker's location starts with; a number follows.
-        cuts: what was cut out, by that number.
-    """
-
-    data: bytes
-    token: str
-    cuts: list[Cut] = msgspec.field(default_factory=list)
+    data: bytes  # the message, valid protobuf where the original was
+    token: str  # what every marker's location starts with; a number follows
+    cuts: list[Cut] = msgspec.field(default_factory=list)  # what was cut out, by that number
 
 
 class _Kind(Enum):

@@ -72,17 +72,11 @@ class Data(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TensorPart:
-    """A tensor.
+    """A tensor."""
 
-    Attributes:
-        head: the message without its data.
-        data: its data; None where `head` has all.
-        field: the field that the data is.
-    """
-
-    head: bytes
-    data: Data | None = None
-    field: CutField = CutField.RAW_DATA
+    head: bytes  # the message without its data
+    data: Data | None = None  # its data; None where `head` has all
+    field: CutField = CutField.RAW_DATA  # the field that the data is
 
     @property
     def size(self) -> int:
@@ -245,22 +239,14 @@ def data_path(model: Path) -> Path:
 
 @dataclass(slots=True)
 class ModelMessage:
-    """A model's message.
+    """A model's message."""
 
-    Attributes:
-        head: the model without its graph, serialized.
-        body: the graph without `nodes` and `weights`, serialized.
-        nodes: nodes that `body` does not have.
-        weights: initializers.
-        alignment: alignment of weights in the file beside the model, in bytes.
-        moved: weights whose data goes beside the model, with the bytes that takes.
-    """
-
-    head: bytes
-    body: bytes
-    nodes: Sequence[Part]
-    weights: list[TensorPart]
-    alignment: int
+    head: bytes  # the model without its graph, serialized
+    body: bytes  # the graph without `nodes` and `weights`, serialized
+    nodes: Sequence[Part]  # nodes that `body` does not have
+    weights: list[TensorPart]  # initializers
+    alignment: int  # alignment of weights in the file beside the model, in bytes
+    # weights whose data goes beside the model, with the bytes that takes
     moved: list[tuple[TensorPart, int]] = field(default_factory=list)
 
     @staticmethod

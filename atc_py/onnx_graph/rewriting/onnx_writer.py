@@ -41,17 +41,12 @@ _LEAST_IR = 4
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Result of writing a model.
+    """Result of writing a model."""
 
-    Attributes:
-        bytes: size of the model and of the file beside it.
-        data: the file beside it; None where there is none.
-        graph: the graph that it was written from, with the nodes that were written: those of the
-            file are the same, new ones of one name are named apart.
-    """
-
-    bytes: int
-    data: Path | None
+    bytes: int  # size of the model and of the file beside it
+    data: Path | None  # the file beside it; None where there is none
+    # the graph that it was written from, with the nodes that were written: those of the file are
+    # the same, new ones of one name are named apart
     graph: OnnxGraph
 
 

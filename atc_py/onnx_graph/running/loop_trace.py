@@ -18,15 +18,10 @@ _BEFORE_STATES = 2
 
 @dataclass(frozen=True, slots=True)
 class LoopTrace:
-    """The steps of a Loop.
+    """The steps of a Loop."""
 
-    Attributes:
-        steps: how often the body runs; one more than the limit for more.
-        seen: the values that were asked for, one a step, by name.
-    """
-
-    steps: int
-    seen: Mapping[str, list[NDArray[Any]]]
+    steps: int  # how often the body runs; one more than the limit for more
+    seen: Mapping[str, list[NDArray[Any]]]  # the values that were asked for, one a step, by name
 
 
 def trace_loop(  # noqa: PLR0913  (a Loop and what is known of it)

@@ -33,24 +33,16 @@ class NotRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PieceSettings:
-    """Settings that the pieces of one model share.
+    """Settings that the pieces of one model share."""
 
-    Attributes:
-        opsets: imported version of each domain.
-        tensors: reads the tensors of the nodes' attributes.
-        fed_bytes: size from which constants are fed; None where none is.
-        threads: threads of onnxruntime within a node; 0 for as many as this work may use.
-        ir_version: of the models that engines are given.
-        others: initializers that are no constants, such as strings, by name.
-        named: whether nodes keep their names; new nodes share that of the node that they replaced.
-    """
-
-    opsets: Mapping[str, int]
-    tensors: TensorReader
-    fed_bytes: int | None = FED_BYTES
-    threads: int = 1
-    ir_version: int = 8
+    opsets: Mapping[str, int]  # imported version of each domain
+    tensors: TensorReader  # reads the tensors of the nodes' attributes
+    fed_bytes: int | None = FED_BYTES  # size from which constants are fed; None where none is
+    threads: int = 1  # threads of onnxruntime within a node; 0 for as many as this work may use
+    ir_version: int = 8  # of the models that engines are given
+    # initializers that are no constants, such as strings, by name
     others: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
+    # whether nodes keep their names; new nodes share that of the node that they replaced
     named: bool = False
 
 
@@ -63,19 +55,13 @@ ENGINES: Mapping[str, Callable[[onnx.ModelProto, tuple[str, ...], int], NodeEngi
 
 @dataclass(eq=False, slots=True)
 class Piece:
-    """Some nodes, producers first.
-
-    Attributes:
-        writes: the results that are looked at.
-        settings: what it shares with other pieces.
-        reads: values that are fed.
-    """
+    """Some nodes, producers first."""
 
     nodes: Sequence[OnnxNode]
     constants: Mapping[str, ConstData]
-    writes: tuple[str, ...]
-    settings: PieceSettings
-    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...]  # the results that are looked at
+    settings: PieceSettings  # what it shares with other pieces
+    reads: tuple[str, ...] = ()  # values that are fed
     _engines: dict[str, NodeEngine | Exception] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -257,17 +257,11 @@ def _deformable_conv(inputs: Inputs, attributes: Attributes) -> tuple[Result, ..
 
 
 class DeformableWindow(msgspec.Struct, frozen=True):
-    """The window of a DeformableConv2D as it moves over an image before offsets move its points.
+    """The window of a DeformableConv2D as it moves over an image before offsets move its points."""
 
-    Attributes:
-        strides: down and to the right.
-        dilations: alike.
-        pads: top, bottom, left, right.
-    """
-
-    strides: tuple[int, int]
-    dilations: tuple[int, int]
-    pads: tuple[int, int, int, int]
+    strides: tuple[int, int]  # down and to the right
+    dilations: tuple[int, int]  # alike
+    pads: tuple[int, int, int, int]  # top, bottom, left, right
 
     def outputs(self, image: Dims, window: Dims) -> Dims:
         """The times that a window of so many points fits into an image, down and to the right."""

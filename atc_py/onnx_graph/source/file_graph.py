@@ -9,27 +9,17 @@ from atc_py.onnx_graph.source.model import SourceNode, SourceTensor
 
 
 class FileGraph(msgspec.Struct, frozen=True):
-    """A file's graph and facts.
-
-    Attributes:
-        producer: name and version of the tool that wrote it.
-        opsets: imported version of each domain.
-        inputs: names of the values that are fed.
-        outputs: names of the values that the model returns.
-        nodes: producers first; they read what their subgraphs read, and have attributes as text.
-        values: what is known of each value, by name.
-        constants: names of the values whose data the file holds.
-        parameters: elements of all constants of the file.
-    """
+    """A file's graph and facts."""
 
     path: Path
     name: str
-    producer: str
-    opsets: Mapping[str, int]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    producer: str  # name and version of the tool that wrote it
+    opsets: Mapping[str, int]  # imported version of each domain
+    inputs: tuple[str, ...]  # names of the values that are fed
+    outputs: tuple[str, ...]  # names of the values that the model returns
+    # producers first; they read what their subgraphs read, and have attributes as text
     nodes: tuple[SourceNode, ...]
-    values: Mapping[str, SourceTensor]
-    constants: frozenset[str]
-    parameters: int
+    values: Mapping[str, SourceTensor]  # what is known of each value, by name
+    constants: frozenset[str]  # names of the values whose data the file holds
+    parameters: int  # elements of all constants of the file
     weight_bytes: int

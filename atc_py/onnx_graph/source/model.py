@@ -143,24 +143,16 @@ def scope_name(branch: str, name: str, index: int, outer: str) -> str:
 
 
 class SourceTensor(msgspec.Struct, frozen=True, eq=False):
-    """A tensor of the source model.
+    """A tensor of the source model."""
 
-    Attributes:
-        name: its name in the model.
-        element: its element type by atc-py's or else ONNX's name; "" where it is not known.
-        dims: its shape, None for an open dim; None where not even the rank is known.
-        const: its data where it is an initializer or was folded, else None.
-        settles: whether it is a function of shapes and constants alone, and so may be a constant
-            once every dim is known.
-        holds: the tensors of the file whose codes it holds, under other names.
-    """
-
-    name: str
-    element: str
-    dims: Dims | None
-    const: ConstData | None = None
+    name: str  # its name in the model
+    element: str  # its element type by atc-py's or else ONNX's name; "" where it is not known
+    dims: Dims | None  # its shape, None for an open dim; None where not even the rank is known
+    const: ConstData | None = None  # its data where it is an initializer or was folded, else None
+    # whether it is a function of shapes and constants alone, and so may be a constant once every
+    # dim is known
     settles: bool = False
-    holds: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()  # the tensors of the file whose codes it holds, under other names
 
     @property
     def dtype(self) -> DType | None:
@@ -353,23 +345,13 @@ class OpenDim(Result, frozen=True):
 
 
 class Broken(NamedTuple):
-    """A place of a file that breaks a rule of CANN's parser about whole models.
-
-    Attributes:
-        node: the node; None for the model.
-        observed: the value seen.
-        scope: the subgraph that the node stands in; "" at the top.
-        arguments: of CANN's own message.
-        field: the part of the node or of the model.
-        deviates: whether parsing goes on, with another model than ONNX's.
-        foreign: of several imports, the other domains that nodes need.
-    """
+    """A place of a file that breaks a rule of CANN's parser about whole models."""
 
     rule: str
-    node: SourceNode | None = None
-    observed: Text = Text("")
-    scope: str = ""
-    arguments: tuple[str, ...] = ()
-    field: str | None = None
-    deviates: bool = False
-    foreign: tuple[str, ...] = ()
+    node: SourceNode | None = None  # the node; None for the model
+    observed: Text = Text("")  # the value seen
+    scope: str = ""  # the subgraph that the node stands in; "" at the top
+    arguments: tuple[str, ...] = ()  # of CANN's own message
+    field: str | None = None  # the part of the node or of the model
+    deviates: bool = False  # whether parsing goes on, with another model than ONNX's
+    foreign: tuple[str, ...] = ()  # of several imports, the other domains that nodes need

@@ -11,51 +11,35 @@ Default: TypeAlias = "int | float | str | tuple[int, ...] | tuple[float, ...] | 
 
 
 class FormalParameter(msgspec.Struct, frozen=True):
-    """An input or output of an operator.
-
-    Attributes:
-        elements: names of the element types of tensors that it admits, atc-py's or else ONNX's.
-        type_name: the type variable, `T`, or the type itself.
-        variadic: stands for one or more.
-    """
+    """An input or output of an operator."""
 
     name: str
+    # names of the element types of tensors that it admits, atc-py's or else ONNX's
     elements: frozenset[str]
-    type_name: str
+    type_name: str  # the type variable, `T`, or the type itself
     optional: bool
-    variadic: bool
+    variadic: bool  # stands for one or more
 
 
 class AttributeSchema(msgspec.Struct, frozen=True):
-    """An attribute of an operator.
-
-    Attributes:
-        type: int, float, string, tensor, graph, sparse_tensor, ints, floats, strings ...
-        required: every node sets it.
-        default: the value of nodes that do not set it; None where there is none.
-    """
+    """An attribute of an operator."""
 
     name: str
-    type: str
-    required: bool
-    default: Default | None
+    type: str  # int, float, string, tensor, graph, sparse_tensor, ints, floats, strings ...
+    required: bool  # every node sets it
+    default: Default | None  # the value of nodes that do not set it; None where there is none
 
 
 class OperatorSchema(msgspec.Struct, frozen=True):
-    """A version of an operator.
-
-    Attributes:
-        since_version: the opset that brought this version.
-        deprecated: the operator ended with this version.
-        body: operators of the function that defines it; empty where ONNX gives none.
-    """
+    """A version of an operator."""
 
     op: str
-    since_version: int
+    since_version: int  # the opset that brought this version
     inputs: tuple[FormalParameter, ...]
     outputs: tuple[FormalParameter, ...]
     attributes: Mapping[str, AttributeSchema]
-    deprecated: bool = False
+    deprecated: bool = False  # the operator ended with this version
+    # operators of the function that defines it; empty where ONNX gives none
     body: tuple[str, ...] = ()
 
     def input_at(self, position: int) -> FormalParameter | None:

@@ -22,18 +22,12 @@ _ORDER = {dtype.value: position for position, dtype in enumerate(DType)}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One difference.
+    """One difference."""
 
-    Attributes:
-        kind: `input-added`, `dtypes`, `attribute-default` ...
-        name: the operand, type variable or attribute.
-        words: the change in a clause.
-        details: the values before and after, for JSON.
-    """
-
-    kind: str
-    name: str
-    words: Text
+    kind: str  # `input-added`, `dtypes`, `attribute-default` ...
+    name: str  # the operand, type variable or attribute
+    words: Text  # the change in a clause
+    # the values before and after, for JSON
     details: Mapping[str, object] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:

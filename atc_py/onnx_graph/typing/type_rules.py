@@ -74,18 +74,13 @@ _KINDS = {
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A node that onnx is asked about, and what a rule may look at.
-
-    Attributes:
-        alone: True if onnx is asked about this node alone, not about the whole graph.
-        blind: True if no type counts as known, as before the first inference of a graph.
-        doubtful: names of values that may have negative dims by onnx's inference.
-    """
+    """A node that onnx is asked about, and what a rule may look at."""
 
     graph: OnnxGraph
     node: OnnxNode
-    alone: bool = False
-    blind: bool = False
+    alone: bool = False  # True if onnx is asked about this node alone, not about the whole graph
+    blind: bool = False  # True if no type counts as known, as before the first inference of a graph
+    # names of values that may have negative dims by onnx's inference
     doubtful: Collection[str] = frozenset()
 
     def has(self, position: int) -> bool:
@@ -129,19 +124,13 @@ Judge: TypeAlias = "Callable[[Question], Verdict | None]"
 
 
 class TypeRule(msgspec.Struct, frozen=True):
-    """A correction of onnx's inference of an operator.
+    """A correction of onnx's inference of an operator."""
 
-    Attributes:
-        judge: returns a verdict, or None where onnx may stand.
-        when: returns True for the nodes that the rule concerns; None for all of its operator.
-        before: True if it is consulted before onnx is asked.
-        custom: True if it concerns nodes that ONNX does not define, in any domain.
-    """
-
-    judge: Judge
+    judge: Judge  # returns a verdict, or None where onnx may stand
+    # returns True for the nodes that the rule concerns; None for all of its operator
     when: Callable[[Question], bool] | None
-    before: bool
-    custom: bool
+    before: bool  # True if it is consulted before onnx is asked
+    custom: bool  # True if it concerns nodes that ONNX does not define, in any domain
 
     def concerns(self, asked: Question) -> bool:
         """True if the rule is about such a node."""

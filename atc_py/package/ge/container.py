@@ -51,27 +51,17 @@ _WIDE, _NARROW = struct.Struct("<I4xQQ"), struct.Struct("<III")
 
 
 class GeHeader(msgspec.Struct, frozen=True):
-    """The header of a file.
+    """The header of a file."""
 
-    Attributes:
-        version: of the container, 0x10000000 (2021) or 0x20000000.
-        model_type: position in MODEL_TYPES, or another number.
-        name: of the model, at most 31 bytes of it.
-        ir_version: of the operators' definitions.
-        platform_version: as text.
-        has_unknown_shapes: runs decide shapes.
-        is_wide: tables of partitions have 64-bit numbers.
-    """
-
-    version: int
-    model_type: int
+    version: int  # of the container, 0x10000000 (2021) or 0x20000000
+    model_type: int  # position in MODEL_TYPES, or another number
     is_encrypted: bool
-    name: str
-    ir_version: int
+    name: str  # of the model, at most 31 bytes of it
+    ir_version: int  # of the operators' definitions
     model_count: int
-    platform_version: str
-    has_unknown_shapes: bool
-    is_wide: bool
+    platform_version: str  # as text
+    has_unknown_shapes: bool  # runs decide shapes
+    is_wide: bool  # tables of partitions have 64-bit numbers
 
     @property
     def kind(self) -> str:

@@ -36,17 +36,12 @@ _MOST_TEXT = 4096
 
 
 class Dump(msgspec.Struct, frozen=True):
-    """The content of a file.
+    """The content of a file."""
 
-    Attributes:
-        op: name of the op, unescaped; empty where the file does not say.
-        data: the bytes of the file.
-    """
-
-    op: str
+    op: str  # name of the op, unescaped; empty where the file does not say
     inputs: tuple[DumpTensor, ...]
     outputs: tuple[DumpTensor, ...]
-    data: mmap | bytes
+    data: mmap | bytes  # the bytes of the file
 
     def array(self, tensor: DumpTensor) -> NDArray[Any]:
         """The elements in the order and dims of the network.

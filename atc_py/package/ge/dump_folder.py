@@ -35,22 +35,14 @@ _ESCAPED = str.maketrans(dict.fromkeys(" ./\\", "_"))
 
 
 class DumpFile(msgspec.Struct, frozen=True):
-    """A dump by its name.
-
-    Attributes:
-        op_type: operator, escaped.
-        name: of the op, escaped.
-        task: number of its task.
-        stream: number of its stream; -1 where the name has none.
-        time: when it was written, in microseconds.
-    """
+    """A dump by its name."""
 
     path: Path
-    op_type: str
-    name: str
-    task: int
-    stream: int
-    time: int
+    op_type: str  # operator, escaped
+    name: str  # of the op, escaped
+    task: int  # number of its task
+    stream: int  # number of its stream; -1 where the name has none
+    time: int  # when it was written, in microseconds
 
 
 class Execution(msgspec.Struct, frozen=True, order=True):
@@ -62,20 +54,14 @@ class Execution(msgspec.Struct, frozen=True, order=True):
 
 
 class DumpFolder(msgspec.Struct, frozen=True):
-    """The dumps of one execution.
+    """The dumps of one execution."""
 
-    Attributes:
-        files: by escaped name of the op, tables of statistics first, then the oldest.
-        execution: which.
-        others: executions that the folder has beside it.
-        overflows: files of the detection of overflow.
-    """
-
+    # by escaped name of the op, tables of statistics first, then the oldest
     files: Mapping[str, tuple[DumpFile, ...]]
-    execution: Execution
-    others: tuple[Execution, ...]
+    execution: Execution  # which
+    others: tuple[Execution, ...]  # executions that the folder has beside it
     models: tuple[str, ...]
-    overflows: tuple[Path, ...]
+    overflows: tuple[Path, ...]  # files of the detection of overflow
 
 
 def escaped_name(name: str) -> str:

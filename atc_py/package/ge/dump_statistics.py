@@ -37,18 +37,13 @@ _COLUMNS = {
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """Figures of the elements of a tensor; None for those that a table does not have.
-
-    Attributes:
-        nan: number of elements that are NaN.
-        infinite: number of elements that are infinite.
-    """
+    """Figures of the elements of a tensor; None for those that a table does not have."""
 
     largest: float | None = None
     least: float | None = None
     mean: float | None = None
-    nan: int | None = None
-    infinite: int | None = None
+    nan: int | None = None  # number of elements that are NaN
+    infinite: int | None = None  # number of elements that are infinite
 
 
 class StatisticsRow(msgspec.Struct, frozen=True):

@@ -43,29 +43,18 @@ _CHW = (0, 3, 1, 2)
 
 
 class DumpTensor(msgspec.Struct, frozen=True):
-    """An input or output of a dump.
+    """An input or output of a dump."""
 
-    Attributes:
-        dtype: by atc-py's name; CANN's in lower case where it has none.
-        layout: storage format by its name.
-        dims: as stored; none where the file does not say.
-        origin_dims: as the network has them.
-        groups: sub-format: groups of a filter.
-        origin_name: node of the network that it is a result of; empty where the file does not say.
-        origin_output: which of that node's outputs.
-        span: its bytes in the file.
-        statistics: in place of bytes; None of a tensor that is whole.
-    """
-
-    dtype: str
-    layout: str
-    dims: Shape
-    origin_dims: Shape
-    groups: int
+    dtype: str  # by atc-py's name; CANN's in lower case where it has none
+    layout: str  # storage format by its name
+    dims: Shape  # as stored; none where the file does not say
+    origin_dims: Shape  # as the network has them
+    groups: int  # sub-format: groups of a filter
+    # node of the network that it is a result of; empty where the file does not say
     origin_name: str
-    origin_output: int
-    span: ByteSpan
-    statistics: Statistics | None = None
+    origin_output: int  # which of that node's outputs
+    span: ByteSpan  # its bytes in the file
+    statistics: Statistics | None = None  # in place of bytes; None of a tensor that is whole
 
 
 class UnreadTensorError(ValueError):

@@ -18,19 +18,13 @@ class GeEdge(NamedTuple):
 
 
 class GeOperand(NamedTuple):
-    """An input of an op that carries a tensor.
+    """An input of an op that carries a tensor."""
 
-    Attributes:
-        name: of the input in the operator, as `x` or `filter`; empty where the file does not say.
-        edge: where it comes from; None of an optional input that is not there.
-        is_constant: whether it is read from the weights.
-        offset: in the arena, or of a constant in the weights; None of an input that is not there.
-    """
-
-    name: str
-    edge: GeEdge | None
+    name: str  # of the input in the operator, as `x` or `filter`; empty where the file does not say
+    edge: GeEdge | None  # where it comes from; None of an optional input that is not there
     desc: GeTensorDesc
-    is_constant: bool
+    is_constant: bool  # whether it is read from the weights
+    # in the arena, or of a constant in the weights; None of an input that is not there
     offset: int | None
 
 

@@ -34,22 +34,14 @@ _MOST_PORTS = 100_000
 
 
 class GePort(msgspec.Struct, frozen=True):
-    """An input or output of a model.
+    """An input or output of a model."""
 
-    Attributes:
-        name: of an output `op:index:name`, with the name of the network's output.
-        dtype: by atc-py's name.
-        dims: what a program passes, -1 for a dim that a run decides.
-        format: NCHW, ND, ...
-        nbytes: size of the data.
-        picture_dims: the dims before AIPP, those of pictures; as `dims` where there is none.
-    """
-
-    name: str
-    dtype: str
-    dims: tuple[int, ...]
-    format: str
-    nbytes: int
+    name: str  # of an output `op:index:name`, with the name of the network's output
+    dtype: str  # by atc-py's name
+    dims: tuple[int, ...]  # what a program passes, -1 for a dim that a run decides
+    format: str  # NCHW, ND, ...
+    nbytes: int  # size of the data
+    # the dims before AIPP, those of pictures; as `dims` where there is none
     picture_dims: tuple[int, ...] = ()
 
 

@@ -31,30 +31,20 @@ class Om2Member(msgspec.Struct, frozen=True):
 
 
 class Om2Model(msgspec.Struct, frozen=True):
-    """A model of the archive.
-
-    Attributes:
-        interface: inputs, outputs and gears.
-        workspace: bytes of memory that it needs while it runs.
-        ops: CANN's attributes of the ops by name, each a mapping of attribute to type and value.
-    """
+    """A model of the archive."""
 
     name: str
-    interface: GeInterface
-    workspace: int
+    interface: GeInterface  # inputs, outputs and gears
+    workspace: int  # bytes of memory that it needs while it runs
+    # CANN's attributes of the ops by name, each a mapping of attribute to type and value
     ops: dict[str, Any]
 
 
 class Om2File(msgspec.Struct, frozen=True):
-    """An om2 archive.
+    """An om2 archive."""
 
-    Attributes:
-        version: of the format, as text.
-        command_line: of the atc that wrote it.
-    """
-
-    version: str
-    command_line: str
+    version: str  # of the format, as text
+    command_line: str  # of the atc that wrote it
     members: list[Om2Member]
     models: list[Om2Model]
 

@@ -14,19 +14,12 @@ _MODE = "_data_related_aipp_mode"
 
 
 class GePictures(msgspec.Struct, frozen=True):
-    """AIPP of an input.
+    """AIPP of an input."""
 
-    Attributes:
-        input: name of the input; empty where the op that has the settings reads no input itself.
-        op: the op that has the settings: `Aipp`, or the launch that took it in.
-        mode: static_aipp, dynamic_aipp, or as the file says.
-        settings: fields of the configuration that are not their defaults.
-    """
-
-    input: str
-    op: str
-    mode: str
-    settings: dict[str, AippValue]
+    input: str  # name of the input; empty where the op that has the settings reads no input itself
+    op: str  # the op that has the settings: `Aipp`, or the launch that took it in
+    mode: str  # static_aipp, dynamic_aipp, or as the file says
+    settings: dict[str, AippValue]  # fields of the configuration that are not their defaults
 
 
 def model_pictures(model: HuaweiModel) -> Iterator[GePictures]:

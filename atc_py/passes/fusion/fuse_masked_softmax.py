@@ -21,23 +21,14 @@ _SCORES = 65504.0
 
 
 class Mask(NamedTuple):
-    """A SelectV2 between a fill and something else.
+    """A SelectV2 between a fill and something else."""
 
-    Attributes:
-        node: the SelectV2.
-        condition: its condition, or what LogicalNot turned over for it.
-        hides: whether `condition` is true where the fill is taken.
-        fill: the number that masked elements become.
-        other: what is taken elsewhere.
-        adds: whether the fill is added to the scores and does not replace them.
-    """
-
-    node: Node
-    condition: Value
-    hides: bool
-    fill: float
-    other: Value
-    adds: bool = False
+    node: Node  # the SelectV2
+    condition: Value  # its condition, or what LogicalNot turned over for it
+    hides: bool  # whether `condition` is true where the fill is taken
+    fill: float  # the number that masked elements become
+    other: Value  # what is taken elsewhere
+    adds: bool = False  # whether the fill is added to the scores and does not replace them
 
 
 def mask_of(match: Match, node: Node) -> Mask:

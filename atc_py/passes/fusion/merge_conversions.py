@@ -29,13 +29,10 @@ class ConversionPass(MergePass):
     """A cube operator, one conversion of its sums and what follows it get one scope.
 
     Nothing is rounded otherwise than in launches of their own.
-
-    Attributes:
-        conversions: operators that convert.
     """
 
     families = frozenset({"conv", "matmul"})
-    conversions: ClassVar[frozenset[str]]
+    conversions: ClassVar[frozenset[str]]  # operators that convert
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Give every chain a scope; returns how many chains there are."""

@@ -46,14 +46,10 @@ class MergePass(Pass):
     result's size, or, where `repeats` says so, what is repeated along axes of the head's own dims.
     A SoC whose cube has no way into the unified buffer has the functions of its fix pipe after a
     cube operator. PRelu joins in a fix pipe, and on vector cores where the SoC says so.
-
-    Attributes:
-        families: template families of the heads.
-        repeats: whether parts of a head's result are seen with its own dims.
     """
 
-    families: ClassVar[frozenset[str]]
-    repeats: ClassVar[bool] = False
+    families: ClassVar[frozenset[str]]  # template families of the heads
+    repeats: ClassVar[bool] = False  # whether parts of a head's result are seen with its own dims
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Give every chain a scope; returns how many chains there are."""

@@ -89,15 +89,10 @@ class Gaps:
 
 
 class Conflicts(msgspec.Struct, frozen=True):
-    """The blocks that are alive at the same time.
+    """The blocks that are alive at the same time."""
 
-    Attributes:
-        of_block: for each block the others that share a moment with it.
-        count: pairs, each counted once.
-    """
-
-    of_block: tuple[tuple[int, ...], ...]
-    count: int
+    of_block: tuple[tuple[int, ...], ...]  # for each block the others that share a moment with it
+    count: int  # pairs, each counted once
 
     @classmethod
     def of(cls, lives: Sequence[tuple[int, int]], most: int) -> Conflicts | None:

@@ -15,22 +15,14 @@ from atc_py.target import JOINED_IN_PLACE, find_operator, is_view
 
 
 class Block(msgspec.Struct, eq=False):
-    """A value and its views.
+    """A value and its views."""
 
-    Attributes:
-        value: what a node computes or the graph is given.
-        first: moment at which it is written.
-        last: moment at which it is read for the last time; `first` where nobody reads it.
-        home: where it is stored, or None for the arena.
-        joined: whether it has parts that are computed one by one.
-        scopes: numbers of the launches in which its makers and readers are, 0 for those alone.
-    """
-
-    value: Value
-    first: int
-    last: int
-    home: Home | None = None
-    joined: bool = False
+    value: Value  # what a node computes or the graph is given
+    first: int  # moment at which it is written
+    last: int  # moment at which it is read for the last time; `first` where nobody reads it
+    home: Home | None = None  # where it is stored, or None for the arena
+    joined: bool = False  # whether it has parts that are computed one by one
+    # numbers of the launches in which its makers and readers are, 0 for those alone
     scopes: set[int] = msgspec.field(default_factory=set)
 
     @property
@@ -39,18 +31,12 @@ class Block(msgspec.Struct, eq=False):
 
 
 class Liveness(msgspec.Struct, frozen=True):
-    """The blocks of a graph.
+    """The blocks of a graph."""
 
-    Attributes:
-        blocks: in the order in which they begin.
-        launches: the nodes of each moment, views with a scope among them.
-        shifts: bytes from the start of its block to a value, where they are not 0.
-    """
-
-    blocks: tuple[Block, ...]
+    blocks: tuple[Block, ...]  # in the order in which they begin
     block_of: dict[Value, Block]
-    launches: dict[int, list[Node]]
-    shifts: dict[Value, int]
+    launches: dict[int, list[Node]]  # the nodes of each moment, views with a scope among them
+    shifts: dict[Value, int]  # bytes from the start of its block to a value, where they are not 0
 
 
 def live_ranges(graph: Graph) -> Liveness:

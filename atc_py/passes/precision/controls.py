@@ -112,15 +112,10 @@ _NEAREST = 3
 
 
 class ModelNames(msgspec.Struct, frozen=True):
-    """The names of a model's parts.
+    """The names of a model's parts."""
 
-    Attributes:
-        nodes: outputs by node, as in the ONNX file.
-        types: operators of the model; those of the target may be named as well.
-    """
-
-    nodes: Mapping[str, Sequence[str]]
-    types: frozenset[str]
+    nodes: Mapping[str, Sequence[str]]  # outputs by node, as in the ONNX file
+    types: frozenset[str]  # operators of the model; those of the target may be named as well
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 

@@ -24,21 +24,15 @@ _CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D")
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A node that nothing runs at the dtypes that are wanted of it.
-
-    Attributes:
-        place: the source node that it came from.
-        help: what there is instead.
-        soc: the SoC, where another one has what is missing; else empty.
-        rule: the precision mode or finer control that wants it, where another precision mode wants
-            what there is; else empty.
-    """
+    """A node that nothing runs at the dtypes that are wanted of it."""
 
     op: str
-    place: Place
+    place: Place  # the source node that it came from
     lack: Text
-    help: Text
-    soc: str
+    help: Text  # what there is instead
+    soc: str  # the SoC, where another one has what is missing; else empty
+    # the precision mode or finer control that wants it, where another precision mode wants what
+    # there is; else empty
     rule: str
 
     def diagnostic(self) -> Diagnostic:

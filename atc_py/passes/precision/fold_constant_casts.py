@@ -106,18 +106,12 @@ def _are_integers(data: ConstData, dtype: DType) -> bool:
 
 
 class ClippedInfinities(msgspec.Struct, frozen=True):
-    """A constant with infinities that become finite numbers.
+    """A constant with infinities that become finite numbers."""
 
-    Attributes:
-        node: the first node that reads it.
-        count: how many of its elements are infinite.
-        dtype: the narrower float that it becomes.
-    """
-
-    node: Node
+    node: Node  # the first node that reads it
     name: str
-    count: int
-    dtype: DType
+    count: int  # how many of its elements are infinite
+    dtype: DType  # the narrower float that it becomes
 
     @property
     def lack(self) -> Text:

@@ -28,24 +28,17 @@ _MIXED_BF16 = PrecisionMode.ALLOW_MIX_PRECISION_BF16
 
 
 class NodeTensors(msgspec.Struct, frozen=True):
-    """A node as the rules see it.
-
-    Attributes:
-        inputs: the model's own dtypes; None where an input is absent.
-        outputs: the model's own dtypes.
-        fixed: inputs that keep their dtype in every mode: those read as numbers.
-        place: the list that it is on in the mixed modes.
-        before: what gives the node its first float input, by the order of the mixed modes, and
-            the dtype of that; or None.
-        list_of: the SoC family whose published lists decided `place`; "" where it was another.
-    """
+    """A node as the rules see it."""
 
     op: str
-    inputs: tuple[DType | None, ...]
-    outputs: tuple[DType, ...]
-    fixed: frozenset[int]
-    place: MixList
+    inputs: tuple[DType | None, ...]  # the model's own dtypes; None where an input is absent
+    outputs: tuple[DType, ...]  # the model's own dtypes
+    fixed: frozenset[int]  # inputs that keep their dtype in every mode: those read as numbers
+    place: MixList  # the list that it is on in the mixed modes
+    # what gives the node its first float input, by the order of the mixed modes, and the dtype of
+    # that; or None
     before: tuple[str, DType] | None
+    # the SoC family whose published lists decided `place`; "" where it was another
     list_of: str = ""
 
     @property

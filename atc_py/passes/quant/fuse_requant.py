@@ -57,17 +57,11 @@ class FuseRequantPass(Pass):
 
 
 class _Chain(msgspec.Struct, frozen=True):
-    """A quantization and where its data come from.
+    """A quantization and where its data come from."""
 
-    Attributes:
-        dequant: the dequantization at the start.
-        between: Relu and data movement, in order.
-        quant: the quantization at the end.
-    """
-
-    dequant: Node
-    between: tuple[Node, ...]
-    quant: Node
+    dequant: Node  # the dequantization at the start
+    between: tuple[Node, ...]  # Relu and data movement, in order
+    quant: Node  # the quantization at the end
 
     @property
     def relu(self) -> bool:

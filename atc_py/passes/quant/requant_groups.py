@@ -24,25 +24,15 @@ _OFFSETS = range(-128, 128)
 
 
 class RequantGroup(msgspec.Struct, frozen=True):
-    """A chain from AscendDequant to AscendQuant, with all its branches.
+    """A chain from AscendDequant to AscendQuant, with all its branches."""
 
-    Attributes:
-        dequants: where it begins.
-        activations: between the two, in order; all count as Relu, or none.
-        cleared: the dequantizations after which an activation follows.
-        concat: what joins the results of the dequantizations; None for a single one.
-        quants: where it ends.
-        scale: what the quantizations multiply by.
-        relu: True if the activations count as Relu; True, too, if there are none.
-    """
-
-    dequants: tuple[Node, ...]
-    activations: tuple[Node, ...]
-    cleared: tuple[Node, ...]
-    concat: Node | None
-    quants: tuple[Node, ...]
-    scale: float
-    relu: bool
+    dequants: tuple[Node, ...]  # where it begins
+    activations: tuple[Node, ...]  # between the two, in order; all count as Relu, or none
+    cleared: tuple[Node, ...]  # the dequantizations after which an activation follows
+    concat: Node | None  # what joins the results of the dequantizations; None for a single one
+    quants: tuple[Node, ...]  # where it ends
+    scale: float  # what the quantizations multiply by
+    relu: bool  # True if the activations count as Relu; True, too, if there are none
 
 
 class Finder(msgspec.Struct, frozen=True):

@@ -45,21 +45,14 @@ class RollBackQuantPass(Pass):
 
 
 class _Quantized(msgspec.Struct, frozen=True):
-    """A layer on int8 with the nodes around it, and its constants.
+    """A layer on int8 with the nodes around it, and its constants."""
 
-    Attributes:
-        quant: the AscendQuant that its data come from.
-        dequant: the AscendDequant that alone reads its sums.
-        weights: its weights less their offset, as whole numbers in float32.
-        factors: of its sums, one or one for each output channel.
-    """
-
-    quant: Node
+    quant: Node  # the AscendQuant that its data come from
     layer: Node
-    dequant: Node
+    dequant: Node  # the AscendDequant that alone reads its sums
     channels: int
-    weights: Floats
-    factors: Floats
+    weights: Floats  # its weights less their offset, as whole numbers in float32
+    factors: Floats  # of its sums, one or one for each output channel
 
 
 def _quantized(layer: Node, limit: int) -> _Quantized | None:

@@ -49,39 +49,25 @@ _NAMES = {"conv2d_transpose_d": "Conv2DTransposeD", "mat_mul": "MatMulV2", "matm
 
 
 class OpenedOperator(msgspec.Struct, frozen=True):
-    """An operator of a launch.
-
-    Attributes:
-        operands: values by input; RESULT for what the step before computed.
-        node: of the network that it computes; empty where that is not known.
-        folded: nodes after that one that it took in, such as a BatchNormalization.
-        assumed: its operands are assigned in order, and nothing in the file says so.
-    """
+    """An operator of a launch."""
 
     type: str
-    operands: dict[str, Value | str]
-    node: str = ""
+    operands: dict[str, Value | str]  # values by input; RESULT for what the step before computed
+    node: str = ""  # of the network that it computes; empty where that is not known
+    # nodes after that one that it took in, such as a BatchNormalization
     folded: tuple[str, ...] = ()
-    assumed: bool = False
+    assumed: bool = False  # its operands are assigned in order, and nothing in the file says so
 
 
 class FusedLaunch(msgspec.Struct, frozen=True):
-    """A launch, as the file describes it.
+    """A launch, as the file describes it."""
 
-    Attributes:
-        type: the op's operator.
-        operands: by position; None for one that is not there.
-        nodes: of the network, in order.
-        types: their operators, in order; the head's is often left out.
-        last: the node whose result it gives; empty where the file does not say.
-    """
-
-    type: str
+    type: str  # the op's operator
     kernel: str
-    operands: tuple[Value | None, ...]
-    nodes: tuple[str, ...]
-    types: tuple[str, ...]
-    last: str
+    operands: tuple[Value | None, ...]  # by position; None for one that is not there
+    nodes: tuple[str, ...]  # of the network, in order
+    types: tuple[str, ...]  # their operators, in order; the head's is often left out
+    last: str  # the node whose result it gives; empty where the file does not say
 
     @property
     def node_types(self) -> dict[str, str]:

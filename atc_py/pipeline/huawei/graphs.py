@@ -52,37 +52,23 @@ _OUTPUT = re.compile(r"(?P<op>.+):(?P<index>\d+):(?P<name>.+)$", re.DOTALL)
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """An op of the file that the graph lacks.
-
-    Attributes:
-        type: CANN's operator.
-        is_cause: nothing here computes it; False of one that needs the result of such a one.
-    """
+    """An op of the file that the graph lacks."""
 
     op: str
-    type: str
+    type: str  # CANN's operator
     reason: Text
-    is_cause: bool
+    is_cause: bool  # nothing here computes it; False of one that needs the result of such a one
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """A real model as a graph.
+    """A real model as a graph."""
 
-    Attributes:
-        graph: in phase laid out.
-        launches: the file's launches by the name of their first node.
-        places: offsets in the file's arena of results.
-        missing: the ops that it lacks.
-        assumed: what was assumed of launches, by their op.
-        lost: names of outputs that nothing computes.
-    """
-
-    graph: Graph
-    launches: dict[str, GeLaunch]
-    places: dict[Value, int]
-    missing: list[Missing]
-    assumed: dict[str, Text]
-    lost: list[str]
+    graph: Graph  # in phase laid out
+    launches: dict[str, GeLaunch]  # the file's launches by the name of their first node
+    places: dict[Value, int]  # offsets in the file's arena of results
+    missing: list[Missing]  # the ops that it lacks
+    assumed: dict[str, Text]  # what was assumed of launches, by their op
+    lost: list[str]  # names of outputs that nothing computes
 
 
 def import_graph(

@@ -30,15 +30,10 @@ class LoadWindow(NamedTuple):
 
 
 class KernelWindows(NamedTuple):
-    """Windows in the instructions of a kernel.
+    """Windows in the instructions of a kernel."""
 
-    Attributes:
-        loads: the settings that fit the filter.
-        starts: pads above and on the left.
-    """
-
-    loads: frozenset[LoadWindow]
-    starts: frozenset[tuple[int, int]]
+    loads: frozenset[LoadWindow]  # the settings that fit the filter
+    starts: frozenset[tuple[int, int]]  # pads above and on the left
 
 
 def kernel_windows(binary: bytes, taps: tuple[int, int]) -> KernelWindows:

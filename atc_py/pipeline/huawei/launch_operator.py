@@ -15,28 +15,19 @@ from atc_py.text import Text
 
 
 class LaunchOperator(msgspec.Struct, frozen=True):
-    """An operator to add to a graph.
-
-    Attributes:
-        operands: what it reads, by input.
-        attributes: of the op, which are this operator's where it stands first.
-        results: types of what the launch writes.
-        node: of the network, where it is known.
-        pictures: fields of the configuration of AIPP, of a launch that has it.
-        kernel: gives the binary that computes the launch.
-        assumptions: takes a text for what was assumed.
-    """
+    """An operator to add to a graph."""
 
     type: str
-    operands: Mapping[str, Value]
-    attributes: GeAttributes
-    results: Sequence[TensorType]
+    operands: Mapping[str, Value]  # what it reads, by input
+    attributes: GeAttributes  # of the op, which are this operator's where it stands first
+    results: Sequence[TensorType]  # types of what the launch writes
     is_head: bool
     is_last: bool
-    node: OnnxNode | None
+    node: OnnxNode | None  # of the network, where it is known
+    # fields of the configuration of AIPP, of a launch that has it
     pictures: Mapping[str, AippValue] | None
-    kernel: Callable[[], bytes]
-    assumptions: list[Text]
+    kernel: Callable[[], bytes]  # gives the binary that computes the launch
+    assumptions: list[Text]  # takes a text for what was assumed
 
     @property
     def x(self) -> Value:

@@ -17,23 +17,14 @@ class SolvedAxis(NamedTuple):
 
 
 class WindowAxis(NamedTuple):
-    """An axis of a convolution.
+    """An axis of a convolution."""
 
-    Attributes:
-        length: of the longer side: what a convolution reads, or a transposed one writes.
-        windows: of the other side.
-        taps: of the filter.
-        dilation: between taps.
-        extra: output_padding of a transposed convolution; None of others.
-        strides: those that may be; one where it is known.
-    """
-
-    length: int
-    windows: int
-    taps: int
-    dilation: int
-    extra: int | None = None
-    strides: Sequence[int] = range(1, _MOST_STRIDE + 1)
+    length: int  # of the longer side: what a convolution reads, or a transposed one writes
+    windows: int  # of the other side
+    taps: int  # of the filter
+    dilation: int  # between taps
+    extra: int | None = None  # output_padding of a transposed convolution; None of others
+    strides: Sequence[int] = range(1, _MOST_STRIDE + 1)  # those that may be; one where it is known
 
     @property
     def reach(self) -> int:

@@ -153,22 +153,14 @@ class Ran(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """Choice of dims and its judgment.
-
-    Attributes:
-        judgment: the result of the check.
-        faults: contradictions that this choice causes.
-        errors: broken rules that this choice causes.
-        refusals: errors of a trial compilation that this choice causes.
-        ran: how a run ended; none is tried of what does not compile.
-    """
+    """Choice of dims and its judgment."""
 
     values: Mapping[OpenDim, int]
-    judgment: Judgment
-    faults: int
-    errors: int
-    refusals: int = 0
-    ran: Ran = Ran.NOT_TRIED
+    judgment: Judgment  # the result of the check
+    faults: int  # contradictions that this choice causes
+    errors: int  # broken rules that this choice causes
+    refusals: int = 0  # errors of a trial compilation that this choice causes
+    ran: Ran = Ran.NOT_TRIED  # how a run ended; none is tried of what does not compile
 
     @property
     def is_sound(self) -> bool:
@@ -193,14 +185,10 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Result of a search.
-
-    Attributes:
-        count: choices that were tried.
-    """
+    """Result of a search."""
 
     best: Tried
-    count: int
+    count: int  # choices that were tried
 
 
 class Search:

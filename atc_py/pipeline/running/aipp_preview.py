@@ -38,25 +38,17 @@ _NO_BORDERS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewOptions:
-    """The user's options.
+    """The user's options."""
 
-    Attributes:
-        size: height and width of the network; None for those that the configuration makes.
-        input: `related_input_rank` of the configuration; None where there is only one.
-        soc: name of the SoC, whose rules hold.
-        resize: True to resize a picture of another size.
-        swapped: True if R and B, or U and V, are stored in the other order.
-        as_bytes: True if the network takes uint8.
-        output: file for the tensor, or None.
-    """
-
+    # height and width of the network; None for those that the configuration makes
     size: tuple[int, int] | None = None
+    # `related_input_rank` of the configuration; None where there is only one
     input: int | None = None
-    soc: str = "sim"
-    resize: bool = False
-    swapped: bool = False
-    as_bytes: bool = False
-    output: Path | None = None
+    soc: str = "sim"  # name of the SoC, whose rules hold
+    resize: bool = False  # True to resize a picture of another size
+    swapped: bool = False  # True if R and B, or U and V, are stored in the other order
+    as_bytes: bool = False  # True if the network takes uint8
+    output: Path | None = None  # file for the tensor, or None
 
 
 def preview(config_file: Path, picture_file: Path, options: PreviewOptions) -> AippPreview:

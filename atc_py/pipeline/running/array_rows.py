@@ -17,13 +17,9 @@ from atc_py.text import Text
 
 
 class ArrayHeader(msgspec.Struct, frozen=True):
-    """Type of a stored array.
+    """Type of a stored array."""
 
-    Attributes:
-        name: its name in an .npz; "" for that of an .npy.
-    """
-
-    name: str
+    name: str  # its name in an .npz; "" for that of an .npy
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 

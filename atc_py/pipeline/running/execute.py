@@ -40,31 +40,20 @@ Array = npt.NDArray[np.generic]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The user's options for one run.
+    """The user's options for one run."""
 
-    Attributes:
-        inputs: `name=file` texts, or `file` alone.
-        seed: seed of random data for inputs without a file; None leaves them missing.
-        expect: `name=file` texts of expected outputs.
-        tolerance: largest error as a share of the output's range; None for the model's own.
-        output: folder for the outputs, or None.
-        profile: whether to keep the time of each node.
-        gear: the gear that the user names, of a model with gears.
-        aipp_settings: file with the settings of dynamic AIPP, or None.
-        cast: convert data to the dtypes of their inputs.
-        archive: .npz file for all outputs, or None.
-    """
-
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()  # `name=file` texts, or `file` alone
+    # seed of random data for inputs without a file; None leaves them missing
     seed: int | None = None
-    expect: tuple[str, ...] = ()
+    expect: tuple[str, ...] = ()  # `name=file` texts of expected outputs
+    # largest error as a share of the output's range; None for the model's own
     tolerance: float | None = None
-    output: Path | None = None
-    profile: bool = False
-    gear: NamedGear | None = None
-    aipp_settings: Path | None = None
-    cast: bool = False
-    archive: Path | None = None
+    output: Path | None = None  # folder for the outputs, or None
+    profile: bool = False  # whether to keep the time of each node
+    gear: NamedGear | None = None  # the gear that the user names, of a model with gears
+    aipp_settings: Path | None = None  # file with the settings of dynamic AIPP, or None
+    cast: bool = False  # convert data to the dtypes of their inputs
+    archive: Path | None = None  # .npz file for all outputs, or None
 
 
 def execute(model: Model, options: RunOptions) -> Run:

@@ -16,20 +16,13 @@ from atc_py.text import Text
 
 
 class _Stack(msgspec.Struct, frozen=True):
-    """An array with samples along its first axis.
+    """An array with samples along its first axis."""
 
-    Attributes:
-        port: name of the input that it is for.
-        member: its name there.
-        rows: rows of one sample.
-        has_own_axis: True if the axis of samples is not one of the input.
-    """
-
-    port: str
+    port: str  # name of the input that it is for
     path: Path
-    member: str
-    rows: int
-    has_own_axis: bool
+    member: str  # its name there
+    rows: int  # rows of one sample
+    has_own_axis: bool  # True if the axis of samples is not one of the input
     count: int
 
     def next(self, arrays: Mapping[str, ArrayRows]) -> NDArray[Any]:

@@ -23,15 +23,10 @@ Feeds = Mapping[str, NDArray[Any]]
 
 
 class SampleFeeds(NamedTuple):
-    """One run's inputs.
+    """One run's inputs."""
 
-    Attributes:
-        label: what messages call it.
-        feeds: arrays by the names of the model's inputs.
-    """
-
-    label: str
-    feeds: Feeds
+    label: str  # what messages call it
+    feeds: Feeds  # arrays by the names of the model's inputs
 
 
 class Samples(Protocol):

@@ -24,17 +24,12 @@ from atc_py.text import Text
 
 
 class FiniteFloats(NamedTuple):
-    """Values of an array.
+    """Values of an array."""
 
-    Attributes:
-        values: the values, flat, in the order of the array's memory; a view where possible.
-        low: the lowest value; 0 if there is none.
-        high: the highest value; 0 if there is none.
-    """
-
+    # the values, flat, in the order of the array's memory; a view where possible
     values: NDArray[np.float32]
-    low: float
-    high: float
+    low: float  # the lowest value; 0 if there is none
+    high: float  # the highest value; 0 if there is none
 
 
 def finite_floats(array: NDArray[Any], place: Place | None = None) -> FiniteFloats:
@@ -82,23 +77,15 @@ _LARGEST_EXPONENT = 128
 
 
 class StoredHistogram(msgspec.Struct, frozen=True, eq=False):
-    """The parts of a histogram.
-
-    Attributes:
-        count: how many values there are.
-        zeros: how many of them are 0.
-        exponent: log2 of the width of the bins.
-        bins: numbers of the bins that have values, ascending.
-        counts: how many each of them has.
-    """
+    """The parts of a histogram."""
 
     low: float
     high: float
-    count: int
-    zeros: int
-    exponent: int
-    bins: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    count: int  # how many values there are
+    zeros: int  # how many of them are 0
+    exponent: int  # log2 of the width of the bins
+    bins: NDArray[np.int64]  # numbers of the bins that have values, ascending
+    counts: NDArray[np.int64]  # how many each of them has
 
     def as_bytes(self) -> bytes:
         """The parts as bytes; equal parts are equal bytes."""

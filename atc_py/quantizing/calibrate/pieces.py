@@ -25,17 +25,11 @@ _THIN = 2.0**-10
 
 
 class Pieces(NamedTuple):
-    """Pieces of even density, ascending and apart.
+    """Pieces of even density, ascending and apart."""
 
-    Attributes:
-        starts: lower bounds.
-        ends: upper bounds.
-        counts: values in each; more than 0.
-    """
-
-    starts: Floats
-    ends: Floats
-    counts: Floats
+    starts: Floats  # lower bounds
+    ends: Floats  # upper bounds
+    counts: Floats  # values in each; more than 0
 
     def error(self, step: float, lowest: float, highest: float) -> float:
         """The sum of squared errors of codes from `lowest` to `highest` times `step`."""

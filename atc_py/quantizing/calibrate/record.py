@@ -33,41 +33,27 @@ _NOT_MODELED = {
 
 
 class LayerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Entry of a layer in a record; the fields are in the order of the file.
+    """Entry of a layer in a record; the fields are in the order of the file."""
 
-    Attributes:
-        scale_d: scale of the data.
-        scale_w: scales of the weights, one or one for each output channel.
-        offset_w: their offsets: zeros.
-        shift_bit: shifts of the sums, all 0 or all from 1 to 16.
-        tensor_balance_factor: what the channels of the data are divided by; none if not balanced.
-        skip_fusion: the layer is not fused with its BatchNormalization.
-        dst_type: dtype of codes; INT8, as are the two others.
-        fakequant_precision_mode: how AMCT's model of floats rounds scales.
-    """
-
-    scale_d: float | None = None
+    scale_d: float | None = None  # scale of the data
     offset_d: int | None = None
-    scale_w: tuple[float, ...] = ()
-    offset_w: tuple[int, ...] = ()
-    shift_bit: tuple[int, ...] = ()
+    scale_w: tuple[float, ...] = ()  # scales of the weights, one or one for each output channel
+    offset_w: tuple[int, ...] = ()  # their offsets: zeros
+    shift_bit: tuple[int, ...] = ()  # shifts of the sums, all 0 or all from 1 to 16
+    # what the channels of the data are divided by; none if not balanced
     tensor_balance_factor: tuple[float, ...] = ()
-    skip_fusion: bool | None = None
-    dst_type: str | None = None
+    skip_fusion: bool | None = None  # the layer is not fused with its BatchNormalization
+    dst_type: str | None = None  # dtype of codes; INT8, as are the two others
     act_type: str | None = None
     wts_type: str | None = None
-    fakequant_precision_mode: str | None = None
+    fakequant_precision_mode: str | None = None  # how AMCT's model of floats rounds scales
 
 
 class RecordedLayer(msgspec.Struct, frozen=True):
-    """Channels of a layer, which a record has to fit.
-
-    Attributes:
-        inputs: input channels, all groups together.
-    """
+    """Channels of a layer, which a record has to fit."""
 
     outputs: int
-    inputs: int
+    inputs: int  # input channels, all groups together
 
 
 def read_record(text: str, path: str | None = None) -> dict[str, LayerRecord]:

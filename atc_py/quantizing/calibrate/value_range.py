@@ -147,15 +147,10 @@ EPSILON = float(np.finfo(np.float32).eps)
 
 
 class ActivationScale(msgspec.Struct, frozen=True):
-    """Scale and offset of a tensor: code = sat(round(x / scale) + offset).
+    """Scale and offset of a tensor: code = sat(round(x / scale) + offset)."""
 
-    Attributes:
-        scale: the step, a float32.
-        offset: the code of 0, in [-128, 127].
-    """
-
-    scale: float
-    offset: int
+    scale: float  # the step, a float32
+    offset: int  # the code of 0, in [-128, 127]
 
     @property
     def low(self) -> float:

@@ -35,18 +35,12 @@ _WEIGHTS, _BIAS = 1, 2
 
 
 class BalanceSite(msgspec.Struct, frozen=True, eq=False):
-    """A tensor whose channels can be scaled.
+    """A tensor whose channels can be scaled."""
 
-    Attributes:
-        tensor: the tensor that layers read.
-        axis: the axis of its channels: 1 of images, -1 of the data of products.
-        maker: the layer that makes it; None where a normalization does.
-        scaled: the operands of a normalization that are divided, as (node, position).
-    """
-
-    tensor: str
-    axis: int
-    maker: FloatLayer | None
+    tensor: str  # the tensor that layers read
+    axis: int  # the axis of its channels: 1 of images, -1 of the data of products
+    maker: FloatLayer | None  # the layer that makes it; None where a normalization does
+    # the operands of a normalization that are divided, as (node, position)
     scaled: tuple[tuple[OnnxNode, int], ...]
     readers: tuple[FloatLayer, ...]
 

@@ -21,14 +21,10 @@ from atc_py.text import Text
 
 
 class Addition(msgspec.Struct, frozen=True, eq=False):
-    """An Add of a constant with a number for each output channel.
-
-    Attributes:
-        position: of the constant among its operands.
-    """
+    """An Add of a constant with a number for each output channel."""
 
     node: OnnxNode
-    position: int
+    position: int  # of the constant among its operands
 
     @property
     def constant(self) -> str:
@@ -74,28 +70,18 @@ _DATA, _WEIGHTS, _BIAS = 0, 1, 2
 
 
 class FloatLayer(msgspec.Struct, frozen=True, eq=False):
-    """A layer that can be quantized.
-
-    Attributes:
-        name: name of the node, or of its result where the node has none; no other layer has it.
-        data: the tensor that it reads.
-        weight: the constant that holds its weights; "" for a pool.
-        bias: the constant that holds its bias, "" where it has none.
-        axis: the axis of the output channels in the weights.
-        groups: number of groups of a convolution, else 1.
-        shape: the shape of the weights; that of the one weight 1 of a pool.
-        addition: of a MatMul, the Add after it whose constant has a number for each output channel;
-            None for none.
-    """
+    """A layer that can be quantized."""
 
     node: OnnxNode
-    name: str
-    data: str
-    weight: str
-    bias: str
-    axis: int
-    groups: int
-    shape: Shape
+    name: str  # name of the node, or of its result where the node has none; no other layer has it
+    data: str  # the tensor that it reads
+    weight: str  # the constant that holds its weights; "" for a pool
+    bias: str  # the constant that holds its bias, "" where it has none
+    axis: int  # the axis of the output channels in the weights
+    groups: int  # number of groups of a convolution, else 1
+    shape: Shape  # the shape of the weights; that of the one weight 1 of a pool
+    # of a MatMul, the Add after it whose constant has a number for each output channel; None for
+    # none
     addition: Addition | None = None
 
     @property
@@ -120,15 +106,10 @@ class FloatLayer(msgspec.Struct, frozen=True, eq=False):
 
 
 class FoundLayers(msgspec.Struct, frozen=True, eq=False):
-    """Layers of a model.
+    """Layers of a model."""
 
-    Attributes:
-        layers: those that can be quantized, producers first.
-        left: the other nodes of KINDS, each with the reason.
-    """
-
-    layers: tuple[FloatLayer, ...]
-    left: tuple[tuple[OnnxNode, Text], ...]
+    layers: tuple[FloatLayer, ...]  # those that can be quantized, producers first
+    left: tuple[tuple[OnnxNode, Text], ...]  # the other nodes of KINDS, each with the reason
 
 
 def find_layers(graph: OnnxGraph) -> FoundLayers:

@@ -39,17 +39,11 @@ _AXES_ARE_INPUTS = 18
 
 
 class LayerSums(msgspec.Struct, frozen=True):
-    """Names of the sums that a measured model gives of one layer, in the order of its forms.
+    """Names of the sums that a measured model gives of one layer, in the order of its forms."""
 
-    Attributes:
-        signal: sum of squares of the result in floats.
-        noise: sums of squares of the difference, of each int8 form.
-        power: sums of squares of the result of each int8 form.
-    """
-
-    signal: str
-    noise: tuple[str, ...]
-    power: tuple[str, ...]
+    signal: str  # sum of squares of the result in floats
+    noise: tuple[str, ...]  # sums of squares of the difference, of each int8 form
+    power: tuple[str, ...]  # sums of squares of the result of each int8 form
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,17 +51,11 @@ class LayerSums(msgspec.Struct, frozen=True):
 
 
 class ErrorNames(msgspec.Struct, frozen=True):
-    """Names of what a model says of the error of one layer.
+    """Names of what a model says of the error of one layer."""
 
-    Attributes:
-        mean: mean of the int8 form's result less that in floats, for each output channel.
-        squares: mean of its square.
-        size: number of elements of the result.
-    """
-
-    mean: str
-    squares: str
-    size: str
+    mean: str  # mean of the int8 form's result less that in floats, for each output channel
+    squares: str  # mean of its square
+    size: str  # number of elements of the result
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,16 +63,11 @@ class ErrorNames(msgspec.Struct, frozen=True):
 
 
 class FormBeside(msgspec.Struct, frozen=True, eq=False):
-    """An int8 form of a layer beside the layer in floats.
+    """An int8 form of a layer beside the layer in floats."""
 
-    Attributes:
-        key: its name; no other form has it.
-        form: its numbers.
-        factors: what its data are divided by before, in a shape that broadcasts; None for nothing.
-    """
-
-    key: str
-    form: Int8Layer
+    key: str  # its name; no other form has it
+    form: Int8Layer  # its numbers
+    # what its data are divided by before, in a shape that broadcasts; None for nothing
     factors: NDArray[Any] | None = None
 
 

@@ -20,17 +20,11 @@ _FLOATS = frozenset({NARROW, BROAD, BRAIN})
 
 
 class Assignment(msgspec.Struct, frozen=True):
-    """The lines that are not in float16.
+    """The lines that are not in float16."""
 
-    Attributes:
-        broad: lines in float32.
-        brain: lines in bfloat16.
-        int8: layers on int8.
-    """
-
-    broad: frozenset[str] = frozenset()
-    brain: frozenset[str] = frozenset()
-    int8: frozenset[str] = frozenset()
+    broad: frozenset[str] = frozenset()  # lines in float32
+    brain: frozenset[str] = frozenset()  # lines in bfloat16
+    int8: frozenset[str] = frozenset()  # layers on int8
 
     @property
     def dtypes(self) -> dict[str, str]:

@@ -121,19 +121,13 @@ _REFUSALS = frozenset({NO_KERNEL, BAD_CONTROL_FILE})
 
 
 class TriedAssignment(msgspec.Struct, frozen=True, eq=False):
-    """An assignment that was compiled.
+    """An assignment that was compiled."""
 
-    Attributes:
-        assignment: what it asks for.
-        seconds: its estimated time.
-        share: its error as a share of the allowed one.
-    """
-
-    assignment: Assignment
+    assignment: Assignment  # what it asks for
     model: OmModel
-    seconds: float
+    seconds: float  # its estimated time
     done: LayerComparison
-    share: float
+    share: float  # its error as a share of the allowed one
 
     @property
     def reached(self) -> bool:

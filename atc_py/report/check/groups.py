@@ -11,27 +11,17 @@ from atc_py.text import verbatim
 
 
 class Sighting(msgspec.Struct, frozen=True):
-    """Nodes with one observed value.
+    """Nodes with one observed value."""
 
-    Attributes:
-        observed: the value; empty where the rule names none.
-        findings: one per node, in the order of the network.
-    """
-
-    observed: str
-    findings: tuple[Found, ...]
+    observed: str  # the value; empty where the rule names none
+    findings: tuple[Found, ...]  # one per node, in the order of the network
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Findings of one code, level and rule.
+    """Findings of one code, level and rule."""
 
-    Attributes:
-        first: the first of them; its words on the rule hold for all.
-        sightings: by observed value, in the order of the network.
-    """
-
-    first: Found
-    sightings: tuple[Sighting, ...]
+    first: Found  # the first of them; its words on the rule hold for all
+    sightings: tuple[Sighting, ...]  # by observed value, in the order of the network
 
     def headline(self, language: str) -> str:
         """The rule's sentence with its conditions, or a fault's message.

@@ -30,26 +30,16 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class CodeExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A command that ends with a code, and one that does not.
+    """A command that ends with a code, and one that does not."""
 
-    Attributes:
-        before: the lines whose last one ends with the code.
-        after: the lines whose last one ends without it.
-        files: contents of the files that are there before either, by name.
-        fixed: contents of the files that are written before `after`, by name.
-        first: lines that prepare both sides.
-        note: in each language, how the example comes about.
-        fault: the name of a fault that is injected for both sides.
-        prints: what the last line of each side prints, by side and language.
-    """
-
-    before: str
-    after: str
-    files: dict[str, str] = {}
-    fixed: dict[str, str] = {}
-    first: str = ""
-    note: dict[str, str] = {}
-    fault: str | None = None
+    before: str  # the lines whose last one ends with the code
+    after: str  # the lines whose last one ends without it
+    files: dict[str, str] = {}  # contents of the files that are there before either, by name
+    fixed: dict[str, str] = {}  # contents of the files that are written before `after`, by name
+    first: str = ""  # lines that prepare both sides
+    note: dict[str, str] = {}  # in each language, how the example comes about
+    fault: str | None = None  # the name of a fault that is injected for both sides
+    # what the last line of each side prints, by side and language
     prints: dict[str, dict[str, str]] = {}
 
     def lines(self, side: str) -> list[str]:

@@ -24,13 +24,9 @@ from atc_py.text.language import speaking
 
 @dataclass(frozen=True, slots=True)
 class RewriteGroup:
-    """Rewrites that are alike.
+    """Rewrites that are alike."""
 
-    Attributes:
-        rewrites: each of them, in the order of the nodes; there is one at least.
-    """
-
-    rewrites: tuple[Rewrite, ...]
+    rewrites: tuple[Rewrite, ...]  # each of them, in the order of the nodes; there is one at least
 
     @property
     def first(self) -> Rewrite:

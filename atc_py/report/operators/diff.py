@@ -92,19 +92,12 @@ _NUMBER = re.compile("[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class OperatorDiff:
-    """An operator at two opsets.
+    """An operator at two opsets."""
 
-    Attributes:
-        opsets: the two, in the order asked for.
-        before: the definition at the first.
-        after: the definition at the second.
-        between: versions between the two definitions.
-    """
-
-    opsets: tuple[int, int]
-    before: OperatorSchema
-    after: OperatorSchema
-    between: tuple[int, ...]
+    opsets: tuple[int, int]  # the two, in the order asked for
+    before: OperatorSchema  # the definition at the first
+    after: OperatorSchema  # the definition at the second
+    between: tuple[int, ...]  # versions between the two definitions
     changes: tuple[Change, ...]
 
     @property

@@ -130,18 +130,12 @@ _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selection of operators to list; a member that is None selects all.
-
-    Attributes:
-        opset: those that are listed at this opset; custom operators have no opsets.
-        dtype: those whose first input may have this dtype.
-        custom: custom operators alone, or ONNX's alone.
-    """
+    """Selection of operators to list; a member that is None selects all."""
 
     group: str | None = None
-    opset: int | None = None
-    dtype: str | None = None
-    custom: bool | None = None
+    opset: int | None = None  # those that are listed at this opset; custom operators have no opsets
+    dtype: str | None = None  # those whose first input may have this dtype
+    custom: bool | None = None  # custom operators alone, or ONNX's alone
 
 
 def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:

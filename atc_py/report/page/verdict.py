@@ -15,17 +15,12 @@ _NAMED = 3
 
 
 class FailingOutput(NamedTuple):
-    """An output that fails the comparison.
-
-    Attributes:
-        layer: its position among the layers; None where it was not compared.
-        missed: True if it misses a target, False if it fails without any.
-    """
+    """An output that fails the comparison."""
 
     name: str
     why: Text
-    layer: int | None
-    missed: bool
+    layer: int | None  # its position among the layers; None where it was not compared
+    missed: bool  # True if it misses a target, False if it fails without any
 
 
 def is_refused(done: ModelSummary) -> bool:

@@ -11,18 +11,12 @@ from atc_py.text import Text
 
 
 class NearMiss(NamedTuple):
-    """The place where a pass nearly applied.
-
-    Attributes:
-        node: the compiled node that the pass would have taken into another.
-        reason: why it does not apply.
-        depth: nodes of the pattern that were there.
-    """
+    """The place where a pass nearly applied."""
 
     name: str
-    node: str
-    reason: str
-    depth: int
+    node: str  # the compiled node that the pass would have taken into another
+    reason: str  # why it does not apply
+    depth: int  # nodes of the pattern that were there
 
 
 def record_of(report: Mapping[str, Any], *keys: str) -> Any:
@@ -115,21 +109,13 @@ _REMEDIES = {
 
 
 class Win(NamedTuple):
-    """A place where time goes.
+    """A place where time goes."""
 
-    Attributes:
-        share: its share of the expected time.
-        text: what it is and why.
-        node: name of a compiled node that it is about; "" for none.
-        pass_name: the pass that nearly applied; "" for none.
-        helps: True if it says what can be done.
-    """
-
-    share: float
-    text: Text
-    node: str
-    pass_name: str = ""
-    helps: bool = True
+    share: float  # its share of the expected time
+    text: Text  # what it is and why
+    node: str  # name of a compiled node that it is about; "" for none
+    pass_name: str = ""  # the pass that nearly applied; "" for none
+    helps: bool = True  # True if it says what can be done
 
 
 def biggest_wins(cost: NetworkCost, report: Mapping[str, Any]) -> list[Win]:

@@ -14,26 +14,16 @@ _WEIGHTS, _KERNELS = WEIGHTS.rstrip("/"), KERNELS.rstrip("/")
 
 @dataclass(frozen=True, slots=True)
 class OmFigures:
-    """The figures that ATC's mode 6 prints; sizes are bytes.
+    """The figures that ATC's mode 6 prints; sizes are bytes."""
 
-    Attributes:
-        command_line: of the atc that wrote the model; empty for any other program.
-        version: the program that wrote it.
-        memory: of the results of kernels, workspace included.
-        weights: of the constants on the device, with what aligns them.
-        description: of the description of the graph.
-        weight_members: of the weights in the file.
-        kernels: of the kernels in the file.
-    """
-
-    command_line: str
-    version: str
+    command_line: str  # of the atc that wrote the model; empty for any other program
+    version: str  # the program that wrote it
     soc: str
-    memory: int
-    weights: int
-    description: int
-    weight_members: int
-    kernels: int
+    memory: int  # of the results of kernels, workspace included
+    weights: int  # of the constants on the device, with what aligns them
+    description: int  # of the description of the graph
+    weight_members: int  # of the weights in the file
+    kernels: int  # of the kernels in the file
 
     @property
     def om_info(self) -> tuple[int, int, int, int, int]:

@@ -29,23 +29,14 @@ _OPEN_TEXT = "-1"
 
 @dataclass(frozen=True, slots=True)
 class SingleOpTensor:
-    """An input or output.
+    """An input or output."""
 
-    Attributes:
-        dtype: None for an optional input that is not there.
-        format: number of its format.
-        shape: its dims as they are stored; None where each run decides.
-        name: empty where the file has none.
-        value: elements of a constant; None for data that runs are fed.
-        ranges: of every dim, where some are open.
-    """
-
-    dtype: DType | None
-    format: int
-    shape: Dims
-    name: str = ""
-    value: Sequence[float] | None = None
-    ranges: tuple[DimRange, ...] = ()
+    dtype: DType | None  # None for an optional input that is not there
+    format: int  # number of its format
+    shape: Dims  # its dims as they are stored; None where each run decides
+    name: str = ""  # empty where the file has none
+    value: Sequence[float] | None = None  # elements of a constant; None for data that runs are fed
+    ranges: tuple[DimRange, ...] = ()  # of every dim, where some are open
 
     @property
     def words(self) -> list[str]:
@@ -66,22 +57,14 @@ class SingleOpAttribute:
 
 @dataclass(frozen=True, slots=True)
 class SingleOp:
-    """An operator of the list.
+    """An operator of the list."""
 
-    Attributes:
-        index: its position in the list; entries that only set a flag do not count.
-        name: empty where the file has none.
-        inputs: by position.
-        outputs: by position.
-        attributes: in the file's order.
-    """
-
-    index: int
+    index: int  # its position in the list; entries that only set a flag do not count
     op: str
-    name: str
-    inputs: tuple[SingleOpTensor, ...]
-    outputs: tuple[SingleOpTensor, ...]
-    attributes: tuple[SingleOpAttribute, ...]
+    name: str  # empty where the file has none
+    inputs: tuple[SingleOpTensor, ...]  # by position
+    outputs: tuple[SingleOpTensor, ...]  # by position
+    attributes: tuple[SingleOpAttribute, ...]  # in the file's order
 
     @property
     def file_name(self) -> str:

@@ -17,21 +17,13 @@ _RAISED = 1 << 17
 
 
 class _Plane(NamedTuple):
-    """The place of a channel's bytes: `start` pictures' rows down, then steps by row and column.
+    """The place of a channel's bytes: `start` pictures' rows down, then steps by row and column."""
 
-    Attributes:
-        start: rows of pictures before it, and bytes more.
-        row: bytes of a row, as a multiple of the picture's width.
-        rows: rows that share one of the plane.
-        column: bytes from a column to the next.
-        columns: columns that share one of the plane.
-    """
-
-    start: tuple[int, int]
-    row: int
-    rows: int
-    column: int
-    columns: int
+    start: tuple[int, int]  # rows of pictures before it, and bytes more
+    row: int  # bytes of a row, as a multiple of the picture's width
+    rows: int  # rows that share one of the plane
+    column: int  # bytes from a column to the next
+    columns: int  # columns that share one of the plane
 
 
 def _packed(size: int, first: int = 0) -> tuple[_Plane, ...]:

@@ -145,20 +145,13 @@ class _Link(msgspec.Struct, frozen=True, dict=True):
 
 
 class _Chain(msgspec.Struct, frozen=True):
-    """A head and what follows it, as one kernel.
+    """A head and what follows it, as one kernel."""
 
-    Attributes:
-        node: the head's facts.
-        kernel: the head's.
-        inputs: how many of the chain's inputs are the head's.
-        lead: the head as a link where it is a function of one number, else None.
-    """
-
-    node: NodeView
-    kernel: Kernel
-    inputs: int
+    node: NodeView  # the head's facts
+    kernel: Kernel  # the head's
+    inputs: int  # how many of the chain's inputs are the head's
     links: tuple[_Link, ...]
-    lead: _Link | None = None
+    lead: _Link | None = None  # the head as a link where it is a function of one number, else None
 
     def run(self, call: Call) -> None:
         """Run the head on the memory of the last result; it finishes its parts."""

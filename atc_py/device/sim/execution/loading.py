@@ -62,16 +62,12 @@ def check_model(model: LoadedModel) -> None:
 
 
 class _Judged(msgspec.Struct, frozen=True):
-    """A node that was found sound, for all that are alike.
-
-    Attributes:
-        is_late: only the run knows all dims, or a number on which they depend.
-    """
+    """A node that was found sound, for all that are alike."""
 
     facts: NodeView
     row: TargetOp
     kernel: Kernel
-    is_late: bool
+    is_late: bool  # only the run knows all dims, or a number on which they depend
 
 
 class _Loader:

@@ -17,23 +17,15 @@ from atc_py.package.stored_types import TRANS_DATA
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One node, ready to launch.
+    """One node, ready to launch."""
 
-    Attributes:
-        index: its position in the description.
-        inputs: positions of its inputs in the list of tensors; -1 where absent.
-        outputs: positions of its outputs.
-        is_late: only the run knows all dims, or a number on which they depend.
-        frees: positions of the tensors that nobody reads after it.
-    """
-
-    index: int
+    index: int  # its position in the description
     node: NodeView
     kernel: Kernel
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    is_late: bool = False
-    frees: tuple[int, ...] = ()
+    inputs: tuple[int, ...]  # positions of its inputs in the list of tensors; -1 where absent
+    outputs: tuple[int, ...]  # positions of its outputs
+    is_late: bool = False  # only the run knows all dims, or a number on which they depend
+    frees: tuple[int, ...] = ()  # positions of the tensors that nobody reads after it
 
     def freeing(self, tensors: tuple[int, ...]) -> Step:
         """This step freeing `tensors`; `dataclasses.replace` takes several times as long."""

@@ -114,14 +114,10 @@ def _parts(node: NodeView) -> Mapping[str, AttributeValue]:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The form of an operator that has the numbers as attributes.
-
-    Attributes:
-        kept: positions of the inputs that it has, too.
-    """
+    """The form of an operator that has the numbers as attributes."""
 
     op: str
-    kept: tuple[int, ...]
+    kept: tuple[int, ...]  # positions of the inputs that it has, too
     read: Callable[[NodeView], Mapping[str, AttributeValue]]
 
     @property

@@ -173,25 +173,15 @@ def _matrices(call: Call, groups: int) -> tuple[NDArray[Any], int]:
 
 
 class _Product(msgspec.Struct, frozen=True):
-    """results[image, g] = matrices[g] @ columns of taps[g] + biases[g], shared among workers.
+    """results[image, g] = matrices[g] @ columns of taps[g] + biases[g], shared among workers."""
 
-    Attributes:
-        call: for workspace and workers.
-        matrices: [groups, filters of a group, depth * kh * kw].
-        taps: [groups, depth, kh, kw, oh, ow], a view.
-        biases: [groups, filters of a group, 1], or None.
-        results: [batch, groups, filters of a group, oh * ow].
-        image: which of the batch is computed.
-        terms: for int8, how many products float32 adds up exactly; else 0.
-    """
-
-    call: Call
-    matrices: NDArray[Any]
-    taps: NDArray[Any]
-    biases: NDArray[Any] | None
-    results: NDArray[Any]
-    image: int
-    terms: int
+    call: Call  # for workspace and workers
+    matrices: NDArray[Any]  # [groups, filters of a group, depth * kh * kw]
+    taps: NDArray[Any]  # [groups, depth, kh, kw, oh, ow], a view
+    biases: NDArray[Any] | None  # [groups, filters of a group, 1], or None
+    results: NDArray[Any]  # [batch, groups, filters of a group, oh * ow]
+    image: int  # which of the batch is computed
+    terms: int  # for int8, how many products float32 adds up exactly; else 0
 
     def launch(self) -> Launch:
         """Cut the work where the parts stay large: groups, rows of the map, or filters."""

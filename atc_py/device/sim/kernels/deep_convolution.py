@@ -85,18 +85,12 @@ def _share(call: Call, products: int, compute: Callable[[int, int], None]) -> No
 
 @dataclass(frozen=True, slots=True)
 class _Slices:
-    """Slices of the result of a convolution.
+    """Slices of the result of a convolution."""
 
-    Attributes:
-        call: for data, workspace and what is left to do.
-        matrices: [groups, filters of a group, depth * kd * kh * kw].
-        terms: for int8, how many products float32 adds up exactly; else 0.
-    """
-
-    call: Call
+    call: Call  # for data, workspace and what is left to do
     window: VolumeWindow
-    matrices: NDArray[Any]
-    terms: int
+    matrices: NDArray[Any]  # [groups, filters of a group, depth * kd * kh * kw]
+    terms: int  # for int8, how many products float32 adds up exactly; else 0
 
     def fill(self, image: int, place: int) -> None:
         """Compute one slice, so many rows at a time that their columns stay in the cache."""
@@ -199,16 +193,11 @@ def _transpose(call: Call) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _SpreadSlices:
-    """Slices of the result of a transposed convolution.
+    """Slices of the result of a transposed convolution."""
 
-    Attributes:
-        call: for data, workspace and what is left to do.
-        filters: [kd, groups, filters of a group, kh, kw, channels of a group].
-    """
-
-    call: Call
+    call: Call  # for data, workspace and what is left to do
     window: VolumeWindow
-    filters: NDArray[Any]
+    filters: NDArray[Any]  # [kd, groups, filters of a group, kh, kw, channels of a group]
 
     def fill(self, image: int, place: int) -> None:
         """Sum up what falls on one slice, then add the bias."""

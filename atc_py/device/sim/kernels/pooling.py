@@ -111,16 +111,11 @@ def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
 
 
 class _Pool(msgspec.Struct, frozen=True):
-    """Elements under windows along one axis, combined.
-
-    Attributes:
-        combine: commutative and associative.
-        fill: what padding counts as; `combine` leaves any other number alone with it.
-    """
+    """Elements under windows along one axis, combined."""
 
     workspace: Workspace
-    combine: np.ufunc
-    fill: float
+    combine: np.ufunc  # commutative and associative
+    fill: float  # what padding counts as; `combine` leaves any other number alone with it
 
     def along(
         self, axis: Axis, source: NDArray[Any], at: int, out: NDArray[Any]

@@ -99,23 +99,14 @@ def _transpose(call: Call) -> None:
 
 
 class _Group(msgspec.Struct, frozen=True):
-    """A group of channels of one image.
+    """A group of channels of one image."""
 
-    Attributes:
-        call: for geometry and workspace.
-        filters: [channels, filters * kh * kw].
-        source: [channels, h * w].
-        constant: what every element of an output channel gets, or None.
-        where: the image and the group.
-        terms: for int8, how many products float32 adds up exactly; else 0.
-    """
-
-    call: Call
-    filters: NDArray[Any]
-    source: NDArray[Any]
-    constant: NDArray[Any] | None
-    where: tuple[int, int]
-    terms: int
+    call: Call  # for geometry and workspace
+    filters: NDArray[Any]  # [channels, filters * kh * kw]
+    source: NDArray[Any]  # [channels, h * w]
+    constant: NDArray[Any] | None  # what every element of an output channel gets, or None
+    where: tuple[int, int]  # the image and the group
+    terms: int  # for int8, how many products float32 adds up exactly; else 0
 
     def compute(self, start: int, stop: int) -> None:
         """Compute some output channels, in pieces of bounded memory."""

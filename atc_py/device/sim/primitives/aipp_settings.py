@@ -34,24 +34,16 @@ class Area(NamedTuple):
 
 
 class PictureFormat(NamedTuple):
-    """A format of pictures.
+    """A format of pictures."""
 
-    Attributes:
-        halves: bytes of two pixels, on average.
-        channels: channels that a pixel has without a conversion of colors.
-        load: gives the channels of a part of a picture of a height and width, fourth bytes first
-            where the last argument is False.
-        even_rows: True if heights must be even.
-        even_columns: True if widths must be even.
-        chroma: True if channels are Y, U, V.
-    """
-
-    halves: int
-    channels: int
+    halves: int  # bytes of two pixels, on average
+    channels: int  # channels that a pixel has without a conversion of colors
+    # gives the channels of a part of a picture of a height and width, fourth bytes first where the
+    # last argument is False
     load: Callable[[Bytes, tuple[int, int], Area, bool], Channels]
-    even_rows: bool = False
-    even_columns: bool = False
-    chroma: bool = False
+    even_rows: bool = False  # True if heights must be even
+    even_columns: bool = False  # True if widths must be even
+    chroma: bool = False  # True if channels are Y, U, V
 
     def nbytes(self, height: int, width: int) -> int:
         """The bytes of a picture."""
@@ -167,37 +159,21 @@ class PictureFrame:
 
 @dataclass(frozen=True, slots=True)
 class Preprocessing:
-    """All settings for one picture; what is switched off does nothing.
+    """All settings for one picture; what is switched off does nothing."""
 
-    Attributes:
-        layout: the picture's format.
-        size: its height and width.
-        area: the part of it that is read.
-        pads: what is put around that.
-        swap: whether the first channel and the last, or U and V, change places.
-        skip: whether the first of four bytes is left out, not the last.
-        csc: whether colors are converted.
-        matrix: rows of the conversion.
-        input_bias: what is subtracted before it.
-        output_bias: what is added after it.
-        mean: subtracted from each channel, like `low`.
-        low: subtracted in float16.
-        factor: multiplied in float16.
-    """
-
-    layout: PictureFormat
-    size: tuple[int, int]
-    area: Area
-    pads: PictureFrame
-    swap: bool
-    skip: bool
-    csc: bool
-    matrix: NDArray[np.int32]
-    input_bias: tuple[int, ...]
-    output_bias: tuple[int, ...]
-    mean: tuple[int, ...]
-    low: NDArray[np.float16]
-    factor: NDArray[np.float16]
+    layout: PictureFormat  # the picture's format
+    size: tuple[int, int]  # its height and width
+    area: Area  # the part of it that is read
+    pads: PictureFrame  # what is put around that
+    swap: bool  # whether the first channel and the last, or U and V, change places
+    skip: bool  # whether the first of four bytes is left out, not the last
+    csc: bool  # whether colors are converted
+    matrix: NDArray[np.int32]  # rows of the conversion
+    input_bias: tuple[int, ...]  # what is subtracted before it
+    output_bias: tuple[int, ...]  # what is added after it
+    mean: tuple[int, ...]  # subtracted from each channel, like `low`
+    low: NDArray[np.float16]  # subtracted in float16
+    factor: NDArray[np.float16]  # multiplied in float16
 
     @property
     def nbytes(self) -> int:

@@ -37,22 +37,15 @@ written as it holds. All columns at once take four times as long."""
 
 
 class GateRule(msgspec.Struct, frozen=True):
-    """The rule by which gates are computed.
+    """The rule by which gates are computed."""
 
-    Attributes:
-        activations: of LSTM f, g and h, of GRU f and g.
-        clip: bound on the magnitude of what goes into the gates' activations, or None.
-        coupled: LSTM: the forget gate is 1 minus the input gate.
-        reset_after: GRU: the reset gate is applied after the product with the state.
-        forget_bias: LSTM: added to the forget gate.
-        order: LSTM: where the gates i, o, f and c stand among the weights' gates.
-    """
-
-    activations: tuple[Activation, ...]
+    activations: tuple[Activation, ...]  # of LSTM f, g and h, of GRU f and g
+    # bound on the magnitude of what goes into the gates' activations, or None
     clip: float | None = None
-    coupled: bool = False
-    reset_after: bool = False
-    forget_bias: float = 0.0
+    coupled: bool = False  # LSTM: the forget gate is 1 minus the input gate
+    reset_after: bool = False  # GRU: the reset gate is applied after the product with the state
+    forget_bias: float = 0.0  # LSTM: added to the forget gate
+    # LSTM: where the gates i, o, f and c stand among the weights' gates
     order: tuple[int, ...] = (0, 1, 2, 3)
 
     def bounded(self, gate: Array) -> Array:
@@ -71,19 +64,12 @@ class Peepholes(msgspec.Struct, frozen=True):
 
 
 class Sequences(msgspec.Struct, frozen=True):
-    """The sequences that a layer runs over.
+    """The sequences that a layer runs over."""
 
-    Attributes:
-        x: [steps, batch, input].
-        lengths: [batch], or None when all sequences are as long as x.
-        reverse: from the last step to the first.
-        workers: threads to share the input's product with.
-    """
-
-    x: Array
-    lengths: Array | None
-    reverse: bool
-    workers: Workers
+    x: Array  # [steps, batch, input]
+    lengths: Array | None  # [batch], or None when all sequences are as long as x
+    reverse: bool  # from the last step to the first
+    workers: Workers  # threads to share the input's product with
     workspace: Workspace
 
     def start(self, state: Array | None, hidden: int) -> Array:
@@ -174,12 +160,9 @@ class StateWeights(msgspec.Struct, frozen=True):
     """Weights that the state is multiplied by, in as many pieces as BLAS likes.
 
     Beyond a size BLAS first packs its operands, which here takes longer than the product itself.
-
-    Attributes:
-        weights: [gates, pieces, hidden, hidden / pieces], a copy.
     """
 
-    weights: Array
+    weights: Array  # [gates, pieces, hidden, hidden / pieces], a copy
 
     @staticmethod
     def of(weights: Array, batch: int) -> StateWeights:
@@ -212,30 +195,21 @@ class StateWeights(msgspec.Struct, frozen=True):
 
 
 class _StateProduct(msgspec.Struct, frozen=True):
-    """A product of the state and the gates that it fills.
+    """A product of the state and the gates that it fills."""
 
-    Attributes:
-        weights: [gates, pieces, hidden, hidden / pieces].
-        gates: [gates, pieces, batch, hidden / pieces], a view of what is filled.
-    """
-
-    weights: Array
-    gates: Array
+    weights: Array  # [gates, pieces, hidden, hidden / pieces]
+    gates: Array  # [gates, pieces, batch, hidden / pieces], a view of what is filled
 
     def fill(self, state: Array) -> None:
         np.matmul(state, self.weights, self.gates)
 
 
 class _LstmCell(msgspec.Struct, frozen=True):
-    """Arithmetic of one step.
-
-    Attributes:
-        gates: [4, batch, hidden], what goes into the gates; a step writes over it.
-    """
+    """Arithmetic of one step."""
 
     rule: GateRule
     peepholes: Peepholes | None
-    gates: Array
+    gates: Array  # [4, batch, hidden], what goes into the gates; a step writes over it
 
     def step(self, cells: Array, units: Array) -> tuple[Array, Array]:
         """Units and cells [batch, hidden] after the step, from the cells before it.
@@ -314,20 +288,14 @@ def run_gru(
 
 
 class _GruCell(msgspec.Struct, frozen=True):
-    """Arithmetic of one step.
-
-    Attributes:
-        early: the product of the state for the gates z and r, and h where that is reset after it.
-        late: that of the state that was reset, else.
-        late_bias: of the state for the gate h [batch, hidden]; the others' come with the input.
-        gates: [3, batch, hidden], what the state adds; a step writes over it.
-    """
+    """Arithmetic of one step."""
 
     rule: GateRule
+    # the product of the state for the gates z and r, and h where that is reset after it
     early: _StateProduct
-    late: _StateProduct
-    late_bias: Array
-    gates: Array
+    late: _StateProduct  # that of the state that was reset, else
+    late_bias: Array  # of the state for the gate h [batch, hidden]; the others' come with the input
+    gates: Array  # [3, batch, hidden], what the state adds; a step writes over it
 
     def step(self, gates_of_x: Array, units: Array, then: Array) -> Array:
         """Units [batch, hidden] after the step, from those before it; written to `then`."""

@@ -32,32 +32,21 @@ _POSITION_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """Regions of feature maps.
+    """Regions of feature maps."""
 
-    Attributes:
-        images: which image each is in [regions], integers.
-        starts: y and x of the first corner, in pixels of the map [regions, 2].
-        sizes: height and width, in pixels of the map [regions, 2].
-    """
-
-    images: Array
-    starts: Array
-    sizes: Array
+    images: Array  # which image each is in [regions], integers
+    starts: Array  # y and x of the first corner, in pixels of the map [regions, 2]
+    sizes: Array  # height and width, in pixels of the map [regions, 2]
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The way a region is cut and pooled.
+    """The way a region is cut and pooled."""
 
-    Attributes:
-        counts: cells from top to bottom and from left to right.
-        samples: along each side of a cell; 0 for one per pixel, rounded up.
-        mode: `avg`, `max` (of the samples), or `max_pixel`: of the four weighted pixels of every
-            sample, which ONNX's reference and onnxruntime do not add up in mode max.
-    """
-
-    counts: tuple[int, int]
-    samples: int
+    counts: tuple[int, int]  # cells from top to bottom and from left to right
+    samples: int  # along each side of a cell; 0 for one per pixel, rounded up
+    # `avg`, `max` (of the samples), or `max_pixel`: of the four weighted pixels of every sample,
+    # which ONNX's reference and onnxruntime do not add up in mode max
     mode: str
 
 
@@ -140,17 +129,11 @@ def _samples(
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """Samples along one axis, [regions, samples] each.
+    """Samples along one axis, [regions, samples] each."""
 
-    Attributes:
-        pixels: the one before a sample and the one after it.
-        weights: of each.
-        inside: whether the sample is on the map, which reaches a pixel beyond its edge.
-    """
-
-    pixels: tuple[Array, Array]
-    weights: tuple[Array, Array]
-    inside: Array
+    pixels: tuple[Array, Array]  # the one before a sample and the one after it
+    weights: tuple[Array, Array]  # of each
+    inside: Array  # whether the sample is on the map, which reaches a pixel beyond its edge
 
     @staticmethod
     def of(at: Array, length: int) -> _Axis:

@@ -28,17 +28,11 @@ _EXPONENTIAL = frozenset({_EACH, "float16_exponential"})
 
 
 class SoftmaxSteps(NamedTuple):
-    """Roundings of the results of a softmax's steps, in place.
+    """Roundings of the results of a softmax's steps, in place."""
 
-    Attributes:
-        difference: to each element less the largest.
-        exponential: to the exponentials of these.
-        sum: to their sum, and to all that follows but the result.
-    """
-
-    difference: Step
-    exponential: Step
-    sum: Step
+    difference: Step  # to each element less the largest
+    exponential: Step  # to the exponentials of these
+    sum: Step  # to their sum, and to all that follows but the result
 
 
 def softmax_steps(call: Call) -> SoftmaxSteps:

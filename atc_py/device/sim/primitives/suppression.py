@@ -13,17 +13,11 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Boxes by their corners.
+    """Boxes by their corners."""
 
-    Attributes:
-        low: the smaller y and x [boxes, 2].
-        high: the larger y and x [boxes, 2].
-        area: [boxes].
-    """
-
-    low: Array
-    high: Array
-    area: Array
+    low: Array  # the smaller y and x [boxes, 2]
+    high: Array  # the larger y and x [boxes, 2]
+    area: Array  # [boxes]
 
     @staticmethod
     def between(low: Array, high: Array) -> Boxes:

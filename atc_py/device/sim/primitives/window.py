@@ -15,19 +15,12 @@ from atc_py.text import Text
 
 
 class Tap(msgspec.Struct, frozen=True):
-    """One element of every window along an axis: window w reads element w + skipped of a phase.
+    """One element of every window along an axis: window w reads element w + skipped of a phase."""
 
-    Attributes:
-        phase: elements phase, phase + stride, phase + 2 stride ... of the axis, unpadded.
-        skipped: may be less than 0, where the first windows read padding.
-        windows: those that do not read padding.
-        stride: steps between windows.
-    """
-
-    phase: int
-    skipped: int
-    windows: slice
-    stride: int
+    phase: int  # elements phase, phase + stride, phase + 2 stride ... of the axis, unpadded
+    skipped: int  # may be less than 0, where the first windows read padding
+    windows: slice  # those that do not read padding
+    stride: int  # steps between windows
 
     @property
     def elements(self) -> slice:
@@ -45,21 +38,13 @@ class Tap(msgspec.Struct, frozen=True):
 
 
 class Axis(msgspec.Struct, frozen=True):
-    """A window along one axis.
+    """A window along one axis."""
 
-    Attributes:
-        size: elements under the window.
-        stride: steps between windows.
-        dilation: steps between elements of a window.
-        before: padding in front.
-        after: padding at the end.
-    """
-
-    size: int
-    stride: int
-    dilation: int
-    before: int
-    after: int
+    size: int  # elements under the window
+    stride: int  # steps between windows
+    dilation: int  # steps between elements of a window
+    before: int  # padding in front
+    after: int  # padding at the end
 
     def __post_init__(self) -> None:
         if min(self.size, self.stride, self.dilation) < 1 or min(self.before, self.after) < 0:

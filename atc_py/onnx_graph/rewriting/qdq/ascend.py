@@ -33,17 +33,11 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SumFactors:
-    """Factors of int32 sums; the arrays are lists of one length.
+    """Factors of int32 sums; the arrays are lists of one length."""
 
-    Attributes:
-        scale: factors as float64.
-        offset_w: offsets of the weights of the layer.
-        zero: offset of the int8 result of AscendRequant; 0 of AscendDequant.
-    """
-
-    scale: NDArray[np.float64]
-    offset_w: NDArray[np.int64]
-    zero: int = 0
+    scale: NDArray[np.float64]  # factors as float64
+    offset_w: NDArray[np.int64]  # offsets of the weights of the layer
+    zero: int = 0  # offset of the int8 result of AscendRequant; 0 of AscendDequant
 
     @property
     def as_one(self) -> SumFactors:
@@ -187,12 +181,9 @@ class CodeSteps:
     Where biases are unfolded, the zero point of a layer's data must be the one that the compiler
     folds in. The compiler follows it through movement alone, and so does this class. Where biases
     are folded, any zero point gives the same numbers, so a node with one zero point keeps it.
-
-    Attributes:
-        quant_bias: the convention of the graph's biases.
     """
 
-    quant_bias: QuantBias
+    quant_bias: QuantBias  # the convention of the graph's biases
     _known: dict[str, Steps] = field(default_factory=dict)
     _unclear: dict[str, tuple[int, ...]] = field(default_factory=dict)
 

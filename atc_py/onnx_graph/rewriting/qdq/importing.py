@@ -150,23 +150,14 @@ _COALESCED = 13
 
 
 class _Form(msgspec.Struct, frozen=True):
-    """Positions of the inputs of an operator.
+    """Positions of the inputs of an operator."""
 
-    Attributes:
-        op_type: the operator on floats.
-        data: positions of its operands, each followed by scale and zero point.
-        result: position of the result's scale, followed by its zero point.
-        fewest: inputs that there must be.
-        bias: position of an int32 bias; None where the operator has none.
-        own: attributes that do not come along.
-    """
-
-    op_type: str
-    data: tuple[int, ...]
-    result: int
-    fewest: int
-    bias: int | None = None
-    own: tuple[str, ...] = ()
+    op_type: str  # the operator on floats
+    data: tuple[int, ...]  # positions of its operands, each followed by scale and zero point
+    result: int  # position of the result's scale, followed by its zero point
+    fewest: int  # inputs that there must be
+    bias: int | None = None  # position of an int32 bias; None where the operator has none
+    own: tuple[str, ...] = ()  # attributes that do not come along
 
 
 _FORMS = {

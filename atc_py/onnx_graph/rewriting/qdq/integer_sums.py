@@ -40,21 +40,14 @@ _MOVES = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """int32 sums of one layer.
-
-    Attributes:
-        added: what is added to its sums, int64; None for nothing.
-        left: zero point of a computed left operand that the graph makes up for.
-        right: zero point of a computed right operand that the graph makes up for.
-        depth: number of products in a sum, where a zero point tells it; else 0.
-        nodes: the layer and the nodes that make up for zero points.
-    """
+    """int32 sums of one layer."""
 
     layer: OnnxNode
-    added: NDArray[np.int64] | None = None
-    left: int = 0
-    right: int = 0
-    depth: int = 0
+    added: NDArray[np.int64] | None = None  # what is added to its sums, int64; None for nothing
+    left: int = 0  # zero point of a computed left operand that the graph makes up for
+    right: int = 0  # zero point of a computed right operand that the graph makes up for
+    depth: int = 0  # number of products in a sum, where a zero point tells it; else 0
+    # the layer and the nodes that make up for zero points
     nodes: tuple[OnnxNode, ...] = field(default=())
 
     @property

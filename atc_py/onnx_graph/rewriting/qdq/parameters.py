@@ -29,21 +29,14 @@ _SCALE, _ZERO = 1, 2
 
 
 class Parameters(msgspec.Struct, frozen=True, eq=False):
-    """A real number is (code - zero) * scale.
+    """A real number is (code - zero) * scale."""
 
-    Attributes:
-        scale: positive float32 factors; a scalar for the whole tensor, else one per channel.
-        zero: zero points as int64, in the shape of `scale`.
-        axis: the axis of the channels as the file counts it; None for the whole tensor.
-        kind: dtype of the codes: int8, uint8, or int32 of a bias.
-        real: dtype of the real numbers: float32 or float16.
-    """
-
+    # positive float32 factors; a scalar for the whole tensor, else one per channel
     scale: NDArray[np.float32]
-    zero: NDArray[np.int64]
-    axis: int | None
-    kind: DType
-    real: DType
+    zero: NDArray[np.int64]  # zero points as int64, in the shape of `scale`
+    axis: int | None  # the axis of the channels as the file counts it; None for the whole tensor
+    kind: DType  # dtype of the codes: int8, uint8, or int32 of a bias
+    real: DType  # dtype of the real numbers: float32 or float16
 
     @property
     def signed(self) -> Parameters:

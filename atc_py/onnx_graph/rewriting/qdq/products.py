@@ -51,20 +51,14 @@ _MATRIX = 2
 
 
 class ProductOperand(msgspec.Struct, frozen=True, eq=False):
-    """One side of a product.
+    """One side of a product."""
 
-    Attributes:
-        name: its int8 codes.
-        dims: its shape as far as it is known.
-        zero: its zero point where the product must make up for it, else 0; of a right operand
-            perhaps one per column.
-        weights: what it is where it is constant.
-    """
-
-    name: str
-    dims: Dims
+    name: str  # its int8 codes
+    dims: Dims  # its shape as far as it is known
+    # its zero point where the product must make up for it, else 0; of a right operand perhaps one
+    # per column
     zero: NDArray[np.int64]
-    weights: Weights | None = None
+    weights: Weights | None = None  # what it is where it is constant
 
 
 def rewrite_product(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> None:
@@ -113,20 +107,13 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: OnnxNode) -> No
 
 
 class Product(msgspec.Struct, frozen=True, eq=False):
-    """The product of two operands; nothing is written until all of it can be written.
+    """The product of two operands; nothing is written until all of it can be written."""
 
-    Attributes:
-        writer: where nodes go.
-        node: what they stand for.
-        a: left.
-        b: right.
-        left_alone: whether the zero point of `a` is left to the compiler, `b` being constant.
-    """
-
-    writer: Writer
-    node: OnnxNode
-    a: ProductOperand
-    b: ProductOperand
+    writer: Writer  # where nodes go
+    node: OnnxNode  # what they stand for
+    a: ProductOperand  # left
+    b: ProductOperand  # right
+    # whether the zero point of `a` is left to the compiler, `b` being constant
     left_alone: bool = False
 
     def write(self, output: str) -> str:

@@ -41,17 +41,11 @@ class _Operand:
 
 @dataclass(slots=True, eq=False)
 class RealLayers:
-    """Writes layers on real numbers in place of those on int8.
+    """Writes layers on real numbers in place of those on int8."""
 
-    Attributes:
-        writer: where nodes go.
-        known: constants by name.
-        steps: of int8 tensors.
-    """
-
-    writer: Writer
-    known: Mapping[str, ConstData]
-    steps: CodeSteps
+    writer: Writer  # where nodes go
+    known: Mapping[str, ConstData]  # constants by name
+    steps: CodeSteps  # of int8 tensors
     _real: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     def write(self, sums: Sums, factors: SumFactors, output: str) -> None:

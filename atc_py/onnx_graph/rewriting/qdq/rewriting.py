@@ -27,41 +27,28 @@ _LINEAR = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A quantized model in another form, in a file.
+    """A quantized model in another form, in a file."""
 
-    Attributes:
-        nodes: what became of layers, and of nodes that have no counterpart.
-        data: the file with its weights beside it; None where the model holds them itself.
-        opset: the version of ONNX's operators that it imports.
-        bytes_before: size of the model that was read, weights included.
-        bytes_after: size of the written model.
-        read_as: the convention of the biases that were read; None where no layer was int8.
-        written_as: the convention of those that were written; None where no layer is int8.
-    """
-
-    nodes: tuple[QuantizedNode, ...]
-    data: Path | None
-    opset: int
-    bytes_before: int
-    bytes_after: int
+    nodes: tuple[QuantizedNode, ...]  # what became of layers, and of nodes that have no counterpart
+    data: Path | None  # the file with its weights beside it; None where the model holds them itself
+    opset: int  # the version of ONNX's operators that it imports
+    bytes_before: int  # size of the model that was read, weights included
+    bytes_after: int  # size of the written model
+    # the convention of the biases that were read; None where no layer was int8
     read_as: BiasConvention | None = None
+    # the convention of those that were written; None where no layer is int8
     written_as: QuantBias | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FixedGraph:
-    """A graph in the form that rules give it; its quantized layers are in the deploy form.
-
-    Attributes:
-        nodes: what became of its quantized layers.
-        gone: operators that were rewritten; they are not restored as sources of a constant.
-        bound: inputs that have become constants.
-    """
+    """A graph in the form that rules give it; its quantized layers are in the deploy form."""
 
     graph: OnnxGraph
-    nodes: tuple[QuantizedNode, ...] = ()
+    nodes: tuple[QuantizedNode, ...] = ()  # what became of its quantized layers
+    # operators that were rewritten; they are not restored as sources of a constant
     gone: frozenset[str] = frozenset()
-    bound: frozenset[str] = frozenset()
+    bound: frozenset[str] = frozenset()  # inputs that have become constants
 
 
 def rewrite_file(

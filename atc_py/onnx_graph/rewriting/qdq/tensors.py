@@ -37,32 +37,21 @@ if TYPE_CHECKING:
 
 
 class Stored(msgspec.Struct, frozen=True, eq=False):
-    """A tensor that the file holds as codes.
+    """A tensor that the file holds as codes."""
 
-    Attributes:
-        name: the int8 (or, of a constant, int32) tensor that holds them.
-        kind: dtype that the file has for them; of uint8 ones `name` holds 128 less.
-        const: their data where that is known.
-        offset: the offset of the AscendQuant that they come from; None if they do not come from one.
-    """
-
-    name: str
-    kind: DType
-    const: ConstData | None = None
+    name: str  # the int8 (or, of a constant, int32) tensor that holds them
+    kind: DType  # dtype that the file has for them; of uint8 ones `name` holds 128 less
+    const: ConstData | None = None  # their data where that is known
+    # the offset of the AscendQuant that they come from; None if they do not come from one
     offset: int | None = None
 
 
 class Codes(msgspec.Struct, frozen=True, eq=False):
-    """Real numbers that are (code - zero) * scale.
-
-    Attributes:
-        parameters: as the codes are held, so int8 where the file has uint8.
-        origin: the node that makes the real numbers.
-    """
+    """Real numbers that are (code - zero) * scale."""
 
     stored: Stored
-    parameters: Parameters
-    origin: OnnxNode
+    parameters: Parameters  # as the codes are held, so int8 where the file has uint8
+    origin: OnnxNode  # the node that makes the real numbers
 
 
 class KnownTensors:

@@ -31,20 +31,14 @@ _SAME_SCALE = 2.0**-20
 
 
 class Weights(msgspec.Struct, frozen=True, eq=False):
-    """Constant int8 weights, (code - offset) * scale.
+    """Constant int8 weights, (code - offset) * scale."""
 
-    Attributes:
-        name: the codes, in the graph.
-        scale: one factor, or one per channel.
-        offset: the zero point left in the int8 codes, in the shape of `scale`; 0 in most models.
-        axis: the axis of the channels, from 0.
-    """
-
-    name: str
+    name: str  # the codes, in the graph
     const: ConstData
-    scale: NDArray[np.float32]
+    scale: NDArray[np.float32]  # one factor, or one per channel
+    # the zero point left in the int8 codes, in the shape of `scale`; 0 in most models
     offset: NDArray[np.int64]
-    axis: int
+    axis: int  # the axis of the channels, from 0
 
     @property
     def shape(self) -> Shape:
