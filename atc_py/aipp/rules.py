@@ -18,42 +18,28 @@ _ALL = tuple(row.name for row in IMAGE_FORMATS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AippRules:
-    """Limits of one family.
+    """Limits of one family."""
 
-    Attributes:
-        formats: names of the picture formats that it reads.
-        least_min: the smallest `min_chn`.
-        most_min: the largest `min_chn`.
-        even_start: True if a crop must start at even rows and columns where chroma is halved.
-        even_crop: True if its sizes must be even there too.
-        row_bytes: a row of a plane must have a multiple of as many bytes.
-        padded_width: the widest tensor with borders.
-        clips_padding: True if a padding value outside 0 to 255 is clipped for uint8 tensors; it is
-            refused elsewhere.
-        cuts_padding: True if a fraction of a padding value is cut off for uint8 tensors; it is
-            refused elsewhere.
-        least_width: the narrowest picture.
-        least_height: the lowest picture.
-        strict_gray: True if all three output biases of RGB, and of YUV all input biases and the
-            factors of U and V, must be 0 for one channel; elsewhere rows 1 and 2 alone count.
-        biases_alone: True if the kernel of dynamic AIPP takes biases even without csc_switch.
-        inferred: True if no source names the family.
-    """
-
-    formats: tuple[str, ...] = _COMMON
-    least_min: float = 0.0
-    most_min: float = 255.0
+    formats: tuple[str, ...] = _COMMON  # names of the picture formats that it reads
+    least_min: float = 0.0  # the smallest `min_chn`
+    most_min: float = 255.0  # the largest `min_chn`
+    # True if a crop must start at even rows and columns where chroma is halved
     even_start: bool = True
-    even_crop: bool = False
-    row_bytes: int = 1
-    padded_width: int = 1080
+    even_crop: bool = False  # True if its sizes must be even there too
+    row_bytes: int = 1  # a row of a plane must have a multiple of as many bytes
+    padded_width: int = 1080  # the widest tensor with borders
+    # True if a padding value outside 0 to 255 is clipped for uint8 tensors; it is refused elsewhere
     clips_padding: bool = False
+    # True if a fraction of a padding value is cut off for uint8 tensors; it is refused elsewhere
     cuts_padding: bool = False
-    least_width: int = 2
-    least_height: int = 1
+    least_width: int = 2  # the narrowest picture
+    least_height: int = 1  # the lowest picture
+    # True if all three output biases of RGB, and of YUV all input biases and the factors of U and
+    # V, must be 0 for one channel; elsewhere rows 1 and 2 alone count
     strict_gray: bool = False
+    # True if the kernel of dynamic AIPP takes biases even without csc_switch
     biases_alone: bool = False
-    inferred: bool = False
+    inferred: bool = False  # True if no source names the family
 
 
 _OLDER = AippRules()

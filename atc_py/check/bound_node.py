@@ -30,26 +30,18 @@ class Conditions(msgspec.Struct, frozen=True):
 
 
 class BoundNode(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """A node as its specification sees it.
-
-    Attributes:
-        view: the node; where it is restated, in the form of `opset`.
-        opset: the listed opset whose form it has; of a custom operator, its domain's version.
-        conditions: precision mode and SoC.
-        written: the opset of the file; 0 where it is that of `opset`.
-        waits: whether dims are open that it depends on, so that more may be known of it later.
-        before: the first nodes of the operator before it in the model that set what a deviation
-            asks for.
-        fed: its operands that are inputs of the model with a rank, where a deviation asks for them.
-    """
+    """A node as its specification sees it."""
 
     spec: OpSpec
-    view: SourceNode
-    opset: int
-    conditions: Conditions
-    written: int = 0
+    view: SourceNode  # the node; where it is restated, in the form of `opset`
+    opset: int  # the listed opset whose form it has; of a custom operator, its domain's version
+    conditions: Conditions  # precision mode and SoC
+    written: int = 0  # the opset of the file; 0 where it is that of `opset`
+    # whether dims are open that it depends on, so that more may be known of it later
     waits: bool = False
+    # the first nodes of the operator before it in the model that set what a deviation asks for
     before: tuple[SourceNode, ...] = ()
+    # its operands that are inputs of the model with a rank, where a deviation asks for them
     fed: frozenset[str] = frozenset()
 
     @cached_property

@@ -49,15 +49,12 @@ _NAMING = (OperandAbsent,)
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """The check of one model.
-
-    Attributes:
-        placements: by node, the listed opset at which it stands; None where it stands at none.
-        kinds: by node, a number that only nodes that are alike share, weights included.
-    """
+    """The check of one model."""
 
     check: ModelCheck
+    # by node, the listed opset at which it stands; None where it stands at none
     placements: tuple[OpsetPlacement | None, ...]
+    # by node, a number that only nodes that are alike share, weights included
     kinds: tuple[int, ...]
 
 

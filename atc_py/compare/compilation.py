@@ -29,22 +29,16 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """A compilation, except for the nodes to keep.
+    """A compilation, except for the nodes to keep."""
 
-    Attributes:
-        model: the ONNX file.
-        options: the user's.
-        reference: the file that runs in place of the model; None for the model itself.
-        real: the offline model of Huawei's atc that was made of the model, and is compared in place
-            of a compiled one.
-        submodel: the model of that file, where it has several.
-    """
-
-    model: Path
-    options: CompileOptions
+    model: Path  # the ONNX file
+    options: CompileOptions  # the user's
+    # the file that runs in place of the model; None for the model itself
     reference: Path | None = None
+    # the offline model of Huawei's atc that was made of the model, and is compared in place of a
+    # compiled one
     real: Path | None = None
-    submodel: str | None = None
+    submodel: str | None = None  # the model of that file, where it has several
     _kept: _Kept = field(default_factory=_Kept, init=False, compare=False, repr=False)
 
     def write(self, output: Path, on_stage: Callable[[str], None] | None, *, to_run: bool) -> None:

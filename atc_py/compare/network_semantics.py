@@ -27,16 +27,12 @@ _RELEASES = (
 
 
 class NetworkSemantics(NamedTuple):
-    """The nodes of a network that CANN computes otherwise than ONNX defines.
+    """The nodes of a network that CANN computes otherwise than ONNX defines."""
 
-    Attributes:
-        nodes: those of the release that compiled it; None where there are none, the file does not
-            say which release that is, or the network cannot be judged.
-        warnings: one about each deviation, in words.
-    """
-
+    # those of the release that compiled it; None where there are none, the file does not say which
+    # release that is, or the network cannot be judged
     nodes: CannSemantics | None
-    warnings: tuple[Diagnostic, ...]
+    warnings: tuple[Diagnostic, ...]  # one about each deviation, in words
 
 
 _NONE = NetworkSemantics(None, ())

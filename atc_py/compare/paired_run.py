@@ -66,17 +66,13 @@ class Original(Protocol):
 
 
 class Pair:
-    """Pair of the original and the compiled model, run in step.
+    """Pair of the original and the compiled model, run in step."""
 
-    Attributes:
-        on_layer: called after each layer that is measured, with how many there will be in a run.
-        name_of: returns the name of the sample at a position; where it is given, the figures of
-            each sample are recorded, too.
-        beside: a third side of the comparison.
-    """
-
-    beside: Beside | None = None
+    beside: Beside | None = None  # a third side of the comparison
+    # called after each layer that is measured, with how many there will be in a run
     on_layer: Callable[[int], None] | None = None
+    # returns the name of the sample at a position; where it is given, the figures of each sample
+    # are recorded, too
     name_of: Callable[[int], str] | None = None
 
     def __init__(

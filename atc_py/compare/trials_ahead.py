@@ -31,17 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrialTask:
-    """A model to compile and to compare.
-
-    Attributes:
-        lines: of the option files.
-        faster_than: seconds; a model that takes as long, by the estimate, does not run. None for all.
-    """
+    """A model to compile and to compare."""
 
     compilation: Compilation
-    lines: Lines
+    lines: Lines  # of the option files
     samples: StoredSamples
     device: str
+    # seconds; a model that takes as long, by the estimate, does not run. None for all
     faster_than: float | None
 
 

@@ -21,14 +21,11 @@ _BOUNDS = {
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """Factors that measurements gave.
-
-    Attributes:
-        spread: root mean square of the logarithm of estimated over measured time, which the
-            range becomes as wide as, twice to either side.
-    """
+    """Factors that measurements gave."""
 
     factors: Factors
+    # root mean square of the logarithm of estimated over measured time, which the range becomes as
+    # wide as, twice to either side
     spread: float
 
 

@@ -32,14 +32,11 @@ class Source(Enum):
 
 
 class Tensor(msgspec.Struct, frozen=True):
-    """A tensor's shape and element type, and what is stored of it.
-
-    Attributes:
-        stored: dims in memory with the padding of blocks; None where they are those of `shape`.
-    """
+    """A tensor's shape and element type, and what is stored of it."""
 
     shape: Shape
     dtype: DType
+    # dims in memory with the padding of blocks; None where they are those of `shape`
     stored: Shape | None = None
 
     @property

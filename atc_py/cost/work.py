@@ -84,22 +84,16 @@ class MatrixProduct(msgspec.Struct, frozen=True):
 
 
 class Passes(msgspec.Struct, frozen=True):
-    """Work of the vector unit: instructions over elements.
+    """Work of the vector unit: instructions over elements."""
 
-    Attributes:
-        elements: of the largest operand or result, with the padding of its blocks.
-        itemsize: bytes of an element while it is computed on.
-        count: instructions for each element.
-        rows: parts that are not spread over cores: as many as `elements` where each element is
-            one, those of the padding, too.
-        least: instructions for each element that no kernel can do with less: one for each term of
-            a product, multiplied and added at once.
-    """
-
-    elements: int
-    itemsize: int
-    count: float
+    elements: int  # of the largest operand or result, with the padding of its blocks
+    itemsize: int  # bytes of an element while it is computed on
+    count: float  # instructions for each element
+    # parts that are not spread over cores: as many as `elements` where each element is one, those
+    # of the padding, too
     rows: int
+    # instructions for each element that no kernel can do with less: one for each term of a product,
+    # multiplied and added at once
     least: float = 1
 
 

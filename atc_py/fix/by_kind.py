@@ -41,15 +41,11 @@ from atc_py.system.structs import replace
 
 
 class OneOfEachKind(msgspec.Struct, frozen=True):
-    """One node of each kind after fixing.
+    """One node of each kind after fixing."""
 
-    Attributes:
-        first: by the position of a node in the file that of the node that was fixed in its place.
-        found: the model of these nodes in its new form.
-    """
-
+    # by the position of a node in the file that of the node that was fixed in its place
     first: Mapping[int, int]
-    found: Fixed
+    found: Fixed  # the model of these nodes in its new form
 
 
 def fix_one_of_each_kind(

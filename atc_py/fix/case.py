@@ -13,15 +13,11 @@ from atc_py.tensor.dtypes import DType
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """An input of the model.
+    """An input of the model."""
 
-    Attributes:
-        dims: its shape.
-        bounds: of integers, both included; None where they are not known.
-    """
-
-    dims: tuple[int, ...]
+    dims: tuple[int, ...]  # its shape
     dtype: DType = DType.FLOAT32
+    # of integers, both included; None where they are not known
     bounds: tuple[int, int] | None = None
 
 
@@ -37,14 +33,11 @@ CaseNode: TypeAlias = "tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str,
 
 @dataclass(frozen=True, slots=True)
 class CaseGraph:
-    """A graph that is an attribute of a node.
-
-    Attributes:
-        nodes: operator, inputs, outputs and attributes of each node, producers first.
-    """
+    """A graph that is an attribute of a node."""
 
     inputs: Mapping[str, Fed]
     outputs: tuple[str, ...]
+    # operator, inputs, outputs and attributes of each node, producers first
     nodes: tuple[CaseNode, ...]
 
 

@@ -76,42 +76,32 @@ Apply: TypeAlias = Callable[[RuleContext], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class FixRule:
-    """A rule.
+    """A rule."""
 
-    Attributes:
-        name: as options and reports spell it.
-        operators: operators of its nodes; `domain::Op` outside of ONNX's own domain.
-        exactness: the difference that it makes in float32, on one engine.
-        words: its docstring: `before -> after, if condition.`, and then what is not shown to users.
-        example: a case that the rule fits, and that the list `base` refuses, float16 harms or CANN
-            reads otherwise.
-        near_miss: a case of the same operator that the rule does not fit; None if it fits all.
-        boundary: cases that the rule still fits, with a size, a number or a dtype at the end of what it
-            requires; they are tried on all of its operators that have them.
-        apply: writes the new form and returns the name of its result, or one for each output of the node.
-        last: whether the rules that are not are tried before it.
-        bound: of a rule of class BOUNDED, its bound; see `limit`. Of class APPROXIMATE, the bound within
-            which it applies without a request, where the model's own runs show the difference.
-        measured: whether it applies for that alone.
-        purposes: the nodes that it replaces.
-        deviations: of purpose CANN, the deviations that it removes: `GRU/clip-ignored`.
-        float16: the effect of float16 on the new form, in words.
-    """
-
-    name: str
-    operators: frozenset[str]
-    exactness: Exactness
+    name: str  # as options and reports spell it
+    operators: frozenset[str]  # operators of its nodes; `domain::Op` outside of ONNX's own domain
+    exactness: Exactness  # the difference that it makes in float32, on one engine
+    # its docstring: `before -> after, if condition.`, and then what is not shown to users
     words: str
+    # a case that the rule fits, and that the list `base` refuses, float16 harms or CANN reads
+    # otherwise
     example: RuleCase
+    # a case of the same operator that the rule does not fit; None if it fits all
     near_miss: RuleCase | None
+    # cases that the rule still fits, with a size, a number or a dtype at the end of what it
+    # requires; they are tried on all of its operators that have them
     boundary: tuple[RuleCase, ...]
+    # writes the new form and returns the name of its result, or one for each output of the node
     apply: Apply
-    last: bool = False
+    last: bool = False  # whether the rules that are not are tried before it
+    # of a rule of class BOUNDED, its bound; see `limit`. Of class APPROXIMATE, the bound within
+    # which it applies without a request, where the model's own runs show the difference
     bound: float = 0.0
-    purposes: frozenset[Purpose] = frozenset({Purpose.LISTS})
+    purposes: frozenset[Purpose] = frozenset({Purpose.LISTS})  # the nodes that it replaces
+    # of purpose CANN, the deviations that it removes: `GRU/clip-ignored`
     deviations: frozenset[str] = frozenset()
-    float16: str = ""
-    measured: bool = False
+    float16: str = ""  # the effect of float16 on the new form, in words
+    measured: bool = False  # whether it applies for that alone
 
     @property
     def as_measured(self) -> "FixRule | None":

@@ -54,26 +54,20 @@ class MemoryPlan(msgspec.Struct, frozen=True):
 
     The arena is one piece of device memory in which values share addresses when they are not
     needed at the same time. Sizes in it are rounded up to `alignment`.
-
-    Attributes:
-        alignment: bytes; every offset is a multiple of it.
-        reuse: whether values may share addresses.
-        arena: bytes of the arena.
-        bound: bytes that the arena cannot be smaller than: the sum over the values that are
-            needed at the widest moment.
-        spots: where each value of the graph is; a view is where its source is.
-        workspace: bytes that the hungriest kernel needs beside its operands; launches run one
-            after another and share them.
-        padding: bytes; the size of a value in the arena is rounded up to as many, and as many
-            follow it, before it is rounded up to `alignment`. 0 where nothing follows.
     """
 
-    alignment: int
-    reuse: bool
-    arena: int
+    alignment: int  # bytes; every offset is a multiple of it
+    reuse: bool  # whether values may share addresses
+    arena: int  # bytes of the arena
+    # bytes that the arena cannot be smaller than: the sum over the values that are needed at the
+    # widest moment
     bound: int
-    spots: Mapping[Value, Spot]
+    spots: Mapping[Value, Spot]  # where each value of the graph is; a view is where its source is
+    # bytes that the hungriest kernel needs beside its operands; launches run one after another and
+    # share them
     workspace: int = 0
+    # bytes; the size of a value in the arena is rounded up to as many, and as many follow it,
+    # before it is rounded up to `alignment`. 0 where nothing follows
     padding: int = 0
 
 
@@ -92,25 +86,18 @@ class PlacedTensor(msgspec.Struct, frozen=True):
 
 
 class PlacedNode(msgspec.Struct, frozen=True):
-    """A node and what it does to tensors, which are named by position.
+    """A node and what it does to tensors, which are named by position."""
 
-    Attributes:
-        name: for messages.
-        reads: what it reads, each position once for every use.
-        writes: what it computes.
-        scope: number of the launch that it shares with others; 0 for one of its own.
-        is_view: whether what it computes is the first tensor that it reads, seen otherwise.
-        is_join: whether it is a view whose tensors read are parts of what it computes, in order.
-        in_place: whether it has read an element of its operands by the time at which it writes
-            the element of the same place.
-    """
-
-    name: str
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    scope: int = 0
+    name: str  # for messages
+    reads: tuple[int, ...]  # what it reads, each position once for every use
+    writes: tuple[int, ...]  # what it computes
+    scope: int = 0  # number of the launch that it shares with others; 0 for one of its own
+    # whether what it computes is the first tensor that it reads, seen otherwise
     is_view: bool = False
+    # whether it is a view whose tensors read are parts of what it computes, in order
     is_join: bool = False
+    # whether it has read an element of its operands by the time at which it writes the element of
+    # the same place
     in_place: bool = False
 
 
@@ -140,13 +127,9 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """Result of the proof.
+    """Result of the proof."""
 
-    Attributes:
-        faults: (position of a tensor or None, sentence) of everything that is wrong.
-        nbytes: of each tensor in the arena, by position, rounded up to the alignment.
-    """
-
+    # (position of a tensor or None, sentence) of everything that is wrong
     faults: tuple[tuple[int | None, Text], ...]
     widest: Moment
-    nbytes: dict[int, int]
+    nbytes: dict[int, int]  # of each tensor in the arena, by position, rounded up to the alignment

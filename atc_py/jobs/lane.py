@@ -93,14 +93,10 @@ _LOADING = 120.0
 
 
 class TaskLimits(NamedTuple):
-    """Limits of a task at which its process is killed.
+    """Limits of a task at which its process is killed."""
 
-    Attributes:
-        seconds: of time; None for any.
-        memory: bytes, beside those that Python and its libraries take; None for any.
-    """
-
-    seconds: float | None = None
+    seconds: float | None = None  # of time; None for any
+    # bytes, beside those that Python and its libraries take; None for any
     memory: int | None = None
 
 

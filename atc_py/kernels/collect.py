@@ -21,16 +21,12 @@ from atc_py.text import Text
 
 
 class Collected(msgspec.Struct, frozen=True):
-    """A kernel and the nodes that it serves.
+    """A kernel and the nodes that it serves."""
 
-    Attributes:
-        name: `conv2d_relu_f16_1a2b3c4d`.
-        launches: the nodes of each launch, in the graph's order: one for the operator, and one for
-            each of the kernel's links.
-    """
-
-    name: str
+    name: str  # `conv2d_relu_f16_1a2b3c4d`
     facts: KernelFacts
+    # the nodes of each launch, in the graph's order: one for the operator, and one for each of the
+    # kernel's links
     launches: list[tuple[Node, ...]]
 
     @property

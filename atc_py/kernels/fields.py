@@ -68,11 +68,9 @@ class Tiling:
 
     Type checkers take its classes for frozen dataclasses. They are not, since making a dataclass
     takes longer than computing all tilings of a small model.
-
-    Attributes:
-        declared: the fields by name, those of the last base first, as dataclasses have them.
     """
 
+    # the fields by name, those of the last base first, as dataclasses have them
     declared: ClassVar[Mapping[str, Declared]] = {}
 
     def __init_subclass__(cls) -> None:

@@ -35,20 +35,15 @@ LEFT = "// to write:"
 
 
 class KernelSet(msgspec.Struct, frozen=True):
-    """The kernels of a graph.
+    """The kernels of a graph."""
 
-    Attributes:
-        files: text by member path: `<kernel>/<kernel>.cpp`, `<kernel>/<kernel>_tiling.h`,
-            `<kernel>/<kernel>.json` and `<kernel>/README.md`; `kernels.json`, `CMakeLists.txt`
-            and `host_kernels.cpp`, which build them on the host. Empty where there is no kernel.
-        kernel_of: name of the kernel that a node launches, by node name; nodes that launch none
-            are not in it.
-        workspace: bytes of device memory that the hungriest kernel needs beside its operands.
-    """
-
+    # text by member path: `<kernel>/<kernel>.cpp`, `<kernel>/<kernel>_tiling.h`,
+    # `<kernel>/<kernel>.json` and `<kernel>/README.md`; `kernels.json`, `CMakeLists.txt` and
+    # `host_kernels.cpp`, which build them on the host. Empty where there is no kernel
     files: Mapping[str, str]
+    # name of the kernel that a node launches, by node name; nodes that launch none are not in it
     kernel_of: Mapping[str, str]
-    workspace: int = 0
+    workspace: int = 0  # bytes of device memory that the hungriest kernel needs beside its operands
 
 
 class SourceMemo:

@@ -81,24 +81,18 @@ class LinkKey(msgspec.Struct, frozen=True):
 
 
 class KernelKey(msgspec.Struct, frozen=True):
-    """Everything that a kernel depends on; nodes with equal keys share a stub, for any shapes.
-
-    Attributes:
-        inputs: by position, None where an optional input is absent.
-        outputs: by position.
-        attributes: by name, defaults of the operator's row filled in; beside them the numbers of
-            constants that the kernel is compiled for.
-        links: functions of each element after the operator.
-        by_rows: whether the kernel addresses rows although operands are in blocks, because of
-            shapes that kernels of blocks do not take.
-    """
+    """Everything that a kernel depends on; nodes with equal keys share a stub, for any shapes."""
 
     op: str
     engine: Engine
-    inputs: tuple[PortKey | None, ...]
-    outputs: tuple[PortKey, ...]
+    inputs: tuple[PortKey | None, ...]  # by position, None where an optional input is absent
+    outputs: tuple[PortKey, ...]  # by position
+    # by name, defaults of the operator's row filled in; beside them the numbers of constants that
+    # the kernel is compiled for
     attributes: tuple[tuple[str, AttrValue], ...]
-    links: tuple[LinkKey, ...] = ()
+    links: tuple[LinkKey, ...] = ()  # functions of each element after the operator
+    # whether the kernel addresses rows although operands are in blocks, because of shapes that
+    # kernels of blocks do not take
     by_rows: bool = False
 
     @property

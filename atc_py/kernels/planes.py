@@ -53,29 +53,21 @@ class Planes(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """An operand as it is stored, and the shape that it has by itself.
-
-    Attributes:
-        shape: its dims before broadcasting.
-        by_channel: whether it has one element for each channel, wherever the channels are.
-    """
+    """An operand as it is stored, and the shape that it has by itself."""
 
     port: KernelPort
-    shape: Shape
+    shape: Shape  # its dims before broadcasting
+    # whether it has one element for each channel, wherever the channels are
     by_channel: bool = False
 
 
 class _Steps(NamedTuple):
-    """Elements from neighbor to neighbor: along `outer`, the planes and the pixels.
-
-    Attributes:
-        kind: one value for a pixel, a block of channels that is stored as a block, or one cut from a row.
-        plane: elements from plane to plane as the operand is stored.
-    """
+    """Elements from neighbor to neighbor: along `outer`, the planes and the pixels."""
 
     axes: tuple[int, ...]
+    # one value for a pixel, a block of channels that is stored as a block, or one cut from a row
     kind: int
-    plane: int = 0
+    plane: int = 0  # elements from plane to plane as the operand is stored
 
 
 def lanes_of(ports: Sequence[KernelPort]) -> int:

@@ -205,42 +205,33 @@ class _Links:
 
 
 class OnnxGraph(msgspec.Struct, eq=False):
-    """A graph whose nodes refer to values by name.
+    """A graph whose nodes refer to values by name."""
 
-    Attributes:
-        path: the model's file.
-        opsets: imported version of each domain.
-        nodes: producers first; a graph that changes gets another list.
-        inputs: types of the inputs, in the file's order; initializers are not among them.
-        consts: values that are known.
-        foreign: types of initializers that are there but cannot be held (strings for instance).
-        declared: types that the file itself states for values.
-        types: types by inference, as far as it came.
-        kinds: kinds of the values that are not tensors: sequence, map, optional ...
-        held: of tensors that are others of the file in another form (codes, an axis of 1 more), the
-            names that those have there.
-        pinned: types of results that inference cannot work out, found by other means.
-        unsound: nodes that break ONNX's definition; they are neither inferred nor folded.
-        runs: how often the whole graph has been inferred, which is bounded.
-        always_runs: whether its nodes run in every run; those of a branch need not.
-        quant_bias: the convention of biases of int8 layers, of those of the file and of new ones.
-    """
-
-    path: Path
-    opsets: Mapping[str, int]
-    nodes: list[OnnxNode]
+    path: Path  # the model's file
+    opsets: Mapping[str, int]  # imported version of each domain
+    nodes: list[OnnxNode]  # producers first; a graph that changes gets another list
+    # types of the inputs, in the file's order; initializers are not among them
     inputs: dict[str, ValueType]
     outputs: tuple[str, ...]
-    consts: dict[str, ConstData]
+    consts: dict[str, ConstData]  # values that are known
+    # types of initializers that are there but cannot be held (strings for instance)
     foreign: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    # types that the file itself states for values
     declared: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    # types by inference, as far as it came
     types: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    # kinds of the values that are not tensors: sequence, map, optional ...
     kinds: dict[str, str] = msgspec.field(default_factory=dict)
+    # of tensors that are others of the file in another form (codes, an axis of 1 more), the names
+    # that those have there
     held: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    # types of results that inference cannot work out, found by other means
     pinned: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    # nodes that break ONNX's definition; they are neither inferred nor folded
     unsound: frozenset[OnnxNode] = frozenset()
-    runs: int = 0
-    always_runs: bool = True
+    runs: int = 0  # how often the whole graph has been inferred, which is bounded
+    always_runs: bool = True  # whether its nodes run in every run; those of a branch need not
+    # the convention of biases of int8 layers, of those of the file and of new ones
     quant_bias: QuantBias = QuantBias.UNFOLDED
     _links: _Links | None = None
 
@@ -308,20 +299,16 @@ class OnnxGraph(msgspec.Struct, eq=False):
 
 
 class FoldedGraph(msgspec.Struct, frozen=True, eq=False):
-    """A graph that is folded and inferred as far as it can be.
-
-    Attributes:
-        branches: by the If nodes that are left.
-        faults: what is wrong with the graph and its branches.
-        quantized: what became of the quantized layers of branches, which are imported on the way.
-        chosen: those faults that show only in runs that take a branch: shapes or types that
-            contradict each other inside of it.
-    """
+    """A graph that is folded and inferred as far as it can be."""
 
     graph: OnnxGraph
+    # by the If nodes that are left
     branches: dict[OnnxNode, tuple["Branch", ...]] = msgspec.field(default_factory=dict)
-    faults: tuple[Diagnostic, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()  # what is wrong with the graph and its branches
+    # what became of the quantized layers of branches, which are imported on the way
     quantized: tuple[QuantizedNode, ...] = ()
+    # those faults that show only in runs that take a branch: shapes or types that contradict each
+    # other inside of it
     chosen: tuple[Diagnostic, ...] = ()
 
 

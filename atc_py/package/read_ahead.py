@@ -47,14 +47,10 @@ class _Piece(NamedTuple):
 
 
 class _Job(msgspec.Struct, frozen=True):
-    """The computation of a constant, or of a piece of one.
+    """The computation of a constant, or of a piece of one."""
 
-    Attributes:
-        nbytes: of the result.
-        make: computes it, in the memory of a piece that is written if there is one.
-    """
-
-    nbytes: int
+    nbytes: int  # of the result
+    # computes it, in the memory of a piece that is written if there is one
     make: Callable[[_Spare], _Piece]
 
 

@@ -240,21 +240,16 @@ def padding_record(padding: Padding | None) -> OmPadding | None:
 
 
 class PackageContents(msgspec.Struct, frozen=True):
-    """Contents of the offline model besides the graph.
+    """Contents of the offline model besides the graph."""
 
-    Attributes:
-        producer: name and version of the program that writes.
-        soc: name of the SoC that the graph was compiled for.
-        options: the compilation's options, as text.
-        kernels: text of each kernel file by its path below `kernels/`; paths are made of ASCII
-            letters, digits and `_.+-`.
-        kernel_of: name of the kernel that executes a node, by the node's name.
-        report: findings and figures, as JSON values.
-    """
-
-    producer: str
-    soc: str
+    producer: str  # name and version of the program that writes
+    soc: str  # name of the SoC that the graph was compiled for
+    # the compilation's options, as text
     options: Mapping[str, str] = msgspec.field(default_factory=dict)
+    # text of each kernel file by its path below `kernels/`; paths are made of ASCII letters, digits
+    # and `_.+-`
     kernels: Mapping[str, str] = msgspec.field(default_factory=dict)
+    # name of the kernel that executes a node, by the node's name
     kernel_of: Mapping[str, str] = msgspec.field(default_factory=dict)
+    # findings and figures, as JSON values
     report: Mapping[str, object] = msgspec.field(default_factory=dict)

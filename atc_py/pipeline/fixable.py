@@ -148,16 +148,12 @@ def _remedies(
 
 
 class _Remedies(msgspec.Struct, frozen=True):
-    """Deviations that are left after fixing, and rules that removed others.
+    """Deviations that are left after fixing, and rules that removed others."""
 
-    Attributes:
-        left: positions of nodes, and the rules that they still break.
-        rules: by position and name of the nodes that were rewritten.
-        first: of a model of which one node of each kind was fixed, the position of that node.
-    """
-
+    # positions of nodes, and the rules that they still break
     left: frozenset[tuple[int | None, str]]
-    rules: Mapping[_Node, tuple[str, ...]]
+    rules: Mapping[_Node, tuple[str, ...]]  # by position and name of the nodes that were rewritten
+    # of a model of which one node of each kind was fixed, the position of that node
     first: Mapping[int, int] | None = None
 
     @classmethod

@@ -68,15 +68,11 @@ def _place_of(fault: Diagnostic) -> Hashable:
 
 
 class Judge(msgspec.Struct, frozen=True):
-    """Judge of files, by the rules of `check`.
+    """Judge of files, by the rules of `check`."""
 
-    Attributes:
-        conditions: precision mode and SoC.
-        quant_bias: the convention of biases of int8 layers; None to use the file's.
-    """
-
-    conditions: Conditions
+    conditions: Conditions  # precision mode and SoC
     specs: Library
+    # the convention of biases of int8 layers; None to use the file's
     quant_bias: QuantBias | None = None
 
     def __call__(self, file: OnnxFile) -> Judgment:

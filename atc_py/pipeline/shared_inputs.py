@@ -25,26 +25,19 @@ if TYPE_CHECKING:
 
 
 class SharedInputs(msgspec.Struct, frozen=True):
-    """Data that all compilations of one file with the same options share.
-
-    Attributes:
-        switches: the passes that the user switched off.
-        judge: judges the file with other dims.
-        memo: constants that folding made of constants.
-        sources: texts of kernels.
-        pictures: the configurations of inputs that take pictures, or None.
-        to_run: True for offline models that are run, timed and thrown away: they have no kernels,
-            which the simulator does not read, and need not survive a power cut.
-        compiler: compiles a file that is tried with proposed dims; None for no such trials.
-    """
+    """Data that all compilations of one file with the same options share."""
 
     soc: Soc
-    switches: Switches
-    judge: Judge
-    memo: FoldMemo | None = None
-    sources: SourceMemo | None = None
+    switches: Switches  # the passes that the user switched off
+    judge: Judge  # judges the file with other dims
+    memo: FoldMemo | None = None  # constants that folding made of constants
+    sources: SourceMemo | None = None  # texts of kernels
+    # the configurations of inputs that take pictures, or None
     pictures: PictureConfigs | None = None
+    # True for offline models that are run, timed and thrown away: they have no kernels, which the
+    # simulator does not read, and need not survive a power cut
     to_run: bool = False
+    # compiles a file that is tried with proposed dims; None for no such trials
     compiler: Callable[..., Any] | None = None
 
 

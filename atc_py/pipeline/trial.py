@@ -179,16 +179,12 @@ class TrialCompilation(msgspec.Struct, frozen=True):
 
 
 class _Compiled(msgspec.Struct, frozen=True):
-    """Result of compiling some nodes of a model.
+    """Result of compiling some nodes of a model."""
 
-    Attributes:
-        refused: why they do not compile.
-        lacking: those that, apart from the rest, have no kernel at their dtypes.
-        remarks: what they compute otherwise than the model says.
-    """
-
-    refused: Sequence[Diagnostic] = ()
+    refused: Sequence[Diagnostic] = ()  # why they do not compile
+    # those that, apart from the rest, have no kernel at their dtypes
     lacking: Sequence[Refusal] = ()
+    # what they compute otherwise than the model says
     remarks: list[Finding] = msgspec.field(default_factory=list)
 
 

@@ -109,16 +109,12 @@ def _original_indices(calibrated: Calibrated) -> Mapping[str, int]:
 
 
 class CalibratedLayer(Int8Layer, frozen=True, eq=False, kw_only=True):
-    """A layer of the prepared model with the numbers of its int8 form, and where they come from.
+    """A layer of the prepared model with the numbers of its int8 form, and where they come from."""
 
-    Attributes:
-        histogram: values of its data in all samples; None where the numbers come from a record.
-        range: what codes of its data stand for.
-        bias_gain: by how much its bias lowers the squared error of the layer's result, in dB.
-    """
-
-    range: ValueRange
+    range: ValueRange  # what codes of its data stand for
+    # values of its data in all samples; None where the numbers come from a record
     histogram: Histogram | None = None
+    # by how much its bias lowers the squared error of the layer's result, in dB
     bias_gain: float | None = None
 
     @property

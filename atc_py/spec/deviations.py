@@ -130,14 +130,10 @@ class OpsetOutside(Rule, frozen=True, kw_only=True):
 
 
 class PartGiven(Rule, frozen=True, kw_only=True):
-    """The node sets the attribute of this name, to no empty list, or uses the input.
+    """The node sets the attribute of this name, to no empty list, or uses the input."""
 
-    Attributes:
-        name: of the attribute or the input.
-        fed: an input of the node that, where it is one of the model with a rank, stands in for it.
-    """
-
-    name: Text
+    name: Text  # of the attribute or the input
+    # an input of the node that, where it is one of the model with a rank, stands in for it
     fed: Text = ""
 
 
@@ -160,14 +156,10 @@ class RowsWithinColumns(OfTensor, frozen=True, kw_only=True):
 
 
 class SameWindowsReachEnd(OfAttribute, frozen=True, kw_only=True):
-    """With an auto_pad of SAME no image has rows or columns after the last window of `attribute`.
+    """With an auto_pad of SAME no image has rows or columns after the last window."""
 
-    Attributes:
-        tensor: the images.
-        small: whether windows of more than 255 elements, or with a stride above 63, may have them.
-    """
-
-    tensor: Text
+    tensor: Text  # the images
+    # whether windows of more than 255 elements, or with a stride above 63, may have them
     small: bool = False
 
 
@@ -248,32 +240,23 @@ class Registered(SpecStruct, frozen=True, kw_only=True):
 
 
 class Deviation(SpecStruct, frozen=True, kw_only=True):
-    """A row: a node for which `unless` does not hold means another thing on CANN.
+    """A row: a node for which `unless` does not hold means another thing on CANN."""
 
-    Attributes:
-        name: short, unique for the operator.
-        unless: the rule whose nodes mean the same on CANN; its level does not count.
-        effect: what CANN computes instead, or why it refuses the node.
-        refused: whether the parser refuses the node.
-        undefined: whether CANN's result has no arithmetic that could be followed: it depends on
-            other nodes, on the process or on memory that nothing has written.
-        restated: whether the model has the meaning at another opset, so that `fix` states it there,
-            if it can; the opsets are those of the model that the rule or its conditions name.
-        proven: releases whose published sources say so.
-        inferred: releases for which it follows from sources of others, or from a part of them.
-        source: the files, or the parts of them, that it was read from.
-        line: its line in the file; below 0, in the file of another list that this one is like.
-    """
-
-    name: _Slug
-    unless: DeviationRule
-    effect: Bilingual
-    refused: bool = False
+    name: _Slug  # short, unique for the operator
+    unless: DeviationRule  # the rule whose nodes mean the same on CANN; its level does not count
+    effect: Bilingual  # what CANN computes instead, or why it refuses the node
+    refused: bool = False  # whether the parser refuses the node
+    # whether CANN's result has no arithmetic that could be followed: it depends on other nodes, on
+    # the process or on memory that nothing has written
     undefined: bool = False
+    # whether the model has the meaning at another opset, so that `fix` states it there, if it can;
+    # the opsets are those of the model that the rule or its conditions name
     restated: bool = False
-    proven: tuple[Span, ...] = ()
+    proven: tuple[Span, ...] = ()  # releases whose published sources say so
+    # releases for which it follows from sources of others, or from a part of them
     inferred: tuple[Span, ...] = ()
-    source: Text
+    source: Text  # the files, or the parts of them, that it was read from
+    # its line in the file; below 0, in the file of another list that this one is like
     line: int = msgspec.field(default=0, name="@line")
 
     @property

@@ -17,19 +17,14 @@ from atc_py.text import Text
 
 
 class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A release of CANN.
+    """A release of CANN."""
 
-    Attributes:
-        name: as `--cann` takes it and as rows of specifications name it: `9.1`.
-        also: other spellings that `--cann` takes.
-        opsets: first and last opset at which its parser has most operators, a pair for each run.
-        read_by: the release whose sources are read in its place; None where its own are published.
-    """
-
-    name: str
-    also: tuple[str, ...] = ()
+    name: str  # as `--cann` takes it and as rows of specifications name it: `9.1`
+    also: tuple[str, ...] = ()  # other spellings that `--cann` takes
+    # first and last opset at which its parser has most operators, a pair for each run
     opsets: tuple[tuple[int, int], ...] = ()
     source: Bilingual | None = None
+    # the release whose sources are read in its place; None where its own are published
     read_by: str | None = None
 
     @property

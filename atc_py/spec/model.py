@@ -215,74 +215,56 @@ class Target(_Part, frozen=True, kw_only=True):
 
 
 class Example(_Part, frozen=True, kw_only=True):
-    """The parts of a small node that keeps every rule at every listed opset.
+    """The parts of a small node that keeps every rule at every listed opset."""
 
-    Attributes:
-        inputs: shape of each input that is given; optional ones may be left out.
-        values: the data of inputs that are constants, in row-major order.
-        attributes: attributes that are set, those that the opset has.
-    """
-
+    # shape of each input that is given; optional ones may be left out
     inputs: dict[str, tuple[int, ...]] = {}
+    # the data of inputs that are constants, in row-major order
     values: dict[str, tuple[Scalar, ...]] = {}
-    attributes: dict[str, Value] = {}
+    attributes: dict[str, Value] = {}  # attributes that are set, those that the opset has
 
 
 class OpSpec(_Part, frozen=True, kw_only=True):
-    """Everything that the operator list says about one operator.
+    """Everything that the operator list says about one operator."""
 
-    Attributes:
-        op: ONNX's op_type.
-        listed_as: the list's spelling where it is another one.
-        opsets: as listed, gaps included; empty for custom operators.
-        restated_since: first opset whose nodes may be restated; before it they meant another
-            thing though they looked the same.
-        custom: not one of ONNX's operators.
-        inputs: by position.
-        outputs: by position.
-        attributes: as the file orders them.
-        constraints: rules on whole nodes.
-        deviations: nodes to which CANN gives another meaning, or which it refuses.
-        registered: opsets at which CANN's parser has the operator, where they are not those of most.
-        quantized: dtypes of the operands of a node on int8, an integer layer; none where the
-            operator is not one.
-        target: the target operator, or None when a lowering function makes the nodes.
-        notes: how the list is read.
-        example: a node that keeps every rule; tests derive their models from it.
-        page: number of the page that the file is a reading of, where the list has pages.
-        kept: no page of the list has it; kept from the first list, as exporters still write it.
-        special_case: the page says that it is made for one customer and not recommended to others.
-        unpublished: what of its arithmetic is not published, or contradictory, so that it does not
-            compile; None where it is known.
-        like_path: the file of another list that it is like, if any.
-        own_group: the group of a user's file, where its folder does not say it.
-        shown_as: the file's name in reports where it is a user's.
-    """
-
-    op: _Name
-    listed_as: _Name | None = None
-    opsets: tuple[int, ...] = ()
+    op: _Name  # ONNX's op_type
+    listed_as: _Name | None = None  # the list's spelling where it is another one
+    opsets: tuple[int, ...] = ()  # as listed, gaps included; empty for custom operators
+    # first opset whose nodes may be restated; before it they meant another thing though they looked
+    # the same
     restated_since: int = 1
-    custom: bool = False
+    custom: bool = False  # not one of ONNX's operators
     summary: Bilingual
-    inputs: tuple[OperandSpec, ...]
-    outputs: tuple[OperandSpec, ...]
-    attributes: tuple[AttributeSpec, ...] = ()
-    constraints: tuple[Constraint, ...] = ()
+    inputs: tuple[OperandSpec, ...]  # by position
+    outputs: tuple[OperandSpec, ...]  # by position
+    attributes: tuple[AttributeSpec, ...] = ()  # as the file orders them
+    constraints: tuple[Constraint, ...] = ()  # rules on whole nodes
+    # nodes to which CANN gives another meaning, or which it refuses
     deviations: tuple[Deviation, ...] = ()
+    # opsets at which CANN's parser has the operator, where they are not those of most
     registered: tuple[Registered, ...] = ()
+    # dtypes of the operands of a node on int8, an integer layer; none where the operator is not one
     quantized: dict[_Name, DType] = {}
+    # the target operator, or None when a lowering function makes the nodes
     target: Target | None = None
-    notes: Notes | None = None
-    example: Example = Example()
+    notes: Notes | None = None  # how the list is read
+    example: Example = Example()  # a node that keeps every rule; tests derive their models from it
+    # number of the page that the file is a reading of, where the list has pages
     page: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}\Z")] | None = None
+    # no page of the list has it; kept from the first list, as exporters still write it
     kept: bool = False
+    # the page says that it is made for one customer and not recommended to others
     special_case: bool = False
+    # what of its arithmetic is not published, or contradictory, so that it does not compile; None
+    # where it is known
     unpublished: Bilingual | None = None
     path: str = msgspec.field(default="", name="@path")
+    # the file of another list that it is like, if any
     like_path: str = msgspec.field(default="", name="@like_path")
     opsets_line: int = msgspec.field(default=1, name="@opsets_line")
+    # the group of a user's file, where its folder does not say it
     own_group: str = msgspec.field(default="", name="@own_group")
+    # the file's name in reports where it is a user's
     shown_as: str = msgspec.field(default="", name="@shown_as")
 
     @property

@@ -82,32 +82,23 @@ class OfRank(SpecStruct, frozen=True, kw_only=True):
 
 
 class When(SpecStruct, frozen=True, kw_only=True):
-    """Conditions under which a rule applies; every one that is given must hold.
+    """Conditions under which a rule applies; every one that is given must hold."""
 
-    Attributes:
-        precision_mode: the mode of the compilation, or several of which it is one.
-        cube_float32: whether the SoC's cube multiplies float32.
-        families: families of SoCs by CANN's short names, of which the SoC's is one.
-        opsets: first and last opset.
-        written: first and last opset of the file, which a list need not have.
-        attributes: values of attributes.
-        dims: the shape of tensors.
-        ranks: the number of their dimensions.
-        present: inputs or outputs that the node uses, or attributes that it sets to no empty list.
-        absent: the same that it does not.
-        dtypes: dtypes of tensors in the file, whatever the precision mode makes of them.
-    """
-
+    # the mode of the compilation, or several of which it is one
     precision_mode: PrecisionMode | _Modes | None = None
-    cube_float32: bool | None = None
+    cube_float32: bool | None = None  # whether the SoC's cube multiplies float32
+    # families of SoCs by CANN's short names, of which the SoC's is one
     families: tuple[Text, ...] = ()
-    opsets: tuple[int, int] | None = None
+    opsets: tuple[int, int] | None = None  # first and last opset
+    # first and last opset of the file, which a list need not have
     written: tuple[int, int] | None = None
-    attributes: tuple[AttrIs, ...] = ()
-    dims: tuple[DimIs, ...] = ()
-    ranks: tuple[OfRank, ...] = ()
+    attributes: tuple[AttrIs, ...] = ()  # values of attributes
+    dims: tuple[DimIs, ...] = ()  # the shape of tensors
+    ranks: tuple[OfRank, ...] = ()  # the number of their dimensions
+    # inputs or outputs that the node uses, or attributes that it sets to no empty list
     present: tuple[Text, ...] = ()
-    absent: tuple[Text, ...] = ()
+    absent: tuple[Text, ...] = ()  # the same that it does not
+    # dtypes of tensors in the file, whatever the precision mode makes of them
     dtypes: tuple[OfDtype, ...] = ()
 
     @property
@@ -141,22 +132,17 @@ class CounterEvidence(SpecStruct, frozen=True, kw_only=True):
 
 
 class Rule(SpecStruct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
-    """Facts that every rule has besides its arguments.
+    """Facts that every rule has besides its arguments."""
 
-    Attributes:
-        level: the consequence if it does not hold.
-        rewrite: name of the rewrite into what the list allows, where that is the level.
-        when: conditions, or None when it is always asked.
-        proven: the source of CANN that shows the rule; None where the list alone states it.
-        contradicted: evidence against the rule, which then refuses nothing by itself.
-        line: its line in the file; below 0, in the file of another list that this one is like.
-    """
-
-    level: Level = Level.ERROR
+    level: Level = Level.ERROR  # the consequence if it does not hold
+    # name of the rewrite into what the list allows, where that is the level
     rewrite: RewriteName | None = None
-    when: When | None = None
+    when: When | None = None  # conditions, or None when it is always asked
+    # the source of CANN that shows the rule; None where the list alone states it
     proven: Text | None = None
+    # evidence against the rule, which then refuses nothing by itself
     contradicted: CounterEvidence | None = None
+    # its line in the file; below 0, in the file of another list that this one is like
     line: int = msgspec.field(default=0, name="@line")
 
     @property

@@ -56,19 +56,14 @@ _OWN = 256 * 1024**2
 
 
 class Bounds(NamedTuple):
-    """Bounds of one answer at which the process is killed.
+    """Bounds of one answer at which the process is killed."""
 
-    Attributes:
-        seconds: of time; None for any.
-        loading: seconds until it says BEGUN, which starts `seconds`; None where it never says so.
-        memory: bytes, beside those that Python and its libraries take; None for any.
-        answer: bytes of one part of the answer; None for any.
-    """
-
-    seconds: float | None = None
+    seconds: float | None = None  # of time; None for any
+    # seconds until it says BEGUN, which starts `seconds`; None where it never says so
     loading: float | None = None
+    # bytes, beside those that Python and its libraries take; None for any
     memory: int | None = None
-    answer: int | None = None
+    answer: int | None = None  # bytes of one part of the answer; None for any
 
 
 UNBOUNDED = Bounds()

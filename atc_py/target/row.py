@@ -31,21 +31,16 @@ class Unit(Enum):
 
 
 class Operand(msgspec.Struct, frozen=True):
-    """An input or output.
+    """An input or output."""
 
-    Attributes:
-        name: CANN's name.
-        variadic: stands for one or more; only the last operand can.
-        value_depend: an int64 tensor that the operator reads as numbers (a shape, an axis); it
-            keeps its dtype in every precision mode.
-        compiled: kernels are compiled for the numbers of a constant, as CANN's are; one kernel
-            serves one choice of them.
-    """
-
-    name: str
+    name: str  # CANN's name
     optional: bool = False
-    variadic: bool = False
+    variadic: bool = False  # stands for one or more; only the last operand can
+    # an int64 tensor that the operator reads as numbers (a shape, an axis); it keeps its dtype in
+    # every precision mode
     value_depend: bool = False
+    # kernels are compiled for the numbers of a constant, as CANN's are; one kernel serves one
+    # choice of them
     compiled: bool = False
 
 
@@ -88,53 +83,42 @@ class Values(msgspec.Struct, frozen=True):
 
 
 class TargetOp(msgspec.Struct, frozen=True):
-    """One row: everything that the compiler knows about a target operator.
+    """One row: everything that the compiler knows about a target operator."""
 
-    Attributes:
-        name: CANN's name of the graph operator.
-        columns: dtype combinations of the AI Core kernel, preferred ones first: those of the generic
-            device, and of SoCs whose columns are not published.
-        kernels: dtype combinations of the AI Core kernels by SoC family, as published; None where
-            CANN's operator information has no entry of this name.
-        aicpu: dtype combinations of the AI CPU kernel.
-        limits: bounds on attributes, or their values, outside which the AI Core kernel refuses the
-            node.
-        family: template family of its kernel stub; empty for LOCAL operators.
-        summary: what it computes, one sentence.
-        formula: what an element of the result is, line by line, where the summary does not say it
-            all; kernels that are left to write quote it.
-        selects: every element of its results is an element of its inputs, but for its sign and its
-            fraction, or a constant, so that nothing is rounded; taken for granted of MOVE and
-            LOCAL operators.
-        saturates: its result approaches a finite limit other than 0, such as the 1 of Sigmoid, or is
-            the logarithm of one that does. Kernels add and divide terms of that limit's size, so
-            that a result near 0 is as exact as the limit and not as exact as itself.
-        takes: which storage formats its kernels take; None for what its family has.
-        vector: how the vector unit computes it, of a function of each element; None of others and
-            of functions whose kernels are left to write.
-        passes: vector instructions for each element, read off its formula; None for what its family
-            takes.
-        picks: True if it reads a part of its first input, as much as its results hold.
-    """
-
-    name: str
+    name: str  # CANN's name of the graph operator
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
-    summary: str
+    summary: str  # what it computes, one sentence
     unit: Unit = Unit.VECTOR
     attributes: tuple[Attribute, ...] = ()
+    # dtype combinations of the AI Core kernel, preferred ones first: those of the generic device,
+    # and of SoCs whose columns are not published
     columns: tuple[Column, ...] = ()
+    # dtype combinations of the AI Core kernels by SoC family, as published; None where CANN's
+    # operator information has no entry of this name
     kernels: Kernels | None = None
-    aicpu: tuple[Column, ...] = ()
+    aicpu: tuple[Column, ...] = ()  # dtype combinations of the AI CPU kernel
+    # bounds on attributes, or their values, outside which the AI Core kernel refuses the node
     limits: tuple[Limit | Values, ...] = ()
-    family: str = ""
+    family: str = ""  # template family of its kernel stub; empty for LOCAL operators
+    # every element of its results is an element of its inputs, but for its sign and its fraction,
+    # or a constant, so that nothing is rounded; taken for granted of MOVE and LOCAL operators
     selects: bool = False
+    # its result approaches a finite limit other than 0, such as the 1 of Sigmoid, or is the
+    # logarithm of one that does. Kernels add and divide terms of that limit's size, so that a
+    # result near 0 is as exact as the limit and not as exact as itself
     saturates: bool = False
+    # what an element of the result is, line by line, where the summary does not say it all; kernels
+    # that are left to write quote it
     formula: str = ""
+    # which storage formats its kernels take; None for what its family has
     takes: Layout | None = None
+    # how the vector unit computes it, of a function of each element; None of others and of
+    # functions whose kernels are left to write
     vector: VectorFunction | None = None
+    # vector instructions for each element, read off its formula; None for what its family takes
     passes: float | None = None
-    picks: bool = False
+    picks: bool = False  # True if it reads a part of its first input, as much as its results hold
 
     def __hash__(self) -> int:
         """The hash of the name: equal rows have one, and hashing all facts takes long."""

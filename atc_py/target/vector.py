@@ -49,37 +49,29 @@ MASK = Temporary("mask", DType.UINT8, is_mask=True)
 
 
 class VectorFunction(msgspec.Struct, frozen=True):
-    """A function of each element as the vector unit computes it.
+    """A function of each element as the vector unit computes it."""
 
-    Attributes:
-        form: which template writes its kernels.
-        instruction: the vector instruction that computes it; of a comparison, the mode. Without one
-            its formula is `templates/kernels/functions/<operator>.j2`; choices and casts have theirs
-            in their templates.
-        native: dtypes besides float32 that the vector unit computes it in. Other floats go through
-            float32, everything else through the scalar unit.
-        operands: how the operands after the first one are read.
-        scratch: further tensors that its formula uses; those of choices and casts follow from their
-            dtypes.
-        rounded_once: True if a result is rounded once, and so equal to the simulator's in all bits.
-            Operators that only select need not say so.
-        zero_of_zeros: True if the result is 0 where all operands are 0, whatever the attributes, so
-            that padding of blocks stays 0.
-        cancels: True if a result is a small difference of larger numbers.
-        bits: True if it computes the bits of its operands, 16 at a time, whatever their dtype.
-        linked: True if kernels of other operators may apply it to a result that they still hold; one
-            of channels, where there is one number for all.
-    """
-
-    form: Form
+    form: Form  # which template writes its kernels
+    # the vector instruction that computes it; of a comparison, the mode. Without one its formula is
+    # `templates/kernels/functions/<operator>.j2`; choices and casts have theirs in their templates
     instruction: str = ""
+    # dtypes besides float32 that the vector unit computes it in. Other floats go through float32,
+    # everything else through the scalar unit
     native: tuple[DType, ...] = ()
-    operands: Operands = Operands.TENSORS
+    operands: Operands = Operands.TENSORS  # how the operands after the first one are read
+    # further tensors that its formula uses; those of choices and casts follow from their dtypes
     scratch: tuple[Temporary, ...] = ()
+    # True if a result is rounded once, and so equal to the simulator's in all bits. Operators that
+    # only select need not say so
     rounded_once: bool = False
+    # True if the result is 0 where all operands are 0, whatever the attributes, so that padding of
+    # blocks stays 0
     zero_of_zeros: bool = False
-    cancels: bool = False
+    cancels: bool = False  # True if a result is a small difference of larger numbers
+    # True if it computes the bits of its operands, 16 at a time, whatever their dtype
     bits: bool = False
+    # True if kernels of other operators may apply it to a result that they still hold; one of
+    # channels, where there is one number for all
     linked: bool = True
 
     def __post_init__(self) -> None:

@@ -98,21 +98,15 @@ def resize_modes(op: str, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class KernelAxis(msgspec.Struct, frozen=True):
-    """One axis as ResizeNearestNeighborV2 and ResizeBilinearV2 of CANN read it.
+    """One axis as ResizeNearestNeighborV2 and ResizeBilinearV2 of CANN read it."""
 
-    Attributes:
-        size: elements of X.
-        count: elements of the result.
-        halves: whether elements are places half a step from the edge (half_pixel_centers).
-        corners: whether the first and last elements of both stay where they are (align_corners).
-        upper: whether ties of `corners` go to the upper element; else to the even one.
-    """
-
-    size: int
-    count: int
+    size: int  # elements of X
+    count: int  # elements of the result
+    # whether elements are places half a step from the edge (half_pixel_centers)
     halves: bool = False
+    # whether the first and last elements of both stay where they are (align_corners)
     corners: bool = False
-    upper: bool = False
+    upper: bool = False  # whether ties of `corners` go to the upper element; else to the even one
 
     @property
     def coordinates(self) -> NDArray[np.float32]:

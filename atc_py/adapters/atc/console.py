@@ -8,18 +8,12 @@ from atc_py.diag import Diagnostic
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Streams that a run of atc writes to, and what it warns of.
+    """Streams that a run of atc writes to, and what it warns of."""
 
-    Attributes:
-        say: prints a line to standard output.
-        note: prints a line to standard error.
-        report: prints findings of ours, to standard error.
-        on_stage: is called with the name of each stage of a compilation.
-        warnings: what is said after the verdict of a success.
-    """
-
-    say: Callable[[str], None]
-    note: Callable[[str], None]
-    report: Callable[[Sequence[Diagnostic]], None]
+    say: Callable[[str], None]  # prints a line to standard output
+    note: Callable[[str], None]  # prints a line to standard error
+    report: Callable[[Sequence[Diagnostic]], None]  # prints findings of ours, to standard error
+    # is called with the name of each stage of a compilation
     on_stage: Callable[[str], None] | None = None
+    # what is said after the verdict of a success
     warnings: list[Diagnostic] = field(default_factory=list)

@@ -47,12 +47,9 @@ class UnreadableLineError(AtcError):
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """The options of a command line.
+    """The options of a command line."""
 
-    Attributes:
-        given: values by name, of those that the line has; the last one counts.
-    """
-
+    # values by name, of those that the line has; the last one counts
     given: dict[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> str:

@@ -30,15 +30,11 @@ _SUFFIXES = {"modify_mixlist": ".json", "aipp": ".cfg", _SWITCHES: ".cfg"}
 
 
 class Compiling(msgspec.Struct, frozen=True):
-    """The part of a compilation that all variants share.
+    """The part of a compilation that all variants share."""
 
-    Attributes:
-        keywords: of `convert` that are given, files as paths in the kit.
-        files: contents of these files, by their paths in the kit.
-    """
-
+    # of `convert` that are given, files as paths in the kit
     keywords: Mapping[str, str | int | bool]
-    files: Mapping[str, bytes]
+    files: Mapping[str, bytes]  # contents of these files, by their paths in the kit
 
 
 def shared_compiling(keywords: Mapping[str, Any]) -> Compiling:

@@ -30,14 +30,10 @@ class CompilationRecord:
 
 @dataclass(slots=True)
 class RefusalRecord:
-    """Reason why a model ran in onnxruntime.
+    """Reason why a model ran in onnxruntime."""
 
-    Attributes:
-        findings: diagnostics as JSON values.
-        shapes: the shapes of the inputs that were refused; None for the whole model.
-    """
-
-    findings: list[dict[str, Any]]
+    findings: list[dict[str, Any]]  # diagnostics as JSON values
+    # the shapes of the inputs that were refused; None for the whole model
     shapes: dict[str, list[int]] | None = None
 
 

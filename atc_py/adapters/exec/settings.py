@@ -19,27 +19,19 @@ NOTICES = "notice-"
 
 @dataclass(frozen=True, slots=True)
 class ExecSettings:
-    """Settings of a run.
-
-    Attributes:
-        session: keywords of each simulated session.
-        max_memory: limit on the memory of compilations and runs, as --max-memory spells it.
-        strict: end the program where a model cannot be compiled.
-        shadow: run onnxruntime too, and compare.
-        returned: in shadow, whose results the program gets: npu or onnxruntime; else empty.
-        python: the launcher's kind of Python, as names of compiled modules state it.
-        libraries: folders in which the launcher finds what atc_py imports, by top-level module.
-        needs: the least version of each distribution that atc_py needs.
-    """
+    """Settings of a run."""
 
     launcher: int
-    session: dict[str, Any]
+    session: dict[str, Any]  # keywords of each simulated session
+    # limit on the memory of compilations and runs, as --max-memory spells it
     max_memory: str | None = None
-    strict: bool = False
-    shadow: bool = False
-    returned: str = ""
-    python: str = ""
+    strict: bool = False  # end the program where a model cannot be compiled
+    shadow: bool = False  # run onnxruntime too, and compare
+    returned: str = ""  # in shadow, whose results the program gets: npu or onnxruntime; else empty
+    python: str = ""  # the launcher's kind of Python, as names of compiled modules state it
+    # folders in which the launcher finds what atc_py imports, by top-level module
     libraries: dict[str, str] = field(default_factory=dict)
+    # the least version of each distribution that atc_py needs
     needs: dict[str, str] = field(default_factory=dict)
 
 

@@ -24,15 +24,11 @@ _VERDICTS = {
 
 @dataclass(frozen=True)
 class SweepRun:
-    """A sweep that came to its end.
+    """A sweep that came to its end."""
 
-    Attributes:
-        rows: all rows, in the order of the grid, with the seconds that each took.
-        kept: how many of them were there already.
-    """
-
+    # all rows, in the order of the grid, with the seconds that each took
     rows: tuple[tuple[SweepRow, float], ...]
-    kept: int
+    kept: int  # how many of them were there already
     seconds: float
 
     @property

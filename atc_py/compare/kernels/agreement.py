@@ -25,17 +25,13 @@ class Agreement:
 
     A sum that cancels is not known better than float32 leaves it: where the size of
     what is added up is known, NOISE of it is taken from each difference first.
-
-    Attributes:
-        differing: elements that are not equal.
-        ulps: the largest difference in units in the last place of float16, of bfloat16 where the
-            results are that; infinite where one of
-            the two is NaN or infinite and the other is not.
-        first: place of the first element that differs, in the order of memory; None where none.
     """
 
-    differing: int = 0
+    differing: int = 0  # elements that are not equal
+    # the largest difference in units in the last place of float16, of bfloat16 where the results
+    # are that; infinite where one of the two is NaN or infinite and the other is not
     ulps: float = 0.0
+    # place of the first element that differs, in the order of memory; None where none
     first: int | None = None
 
     def holds(self, *, exact: bool) -> bool:

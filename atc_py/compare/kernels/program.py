@@ -29,15 +29,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """Outcome of a job.
+    """Outcome of a job."""
 
-    Attributes:
-        results: what the kernel wrote; empty where it stopped at a fault.
-        faults: accesses that the hardware does not allow, with file and line.
-    """
-
+    # what the kernel wrote; empty where it stopped at a fault
     results: tuple[NDArray[Any], ...] = ()
-    faults: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()  # accesses that the hardware does not allow, with file and line
 
 
 def run_jobs(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcome]:

@@ -21,13 +21,10 @@ _SECONDS = 300
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A C++ compiler.
-
-    Attributes:
-        sanitize: whether programs stop at undefined behavior and at accesses past memory.
-    """
+    """A C++ compiler."""
 
     command: tuple[str, ...]
+    # whether programs stop at undefined behavior and at accesses past memory
     sanitize: bool = False
 
     def build(

@@ -108,19 +108,14 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Boundary values that suit a node.
+    """Boundary values that suit a node."""
 
-    Attributes:
-        large: magnitude of large floats.
-        bounded: whether results keep their magnitude whatever the inputs are: errors of all runs are
-            then parts of one magnitude.
-        lowest: whether the lowest integer of a dtype may be among the data.
-        odd: further sets of floats: in words, and the values among them.
-    """
-
-    large: float
+    large: float  # magnitude of large floats
+    # whether results keep their magnitude whatever the inputs are: errors of all runs are then
+    # parts of one magnitude
     bounded: bool
-    lowest: bool
+    lowest: bool  # whether the lowest integer of a dtype may be among the data
+    # further sets of floats: in words, and the values among them
     odd: Mapping[str, Sequence[float]]
 
 

@@ -119,21 +119,15 @@ Feeds = dict[str, "NDArray[Any]"]
 
 @dataclass(frozen=True, slots=True)
 class ModelFeeds:
-    """Data of the inputs of both models.
+    """Data of the inputs of both models."""
 
-    Attributes:
-        ports: the inputs with closed dims.
-        seeds: one run each.
-        given: data that are the same in all runs: of bound inputs, and from files.
-        ranges: bounds of integer inputs, both included, by name.
-        order: the outputs whose rows a TopK orders.
-    """
-
-    ports: Sequence[Port]
-    seeds: Sequence[int]
+    ports: Sequence[Port]  # the inputs with closed dims
+    seeds: Sequence[int]  # one run each
+    # data that are the same in all runs: of bound inputs, and from files
     given: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    # bounds of integer inputs, both included, by name
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    order: RowOrder = field(default_factory=RowOrder)
+    order: RowOrder = field(default_factory=RowOrder)  # the outputs whose rows a TopK orders
 
     def of(self, seed: int, roles: Mapping[str, Role]) -> Feeds:
         """The data of one run, in which inputs have the given roles."""
@@ -143,23 +137,17 @@ class ModelFeeds:
 
 @dataclass(slots=True)
 class FixProof:
-    """Differences between a model and its fixed form.
+    """Differences between a model and its fixed form."""
 
-    Attributes:
-        seeds: of the data.
-        outputs: by the name of each output.
-        rewrites: the proof of each rewrite, in the order of the groups.
-        samples: data of the inputs of each run, and the original's results.
-        diverging_output: the output that differs grossly although every rewrite keeps to its class; "" if none,
-            and where ONNX leaves open what a node computes.
-        order: the outputs whose rows a TopK orders, which are compared as sets.
-    """
-
-    seeds: tuple[int, ...]
-    outputs: dict[str, ResultGap]
-    rewrites: list[RegionProof]
+    seeds: tuple[int, ...]  # of the data
+    outputs: dict[str, ResultGap]  # by the name of each output
+    rewrites: list[RegionProof]  # the proof of each rewrite, in the order of the groups
+    # data of the inputs of each run, and the original's results
     samples: list[tuple[Feeds, Feeds]] = field(default_factory=list)
+    # the output that differs grossly although every rewrite keeps to its class; "" if none, and
+    # where ONNX leaves open what a node computes
     diverging_output: str = ""
+    # the outputs whose rows a TopK orders, which are compared as sets
     order: RowOrder = field(default_factory=RowOrder)
 
     @property

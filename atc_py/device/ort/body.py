@@ -24,16 +24,12 @@ def is_rounded(dtype: DType) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Repacked:
-    """A constant that an emulation holds in another form.
-
-    Attributes:
-        position: the input of the node that it is made of.
-        make: makes it of the data of that input, in the dtype that the package holds.
-    """
+    """A constant that an emulation holds in another form."""
 
     value: str
-    position: int
+    position: int  # the input of the node that it is made of
     form: str
+    # makes it of the data of that input, in the dtype that the package holds
     make: Callable[[NDArray[Any]], NDArray[Any]]
 
 

@@ -65,17 +65,13 @@ def with_branches(units: Sequence[WrittenOperator], outputs: Iterable[str]) -> l
 
 @dataclass(slots=True, eq=False)
 class _If:
-    """Merges that become one If.
-
-    Attributes:
-        merges: the units; each is a result.
-        sides: values of each where the condition holds and where not.
-        after: those whose results the values and the condition need.
-    """
+    """Merges that become one If."""
 
     condition: str
-    merges: list[WrittenOperator] = field(default_factory=list)
+    merges: list[WrittenOperator] = field(default_factory=list)  # the units; each is a result
+    # values of each where the condition holds and where not
     sides: list[tuple[str, str]] = field(default_factory=list)
+    # those whose results the values and the condition need
     after: set[_If] = field(default_factory=set)
 
 

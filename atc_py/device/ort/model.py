@@ -32,29 +32,21 @@ _HELP = Text("run the model on the device `sim`, which has every operator")
 
 @dataclass(slots=True)
 class Emulated:
-    """The parts of an exported model.
+    """The parts of an exported model."""
 
-    Attributes:
-        nodes: of the graph, producers first.
-        functions: what they call; none of a flat model.
-        inputs: of the graph, with their types.
-        values: types of the values in between.
-        initializers: constants that nodes read.
-        names: tensors of the package that nodes make, by the name of their value.
-        stands_for: by tensor that another storage format was moved to, the one that was moved.
-        makers: node of the package that makes each value, by the name of their value.
-        on_grid: names of 16-bit floats, and of bounds in float32 that are on their grid.
-    """
-
-    nodes: list[NodeProto]
-    functions: list[FunctionProto]
-    inputs: list[ValueInfoProto]
+    nodes: list[NodeProto]  # of the graph, producers first
+    functions: list[FunctionProto]  # what they call; none of a flat model
+    inputs: list[ValueInfoProto]  # of the graph, with their types
     outputs: list[ValueInfoProto]
-    values: list[ValueInfoProto]
-    initializers: list[Initializer]
+    values: list[ValueInfoProto]  # types of the values in between
+    initializers: list[Initializer]  # constants that nodes read
+    # tensors of the package that nodes make, by the name of their value
     names: dict[str, int] = field(default_factory=dict)
+    # by tensor that another storage format was moved to, the one that was moved
     stands_for: dict[int, int] = field(default_factory=dict)
+    # node of the package that makes each value, by the name of their value
     makers: dict[str, OmNode] = field(default_factory=dict)
+    # names of 16-bit floats, and of bounds in float32 that are on their grid
     on_grid: frozenset[str] = frozenset()
 
     def drop_early_roundings(self) -> None:

@@ -18,17 +18,14 @@ class NoFormError(NodeError):
 
 
 class CompiledNode(NodeView, frozen=True, kw_only=True):
-    """A node of the compiled graph.
-
-    Attributes:
-        constants: functions that return the data of inputs that are constants, by position.
-        unread: positions of the outputs that nothing reads; an emulation may leave those out.
-    """
+    """A node of the compiled graph."""
 
     fault: ClassVar[type[NodeError]] = NoFormError
     row: TargetOp
     source: OmNode
+    # functions that return the data of inputs that are constants, by position
     constants: Mapping[int, Callable[[], NDArray[Any]]] = msgspec.field(default_factory=dict)
+    # positions of the outputs that nothing reads; an emulation may leave those out
     unread: frozenset[int] = frozenset()
 
     def has(self, position: int) -> bool:

@@ -17,17 +17,14 @@ Write: TypeAlias = Callable[[Body], "str | Sequence[str]"]
 
 @dataclass(frozen=True, slots=True)
 class Emulation:
-    """An emulation as it is registered.
+    """An emulation as it is registered."""
 
-    Attributes:
-        write: writes the nodes into a body; returns the name of the result, or of each of them,
-            empty where nothing reads it and it was left out.
-        moves: it moves elements without arithmetic: operands and results are in their own dtypes.
-            Else a 16-bit float is read as float32, and a result in float32 is rounded to the dtype
-            that the model declares.
-    """
-
+    # writes the nodes into a body; returns the name of the result, or of each of them, empty where
+    # nothing reads it and it was left out
     write: Write
+    # it moves elements without arithmetic: operands and results are in their own dtypes. Else a
+    # 16-bit float is read as float32, and a result in float32 is rounded to the dtype that the
+    # model declares
     moves: bool = False
 
 

@@ -98,24 +98,21 @@ class Workspace(threading.local):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One launch of a kernel.
-
-    Attributes:
-        inputs: carriers by position, in C order and not to be written; None where absent.
-        outputs: carriers to fill, in C order, of the shapes that the kernel's type rule gave.
-            The first may be the memory of an input when the kernel is declared `in_place`.
-        workers: threads to share the work with.
-        finishing: what is left to do to a part of the result of a kernel that `finishes`: the
-            part, a C-ordered array that may be changed, and its place; None for nothing.
-        fixed: positions of the inputs that hold the same data in every launch.
-    """
+    """One launch of a kernel."""
 
     node: NodeView
+    # carriers by position, in C order and not to be written; None where absent
     inputs: tuple[NDArray[Any] | None, ...]
+    # carriers to fill, in C order, of the shapes that the kernel's type rule gave. The first may be
+    # the memory of an input when the kernel is declared `in_place`
     outputs: tuple[NDArray[Any], ...]
     workspace: Workspace = msgspec.field(default_factory=Workspace)
+    # threads to share the work with
     workers: Workers = msgspec.field(default_factory=lambda: Workers(1))
+    # what is left to do to a part of the result of a kernel that `finishes`: the part, a C-ordered
+    # array that may be changed, and its place; None for nothing
     finishing: Callable[[NDArray[Any], Part], Launch] | None = None
+    # positions of the inputs that hold the same data in every launch
     fixed: frozenset[int] = frozenset()
 
     def with_outputs(self, outputs: tuple[NDArray[Any], ...]) -> Call:
@@ -181,41 +178,30 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Kernel(msgspec.Struct, frozen=True):
-    """A kernel as it is registered.
+    """A kernel as it is registered."""
 
-    Attributes:
-        op: target operator that it executes.
-        run: fills the outputs of a call.
-        types: the output types that the node's inputs and attributes imply; raises NodeError.
-        rounding: who rounds 16-bit floats.
-        in_place: the output may reuse the memory of an input of its dtype and shape.
-        alias: the outputs are the first input's memory, maybe under another shape; `run` has no
-            work.
-        results: makes the results anew where only the data tell their dims; the outputs of
-            its call are empty. None where the type rule tells them.
-        gate: which of the outputs live; None where all do. Whatever reads one that does not is
-            left out of the run, and so is what reads that in turn, up to a node that `joins`.
-        joins: runs though inputs are dead, as long as one of them lives.
-        finishes: hands every part of its one result to `Call.finish` on the thread that made it.
-        keeps_shape: the dims that its parts are seen with are those of the result.
-        bind: works out beforehand, for launches of one call over and over, what does not depend on
-            the data: views, blocks, scratch memory. None where `run` is all there is.
-        kind: what is known of results that are rounded at the boundary.
-    """
-
-    op: str
-    run: Callable[[Call], None]
+    op: str  # target operator that it executes
+    run: Callable[[Call], None]  # fills the outputs of a call
+    # the output types that the node's inputs and attributes imply; raises NodeError
     types: Callable[[NodeView], tuple[TensorFacts, ...]]
-    rounding: Rounding = Rounding.BOUNDARY
-    in_place: bool = False
+    rounding: Rounding = Rounding.BOUNDARY  # who rounds 16-bit floats
+    in_place: bool = False  # the output may reuse the memory of an input of its dtype and shape
+    # the outputs are the first input's memory, maybe under another shape; `run` has no work
     alias: bool = False
+    # makes the results anew where only the data tell their dims; the outputs of its call are empty.
+    # None where the type rule tells them
     results: Callable[[Call], tuple[NDArray[Any], ...]] | None = None
+    # which of the outputs live; None where all do. Whatever reads one that does not is left out of
+    # the run, and so is what reads that in turn, up to a node that `joins`
     gate: Callable[[Call], tuple[bool, ...]] | None = None
-    joins: bool = False
+    joins: bool = False  # runs though inputs are dead, as long as one of them lives
+    # hands every part of its one result to `Call.finish` on the thread that made it
     finishes: bool = False
-    keeps_shape: bool = False
+    keeps_shape: bool = False  # the dims that its parts are seen with are those of the result
+    # works out beforehand, for launches of one call over and over, what does not depend on the
+    # data: views, blocks, scratch memory. None where `run` is all there is
     bind: Callable[[Call], Launch] | None = None
-    kind: Kind = Kind.ANY
+    kind: Kind = Kind.ANY  # what is known of results that are rounded at the boundary
 
     def launch(self, call: Call) -> Launch:
         """A launch that runs the kernel on `call`; no two threads may launch it at once."""

@@ -38,15 +38,10 @@ class Atom:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
-    """A sum of monomials times matrices, and a constant.
+    """A sum of monomials times matrices, and a constant."""
 
-    Attributes:
-        size: number of elements.
-        terms: factor of each monomial, from the right: a matrix, or a number for a multiple of the
-            identity.
-    """
-
-    size: int
+    size: int  # number of elements
+    # factor of each monomial, from the right: a matrix, or a number for a multiple of the identity
     terms: dict[Monomial, Factor] = field(default_factory=dict)
     constant: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1))
 

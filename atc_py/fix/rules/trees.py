@@ -39,14 +39,10 @@ _PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """A tree: its decisions, and the path to each leaf.
+    """A tree: its decisions, and the path to each leaf."""
 
-    Attributes:
-        decisions: positions of the nodes that decide.
-        leaves: numbers of the leaves, with the decisions on the way and how they went.
-    """
-
-    decisions: list[int]
+    decisions: list[int]  # positions of the nodes that decide
+    # numbers of the leaves, with the decisions on the way and how they went
     leaves: list[tuple[int, list[tuple[int, bool]]]]
 
 

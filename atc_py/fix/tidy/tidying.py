@@ -42,14 +42,11 @@ class Twin:
 
 @dataclass(slots=True)
 class Tidied:
-    """Changes that tidying made.
+    """Changes that tidying made."""
 
-    Attributes:
-        twins: the values that stand for others, by name.
-        moved: nodes that now work on twins, by each of their former results.
-    """
-
+    # the values that stand for others, by name
     twins: dict[str, list[Twin]] = field(default_factory=lambda: defaultdict(list))
+    # nodes that now work on twins, by each of their former results
     moved: dict[str, OnnxNode] = field(default_factory=dict)
 
 

@@ -46,16 +46,12 @@ _SOFTMAX_OF_LAST = 13
 
 @dataclass(slots=True)
 class Carried:
-    """A node on twins.
+    """A node on twins."""
 
-    Attributes:
-        data: positions of the inputs that are twins; others stay, or are constants of `numbers`.
-        attributes: those that change.
-        numbers: constants in place of inputs, by position.
-    """
-
+    # positions of the inputs that are twins; others stay, or are constants of `numbers`
     data: tuple[int, ...]
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)  # those that change
+    # constants in place of inputs, by position
     numbers: dict[int, list[Any]] = field(default_factory=dict)
 
 

@@ -72,15 +72,11 @@ class _Form:
 
 
 class _Fault(NamedTuple):
-    """One operator.
+    """One operator."""
 
-    Attributes:
-        reason: the fault, as a clause whose subject is the evaluator.
-        shows: returns whether the form of a node shows it; other forms are right, or right but for
-            some values.
-    """
-
-    reason: str
+    reason: str  # the fault, as a clause whose subject is the evaluator
+    # returns whether the form of a node shows it; other forms are right, or right but for some
+    # values
     shows: Callable[[_Form], bool]
 
 

@@ -13,21 +13,16 @@ from atc_py.system.structs import replace
 
 
 class FoldedModel(msgspec.Struct, frozen=True, eq=False):
-    """A model after folding.
+    """A model after folding."""
 
-    Attributes:
-        source: the model as far as it is known.
-        folded: the working graph, with those of the branches of the If nodes that are left.
-        rejected: by position, the nodes that lowering cannot take, with the findings about each;
-            none where what it reads is to blame.
-        rejected_outputs: the findings about outputs of the model.
-        input_faults: of a model that was surveyed, faults of inputs that no choice of shapes removes.
-    """
-
-    source: SourceModel
+    source: SourceModel  # the model as far as it is known
+    # the working graph, with those of the branches of the If nodes that are left
     folded: FoldedGraph
+    # by position, the nodes that lowering cannot take, with the findings about each; none where
+    # what it reads is to blame
     rejected: Mapping[int, tuple[Diagnostic, ...]]
-    rejected_outputs: tuple[Diagnostic, ...]
+    rejected_outputs: tuple[Diagnostic, ...]  # the findings about outputs of the model
+    # of a model that was surveyed, faults of inputs that no choice of shapes removes
     input_faults: tuple[Diagnostic, ...] = ()
 
     @property

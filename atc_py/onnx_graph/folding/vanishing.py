@@ -32,16 +32,12 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 class Vanishing(msgspec.Struct, frozen=True):
-    """Parts of one graph that exist only while dims are open.
+    """Parts of one graph that exist only while dims are open."""
 
-    Attributes:
-        settling: names of values that are not constants yet and may become constants.
-        nodes: nodes that may fold away, or that nothing may need then.
-        needed: names from around the graph that its nodes or outputs need for certain.
-    """
-
+    # names of values that are not constants yet and may become constants
     settling: AbstractSet[str]
-    nodes: AbstractSet[OnnxNode]
+    nodes: AbstractSet[OnnxNode]  # nodes that may fold away, or that nothing may need then
+    # names from around the graph that its nodes or outputs need for certain
     needed: AbstractSet[str]
 
 

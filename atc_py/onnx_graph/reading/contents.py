@@ -90,19 +90,14 @@ def type_of_proto(proto: TypeProto) -> ValueType | None:
 
 
 class Contents(msgspec.Struct):
-    """The tensors of a graph.
+    """The tensors of a graph."""
 
-    Attributes:
-        weights: initializers by name.
-        foreign: types of initializers that cannot be held; an error only where one is used.
-        names: names of all initializers, one for each, so that one may stand twice.
-        weight_bytes: bytes of initializers and of the tensors of Constant nodes.
-    """
-
-    weights: dict[str, ConstData] = msgspec.field(default_factory=dict)
+    weights: dict[str, ConstData] = msgspec.field(default_factory=dict)  # initializers by name
+    # types of initializers that cannot be held; an error only where one is used
     foreign: dict[str, ValueType] = msgspec.field(default_factory=dict)
+    # names of all initializers, one for each, so that one may stand twice
     names: list[str] = msgspec.field(default_factory=list)
-    weight_bytes: int = 0
+    weight_bytes: int = 0  # bytes of initializers and of the tensors of Constant nodes
 
 
 def locate_contents(graph: GraphProto, tensors: TensorReader, path: Path) -> Contents:

@@ -47,15 +47,11 @@ class ContradictionError(ValueError):
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A tensor that a node gets.
-
-    Attributes:
-        dims: its shape, None for an open one.
-        numbers: its data where that is a constant list of integers and is asked for.
-    """
+    """A tensor that a node gets."""
 
     dtype: DType
-    dims: Dims
+    dims: Dims  # its shape, None for an open one
+    # its data where that is a constant list of integers and is asked for
     numbers: tuple[int, ...] | None = None
 
     @property

@@ -219,38 +219,27 @@ class SourceTensor(msgspec.Struct, frozen=True, eq=False):
 
 
 class SourceNode(msgspec.Struct, frozen=True, eq=False):
-    """A node of the source model.
+    """A node of the source model."""
 
-    Attributes:
-        index: position in the file's graph, from 0; nodes of subgraphs have their outer node's.
-        name: its name in the file, possibly empty.
-        op_type: operator, as ONNX spells it.
-        domain: "" for ONNX's own operators.
-        opset: version that the model imports for the domain; 0 where it imports none.
-        since_version: version of the definition in force; 1 where ONNX does not define it.
-        inputs: by position; None for an optional one that is absent.
-        outputs: by position; None for one that is not asked for.
-        attributes: the ones that the file sets, by name.
-        scope: the subgraph that it stands in, `then_branch of "choose"`; "" at the top.
-        open_inputs: names of the model's inputs that it depends on and whose shape is open.
-        vanishes: whether it may fold away, or nothing may need it, once every dim is known.
-        branches: the graphs of an If by the names of their attributes.
-        replaces: operator of the file's node that a rule wrote it in place of; "" where none did.
-    """
-
-    index: int
-    name: str
-    op_type: str
-    domain: str
-    opset: int
-    since_version: int = 1
+    index: int  # position in the file's graph, from 0; nodes of subgraphs have their outer node's
+    name: str  # its name in the file, possibly empty
+    op_type: str  # operator, as ONNX spells it
+    domain: str  # "" for ONNX's own operators
+    opset: int  # version that the model imports for the domain; 0 where it imports none
+    since_version: int = 1  # version of the definition in force; 1 where ONNX does not define it
+    # by position; None for an optional one that is absent
     inputs: tuple[SourceTensor | None, ...] = ()
-    outputs: tuple[SourceTensor | None, ...] = ()
+    outputs: tuple[SourceTensor | None, ...] = ()  # by position; None for one that is not asked for
+    # the ones that the file sets, by name
     attributes: Mapping[str, SourceAttr] = msgspec.field(default_factory=dict)
-    scope: str = ""
+    scope: str = ""  # the subgraph that it stands in, `then_branch of "choose"`; "" at the top
+    # names of the model's inputs that it depends on and whose shape is open
     open_inputs: tuple[str, ...] = ()
+    # whether it may fold away, or nothing may need it, once every dim is known
     vanishes: bool = False
+    # the graphs of an If by the names of their attributes
     branches: Mapping[str, SourceBranch] = msgspec.field(default_factory=dict)
+    # operator of the file's node that a rule wrote it in place of; "" where none did
     replaces: str = ""
 
     @property
@@ -272,49 +261,37 @@ class SourceNode(msgspec.Struct, frozen=True, eq=False):
 
 
 class SourceBranch(msgspec.Struct, frozen=True, eq=False):
-    """A graph that a node runs or does not run.
+    """A graph that a node runs or does not run."""
 
-    Attributes:
-        nodes: those left after folding, producers first; tensors that they take from around it
-            are tensors of the graph around it.
-        outputs: the tensors that the branch returns, by position.
-    """
-
+    # those left after folding, producers first; tensors that they take from around it are tensors
+    # of the graph around it
     nodes: tuple[SourceNode, ...]
-    outputs: tuple[SourceTensor, ...]
+    outputs: tuple[SourceTensor, ...]  # the tensors that the branch returns, by position
 
 
 class SourceModel(msgspec.Struct, frozen=True, eq=False):
-    """A model that is read, typed and folded as far as it can be.
+    """A model that is read, typed and folded as far as it can be."""
 
-    Attributes:
-        path: the file, as the user gave it; diagnostics name it.
-        opsets: imported version of each domain; "" is ONNX's own.
-        inputs: the tensors that are fed at run time; initializers are not among them.
-        nodes: the nodes that are left after folding, producers first; those of branches are in
-            their nodes.
-        file_nodes: number of nodes in the file's graph, before folding.
-        weight_bytes: bytes of all initializers in the file, external ones included.
-        faults: the findings that ONNX's own rules are broken, or that something cannot be read.
-        doubts: the findings that would be faults if the nodes concerned did not vanish.
-        branch_faults: the findings that show only in runs that take a branch of an If: shapes or
-            types that contradict each other inside of it.
-        quantized: of a model that came quantized, what became of its layers.
-        bias_convention: of a model whose layers are int8 already, how their biases are read.
-    """
-
-    path: Path
+    path: Path  # the file, as the user gave it; diagnostics name it
     name: str
-    opsets: Mapping[str, int]
+    opsets: Mapping[str, int]  # imported version of each domain; "" is ONNX's own
+    # the tensors that are fed at run time; initializers are not among them
     inputs: tuple[SourceTensor, ...]
     outputs: tuple[SourceTensor, ...]
+    # the nodes that are left after folding, producers first; those of branches are in their nodes
     nodes: tuple[SourceNode, ...]
-    file_nodes: int
-    weight_bytes: int = 0
+    file_nodes: int  # number of nodes in the file's graph, before folding
+    weight_bytes: int = 0  # bytes of all initializers in the file, external ones included
+    # the findings that ONNX's own rules are broken, or that something cannot be read
     faults: tuple[Diagnostic, ...] = ()
+    # the findings that would be faults if the nodes concerned did not vanish
     doubts: tuple[Diagnostic, ...] = ()
+    # the findings that show only in runs that take a branch of an If: shapes or types that
+    # contradict each other inside of it
     branch_faults: tuple[Diagnostic, ...] = ()
+    # of a model that came quantized, what became of its layers
     quantized: tuple[QuantizedNode, ...] = ()
+    # of a model whose layers are int8 already, how their biases are read
     bias_convention: BiasConvention | None = None
 
     @property

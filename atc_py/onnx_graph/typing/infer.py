@@ -149,16 +149,13 @@ def _contradictions(graph: OnnxGraph) -> list[Diagnostic]:
 
 
 class _Hints(msgspec.Struct):
-    """Verdicts on a graph that count before onnx is asked about it.
+    """Verdicts on a graph that count before onnx is asked about it."""
 
-    Attributes:
-        withheld: the nodes that onnx must not see yet.
-        shown: what it is shown in place of others.
-        negative: dims of results that it passes over, by name.
-    """
-
+    # the nodes that onnx must not see yet
     withheld: dict[OnnxNode, Question] = msgspec.field(default_factory=dict)
+    # what it is shown in place of others
     shown: dict[OnnxNode, Shown] = msgspec.field(default_factory=dict)
+    # dims of results that it passes over, by name
     negative: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
 
     def ready(self) -> list[OnnxNode]:

@@ -21,16 +21,12 @@ class Withheld(msgspec.Struct, frozen=True):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A form of a node that onnx is shown in its place.
+    """A form of a node that onnx is shown in its place."""
 
-    Attributes:
-        nodes: one or more nodes that compute the same outputs.
-        reads: element type that onnx is told of all inputs, about a node alone; 0 for their own.
-        gives: element type that the outputs have instead of the one that onnx infers; 0 for that.
-    """
-
-    nodes: tuple[NodeProto, ...]
+    nodes: tuple[NodeProto, ...]  # one or more nodes that compute the same outputs
+    # element type that onnx is told of all inputs, about a node alone; 0 for their own
     reads: int = 0
+    # element type that the outputs have instead of the one that onnx infers; 0 for that
     gives: int = 0
 
 

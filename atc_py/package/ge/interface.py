@@ -46,14 +46,11 @@ class GePort(msgspec.Struct, frozen=True):
 
 
 class GeInterface(msgspec.Struct):
-    """Inputs and outputs of a model, and its gears.
-
-    Attributes:
-        gears: the numbers of each gear, by what they choose.
-    """
+    """Inputs and outputs of a model, and its gears."""
 
     inputs: list[GePort] = msgspec.field(default_factory=list)
     outputs: list[GePort] = msgspec.field(default_factory=list)
+    # the numbers of each gear, by what they choose
     gears: dict[str, tuple[tuple[int, ...], ...]] = msgspec.field(default_factory=dict)
 
 

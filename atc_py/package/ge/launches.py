@@ -22,27 +22,19 @@ _CORES_OF_MAGIC = {
 
 
 class GeLaunch(msgspec.Struct, frozen=True):
-    """A launch.
+    """A launch."""
 
-    Attributes:
-        op: in the graph.
-        nodes: of the network that it computes, in order; none of a Cast or TransData that atc
-            inserted.
-        operators: CANN's operators that it consists of, the op's own first where it has no list of
-            all; the op's own alone where the file does not say.
-        passes: of the graph and of the unified buffer that made it, in order; none before CANN 8.
-        engine: that compiles it, as AIcoreEngine; empty before CANN 5.1.
-        core: AIC for the cube core, AIV for the vector core, empty where they are one.
-        cores: that it runs on.
-    """
-
-    op: GeOp
+    op: GeOp  # in the graph
+    # of the network that it computes, in order; none of a Cast or TransData that atc inserted
     nodes: tuple[str, ...]
+    # CANN's operators that it consists of, the op's own first where it has no list of all; the op's
+    # own alone where the file does not say
     operators: tuple[str, ...]
+    # of the graph and of the unified buffer that made it, in order; none before CANN 8
     passes: tuple[str, ...]
-    engine: str
-    core: str
-    cores: int
+    engine: str  # that compiles it, as AIcoreEngine; empty before CANN 5.1
+    core: str  # AIC for the cube core, AIV for the vector core, empty where they are one
+    cores: int  # that it runs on
     kernel: str
 
     @property

@@ -32,33 +32,26 @@ class Controls(msgspec.Struct, frozen=True):
 
     Nodes are named as in the ONNX file, and a fused node has the names of all that it came from.
     Operators are named as in the ONNX file or as the target has them.
-
-    Attributes:
-        keep_nodes: nodes that keep the model's dtypes.
-        keep_types: operators that do.
-        custom_nodes: dtypes by node.
-        custom_types: dtypes by operator; a node's own come first.
-        lists: the lists of the mixed modes that operators were added to.
-        removed: the lists that they were removed from.
-        fp16_inputs: model inputs that are fed as float16.
-        outputs: dtypes of outputs by name; "" stands for all others.
-        clip_weights: float weights that become narrower are clamped to finite values.
-        allow_hf32: whether all float32 products of the cube are of HF32; None for the defaults.
-        implementation_nodes: implementation modes by node.
-        implementation_types: implementation modes by operator; a node's own come first.
     """
 
-    keep_nodes: frozenset[str] = frozenset()
-    keep_types: frozenset[str] = frozenset()
-    custom_nodes: Mapping[str, Custom] = msgspec.field(default_factory=dict)
+    keep_nodes: frozenset[str] = frozenset()  # nodes that keep the model's dtypes
+    keep_types: frozenset[str] = frozenset()  # operators that do
+    custom_nodes: Mapping[str, Custom] = msgspec.field(default_factory=dict)  # dtypes by node
+    # dtypes by operator; a node's own come first
     custom_types: Mapping[str, Custom] = msgspec.field(default_factory=dict)
+    # the lists of the mixed modes that operators were added to
     lists: Mapping[str, MixList] = msgspec.field(default_factory=dict)
+    # the lists that they were removed from
     removed: Mapping[str, MixList] = msgspec.field(default_factory=dict)
-    fp16_inputs: frozenset[str] = frozenset()
+    fp16_inputs: frozenset[str] = frozenset()  # model inputs that are fed as float16
+    # dtypes of outputs by name; "" stands for all others
     outputs: Mapping[str, DType] = msgspec.field(default_factory=dict)
-    clip_weights: bool = True
+    clip_weights: bool = True  # float weights that become narrower are clamped to finite values
+    # whether all float32 products of the cube are of HF32; None for the defaults
     allow_hf32: bool | None = None
+    # implementation modes by node
     implementation_nodes: Mapping[str, str] = msgspec.field(default_factory=dict)
+    # implementation modes by operator; a node's own come first
     implementation_types: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property

@@ -135,32 +135,25 @@ def _bound(limit: Limit | Values) -> Text:
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """Dtypes of one node by position; None where an input is absent.
+    """Dtypes of one node by position; None where an input is absent."""
 
-    Attributes:
-        origin: the model's own dtypes of inputs and of outputs.
-        chosen: the dtypes of the column that was taken.
-        rule: why, in a few words.
-    """
-
+    # the model's own dtypes of inputs and of outputs
     origin: tuple[tuple[DType | None, ...], tuple[DType, ...]]
+    # the dtypes of the column that was taken
     chosen: tuple[tuple[DType | None, ...], tuple[DType, ...]]
-    rule: str
+    rule: str  # why, in a few words
 
 
 class Decisions(msgspec.Struct):
-    """All decisions by the names of the nodes.
+    """All decisions by the names of the nodes."""
 
-    Attributes:
-        nodes: every node that was typed, Casts of the model included.
-        casts: why each Cast that was inserted is there.
-        refused: nodes that nothing runs at the dtypes that are wanted.
-        rolled_back: why a convolution of the model is float16 though it was int8, by its source.
-    """
-
+    # every node that was typed, Casts of the model included
     nodes: dict[str, Decision] = msgspec.field(default_factory=dict)
+    # why each Cast that was inserted is there
     casts: dict[str, str] = msgspec.field(default_factory=dict)
+    # nodes that nothing runs at the dtypes that are wanted
     refused: list[Refusal] = msgspec.field(default_factory=list)
+    # why a convolution of the model is float16 though it was int8, by its source
     rolled_back: dict[Origin, str] = msgspec.field(default_factory=dict)
 
     def remark(self, name: str, text: str) -> None:

@@ -53,26 +53,18 @@ class NodeTensors(msgspec.Struct, frozen=True):
 
 
 class DtypeRequest(msgspec.Struct, frozen=True):
-    """Dtypes that are wanted.
+    """Dtypes that are wanted."""
 
-    Attributes:
-        inputs: by position; float32 stands where an input is absent.
-        outputs: by position.
-        rule: why they are wanted, in a few words.
-        falls: pairs of a wanted dtype and a narrower one that the AI Core may take for it.
-        short: only columns with 16-bit floats will do.
-        exact_inputs: dtypes of the first inputs for which no other may stand in.
-        exact_outputs: dtypes of the first outputs likewise.
-        otherwise: the warning that is due where nothing meets this request, but a later one.
-    """
-
-    inputs: tuple[DType, ...]
-    outputs: tuple[DType, ...]
-    rule: str
+    inputs: tuple[DType, ...]  # by position; float32 stands where an input is absent
+    outputs: tuple[DType, ...]  # by position
+    rule: str  # why they are wanted, in a few words
+    # pairs of a wanted dtype and a narrower one that the AI Core may take for it
     falls: frozenset[tuple[DType, DType]] = frozenset()
-    short: bool = False
+    short: bool = False  # only columns with 16-bit floats will do
+    # dtypes of the first inputs for which no other may stand in
     exact_inputs: tuple[DType, ...] = ()
-    exact_outputs: tuple[DType, ...] = ()
+    exact_outputs: tuple[DType, ...] = ()  # dtypes of the first outputs likewise
+    # the warning that is due where nothing meets this request, but a later one
     otherwise: Code | None = None
 
 

@@ -36,15 +36,11 @@ class RequantGroup(msgspec.Struct, frozen=True):
 
 
 class Finder(msgspec.Struct, frozen=True):
-    """Search for groups.
+    """Search for groups."""
 
-    Attributes:
-        flat_slope: LeakyRelu with a slope nearer to 0 counts as Relu.
-        joins: True if a group is to become AscendRequant: all its quantizations must have one
-            offset, and a Concat of channels must join whole blocks of them.
-    """
-
-    flat_slope: float
+    flat_slope: float  # LeakyRelu with a slope nearer to 0 counts as Relu
+    # True if a group is to become AscendRequant: all its quantizations must have one offset, and a
+    # Concat of channels must join whole blocks of them
     joins: bool
 
     def groups(self, graph: Graph) -> list[RequantGroup]:

@@ -27,15 +27,11 @@ _MULTIPLES = (2, 4, 8, 16, 32, 64)
 
 
 class Misfit(msgspec.Struct, frozen=True):
-    """Reason why the model does not take the user's dims.
+    """Reason why the model does not take the user's dims."""
 
-    Attributes:
-        diagnostic: BAD_INPUT_SHAPE with the node where it shows, and the nearest dims that fit.
-        known: the findings that hold for any choice of dims.
-    """
-
+    # BAD_INPUT_SHAPE with the node where it shows, and the nearest dims that fit
     diagnostic: Diagnostic
-    known: Judgment
+    known: Judgment  # the findings that hold for any choice of dims
 
 
 def find_misfit(

@@ -16,18 +16,13 @@ Array = npt.NDArray[np.generic]
 
 
 class Fitted(NamedTuple):
-    """Data for one gear.
+    """Data for one gear."""
 
-    Attributes:
-        gear: its position.
-        feeds: arrays as it takes them.
-        padding: how outputs are cut; None where data have the sizes of the gear.
-        missing: elements by which named dims of data are smaller than those of the gear.
-    """
-
-    gear: int
-    feeds: dict[str, Array]
+    gear: int  # its position
+    feeds: dict[str, Array]  # arrays as it takes them
+    # how outputs are cut; None where data have the sizes of the gear
     padding: Padding | None = None
+    # elements by which named dims of data are smaller than those of the gear
     missing: Mapping[str, int] = {}
 
     def cut(self, outputs: Mapping[str, Array]) -> dict[str, Array]:

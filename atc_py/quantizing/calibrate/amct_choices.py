@@ -14,42 +14,29 @@ STRENGTHS = (0.2, 0.8)
 
 
 class LayerChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Choices for a layer.
+    """Choices for a layer."""
 
-    Attributes:
-        calibrator: name of the calibrator of its data.
-        settings: what the calibrator reads; `symmetric` is the opposite of AMCT's asymmetric.
-        channel_wise: one scale for each output channel of the weights; None is the layer's default.
-        migration_strength: that of the DMQ balancer; None for none.
-    """
-
-    calibrator: str = "ifmr"
+    calibrator: str = "ifmr"  # name of the calibrator of its data
+    # what the calibrator reads; `symmetric` is the opposite of AMCT's asymmetric
     settings: RangeOptions = RangeOptions()
+    # one scale for each output channel of the weights; None is the layer's default
     channel_wise: bool | None = None
-    migration_strength: float | None = None
+    migration_strength: float | None = None  # that of the DMQ balancer; None for none
 
 
 class AmctConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Choices for a model.
+    """Choices for a model."""
 
-    Attributes:
-        batch_num: how many batches calibrate it.
-        do_fusion: BatchNormalization is folded into the layer before it.
-        skip_fusion_layers: names of the layers into which it is not.
-        skip_layers: names of layers that stay in floats.
-        skip_layer_types: operators whose layers do.
-        common: how layers are quantized that nothing else says it of; None if they stay in floats.
-        by_type: how layers of an operator are.
-        by_layer: how a layer is; None if it stays in floats.
-    """
-
-    batch_num: int = 1
-    do_fusion: bool = True
-    skip_fusion_layers: tuple[str, ...] = ()
-    skip_layers: tuple[str, ...] = ()
-    skip_layer_types: tuple[str, ...] = ()
+    batch_num: int = 1  # how many batches calibrate it
+    do_fusion: bool = True  # BatchNormalization is folded into the layer before it
+    skip_fusion_layers: tuple[str, ...] = ()  # names of the layers into which it is not
+    skip_layers: tuple[str, ...] = ()  # names of layers that stay in floats
+    skip_layer_types: tuple[str, ...] = ()  # operators whose layers do
+    # how layers are quantized that nothing else says it of; None if they stay in floats
     common: LayerChoice | None = LayerChoice()
+    # how layers of an operator are
     by_type: Mapping[str, LayerChoice] = msgspec.field(default_factory=dict)
+    # how a layer is; None if it stays in floats
     by_layer: Mapping[str, LayerChoice | None] = msgspec.field(default_factory=dict)
 
     def choice_for(self, name: str, op_type: str) -> LayerChoice | None:

@@ -72,20 +72,15 @@ class FormBeside(msgspec.Struct, frozen=True, eq=False):
 
 
 class SwitchedForm(msgspec.Struct, frozen=True, eq=False):
-    """A layer on int8, and what a switch changes about it.
-
-    Attributes:
-        off: its form with the switch off.
-        on: its form with the switch on; None where that is `off` with `addend`.
-        factors: what the data of `on` are divided by, in a shape that broadcasts; None for nothing.
-        addend: what is added to the result with the switch on, in a shape that broadcasts; None for
-            nothing.
-    """
+    """A layer on int8, and what a switch changes about it."""
 
     switch: int
-    off: Int8Layer
+    off: Int8Layer  # its form with the switch off
+    # its form with the switch on; None where that is `off` with `addend`
     on: Int8Layer | None = None
+    # what the data of `on` are divided by, in a shape that broadcasts; None for nothing
     factors: NDArray[Any] | None = None
+    # what is added to the result with the switch on, in a shape that broadcasts; None for nothing
     addend: NDArray[Any] | None = None
 
 

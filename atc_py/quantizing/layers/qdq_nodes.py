@@ -138,20 +138,15 @@ def _elements(graph: OnnxGraph, names: Iterable[str]) -> int | None:
 
 
 class Int8Layer(msgspec.Struct, frozen=True, eq=False):
-    """A layer with the numbers of its int8 form.
-
-    Attributes:
-        data: of the tensor that it reads; layers that read one tensor have the same.
-        codes: int8 codes of the weights.
-        scale: float32 scales of the weights: one, or one per index along the layer's axis.
-        bias: float32 numbers in place of the layer's bias; of a MatMul, what the constant of the Add
-            after it gets besides; None where that stays.
-    """
+    """A layer with the numbers of its int8 form."""
 
     layer: FloatLayer
-    data: ActivationScale
-    codes: NDArray[np.int8]
+    data: ActivationScale  # of the tensor that it reads; layers that read one tensor have the same
+    codes: NDArray[np.int8]  # int8 codes of the weights
+    # float32 scales of the weights: one, or one per index along the layer's axis
     scale: NDArray[np.float32]
+    # float32 numbers in place of the layer's bias; of a MatMul, what the constant of the Add after
+    # it gets besides; None where that stays
     bias: NDArray[np.float32] | None = None
 
 

@@ -114,20 +114,16 @@ def add_graph(model: Any, description: OmModel, name: str) -> None:
 
 @dataclass
 class _Writer:
-    """Writes a graph, op by op in the order of execution.
-
-    Attributes:
-        source: name of the op that makes a tensor, and its output there, by the tensor's number.
-        ops: the messages by name.
-        uses: inputs of nodes and outputs of the model that each tensor is.
-        origins: source node whose result a tensor is, and which of its results.
-    """
+    """Writes a graph, op by op in the order of execution."""
 
     graph: Any
     description: OmModel
+    # name of the op that makes a tensor, and its output there, by the tensor's number
     source: dict[int, tuple[str, int]] = field(default_factory=dict)
-    ops: dict[str, Any] = field(default_factory=dict)
+    ops: dict[str, Any] = field(default_factory=dict)  # the messages by name
+    # inputs of nodes and outputs of the model that each tensor is
     uses: Counter[int] = field(default_factory=Counter)
+    # source node whose result a tensor is, and which of its results
     origins: dict[int, tuple[str, int]] = field(default_factory=dict)
 
     def write(self) -> None:

@@ -100,14 +100,11 @@ def _together(steps: list[Step]) -> Step | None:
 
 
 class _Link(msgspec.Struct, frozen=True, dict=True):
-    """A function of each element after a head; what it reads, None standing for the part itself.
-
-    Attributes:
-        operands: position of each input among the inputs of the whole chain, or None.
-    """
+    """A function of each element after a head; what it reads, None standing for the part itself."""
 
     node: NodeView
     kernel: Kernel
+    # position of each input among the inputs of the whole chain, or None
     operands: tuple[int | None, ...]
 
     @cached_property

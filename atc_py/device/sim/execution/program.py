@@ -46,33 +46,24 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class SlotPlan(msgspec.Struct, frozen=True):
-    """Slots and their tenants.
+    """Slots and their tenants."""
 
-    Attributes:
-        slots: size of each slot in bytes.
-        slot_of: slot of each tensor that the device computes and that is not an alias; none where
-            only the run knows its dims.
-    """
-
-    slots: tuple[int, ...]
+    slots: tuple[int, ...]  # size of each slot in bytes
+    # slot of each tensor that the device computes and that is not an alias; none where only the run
+    # knows its dims
     slot_of: Mapping[int, int]
 
 
 class Program(msgspec.Struct, frozen=True):
-    """A model that was checked.
-
-    Attributes:
-        inputs: position of the tensor of each input of the model, by the input's name.
-        outputs: the same for the outputs.
-        constants: read-only data of the constants, in their true dtypes, by position.
-        steps: the nodes, producers first.
-    """
+    """A model that was checked."""
 
     tensors: tuple[TensorFacts, ...]
+    # position of the tensor of each input of the model, by the input's name
     inputs: Mapping[str, int]
-    outputs: Mapping[str, int]
+    outputs: Mapping[str, int]  # the same for the outputs
+    # read-only data of the constants, in their true dtypes, by position
     constants: Mapping[int, NDArray[Any]]
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...]  # the nodes, producers first
     memory: SlotPlan
 
 
