@@ -48,12 +48,8 @@ def certainty_on(row: Deviation | ParserRule, release: Release) -> Certainty | N
     """The certainty that a release has a deviation or a rule; None if it does not."""
     name = release.read.name
     if any(covers(span, name) for span in row.proven):
-        return _at_most(Certainty.PROVEN, release)
+        return Certainty.INFERRED if release.certainty is Certainty.INFERRED else Certainty.PROVEN
     return Certainty.INFERRED if any(covers(span, name) for span in row.inferred) else None
-
-
-def _at_most(certainty: Certainty, release: Release) -> Certainty:
-    return Certainty.INFERRED if release.certainty is Certainty.INFERRED else certainty
 
 
 def registered_on(spec: OpSpec, release: Release) -> Registered | None:

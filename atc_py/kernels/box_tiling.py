@@ -5,7 +5,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from atc_py.ir import AttrValue
-from atc_py.kernels.box_tile import BoxTile, Way, box_tile, offset_bytes, way_of
+from atc_py.kernels.box_tile import Way, box_tile, offset_bytes, way_of
 from atc_py.kernels.boxes import Box
 from atc_py.kernels.family import Family
 from atc_py.kernels.fields import Tiling, by_operand, narrow, numbers
@@ -89,15 +89,13 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
         target_start=tuple(cut.box.target_start for cut in cuts),
         counts=tuple(padded(cut.counts, 1) for cut in cuts),
         lengths=tuple(padded(cut.lengths, 1) for cut in cuts),
-        last=tuple(padded(_last_starts(cut), 0) for cut in cuts),
+        last=tuple(
+            padded([max(0, e - n) for e, n in zip(cut.box.shape, cut.lengths, strict=True)], 0)
+            for cut in cuts
+        ),
         source=tuple(padded(cut.box.source, 0) for cut in cuts),
         target=tuple(padded(cut.box.target, 0) for cut in cuts),
     )
-
-
-def _last_starts(cut: BoxTile) -> list[int]:
-    """The start of the last tile on each axis, early enough for a whole tile."""
-    return [max(0, e - n) for e, n in zip(cut.box.shape, cut.lengths, strict=True)]
 
 
 def box_buffers(tiling: BoxTiling, itemsize: int) -> tuple[Buffer, ...]:

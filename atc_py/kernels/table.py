@@ -79,7 +79,7 @@ def table_of(
                 _initializer(getattr(plans[shapes].tiling, each.name), each, axes)
                 for each in members
             ),
-            "{" + ", ".join(_braced(_padded_shape(shape, rank)) for shape in shapes) + "}",
+            "{" + ", ".join(_braced((1,) * (rank - len(shape)) + shape) for shape in shapes) + "}",
         )
         for shapes, launches in groups.items()
     )
@@ -141,10 +141,6 @@ def _shapes_text(names: Sequence[str], shapes: Shapes) -> str:
     if any(None in shape for shape in shapes):
         listed += "; ? is known to the run alone and counted as 1 here"
     return listed
-
-
-def _padded_shape(shape: Dims, rank: int) -> Dims:
-    return (1,) * (rank - len(shape)) + shape
 
 
 def _smallest_first(group: tuple[Shapes, list[tuple[Node, ...]]]) -> list[list[int]]:

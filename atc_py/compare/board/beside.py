@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.compare.board.values import BoardResult, BoardValues, unread_reason
+from atc_py.compare.board.values import BoardValues, unread_reason
 from atc_py.compare.grids import UNSIGNED_SHIFT
 from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
@@ -80,7 +80,9 @@ class BoardMeasures:
             found = self._values.array(result)
         except (AtcError, UnreadTensorError) as error:
             return Distances(reason=unread_reason(error))
-        return _distances(found, simulated, wanted, has_dims=_says_dims(result))
+        return _distances(
+            found, simulated, wanted, has_dims=bool(result.tensor.dims or result.tensor.origin_dims)
+        )
 
     def _output(self, path: Path, simulated: Array | None, wanted: Array | None) -> Distances:
         try:
@@ -170,10 +172,6 @@ def _nearer(found: float | None, wanted: float | None) -> float | None:
     if found is None or wanted is None:
         return None
     return 0.0 if abs(found) < abs(found - wanted) else wanted
-
-
-def _says_dims(result: BoardResult) -> bool:
-    return bool(result.tensor.dims or result.tensor.origin_dims)
 
 
 def _distances(

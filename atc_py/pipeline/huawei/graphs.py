@@ -188,7 +188,7 @@ class _Importer:
             raise NotModeledError(Text("{op} writes nothing", op=op.type))
         steps = self._steps(op, scope, launch)
         assumptions: list[Text] = []
-        name = _name_of(op, launch)
+        name = plain_name(launch.nodes[-1] if launch is not None and launch.nodes else op.name)
         builder = LaunchBuilder(self._graph, _engine(launch), name)
         value: Value | None = None
         for at, step in enumerate(steps):
@@ -350,8 +350,3 @@ def _groups(op: GeOp, operands: Sequence[GeOperand]) -> int:
 def _engine(launch: GeLaunch | None) -> Engine:
     name = launch.engine if launch is not None else ""
     return Engine.AICPU if _AICPU in name.lower() else Engine.AICORE
-
-
-def _name_of(op: GeOp, launch: GeLaunch | None) -> str:
-    """The name of an op's result: that of the last node of the network that it computes."""
-    return plain_name(launch.nodes[-1] if launch is not None and launch.nodes else op.name)

@@ -90,10 +90,6 @@ def check_json(checks: BothChecks, at: int) -> dict[str, object]:
     }
 
 
-def _certainty(found: Found) -> Both | None:
-    return in_both(CERTAINTIES[Certainty(found.certainty)]) if found.certainty else None
-
-
 def _finding(english: Found, chinese: Found, *, known: bool) -> dict[str, object]:
 
     def pair(text: Callable[[Found], str]) -> Both:
@@ -120,6 +116,8 @@ def _finding(english: Found, chinese: Found, *, known: bool) -> dict[str, object
         "taken_by": [*english.taken_by],
         "fixed_by": [*map(name_text, english.fixed_by)],
         "fix_call": fix_call(english) if english.fixed_by else "",
-        "certainty": _certainty(english),
+        "certainty": (
+            in_both(CERTAINTIES[Certainty(english.certainty)]) if english.certainty else None
+        ),
     }
     return document | {name: value for name, value in extras.items() if value}
