@@ -35,33 +35,22 @@ _FAILURES = 64
 
 @dataclass(frozen=True, slots=True)
 class ShapeCompilation:
-    """Record of a compilation.
+    """Record of a compilation."""
 
-    Attributes:
-        shapes: dims of the inputs whose dims the model leaves open, by name.
-        seconds: time that it took, loading included.
-        nbytes: memory that the model needs on the device: weights, values, workspace.
-    """
-
-    shapes: Mapping[str, Shape]
-    seconds: float
-    nbytes: int
+    shapes: Mapping[str, Shape]  # dims of the inputs whose dims the model leaves open, by name
+    seconds: float  # time that it took, loading included
+    nbytes: int  # memory that the model needs on the device: weights, values, workspace
     warnings: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A model that was compiled and loaded.
+    """A model that was compiled and loaded."""
 
-    Attributes:
-        model: the same on its device.
-        nbytes: memory that it needs there.
-        casts: element types of inputs to which options gave another than the model declares.
-    """
-
-    model: Model
-    nbytes: int
+    model: Model  # the same on its device
+    nbytes: int  # memory that it needs there
     warnings: tuple[Diagnostic, ...] = ()
+    # element types of inputs to which options gave another than the model declares
     casts: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
 
 

@@ -57,18 +57,14 @@ class KnownType(NamedTuple):
 
 @dataclass
 class OnnxSource:
-    """An ONNX model that was read once.
+    """An ONNX model that was read once."""
 
-    Attributes:
-        file: the model; its weights stay where they are.
-        stamps: size and time of the files when they were read.
-        dims: dims of inputs that the program chose, by name.
-    """
-
-    file: OnnxFile
+    file: OnnxFile  # the model; its weights stay where they are
     options: CompileOptions
     device: str
+    # size and time of the files when they were read
     stamps: Mapping[Path, tuple[int, int]] = field(default_factory=dict)
+    # dims of inputs that the program chose, by name
     dims: Mapping[str, DeclaredDims] = field(default_factory=dict)
 
     @cached_property
