@@ -66,9 +66,7 @@ class _Whole:
 
     def imports(self) -> Iterator[Broken]:
         file = self._file
-        if len(file.imports) > 1 and any(
-            not node.proto.domain and node.op_type != "Constant" for node in file.nodes
-        ):
+        if len(file.imports) > 1 and any(_needs_domain(node) for node in file.nodes):
             used = {node.domain for node in _all_nodes(file)}
             listed = ", ".join(domain or '""' for domain in file.imports)
             unused = [name for name in file.imports if normal_domain(name) not in used]
@@ -128,6 +126,11 @@ class _Whole:
             if name in taken:
                 yield Broken("repeated-name", node, verbatim(repr(name)), level.scope, (name,))
             taken.add(name)
+
+
+def _needs_domain(node: OnnxNode) -> bool:
+    """True for nodes whose domain the parser looks for among the imports."""
+    return not node.proto.domain and node.op_type != "Constant"
 
 
 def _all_nodes(file: OnnxFile) -> Iterator[OnnxNode]:

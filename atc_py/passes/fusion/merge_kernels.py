@@ -77,12 +77,14 @@ class MergePass(Pass):
         row = find_operator(node.op)
         if row is None or node.engine is not Engine.AICORE:
             return False
-        if row.family not in self.families and not (
-            self.families == ELEMENTWISE and node.op in BY_CHANNEL and soc.channel_fusion
-        ):
+        if row.family not in self.families and not self._begins_by_channel(node, soc):
             return False
         types = [value.type for value in (*node.present_inputs, *node.outputs)]
         return len(node.outputs) == 1 and types[-1].dtype.is_float and not any_open(types)
+
+    def _begins_by_channel(self, node: Node, soc: Soc) -> bool:
+        """True if a function of channels begins launches of this kind."""
+        return self.families == ELEMENTWISE and node.op in BY_CHANNEL and soc.channel_fusion
 
     def _members(self, head: Node, soc: Soc) -> tuple[list[Node], str, Node]:
         """The nodes that follow `head`, why no more do, and the node to blame."""

@@ -136,10 +136,7 @@ def _on_cann(model: CheckedModel, cann: str) -> Text:
         if only:
             computes = Text("it computes something else on CANN {cann}", cann=cann)
         facts.append(computes + _inferred(model, DEVIATES_ON_CANN.id, other))
-    if any(
-        finding.code == REFUSED_BY_PARSER.id and finding.cann_code != ""
-        for finding in model.findings
-    ):
+    if any(_is_of_model(finding) for finding in model.findings):
         facts.append(Text("the parser of CANN {cann} refuses the model", cann=cann))
     elif refused:
         facts.append(
@@ -147,6 +144,11 @@ def _on_cann(model: CheckedModel, cann: str) -> Text:
             + _inferred(model, REFUSED_BY_PARSER.id, refused)
         )
     return Text(" and ", context="verdict").join(facts)
+
+
+def _is_of_model(finding: Found) -> bool:
+    """True if the parser refuses the model for what is no single node's fault."""
+    return finding.code == REFUSED_BY_PARSER.id and finding.cann_code != ""
 
 
 def _refused(count: int, cann: str, *, only: bool, also: bool) -> Text:
