@@ -44,7 +44,7 @@ class VerifiedFile(msgspec.Struct, frozen=True):
     """A sound file."""
 
     models: tuple[Verified, ...]  # what it holds for each gear; one where it has no gears
-    gears: Gears | None  # its gears, or None
+    gears: Gears | None
     entries: Mapping[str, Entry]
 
 

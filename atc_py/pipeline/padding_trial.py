@@ -82,7 +82,7 @@ class _Trial:
     """Runs of one model."""
 
     file: OnnxFile  # the original
-    gears: Gears  # its gears
+    gears: Gears
     known: Padding  # the names of dims of its inputs
     # dims of outputs in runs so far, with the sizes of named dims
     shapes: list[tuple[dict[str, int], dict[str, Shape]]] = field(default_factory=list)

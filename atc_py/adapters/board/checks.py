@@ -29,7 +29,7 @@ class CameBack(msgspec.Struct, frozen=True):
     """Files and records of one sample of one variant."""
 
     runs: Mapping[str, tuple[BoardRun, Path]]  # records by their kind, each with its folder
-    facts: HostFacts | None  # of the host
+    facts: HostFacts | None
     model: HuaweiModel | None  # that ran, by its JSON
     bench: Path | None  # folder with outputs of ais_bench; None where it did not run
 

@@ -64,7 +64,7 @@ class BoardFiles(msgspec.Struct, frozen=True):
 class BoardRunDone(msgspec.Struct, frozen=True):
     """A run that was compared."""
 
-    comparison: BoardComparison  # of it
+    comparison: BoardComparison
     factors: Calibration | None  # that fit its times; None without
     # the model as it was compiled here, with its graph and estimate, for a page
     model: ModelSummary

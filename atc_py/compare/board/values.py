@@ -37,7 +37,7 @@ class BoardResult(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]  # of the network that the op computes
     value: str  # of the original; empty for none
     inserted: bool  # whether the op is no node of the network
-    file: DumpFile  # its dump
+    file: DumpFile
     tensor: DumpTensor  # its place in it
 
 

@@ -119,7 +119,7 @@ def _place(
 class ModelAsWritten:
     """A model with the data of another one."""
 
-    description: OmModel  # of this one
+    description: OmModel
     source: OfflineModel  # holds the constants
 
     def array(self, member: str) -> NDArray[Any]:

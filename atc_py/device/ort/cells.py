@@ -34,7 +34,7 @@ USUAL = (CellActivation("sigmoid"), CellActivation("tanh"), CellActivation("tanh
 class Gates:
     """The rule by which gates are computed."""
 
-    dtype: DType  # in which
+    dtype: DType
     activations: tuple[CellActivation, ...]  # f, g and h of LSTM, f and g of GRU
     # bound on the magnitude of what goes into the gates' activations, or None
     clip: float | None = None

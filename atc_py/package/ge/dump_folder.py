@@ -58,7 +58,7 @@ class DumpFolder(msgspec.Struct, frozen=True):
 
     # by escaped name of the op, tables of statistics first, then the oldest
     files: Mapping[str, tuple[DumpFile, ...]]
-    execution: Execution  # which
+    execution: Execution
     others: tuple[Execution, ...]  # executions that the folder has beside it
     models: tuple[str, ...]
     overflows: tuple[Path, ...]  # files of the detection of overflow
