@@ -324,6 +324,9 @@ def _gru_step(function: str) -> CaseGraph:
     miss=case(
         "Scan", [2, 2], [4, 2, 3], body=_gru_step("HardSigmoid"), num_scan_inputs=1, outputs=2
     ),
+    boundary=case(
+        "Scan", [2, 2], [1, 2, 3], body=_gru_step("Sigmoid"), num_scan_inputs=1, outputs=2
+    ),
 )
 def loop_as_gru(ctx: RuleContext) -> Sequence[str]:
     """Loop or Scan whose body is one step of a GRU -> GRU; Transpose and Reshape of the sequence
@@ -391,6 +394,9 @@ def _lstm_step(function: str) -> CaseGraph:
         body=_lstm_step("HardSigmoid"),
         num_scan_inputs=1,
         outputs=3,
+    ),
+    boundary=case(
+        "Scan", [2, 2], [2, 2], [1, 2, 3], body=_lstm_step("Sigmoid"), num_scan_inputs=1, outputs=3
     ),
 )
 def loop_as_lstm(ctx: RuleContext) -> Sequence[str]:
