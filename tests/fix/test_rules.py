@@ -29,7 +29,7 @@ from tests.fix.cases import write_case
 
 RULES = tuple(load_rules().values())
 
-FEW = 4
+FEW = 5
 """Operators of rules of one form; rules of more are for operators that share no inputs."""
 
 SIMULATED = 4
