@@ -138,6 +138,17 @@ def test_steps_of_a_recurrent_layer_wait_for_each_other() -> None:
     assert long.pipes.mte1 == pytest.approx(64 * estimate(layer(1, 1), soc).pipes.mte1)
 
 
+def test_both_directions_of_a_layer_are_computed() -> None:
+    def layer(directions: int) -> LaunchGroup:
+        shapes = [(8, 1, 256), (directions, 1024, 256), (directions, 1024, 256)]
+        inputs = [Tensor(shape, DType.FLOAT16) for shape in shapes]
+        out = Tensor((8, directions, 1, 256), DType.FLOAT16)
+        return kernel([operation("CommonLSTM", inputs, out)], weights=2)
+
+    one, two = (estimate(layer(directions), find_soc("sim")) for directions in (1, 2))
+    assert (one.macs, two.macs) == (8 * 512 * 1024, 2 * 8 * 512 * 1024)
+
+
 def test_ai_cpu_is_slower_than_the_ai_core_and_known_by_its_bound() -> None:
     tensor = Tensor((512, 512), DType.FLOAT16)
     done = operation("Relu", [tensor], tensor)
