@@ -147,7 +147,33 @@ def test_boundaries_are_fixed(name: str, case: RuleCase, tmp_path: Path) -> None
     assert case not in rule.boundary or name in used, f"{used or 'no rule'} rewrites it"
 
 
+def with_square(scan: RuleCase) -> RuleCase:
+    """A Scan of a layer one of whose gates has the square of the state besides."""
+    body = scan.attributes["body"]
+    first = next(place for place, made in enumerate(body.nodes) if made[0] == "Sigmoid")
+    (gate,), (result,) = body.nodes[first][1:3]
+    inner = (
+        ("Mul", ("h", "h"), ("square",), {}),
+        ("Add", (gate, "square"), ("sum",), {}),
+        ("Sigmoid", ("sum",), (result,), {}),
+    )
+    nodes = (*body.nodes[:first], *inner, *body.nodes[first + 1 :])
+    return replace(scan, attributes={**scan.attributes, "body": replace(body, nodes=nodes)})
+
+
+def beside_small(rule: str, op_type: str) -> RuleCase:
+    """The example of a rule for float16 with another operator before its last node."""
+    example = load_rules()[rule].example
+    assert example.before is not None
+    *others, (_, inputs, outputs, attributes) = example.before.nodes
+    last = (op_type, inputs, outputs, attributes)
+    return replace(example, before=replace(example.before, nodes=(*others, last)))
+
+
 BEYOND = (
+    ("log-of-shifted", beside_small("log-of-shifted", "Sub")),
+    ("log-of-shifted", RuleCase("Log", (Fed((3, 64)),))),
+    ("loop-as-lstm", with_square(load_rules()["loop-as-lstm"].example)),
     (
         "where-as-gather",
         RuleCase("Where", (Fed((0,), DType.BOOL), *(Fed((1,), DType.UINT16),) * 2)),

@@ -62,7 +62,7 @@ def test_room_is_found_where_a_plain_search_finds_it(dice: Random, best: bool, h
 def test_repairs_of_an_order_are_bounded_in_number_and_in_pairs(
     blocks: int, repairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dice = Random(4)
+    dice = Random(4)  # noqa: S311  (places of blocks)
     firsts = [dice.randrange(blocks) for _ in range(blocks)]
     spans = [Span(dice.randint(1, 9), first, first + dice.randint(0, 25)) for first in firsts]
     pairs: list[int] = []
