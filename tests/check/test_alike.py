@@ -141,3 +141,18 @@ def test_findings_of_a_node_are_not_hidden_by_a_sound_one(tmp_path: Path) -> Non
     weights = {"i0": LONG[0], "i1": LONG[1] + 90}
     proto = onnx_files.model(gather, {"x": (onnx_files.FLOAT, [99])}, ["y0", "y1"], weights)
     assert {each.place.node_name for each in checked(proto, tmp_path).findings} == {"g1"}
+
+
+def test_findings_of_alike_nodes_name_their_own_values(tmp_path: Path) -> None:
+    """Indices of MaxPool are refused by the name of the value that holds them."""
+    pools = [
+        helper.make_node("MaxPool", ["x"], [f"y{n}", f"at{n}"], f"p{n}", kernel_shape=[2, 2])
+        for n in range(2)
+    ]
+    names = [name for node in pools for name in node.output]
+    proto = onnx_files.model(pools, {"x": (onnx_files.FLOAT, [1, 1, 4, 4])}, names)
+    messages = [each.message for each in checked(proto, tmp_path).findings]
+    assert [[name in message for name in ("at0", "at1")] for message in messages] == [
+        [True, False],
+        [False, True],
+    ]

@@ -11,7 +11,10 @@ from onnx import helper
 
 import atc_py
 from atc_py.check.findings import Finding, Standing
+from atc_py.check.quantized import _channels
 from atc_py.diag.codes import LAYER_ROLLED_BACK, QUANT_ROOT_RESET, QUANT_ROUND_MODE
+from atc_py.onnx_graph.source import SourceNode, SourceTensor
+from tests.check.bound_nodes import tensor
 from tests.onnx_graph import onnx_files
 
 Array = npt.NDArray[Any]
@@ -219,3 +222,18 @@ def test_channels_beside_open_dims_are_known(tmp_path: Path) -> None:
         (check,) = atc_py.check_models(onnx_files.save(model, tmp_path)).models
         found = [each.standing for each in check.findings if "deq_scale" in each.rule]
         assert found == ([] if standing is None else [standing])
+
+
+@pytest.mark.parametrize(
+    ("dims", "channels"),
+    [((1, 8, 4, 4), 8), ((1, None, 4, 4), None), ((4, 8), None), ((1, 8, 4), None), (None, None)],
+)
+def test_channels_are_those_of_images(
+    dims: tuple[int | None, ...] | None, channels: int | None
+) -> None:
+    data, codes = (
+        SourceTensor(name, element, dims) for name, element in (("x", "float32"), ("q", "int8"))
+    )
+    quant = SourceNode(0, "quant", "AscendQuant", "", 13, 13, (data,), (codes,), {})
+    layer = SourceNode(1, "layer", "Conv", "", 13, 13, (codes,), (tensor(1, 8, 4, 4),), {})
+    assert _channels(layer, {codes: quant}) == channels

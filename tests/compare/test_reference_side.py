@@ -136,6 +136,15 @@ def test_roles_follow_from_readers(tmp_path: Path) -> None:
     assert input_roles(open_reference(path)) == {"ids": Role(500), "types": Role(2)}
 
 
+def test_indices_into_a_table_that_is_absent_have_no_role(tmp_path: Path) -> None:
+    ids, kinds = np.zeros((1, 4), np.int32), np.zeros((1, 4), np.int32)
+    path = tmp_path / "ids.onnx"
+    tables = {name: np.zeros((9, 8), np.float32) for name in ("words", "places")}
+    reader = node("EmbedLayerNormalization", "ids kinds words places", "y", domain="com.microsoft")
+    onnx.save(built([reader], {"ids": ids, "kinds": kinds}, tables), path)
+    assert input_roles(open_reference(path)) == {"ids": Role(9)}
+
+
 def test_indices_are_into_the_constant_that_a_node_replaces_elements_of(tmp_path: Path) -> None:
     feeds: dict[str, np.ndarray] = {
         "ids": np.zeros((2, 3), np.int64),

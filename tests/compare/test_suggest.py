@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import onnx
@@ -10,6 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import atc_py
+from atc_py.compare import trials_ahead
 from atc_py.compare.candidates import _added_error, find_candidates
 from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
@@ -315,3 +319,21 @@ def test_nodes_are_ordered_by_the_error_that_they_add(
     here: float, reached: float, added: float
 ) -> None:
     assert _added_error(here, reached) == added
+
+
+@pytest.mark.parametrize(("form", "opened"), [(False, 1), (True, 2)])
+def test_trials_of_a_search_share_an_original_of_its_own_form(
+    form: bool, opened: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has another form is written to the folder of its trial, which goes with that."""
+    originals: list[SimpleNamespace] = []
+
+    def open_original(*_: object) -> SimpleNamespace:
+        originals.append(SimpleNamespace(form=form))
+        return originals[-1]
+
+    monkeypatch.setattr(trials_ahead, "open_original", open_original)
+    own: Any = MagicMock()
+    search = trials_ahead._Search(own)
+    assert (search.reference(tmp_path) is search.reference(tmp_path)) is not form
+    assert len(originals) == opened

@@ -12,13 +12,14 @@ from atc_py.cost.calibration import calibrate, load_fit, save_fit
 from atc_py.cost.estimate import case_seconds, estimate
 from atc_py.cost.factors import EXPECTED, Factors
 from atc_py.cost.measurements import Measurement, read_measurements
-from atc_py.cost.operation import Source
+from atc_py.cost.operation import Source, Tensor
 from atc_py.diag import AtcError
 from atc_py.pipeline.profile import fitted_factors
 from atc_py.report.profile.text import calibration_tables
 from atc_py.system import structs
 from atc_py.target import find_soc
-from tests.cost.launches import convolution, elementwise, matmul
+from atc_py.tensor.dtypes import DType
+from tests.cost.launches import convolution, elementwise, kernel, matmul, operation
 
 SOC = find_soc("Ascend310P3")
 HIDDEN = structs.replace(
@@ -62,6 +63,16 @@ def test_what_measurements_leave_open_stays_as_built_in() -> None:
     done = calibrate({"": relus}, SOC)
     assert done.fit.factors.cube == pytest.approx(EXPECTED.factors.cube)
     assert done.fit.factors.launch == pytest.approx(HIDDEN.launch, rel=0.05)
+
+
+def test_steps_of_a_layer_wait_for_each_other_in_a_fit_too() -> None:
+    shapes = [(64, 1, 256), (512, 1024), (1024,)]
+    inputs = [Tensor(shape, DType.FLOAT16) for shape in shapes]
+    out = Tensor((64, 1, 256), DType.FLOAT16)
+    layer = kernel([operation("DynamicRNN", inputs, out)], weights=2)
+    seconds = case_seconds(layer, SOC, EXPECTED)
+    done = calibrate({"": [Measurement("DynamicRNN", "", "float16", seconds, layer, 1)]}, SOC)
+    assert done.before == pytest.approx(0, abs=1e-9)
 
 
 def test_impossible_measurements_never_give_more_than_the_peak_rate() -> None:

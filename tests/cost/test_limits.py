@@ -12,6 +12,7 @@ from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, 
 from atc_py.cost.work import work_of, work_on
 from atc_py.system.structs import replace
 from atc_py.target import find_operator, find_soc, socs
+from atc_py.target.soc import rates_of
 from atc_py.tensor.dtypes import DType
 from tests.cost.launches import convolution, elementwise, kernel, matmul, operation
 from tests.sampling import examples
@@ -136,6 +137,27 @@ def test_steps_of_a_recurrent_layer_wait_for_each_other() -> None:
     assert long.pipes.cube == pytest.approx(64 / 4 * wide.pipes.cube)
     assert long.expected > 2 * wide.expected
     assert long.pipes.mte1 == pytest.approx(64 * estimate(layer(1, 1), soc).pipes.mte1)
+
+
+@pytest.mark.parametrize(("dtype", "depth"), [(DType.FLOAT16, 16), (DType.INT8, 32)])
+def test_one_step_of_the_cube_loads_a_block_of_each_operand(dtype: DType, depth: int) -> None:
+    """A block has 16 rows of 32 bytes."""
+    soc = find_soc("sim")
+    rates = rates_of(soc)
+    cycles = 16 * 32 / rates.l1_l0a + 16 * 32 / rates.l1_l0b
+    done = estimate(matmul(16, depth, 16, dtype=dtype), soc)
+    assert done.pipes.mte1 == pytest.approx(cycles / (soc.mhz * 1e6))
+
+
+def test_both_directions_of_a_layer_are_computed() -> None:
+    def layer(directions: int) -> LaunchGroup:
+        shapes = [(8, 1, 256), (directions, 1024, 256), (directions, 1024, 256)]
+        inputs = [Tensor(shape, DType.FLOAT16) for shape in shapes]
+        out = Tensor((8, directions, 1, 256), DType.FLOAT16)
+        return kernel([operation("CommonLSTM", inputs, out)], weights=2)
+
+    one, two = (estimate(layer(directions), find_soc("sim")) for directions in (1, 2))
+    assert (one.macs, two.macs) == (8 * 512 * 1024, 2 * 8 * 512 * 1024)
 
 
 def test_ai_cpu_is_slower_than_the_ai_core_and_known_by_its_bound() -> None:

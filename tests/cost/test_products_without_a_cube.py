@@ -8,7 +8,8 @@ import pytest
 from onnx import helper, numpy_helper
 
 import atc_py
-from atc_py.cost.network import network_cost
+from atc_py.cost.network import _formats, network_cost
+from atc_py.system.structs import replace
 
 
 @pytest.mark.parametrize(
@@ -41,3 +42,18 @@ def test_float32_product_keeps_the_unit_busy_that_computes_it(
         terms = 1024**3
         cycles = 2 * terms * 4 / 256 / 8  # two instructions a term, 256 bytes a cycle, 8 cores
         assert pipes[bound] >= cycles / 1060e6
+
+
+def test_absent_operands_have_no_format(tmp_path: Path) -> None:
+    x = helper.make_tensor_value_info("x", 1, [2, 3])
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"])], "relu", [x], [onnx.ValueInfoProto(name="y")]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, tmp_path / "relu.onnx")
+    atc_py.convert(tmp_path / "relu.onnx", tmp_path / "relu.om")
+    with atc_py.load(tmp_path / "relu.om") as compiled:
+        description = compiled.description
+    node = description.nodes[0]
+    head = replace(node, inputs=(*node.inputs, -1))
+    assert _formats(description, head, node) == "ND -> ND"

@@ -8,9 +8,12 @@ benchmark page, as measured by their authors.
 import pytest
 
 from atc_py.cost.estimate import estimate
+from atc_py.cost.factors import evidence_of
+from atc_py.cost.network import evidence_text
 from atc_py.cost.operation import LaunchGroup
 from atc_py.target import find_soc
 from atc_py.target.soc import rates_of
+from atc_py.target.socs import socs
 from atc_py.tensor.dtypes import DType
 from tests.cost.launches import bert_base, elementwise, matmul, resnet50
 
@@ -147,3 +150,9 @@ def test_networks_have_the_known_number_of_multiplications() -> None:
     assert sum(estimate(each, soc).macs for each in resnet50(1)) == pytest.approx(4.09e9, rel=0.01)
     bert = sum(estimate(each, soc).macs for each in bert_base(1, 512))
     assert bert == pytest.approx(12 * (12 * 512 * 768**2 + 2 * 512**2 * 768))
+
+
+def test_words_say_what_was_measured_near_a_soc() -> None:
+    guesses = {soc.name: "nothing was measured" in evidence_text(soc) for soc in socs()}
+    assert guesses == {soc.name: not evidence_of(soc).soc for soc in socs()}
+    assert {*guesses.values()} == {True, False}

@@ -1,17 +1,23 @@
 """Both semantics compile a model to the same bytes unless `check` reports a deviation in it."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import onnx
 import pytest
+from onnx import helper
 
 import atc_py
 from atc_py.check.findings import Standing
+from atc_py.compare.network_semantics import network_semantics
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVIATES_ON_CANN, NO_CANN_ARITHMETIC, REFUSED_BY_PARSER
+from atc_py.options.compile_options import CompileOptions
 from tests.conformance.cases import cases
 from tests.deviations.keras_like import keras_like_gru
 from tests.deviations.networks_page import GENERATIONS, NAMES, SHARED
+from tests.onnx_graph import onnx_files
 from tests.sampling import sampled
 
 GROUPS = 40
@@ -109,3 +115,25 @@ def test_a_flagged_model_compiles_to_other_bytes(generation: int, tmp_path: Path
     assert compiled(path, tmp_path, generation, "onnx") != compiled(
         path, tmp_path, generation, "cann"
     )
+
+
+@pytest.mark.parametrize(("names", "deviations"), [(("p", "q"), 1), (("p", "p"), 0)])
+def test_a_network_that_the_parser_refuses_has_no_known_semantics(
+    names: tuple[str, str], deviations: int, tmp_path: Path
+) -> None:
+    nodes = [
+        helper.make_node(
+            "AveragePool", ["x"], ["a"], names[0], kernel_shape=[2, 2], auto_pad="SAME_LOWER"
+        ),
+        helper.make_node("Relu", ["a"], ["y"], names[1]),
+    ]
+    path = tmp_path / "m.onnx"
+    onnx.save(onnx_files.model(nodes, {"x": (onnx_files.FLOAT, [1, 2, 5, 5])}, ["y"]), path)
+    atc_py.convert(path, tmp_path / "m.om", soc="Ascend310P3", operator_list="any")
+    with atc_py.load(tmp_path / "m.om") as model:
+        package: Any = SimpleNamespace(
+            report={"huawei": {"opp_version": "9.1.0"}}, description=model.description
+        )
+    found = network_semantics(package, path, CompileOptions())
+    assert len(found.warnings) == deviations
+    assert (found.nodes is not None) is bool(deviations)

@@ -135,3 +135,19 @@ def test_branch_that_may_fail_or_draws_is_left(old: str, new: str, tmp_path: Pat
     assert all("if-as-where" not in each.rules for each in done.rewrites)
     reasons = [words.en for each in done.left for _, words in each.unfit]
     assert any("defined for all values" in each for each in reasons)
+
+
+def test_a_chosen_branch_and_what_rules_change_in_it_are_told_apart(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 18]>
+    g (float[2,3] x) => (float[2,3] y) <bool c = {1}> {
+        y = If (c) <
+            then_branch = t () => (float[2,3] a) { a = Mish (x) },
+            else_branch = e () => (float[2,3] b) { b = Neg (x) }
+        >
+    }"""
+    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
+    done = atc_py.fix_model(tmp_path / "m.onnx", tmp_path / "fixed.onnx", operator_list="base")
+    assert [(change.kind.value, change.before.operator) for change in done.changes] == [
+        ("chosen", "If"),
+        ("rules", "Mish"),
+    ]

@@ -9,6 +9,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import atc_py
+from tests.onnx_graph import onnx_files
 
 FLOAT, DOUBLE = 1, 11
 node = helper.make_node
@@ -113,3 +114,13 @@ def test_region_stays_where_float32_loses_what_it_computes(tmp_path: Path) -> No
     assert "--allow-approximate" in reasons["double-as-float32"]
     assert atc_py.fix_model(path, fixed, seeds=0).left
     assert not atc_py.fix_model(path, fixed, seeds=1, approximate=True).left
+
+
+def test_dtypes_that_disagree_are_left_and_named(tmp_path: Path) -> None:
+    """Rules for both dtypes apply to the one node, and meet at a Cast of float64 to itself."""
+    join = helper.make_node("Concat", ["x", "w"], ["y"], axis=0)
+    proto = onnx_files.model([join], {"x": (11, [2])}, ["y"], {"w": np.array([-1])})
+    onnx.save(proto, tmp_path / "m.onnx")
+    done = atc_py.fix_model(tmp_path / "m.onnx", tmp_path / "fixed.onnx", operator_list="base")
+    assert done.left[0].code == "ATC3003"
+    assert not done.rewrites

@@ -14,7 +14,7 @@ import atc_py
 from atc_py.compare.proof.final_regions import TwinValues
 from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
 from atc_py.compare.proof.region_inputs import DrawnInput, _indexed
-from atc_py.compare.proof.region_proof import RegionProof, RegionTest
+from atc_py.compare.proof.region_proof import ENGINES, RegionProof, RegionTest
 from atc_py.compare.proof.result_gap import defined_elements
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.diag import AtcError
@@ -26,7 +26,7 @@ from atc_py.fix.tidy.known_equalities import Reshaped
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.running.piece import Piece
+from atc_py.onnx_graph.running.piece import NotRunError, Piece
 from atc_py.report.fix.words import headline
 from atc_py.tensor.dtypes import DType
 from tests.onnx_graph.running.pieces import piece
@@ -247,6 +247,25 @@ def test_results_outside_of_the_domain_are_no_false_alarm() -> None:
     exact = RegionTest(("tried",), 0.0, before, after, RegionProof())
     exact.run(DataSet("values", {"x": values}), {})
     assert exact.proof.wrong is not None
+
+
+def test_a_form_that_no_engine_runs_keeps_the_first_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    form = piece([node("Abs", ["x"], ["y"])])
+    test = RegionTest(("tried",), 0.0, form, form, RegionProof())
+
+    def refuse(_piece: Piece, _feeds: object, engine: str) -> None:
+        raise NotRunError(f"refused by {engine}")
+
+    values = np.ones(2, np.float32)
+    with monkeypatch.context() as patched:
+        patched.setattr(Piece, "run", refuse)
+        test.run_after(DataSet("values", {"x": values}), {"y": values}, ["onnxruntime"])
+    assert next(iter(ENGINES)) in test.proof.why
+    assert not test.proof.runs
+    test.run_after(DataSet("values", {"x": values}), {"y": values}, ["onnxruntime"])
+    assert (test.proof.why, test.proof.runs) == ("", 1)
 
 
 def test_limit_of_a_class_is_the_largest_error() -> None:

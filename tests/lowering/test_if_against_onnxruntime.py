@@ -304,3 +304,14 @@ def test_both_branches_share_a_constant_from_around_them() -> None:
         assert len(held) == 1
         for feeds in both_ways():
             ready.agree(feeds)
+
+
+@pytest.mark.parametrize(("then", "switches"), [(RELU, 1), ("t () => (float[2,3] u) {}", 2)])
+def test_what_a_branch_computes_of_gated_values_passes_no_gate_again(
+    then: str, switches: int
+) -> None:
+    model = parsed(chosen(then, NEG))
+    with loaded(model, KEEP, reference=reference(model), op_specs=None) as ready:
+        nodes = ready.model.description.nodes
+        ready.agree({"x": small(2, 3), "c": np.ones((), bool)})
+    assert [node.op for node in nodes].count("Switch") == switches

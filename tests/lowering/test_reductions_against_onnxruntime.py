@@ -173,6 +173,10 @@ def test_noop_with_empty_axes_hands_the_input_on() -> None:
         np.testing.assert_array_equal(compiled(model, {"x": x})["y0"], x)
         model = one_node_model("ReduceSum", {"x": x}, 13, constants=constants, keepdims=0)
         assert_close(compiled(model, {"x": x})["y0"], x.sum(), DType.FLOAT32)
+        model = one_node_model(
+            "ReduceLogSumExp", {"x": x}, 18, constants=constants, noop_with_empty_axes=1
+        )
+        np.testing.assert_array_equal(compiled(model, {"x": x})["y0"], x)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -11,6 +11,7 @@ from onnx import helper, shape_inference
 
 from atc_py import api
 from atc_py.diag.codes import BAD_NODE
+from atc_py.lowering.windows import AxisWindow, transposed_pads
 from atc_py.onnx_graph.reading.read import read_model
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 from tests.onnx_graph import onnx_files
@@ -147,3 +148,19 @@ def test_inference_counts_no_window_that_starts_in_the_last_padding(tmp_path: Pa
     model = pool("AveragePool", 4, kernel_shape=[1290, 5], strides=[1280, 1], ceil_mode=1)
     file = read_model(onnx_files.save(model, tmp_path))
     onnx_files.fails(lambda: api.convert(file.path, tmp_path / "model.om"), BAD_NODE)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "auto_pad", "pads"),
+    [
+        (4, 2, "SAME_UPPER", (1, 1)),
+        (3, 2, "SAME_UPPER", (0, 1)),
+        (3, 2, "SAME_LOWER", (1, 0)),
+        (2, 2, "SAME_UPPER", (0, 0)),
+        (1, 2, "SAME_UPPER", (0, 0)),  # the windows do not reach 10
+    ],
+)
+def test_same_padding_of_a_transposed_convolution_cuts_what_is_beyond(
+    kernel: int, stride: int, auto_pad: str, pads: tuple[int, int]
+) -> None:
+    assert transposed_pads(5, AxisWindow(kernel, stride, 1), 0, auto_pad, None) == pads

@@ -3,7 +3,10 @@
 import pytest
 
 from atc_py.cost.factors import EXPECTED
-from atc_py.passes.layout.assign_storage import LAUNCH_SECONDS
+from atc_py.ir import Engine
+from atc_py.ir.parser import parse_graph
+from atc_py.passes.layout.assign_storage import LAUNCH_SECONDS, _in_one_launch
+from atc_py.target import find_soc
 from tests.passes.fusing import changed
 from tests.passes.laying_out import conversions, laid_out, placed, storages
 
@@ -449,3 +452,30 @@ def test_ascend950_stores_nothing_in_blocks_but_right_operands(text: str, mode: 
     blocks = {name for name, storage in storages(graph).items() if storage != "ND"}
     assert blocks <= {value.name for value in graph.constants()}
     assert all(storages(graph)[name].startswith("FRACTAL_NZ") for name in blocks)
+
+
+@pytest.mark.parametrize(
+    ("soc", "maker", "together"),
+    [
+        ("Ascend310P3", "AscendDequant(%p, %s) {dtype=float16}", True),
+        ("Ascend910B3", "AscendDequant(%p, %s) {dtype=float16}", False),  # no launch of both
+        ("sim", "AscendDequant(%p, %s) {dtype=float16}", False),  # converts alone
+        ("Ascend310P3", "Relu(%h)", False),  # converts nothing
+    ],
+)
+def test_quantization_shares_a_launch_with_what_converts_sums(
+    soc: str, maker: str, together: bool
+) -> None:
+    graph = parse_graph(f"""
+graph @g phase lowered {{
+  input %p : int32[40,70] ND
+  input %h : float16[40,70] ND
+  const %s : uint64[1] ND = dense [1008981770]
+  %d = {maker} : float16[40,70] ND
+  %r = AscendQuant(%d) {{offset=0.0, scale=2.0, dst_type=int8}} : int8[40,70] ND
+  output %r
+}}
+""")
+    for node in graph.nodes:
+        node.engine = Engine.AICORE
+    assert _in_one_launch(graph.nodes[0].output, find_soc(soc)) is together

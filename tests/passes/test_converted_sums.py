@@ -11,16 +11,23 @@ import numpy as np
 import pytest
 
 from atc_py.cost.network import network_cost
-from atc_py.ir import Graph
+from atc_py.ir import Engine, Graph
 from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.describe import describe
 from atc_py.package.schema import PackageContents
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.fusion.merge_conversions import MergeDequantPass, MergeRequantPass
+from atc_py.passes.fusion.merge_conversions import (
+    MergeDequantPass,
+    MergeRequantPass,
+    _quant_of_sums,
+)
 from atc_py.passes.manager import run_passes
 from atc_py.passes.pipeline import PIPELINE
+from atc_py.system.structs import replace
 from atc_py.target import find_soc
+from atc_py.tensor.dtypes import Format
+from atc_py.tensor.storage import Storage
 from tests.passes.numbers import literal, results_of_typed, words
 
 GENERATOR = np.random.default_rng(5)
@@ -159,6 +166,24 @@ def test_sums_of_floats_are_quantized_with_one_rounding_on_ascend950() -> None:
 )
 def test_other_sums_of_floats_are_quantized_apart(soc: str, mode: str, text: str) -> None:
     assert _launches(_merged(text.replace("y output", "y\n  output"), soc, mode=mode)) == set()
+
+
+@pytest.mark.parametrize(
+    ("engine", "storage", "taken"),
+    [
+        (Engine.AICORE, None, True),
+        (Engine.AICPU, None, False),
+        (Engine.AICORE, Storage(Format.NC1HWC0), False),
+    ],
+)
+def test_codes_of_another_engine_or_order_are_not_those_of_the_sums(
+    engine: Engine, storage: Storage | None, taken: bool
+) -> None:
+    graph = parse_graph(QUANTIZED.replace("float32", "float16"))
+    conv, quant = graph.nodes
+    conv.engine, quant.engine = Engine.AICORE, engine
+    quant.output.type = replace(quant.output.type, storage=storage)
+    assert (_quant_of_sums(conv, find_soc("Ascend950PR_9599")) is quant) is taken
 
 
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend610"])

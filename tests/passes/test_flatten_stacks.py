@@ -67,6 +67,18 @@ def test_numbers_stay_bit_by_bit(soc: str) -> None:
     assert found.tobytes() == apart.tobytes()
 
 
+@pytest.mark.parametrize("shape", ["[1,1,64]", "[1,1,1]", "[64]", "[]"])
+def test_operands_that_all_rows_share_fit_rows_and_numbers_stay(shape: str) -> None:
+    constant = f"  const %p : float32{shape} ND = splat 0.5\n  const %g"
+    text = BLOCK.replace("Add(%c, %x)", "Add(%c, %p)").replace("  const %g", constant)
+    feeds = {"x": np.random.default_rng(5).standard_normal((2, 32, 64)).astype(np.float32)}
+    graph, context = compiled(text)
+    assert context.fusions.of(FlattenStacksPass.row.name).effective
+    apart = compiled(text, "Ascend310P3", FlattenStacksPass.row.name)[0]
+    found, expected = (results_of_typed(each, feeds, "Ascend310P3")["y"] for each in (graph, apart))
+    assert found.tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [

@@ -1,11 +1,14 @@
 """The free pieces of an arena, against a plain list of units."""
 
+from collections.abc import Sequence
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.passes.memory.arena_packing import Gaps
+from atc_py.passes.memory import arena_packing
+from atc_py.passes.memory.arena_packing import Gaps, Span, pack
 from tests.sampling import examples
 
 
@@ -53,3 +56,27 @@ def test_room_is_found_where_a_plain_search_finds_it(dice: Random, best: bool, h
         units[start : start + size] = [True] * size
         held.append((start, size))
     assert gaps.top == len(units)
+
+
+@pytest.mark.parametrize(("blocks", "repairs"), [(8, 64), (600, 11)])
+def test_repairs_of_an_order_are_bounded_in_number_and_in_pairs(
+    blocks: int, repairs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = Random(4)  # noqa: S311  (places of blocks)
+    firsts = [dice.randrange(blocks) for _ in range(blocks)]
+    spans = [Span(dice.randint(1, 9), first, first + dice.randint(0, 25)) for first in firsts]
+    pairs: list[int] = []
+    place = arena_packing.place
+
+    def counted(
+        sizes: Sequence[int], order: Sequence[int], conflicts: arena_packing.Conflicts
+    ) -> Sequence[int]:
+        pairs.append(conflicts.count + len(sizes))
+        return place(sizes, order, conflicts)
+
+    monkeypatch.setattr(arena_packing, "place", counted)
+    monkeypatch.setattr(arena_packing, "widest", lambda _: 0)  # no packing is good enough
+    pack(spans)
+    orders = 3
+    assert len(pairs) == orders * (1 + repairs)
+    assert repairs * pairs[0] <= 100_000

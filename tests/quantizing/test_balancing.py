@@ -1,5 +1,6 @@
 """Smoothing factors: AMCT's DMQ balancer and SmoothQuant's example."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from atc_py.diag import AtcError, Code
 from atc_py.diag.codes import BAD_OPTION, SCALE_OUT_OF_RANGE, VALUES_NOT_FINITE
-from atc_py.quantizing.balancing import smoothing_factors
+from atc_py.quantizing.balancing import _weight_noise, balance_of_strength, smoothing_factors
 from tests.quantizing.calibrate.distributions import f32
 
 DATA, TAPS = f32([8, 0.5, 2, 0, 1]), f32([0.5, 0.5, 0, 0.4, 0.25])
@@ -67,3 +68,29 @@ def test_magnitudes_without_factors_are_refused(
     with pytest.raises(AtcError) as failed:
         smoothing_factors(data, taps, strength)
     assert failed.value.diagnostics[0].code is code
+
+
+def test_noise_of_weights_is_that_of_the_steps_of_each_output() -> None:
+    """An output's step times the root of what its inputs have, for each tap."""
+    rng = np.random.default_rng(2)
+    groups, outputs, channels, taps = 2, 5, 3, 4
+    weights = rng.standard_normal((groups, outputs, channels, taps))
+    squares = rng.random((groups, channels))
+    steps = np.abs(weights).max(axis=(2, 3)) / 127
+    expected = taps * (steps**2 * squares.sum(axis=1)[:, None]).sum()
+    rows = weights.transpose(0, 2, 1, 3).reshape(groups * channels, outputs * taps)
+    layer: Any = SimpleNamespace(kind="Conv", groups=groups, axis=0, shape=(groups * outputs,))
+    assert _weight_noise(layer, rows, squares.reshape(-1)) == pytest.approx(expected)
+
+
+def test_factors_are_at_most_two_to_the_power_of_ten_either_way() -> None:
+    peaks = np.array([2e-7, 2e-7, 1.0, 1.0], np.float32)
+    layer: Any = SimpleNamespace(
+        kind="MatMul", node=None, groups=1, axis=1, shape=(4, 2), channels=4
+    )
+    constants: Any = SimpleNamespace(read=lambda *_: np.ones((4, 2), np.float32))
+    statistics: Any = SimpleNamespace(low=-peaks, high=peaks, mean_squares=peaks**2)
+    site: Any = SimpleNamespace(readers=[layer])
+    made = balance_of_strength(constants, site, statistics, 1.0)
+    assert made is not None
+    assert (made.factors.min(), made.factors.max()) == (2.0**-10, 2.0**10)

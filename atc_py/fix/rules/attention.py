@@ -182,6 +182,14 @@ _FUSED_BIAS, _FUSED_KEY_MASK, _FUSED_PAST, _FUSED_SCORE_BIAS = 2, 3, 4, 5
         num_heads=1,
         do_rotary=1,
     ),
+    boundary=contrib_case(
+        "Attention",
+        [1, 3, 8],
+        data(8, 24),
+        data(24),
+        Fed((1, 3, 3), DType.INT32, (0, 1)),
+        num_heads=2,
+    ),
     float16="the scale is split over query and key",
 )
 def fused_attention_as_products(ctx: RuleContext) -> Sequence[str]:
@@ -242,6 +250,15 @@ _MULTI_BIAS, _MULTI_KEY_MASK, _MULTI_SCORE_BIAS, _MULTI_PAST, _SHARED = 3, 4, 5,
         num_heads=2,
     ),
     miss=contrib_case("MultiHeadAttention", [1, 3, 2, 3, 4], num_heads=2),
+    boundary=contrib_case(
+        "MultiHeadAttention",
+        [1, 3, 8],
+        [1, 5, 8],
+        [1, 5, 8],
+        data(24),
+        Fed((1, 3, 5), DType.INT32, (0, 1)),
+        num_heads=2,
+    ),
     float16="the scale is split over query and key",
 )
 def multi_head_attention_as_products(ctx: RuleContext) -> Sequence[str]:
@@ -300,11 +317,11 @@ def _project_heads(ctx: RuleContext, heads: int, *, apart: bool) -> list[str]:
 _CODED_BIAS, _STEP, _WEIGHT_STEP, _CODED_KEY_MASK, _ZERO, _WEIGHT_ZERO, _CODED_PAST = range(2, 9)
 
 
-def _case(**attributes: int) -> RuleCase:
+def _case(mask: Fed | None = None, **attributes: int) -> RuleCase:
     weights = np.random.default_rng(5).integers(-99, 99, (8, 24)).astype(np.int8)
     steps = [ConstInput(np.array(number, np.float32)) for number in (0.01, 0.002)]
     zeros = [ConstInput(np.array(120, np.uint8)), ConstInput(np.array(0, np.int8))]
-    inputs = (Fed((1, 3, 8), DType.UINT8), ConstInput(weights), data(24), *steps, None, *zeros)
+    inputs = (Fed((1, 3, 8), DType.UINT8), ConstInput(weights), data(24), *steps, mask, *zeros)
     return RuleCase("QAttention", inputs, attributes, opset=1, domain="com.microsoft")
 
 
@@ -312,6 +329,7 @@ def _case(**attributes: int) -> RuleCase:
     REORDERED,
     _case(num_heads=2, unidirectional=1),
     miss=_case(num_heads=2, do_rotary=1),
+    boundary=_case(Fed((1, 3, 3), DType.INT32, (0, 1)), num_heads=2),
     float16="codes are exact; no sum overflows",
 )
 def q_attention_as_products(ctx: RuleContext) -> str:

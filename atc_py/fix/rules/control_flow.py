@@ -4,6 +4,7 @@ Over 400 lines because a page holds its whole family.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -171,6 +172,8 @@ _SCAN_BODY = CaseGraph(
     (("Add", ("state", "slice"), ("next",), {}), ("Identity", ("next",), ("out",), {})),
 )
 
+_STATELESS = replace(_SCAN_BODY, outputs=("out",))
+
 
 @rule(
     EQUAL,
@@ -179,6 +182,7 @@ _SCAN_BODY = CaseGraph(
     boundary=(
         case("Scan", [2], [1, 2], body=_SCAN_BODY, num_scan_inputs=1, opset=9, outputs=2),
         case("Scan", [2], [512, 2], body=_SCAN_BODY, num_scan_inputs=1, outputs=2),
+        case("Scan", [3, 2], [3, 2], body=_STATELESS, num_scan_inputs=2),
     ),
     last=True,
 )
@@ -319,6 +323,9 @@ def _gru_step(function: str) -> CaseGraph:
     miss=case(
         "Scan", [2, 2], [4, 2, 3], body=_gru_step("HardSigmoid"), num_scan_inputs=1, outputs=2
     ),
+    boundary=case(
+        "Scan", [2, 2], [1, 2, 3], body=_gru_step("Sigmoid"), num_scan_inputs=1, outputs=2
+    ),
 )
 def loop_as_gru(ctx: RuleContext) -> Sequence[str]:
     """Loop or Scan whose body is one step of a GRU -> GRU; Transpose and Reshape of the sequence
@@ -386,6 +393,9 @@ def _lstm_step(function: str) -> CaseGraph:
         body=_lstm_step("HardSigmoid"),
         num_scan_inputs=1,
         outputs=3,
+    ),
+    boundary=case(
+        "Scan", [2, 2], [2, 2], [1, 2, 3], body=_lstm_step("Sigmoid"), num_scan_inputs=1, outputs=3
     ),
 )
 def loop_as_lstm(ctx: RuleContext) -> Sequence[str]:

@@ -31,6 +31,14 @@ from atc_py.fix.unfit import require
     REORDERED,
     case("Conv", [1, 2, 5, 6], data(3, 2, 3, 2), group=1),
     miss=case("Conv", [1, 2, 5, 6], data(3, 2, 3, 2), strides=[1, 1]),
+    boundary=case(
+        "Conv",
+        [1, 1, 4, 4, 4],
+        data(2, 1, 2, 2, 2),
+        auto_pad="SAME_UPPER",
+        strides=[4, 4, 4],
+        operator_list="cann-9.0",
+    ),
     deviations="Conv/no-attribute-refused Conv/padding-of-volumes-at-risk "
     "Conv/same-padding-of-volumes-refused",
 )
@@ -360,6 +368,7 @@ _WITH_FILTERS = frozenset({"Conv", "ConvTranspose"})
     case("Conv", [1, 3, 16], data(4, 3, 3), data(4), pads=[1, 0], strides=[2], dilations=[2]),
     operators="AveragePool Conv ConvTranspose LpPool MaxPool",
     miss=case("Conv", [1, 2, 4, 4, 4], data(3, 2, 2, 2, 2)),
+    boundary=case("MaxPool", [1, 2, 4], kernel_shape=[3], strides=[3], auto_pad="SAME_UPPER"),
 )
 def window_1d(ctx: RuleContext) -> str:
     """A convolution or pool along one axis -> Unsqueeze, the same operator on an image of one row,

@@ -127,6 +127,14 @@ def _table(ctx: RuleContext, axes: Sequence[PoolAxis]) -> NDArray[np.int64]:
     EQUAL,
     case("MaxPool", Fed((1, 2, 6, 7), DType.UINT8, (0, 255)), kernel_shape=[2, 3], opset=12),
     miss=case("MaxPool", [1, 2, 9, 8], kernel_shape=[3, 2], dilations=[2, 3], opset=12),
+    boundary=case(
+        "MaxPool",
+        Fed((1, 2, 2, 4), DType.INT8, (-128, 127)),
+        kernel_shape=[2, 3],
+        strides=[2, 3],
+        auto_pad="SAME_LOWER",
+        opset=12,
+    ),
 )
 def max_pool_of_integers(ctx: RuleContext) -> Sequence[str]:
     """MaxPool of int8 or uint8 -> Cast, MaxPool of float32, Cast, if dims are known; the dtype is

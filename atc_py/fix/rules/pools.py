@@ -112,6 +112,7 @@ def global_lp_pool_as_norm(ctx: RuleContext) -> str:
     REORDERED,
     case("LpPool", [2, 3, 4, 5], kernel_shape=[2, 2], p=3, pads=[0, 1, 0, 1], opset=11),
     miss=case("LpPool", [2, 3, 7, 5, 4, 4], kernel_shape=[2, 2, 2, 2], opset=18),
+    boundary=case("LpPool", [1, 1, 1, 1], kernel_shape=[2, 2], p=1, pads=[1, 1, 0, 0], opset=11),
     deviations="LpPool/odd-p-keeps-signs",
     lists=True,
     float16="powers above 65504 overflow",
@@ -268,6 +269,9 @@ _OF_AXES = ("dilations", "kernel_shape", "strides")
     ),
     operators="AveragePool LpPool MaxPool",
     miss=case("MaxPool", [1, 2, 6, 7, 8, 9], kernel_shape=[2, 2, 2, 2]),
+    boundary=case(
+        "MaxPool", [1, 2, 2, 4, 3], kernel_shape=[2, 3, 3], strides=[2, 3, 3], auto_pad="SAME_UPPER"
+    ),
     float16="the result of the slices is rounded once more",
 )
 def pool_of_volumes(ctx: RuleContext) -> str:
@@ -306,6 +310,14 @@ def _of_axes(ctx: RuleContext, axes: Sequence[int]) -> dict[str, Any]:
     case("AveragePool", [1, 2, 6, 7], kernel_shape=[2, 3], auto_pad="SAME_LOWER", opset=11),
     operators="AveragePool LpPool MaxPool",
     miss=case("MaxPool", [1, 2, 6, 7], kernel_shape=[3, 3], auto_pad="SAME_LOWER", opset=12),
+    boundary=case(
+        "AveragePool",
+        [1, 2, 3, 4],
+        kernel_shape=[2, 3],
+        strides=[2, 3],
+        auto_pad="SAME_LOWER",
+        opset=11,
+    ),
     deviations=(
         "AveragePool/any-window-in-padding-kept",
         "AveragePool/large-window-valid",

@@ -29,6 +29,14 @@ _PLACE = ("SequenceInsert", ("s", "b", "n"), ("t",), dict[str, int]())
         axis=0,
         before=CaseGraph({**_PAIR, "n": Fed((), DType.INT64, (0, 2))}, (), (_MAKE, _PLACE)),
     ),
+    boundary=case(
+        "ConcatFromSequence",
+        MadeInput("t"),
+        axis=0,
+        before=CaseGraph(
+            _PAIR, (), (_MAKE, ("Constant", (), ("n",), {"value": np.array(2)}), _PLACE)
+        ),
+    ),
 )
 def concat_from_sequence_as_concat(ctx: RuleContext) -> str:
     """ConcatFromSequence -> Concat, for a new axis after Unsqueeze; Transpose of a tensor that was
@@ -59,6 +67,7 @@ _MADE_PAIR = CaseGraph(
     EQUAL,
     case("SequenceAt", MadeInput("s"), np.array(-1), before=_MADE_PAIR),
     miss=case("SequenceAt", MadeInput("s"), Fed((), DType.INT64, (0, 0)), before=_MADE_PAIR),
+    boundary=case("SequenceAt", MadeInput("s"), np.array(-2), before=_MADE_PAIR),
 )
 def sequence_at_as_tensor(ctx: RuleContext) -> str:
     """SequenceAt -> the tensor, or a Slice of the tensor that SplitToSequence splits, if the place
@@ -83,6 +92,19 @@ def sequence_at_as_tensor(ctx: RuleContext) -> str:
             {"a": Fed((5, 2)), "n": Fed((), DType.INT64, (1, 5))},
             (),
             (("SplitToSequence", ("a", "n"), ("s",), {}),),
+        ),
+    ),
+    boundary=case(
+        "SequenceLength",
+        MadeInput("t"),
+        before=CaseGraph(
+            {"a": Fed((5, 2))},
+            (),
+            (
+                ("SplitToSequence", ("a",), ("s",), {}),
+                ("Constant", (), ("n",), {"value": np.array(-5)}),
+                ("SequenceErase", ("s", "n"), ("t",), {}),
+            ),
         ),
     ),
 )

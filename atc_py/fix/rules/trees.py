@@ -214,7 +214,7 @@ _SIGNED = _leaves("class", [0, 0, 0, 0], [-0.5, 0.25, 1.0, -0.125])
     boundary=ml_case(
         "TreeEnsembleRegressor", [1, 2], n_targets=2,
         aggregate_function="AVERAGE",
-        **_stump("BRANCH_GT", **_leaves("target", [0, 1, 0, 1], [1.0, 2.0, 4.0, 0.5])),
+        **_stump("BRANCH_GT", **_leaves("target", [0, 1, 0, 1], [1.0, -2.0, 4.0, 0.5])),
     ),
     float16="limits and features near them are rounded, so that samples near a limit change sides",
 )  # fmt: skip

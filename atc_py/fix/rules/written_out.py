@@ -90,6 +90,14 @@ _OTHER_NAMES = 20
         opset=16,
         operator_list="cann-9.0",
     ),
+    boundary=case(
+        "GridSample",
+        [1, 1, 2, 2],
+        [1, 1, 1, 2],
+        mode="bilinear",
+        opset=19,
+        operator_list="cann-9.0",
+    ),
     deviations="GridSample/mode-absent GridSample/padding-mode-absent",
 )
 def grid_sample_with_modes(ctx: RuleContext) -> Sequence[str]:

@@ -120,8 +120,10 @@ def _flattened(graph: Graph, node: Node) -> Value:
 def _operand(graph: Graph, node: Node, value: Value, flat: Shape) -> Value:
     """An operand of rows: the matrix that a stack shows, a view of the stack, or as it is."""
     if _flat(value.type.shape) != flat:
-        single = element_count(value.type.shape) == 1 or value.type.rank <= 1
-        return value if single else _reshaped(graph, node, value, value.type.shape[-1:])
+        # The result has the axes of an operand that has more than rows do.
+        most = len(flat) if element_count(value.type.shape) == 1 else 1
+        fits = value.type.rank <= most
+        return value if fits else _reshaped(graph, node, value, value.type.shape[-1:])
     return _rows_of(value) or _reshaped(graph, node, value, flat)
 
 

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.compare.offline.diff import diff_models, matched_constants, matched_launches
-from atc_py.compare.offline.sides import Side, SideConstant, SideLaunch
+from atc_py.compare.offline.sides import Side, SideConstant, SideLaunch, _logical
 from atc_py.diag import AtcError
 from atc_py.report.diff.tables import diff_html, diff_tables
 from atc_py.report.tables import plain_lines
@@ -249,3 +250,19 @@ def test_lanenet_beside_our_own_compilation(tmp_path: Path) -> None:
         for node in one.nodes
     }
     assert len(nodes) > 300
+
+
+@pytest.mark.parametrize(
+    ("layout", "dims", "known"),
+    [("NCHW", (1, 2, 3, 4), True), ("NHWC", (1, 2, 3, 4), True), ("NHWC", (1, 3, 4, 2), False)],
+)
+def test_constants_in_another_order_are_not_compared(
+    layout: str, dims: tuple[int, ...], known: bool
+) -> None:
+    desc: Any = SimpleNamespace(
+        dtype="float32", layout=layout, dims=dims, origin_layout="NCHW", origin_dims=(1, 2, 3, 4)
+    )
+    values = np.arange(24, dtype=np.float32)
+    found = _logical(desc, memoryview(values.tobytes()))
+    assert (found is not None) is known
+    assert found is None or found.tobytes() == values.tobytes()
