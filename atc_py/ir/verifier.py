@@ -122,9 +122,10 @@ def _check_signatures(subject: _Subject) -> Iterator[Finding]:
             subject.unfit.add(node)
             yield node, Text("the target has no operator {op}", op=node.op)
             continue
-        if not signature.has_operands(node):
+        has_operands = signature.has_operands(node)
+        if not has_operands:
             subject.unfit.add(node)
-        for message in signature.faults(node):
+        for message in signature.faults(node, has_operands=has_operands):
             yield node, message
 
 
