@@ -19,11 +19,8 @@ class Signature:
         ]
         self._counts: dict[tuple[int, int], bool] = {}
 
-    def faults(self, node: Node, *, has_operands: bool) -> list[Text]:
-        """All that is wrong with `node`, of which `has_operands` was asked."""
-        if has_operands and not node.attributes and not self._required:
-            return []
-        operands = [] if has_operands else list(self._operand_faults(node))
+    def faults(self, node: Node) -> list[Text]:
+        operands = [] if self.has_operands(node) else list(self._operand_faults(node))
         return operands + self._attribute_faults(node)
 
     def has_operands(self, node: Node) -> bool:

@@ -122,10 +122,9 @@ def _check_signatures(subject: _Subject) -> Iterator[Finding]:
             subject.unfit.add(node)
             yield node, Text("the target has no operator {op}", op=node.op)
             continue
-        has_operands = signature.has_operands(node)
-        if not has_operands:
+        if not signature.has_operands(node):
             subject.unfit.add(node)
-        for message in signature.faults(node, has_operands=has_operands):
+        for message in signature.faults(node):
             yield node, message
 
 

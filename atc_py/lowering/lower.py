@@ -62,7 +62,7 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
     if signature is None:
         faults = [Text("the target has no operator {op}", op=target.op)]
     else:
-        faults = signature.faults(node, has_operands=signature.has_operands(node))
+        faults = signature.faults(node)
     if faults:
         raise BAD_SPEC.error(
             Text(

@@ -182,7 +182,9 @@ class _Block:
         """The function that rounds to FLOAT16 if values need no look, else None."""
         if kind is Kind.BOUNDED:
             return self._round_positive
-        return self._convert if self.x.size <= _FEW and kind is not Kind.POSITIVE else None
+        if self.x.size > _FEW or kind is Kind.POSITIVE:
+            return None
+        return partial(_convert, self.x, self.scratch.view(np.float16)[: self.x.size], self.out)
 
     def round(self, dtype: DType, kind: Kind = Kind.ANY) -> None:
         """Round to FLOAT16 or BFLOAT16."""
@@ -199,12 +201,6 @@ class _Block:
             self._round_sums()
         else:
             self._round_positive()
-
-    def _convert(self) -> None:
-        """Round a few values, of any kind but POSITIVE: zeros keep their sign."""
-        half = self.scratch.view(np.float16)[: self.x.size]
-        np.copyto(half, self.x, "same_kind")
-        np.copyto(self.out, half)
 
     def _round_sums(self) -> None:
         """Round multiples of 2^-24."""
@@ -235,6 +231,12 @@ class _Block:
         np.subtract(out, anchor, out)
         if has_zeros:
             np.bitwise_or(self.rounded, self.signs, self.rounded)
+
+
+def _convert(x: NDArray[np.float32], half: NDArray[np.float16], out: NDArray[np.float32]) -> None:
+    """Round a few values, of any kind but POSITIVE: zeros keep their sign."""
+    np.copyto(half, x, "same_kind")
+    np.copyto(out, half)
 
 
 def _blocks(
