@@ -4,7 +4,9 @@ Of those that a trial can compile apart from the rest, one of each kind is tried
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
 
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.source import SourceAttr, SourceModel, SourceNode, SourceTensor
@@ -47,7 +49,22 @@ _OF_SHAPES = frozenset({"Shape", "Size"})
 """Operators of ONNX whose results follow from the shapes of their inputs alone."""
 
 
-def node_signature(view: SourceNode, *, weights: bool) -> NodeSignature:
+class Reads:
+    """Counts long constants whose data rules read.
+
+    What is said of a node for which none was holds for all that differ in these data alone.
+    """
+
+    of_long = 0
+
+    @classmethod
+    def data(cls, const: ConstData) -> NDArray[Any]:
+        """The data of a constant that a rule asks for."""
+        cls.of_long += element_count(const.shape) > _SHORT
+        return const.numpy()
+
+
+def node_signature(view: SourceNode, *, weights: bool, unread: bool = False) -> NodeSignature:
     """A key that nodes share if their inputs, outputs and attributes are the same.
 
     Names and places do not count, nor which inputs of the model are open. A long constant is like
@@ -57,8 +74,10 @@ def node_signature(view: SourceNode, *, weights: bool) -> NodeSignature:
         view: the node.
         weights: whether the data of weights counts, constants of floats that are long or of which
             nothing but results depends; else their type does.
+        unread: of no long constant anything counts but its type.
     """
     tensor = _tensor_key if weights else _tensor_type if view.op_type in _ARITHMETIC else _tensor
+    tensor = _tensor_unread if unread else tensor
     attributes = view.attributes
     return (
         view.op_type,
@@ -92,6 +111,13 @@ def _tensor_type(tensor: SourceTensor | None) -> NodeSignature:
     """The key of a tensor whose floats only enter computations: its type."""
     if tensor is None or tensor.const is None or "float" not in tensor.element:
         return _tensor(tensor)
+    return tensor.element, tensor.dims, None
+
+
+def _tensor_unread(tensor: SourceTensor | None) -> NodeSignature:
+    """The key of a tensor; for a long constant its type."""
+    if tensor is None or tensor.const is None or element_count(tensor.const.shape) <= _SHORT:
+        return _tensor_key(tensor)
     return tensor.element, tensor.dims, None
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from atc_py.check.alike import node_signature
+from atc_py.check.alike import Reads, node_signature
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.condition_words import predicate_of
 from atc_py.check.conditions import NodesBefore, ask, concerns, is_outweighed
@@ -97,6 +97,7 @@ class _Checker:
         self._before = NodesBefore(self._nodes, self._spec, model.inputs)
         self._verdicts: dict[int, tuple[list[Finding], OpsetPlacement | None]] = {}
         self._numbers: dict[Hashable, int] = {}
+        self._unread: dict[Hashable, int] = {}  # sound kinds of which no long constant was read
         self._naming: dict[tuple[str, str], bool] = {}
         self._kinds: dict[tuple[str, int, str], str] = {}
         places = [fault.place for fault in model.faults]
@@ -121,7 +122,8 @@ class _Checker:
         placements: list[OpsetPlacement | None] = []
         rows: list[NodeRow] = []
         kinds = [self._kind(view) for view in self._nodes]
-        for view, kind in zip(self._nodes, kinds, strict=True):
+        for view, own_kind in zip(self._nodes, kinds, strict=True):
+            kind = self._judged_kind(view, own_kind)
             own, placement = self._node(view, kind)
             own = self._with_others(view, own)
             rows.append(self._row(view, own))
@@ -155,9 +157,18 @@ class _Checker:
         What rules make of a node follows from what `likeness` compares, from the nodes before it,
         from what of it is fed and from its scope, as long as nothing is open that it depends on.
         """
+        return self._numbers.setdefault(self._key(view), len(self._numbers))
+
+    def _key(self, view: SourceNode, *, unread: bool = False) -> Hashable:
         fed = self._before.fed(view, self._spec(view))
-        key = node_signature(view, weights=True), self._before(view), fed, view.scope
-        return self._numbers.setdefault(key, len(self._numbers))
+        signature = node_signature(view, weights=True, unread=unread)
+        return signature, self._before(view), fed, view.scope
+
+    def _judged_kind(self, view: SourceNode, kind: int) -> int:
+        """The kind whose verdict holds for a node: its own, or a sound one of other constants."""
+        if kind in self._verdicts:
+            return kind
+        return self._unread.get(self._key(view, unread=True), kind)
 
     def _with_others(self, view: SourceNode, findings: list[Finding]) -> list[Finding]:
         findings += self._quantized.findings(view, listed=self._is_listed(view))
@@ -205,9 +216,13 @@ class _Checker:
         if known is not None and (settled or not known[0]):
             findings = [finding.about(view.index, view.name) for finding in known[0]]
             return findings, self._placed_like(view, known[1])
+        reads = Reads.of_long
         findings, placement = self._node_findings(view, kind)
-        if (not findings and placement is not None) or (settled and self._speaks_of_kinds(view)):
+        is_sound = not findings and placement is not None
+        if is_sound or (settled and self._speaks_of_kinds(view)):
             self._verdicts[kind] = [*findings], placement
+        if is_sound and Reads.of_long == reads:
+            self._unread[self._key(view, unread=True)] = kind
         return findings, placement
 
     def _speaks_of_kinds(self, view: SourceNode) -> bool:

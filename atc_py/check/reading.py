@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from atc_py.check.alike import Reads
 from atc_py.check.bound_node import BoundNode
 from atc_py.onnx_graph.source import SourceTensor
 from atc_py.spec import AttributeType
@@ -258,7 +259,7 @@ def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Text:
             name=name,
             read_limit=READ_LIMIT,
         )
-    return tensor.const.numpy()
+    return Reads.data(tensor.const)
 
 
 def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:

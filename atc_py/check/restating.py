@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from atc_py.check.alike import Reads
 from atc_py.check.reading import READ_LIMIT
 from atc_py.onnx_graph.source import (
     INTERNAL_PREFIX,
@@ -330,7 +331,7 @@ def _as_attribute(tensor: SourceTensor, schema: AttributeSchema) -> SourceAttr |
     """The data of a constant as an attribute's value, or None where it has no such form."""
     if tensor.const is None or element_count(tensor.const.shape) > READ_LIMIT:
         return None
-    data = tensor.const.numpy().reshape(-1)
+    data = Reads.data(tensor.const).reshape(-1)
     if schema.type in {"ints", "floats"}:
         return tuple(data.tolist())
     if schema.type in {"int", "float"} and data.size == 1:

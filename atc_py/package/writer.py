@@ -26,11 +26,16 @@ class WrittenModel(msgspec.Struct, frozen=True):
 
 
 def write_model(
-    graph: Graph, path: Path, contents: PackageContents, *, durable: bool = True
+    graph: Graph,
+    path: Path,
+    contents: PackageContents,
+    *,
+    durable: bool = True,
+    description: OmModel | None = None,
 ) -> WrittenModel:
     """Write `graph` as an offline model; the same graph and contents give the same bytes.
 
-    Each constant is read once, see `ReadAhead`.
+    Each constant is read once, see `ReadAhead`. `description` is that of the graph, if it is made.
 
     Raises:
         AtcError: CANNOT_WRITE; the previous file at `path` is then unchanged.
@@ -39,7 +44,7 @@ def write_model(
     constants = {
         value: weight_member(number, value.name) for number, value in enumerate(graph.constants())
     }
-    description = describe(graph, contents, constants)
+    description = description or describe(graph, contents, constants)
     with atomic_write(path, durable=durable) as file:
         archive = ArchiveWriter(file)
         with ReadAhead(constants) as ahead:

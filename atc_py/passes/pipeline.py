@@ -42,7 +42,9 @@ class PassRow(msgspec.Struct, frozen=True):
         """False for another device, or a graph with none of the operators that the pass begins at."""
         if self.cann_only and soc.family is SocFamily.SIM:
             return False
-        return self.anchors is None or any(node.op in self.anchors for node in graph.nodes)
+        if self.anchors is None:
+            return True
+        return not {node.op for node in graph.nodes}.isdisjoint(self.anchors)
 
 
 _QUANTIZED = ("AscendQuant", "AscendRequant", "AscendRequantS16")

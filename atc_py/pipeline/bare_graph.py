@@ -36,8 +36,8 @@ def compile_graph(graph: Graph, file: str, output: Path, options: CompileOptions
     runs = run_passes(graph, context, disabled=options.disable_pass, verify=options.verify)
     kernels = emitted_kernels(graph, soc, options)
     contents = contents_of(kernels, graph_facts(graph, kernels, runs, context, **source), options)
-    rehearse(graph, contents, file)
-    return write_model(graph, output, contents)
+    description = rehearse(graph, contents, file)
+    return write_model(graph, output, contents, description=description)
 
 
 def _refuse_impossible(graph: Graph, file: str) -> None:

@@ -22,7 +22,7 @@ from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.onnx_graph.reading.read import read_model, with_user_ends
 from atc_py.options.compile_options import CompileOptions, PrecisionMode
 from atc_py.package.schema import OmModel, PackageContents
-from atc_py.package.writer import write_model
+from atc_py.package.writer import WrittenModel, write_model
 from atc_py.pipeline.conversion_facts import contents_of, facts_of
 from atc_py.pipeline.lowering import Lowered, checked_file, controls_of, lowered_file
 from atc_py.pipeline.pass_stage import pass_context, run_pipeline
@@ -60,7 +60,7 @@ def compile_model(
     compiled = compile_read(_read(model, read, options, clock, shared.soc), options, shared, clock)
     check, facts, warnings = compiled.check, compiled.facts, compiled.warnings
     with clock.stage("package"):
-        written = write_model(compiled.graph, output, compiled.contents, durable=not shared.to_run)
+        written = compiled.write(output, durable=not shared.to_run)
     compiled.graph.dissolve()  # estimates take the description alone
     del compiled
     with clock.stage("estimate"):
@@ -156,9 +156,20 @@ class CompiledGraph(msgspec.Struct, frozen=True):
 
     graph: Graph
     contents: PackageContents  # what is written with it
+    description: OmModel  # of the graph, as the archive has it
     facts: Facts  # what compilation made of the model
     check: ModelCheck  # the findings of the check against the operator list
     warnings: tuple[Diagnostic, ...]  # what passes found that does not stop the conversion
+
+    def write(self, output: Path, *, durable: bool) -> WrittenModel:
+        """Write the offline model.
+
+        Raises:
+            AtcError: CANNOT_WRITE; the previous file is then unchanged.
+        """
+        return write_model(
+            self.graph, output, self.contents, durable=durable, description=self.description
+        )
 
 
 def compile_graph(
@@ -198,9 +209,9 @@ def _compile_lowered(
     facts = facts_of(lowered, kernels, passed)
     contents = contents_of(kernels, facts, options)
     with clock.stage("rehearse"):
-        rehearse(graph, contents, str(path))
+        description = rehearse(graph, contents, str(path))
     warnings = tuple(passed.context.sink.diagnostics)
-    return CompiledGraph(graph, contents, facts, check, warnings)
+    return CompiledGraph(graph, contents, description, facts, check, warnings)
 
 
 class TrialCompiler:
@@ -233,7 +244,7 @@ class TrialCompiler:
         controls = controls_of(found.file, found.view, options)
         lowered = lowered_file(found, controls, shared, clock)
         compiled = _compile_lowered(lowered, found.file.path, options, shared, clock)
-        write_model(compiled.graph, output, compiled.contents, durable=False)
+        compiled.write(output, durable=False)
         compiled.graph.dissolve()
 
 

@@ -28,8 +28,8 @@ _HELP = Text(
 )
 
 
-def rehearse(graph: Graph, contents: PackageContents, model: str) -> None:
-    """Check the graph as the simulated device does when it loads it from a file.
+def rehearse(graph: Graph, contents: PackageContents, model: str) -> OmModel:
+    """Check the graph as the simulated device does when it loads it from a file; its description.
 
     Raises:
         AtcError: BAD_NODE for every node that the device refuses, at its source node.
@@ -41,6 +41,7 @@ def rehearse(graph: Graph, contents: PackageContents, model: str) -> None:
     except AtcError as error:
         found = (_source_finding(each, draft.description, model) for each in error.diagnostics)
         raise AtcError(*found) from error
+    return draft.description
 
 
 class _Draft(msgspec.Struct, frozen=True):

@@ -58,9 +58,10 @@ def _measure(command: str, shape: str, sizes: tuple[int, ...]) -> None:
         each = seconds / nodes * 1e6
         bar = "#" * round(each / BAR)
         say(f"  {shape:18} {nodes:7} {seconds:7.2f} {ratio:>6} {each:8.0f} {memory:>8} {bar}")
-        before = nodes, seconds, cost.peak
-        if nodes == LARGE and shape == LARGE_SHAPES[-1]:
+        if before is not None and nodes == LARGE and shape == LARGE_SHAPES[-1]:
             note(f"{command} {LARGE:,} nodes, s of processor", cost.processor)
+            note(f"{command} {LARGE:,} nodes / a tenth of them", seconds / before[1])
+        before = nodes, seconds, cost.peak
 
 
 def _cost(command: str, shape: str, nodes: int) -> Cost:

@@ -14,6 +14,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.check.bound_node import Conditions
+from atc_py.check.conditions import ask
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Finding
 from atc_py.onnx_graph.reading.history import history
@@ -183,3 +184,20 @@ def test_most_pairs_differ_in_their_verdicts(tmp_path: Path) -> None:
     }
     alike = {name for name, each in differ.items() if not each}
     assert alike == {"nothing"}
+
+
+def test_nodes_whose_weights_no_rule_reads_are_judged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def watched(rule: Any, predicate: Any, node: Any) -> Any:
+        asked.append(rule)
+        return ask(rule, predicate, node)
+
+    monkeypatch.setattr("atc_py.check.evaluate.ask", watched)
+    layers = [Case("MatMul", [2, 8], [np.full((8, 8), at, np.float32)]) for at in range(3)]
+    assert not findings(layers[:1], tmp_path)
+    once = len(asked)
+    assert not findings(layers, tmp_path)
+    assert len(asked) == 2 * once > 0

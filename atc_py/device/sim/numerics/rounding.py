@@ -26,17 +26,25 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
 from atc_py.tensor.dtypes import DType
 
-_EXPONENT = np.uint32(0x7F800000)
-_SIGN = np.uint32(0x80000000)
-_MAGNITUDE = np.uint32(0x7FFFFFFF)
+
+def _constant(value: float, dtype: DTypeLike) -> NDArray[Any]:
+    """An array without dims, which numpy else makes of a number in every call."""
+    array = np.array(value, dtype)
+    array.flags.writeable = False
+    return array
+
+
+_EXPONENT = _constant(0x7F800000, np.uint32)
+_SIGN = _constant(0x80000000, np.uint32)
+_MAGNITUDE = _constant(0x7FFFFFFF, np.uint32)
 
 # Float32 bit patterns, of which the order as integers is the order of the values.
-_TO_ANCHOR = np.uint32((13 << 23) + (1 << 22))  # added to the bits of e gives those of c
+_TO_ANCHOR = _constant((13 << 23) + (1 << 22), np.uint32)  # added to the bits of e gives those of c
 _LEAST_NORMAL = 0x38800000  # 2^-14
 _LEAST_SUBNORMAL = 0x33800000  # 2^-24
 _OVERFLOW = 65520.0  # halfway between the largest float16 and the next that it lacks
@@ -45,13 +53,18 @@ _SAFE_SQUARES = 2.0**31  # a sum of squares below it has no term of 65520 and mo
 _FLOOR = np.full(ELEMENTS_AT_ONCE, _LEAST_NORMAL, np.uint32)
 _FLOOR.flags.writeable = False  # an array, because numpy's maximum with a scalar is 3 times slower
 
-_SPLIT = np.float32(8193)
+_SPLIT = _constant(8193, np.float32)
 _LEAST_SPLIT = np.full(ELEMENTS_AT_ONCE, 0.75, np.float32)
 _LEAST_SPLIT.flags.writeable = False
 
-_BF16_LOW_BITS = np.uint32(16)
-_BF16_HALF = np.uint32(0x7FFF)
-_BF16_KEPT = np.uint32(0xFFFF0000)
+_FEW = 64
+"""Elements that numpy converts to float16 and back in no more time than the steps take, even where
+all of them are subnormal, which takes it 100 ns each."""
+
+_BF16_LOW_BITS = _constant(16, np.uint32)
+_BF16_HALF = _constant(0x7FFF, np.uint32)
+_BF16_KEPT = _constant(0xFFFF0000, np.uint32)
+_ONE = _constant(1, np.uint32)
 
 
 class Kind(Enum):
@@ -137,7 +150,7 @@ def rounding(
     """
     blocks = [*_blocks(x if source is None else source, x, scratch)]
     if len(blocks) == 1:
-        return partial(blocks[0].round, dtype, kind)
+        return blocks[0].bound(dtype, kind)
 
     def launch() -> None:
         for block in blocks:
@@ -160,13 +173,26 @@ class _Block:
         self.anchor = self.scratch.view(np.float32)
         self.floor, self.least = _FLOOR[: x.size], _LEAST_SPLIT[: x.size]
 
+    def bound(self, dtype: DType, kind: Kind) -> Callable[[], object]:
+        """A function that does as `round` does."""
+        known = self._known(kind) if dtype is DType.FLOAT16 else None
+        return partial(self.round, dtype, kind) if known is None else known
+
+    def _known(self, kind: Kind) -> Callable[[], object] | None:
+        """The function that rounds to FLOAT16 if values need no look, else None."""
+        if kind is Kind.BOUNDED:
+            return self._round_positive
+        if self.x.size > _FEW or kind is Kind.POSITIVE:
+            return None
+        return partial(_convert, self.x, self.scratch.view(np.float16)[: self.x.size], self.out)
+
     def round(self, dtype: DType, kind: Kind = Kind.ANY) -> None:
         """Round to FLOAT16 or BFLOAT16."""
         x = self.x
         if dtype is DType.BFLOAT16:
             _round_bfloat16(x, self.out, self.scratch)
-        elif kind is Kind.BOUNDED:
-            self._round_positive()
+        elif (known := self._known(kind)) is not None:
+            known()
         elif not (x.dot(x) < _SAFE_SQUARES or np.abs(x).max() < _OVERFLOW):
             self.out[...] = x.astype(np.float16)
         elif kind is Kind.ANY:
@@ -207,6 +233,12 @@ class _Block:
             np.bitwise_or(self.rounded, self.signs, self.rounded)
 
 
+def _convert(x: NDArray[np.float32], half: NDArray[np.float16], out: NDArray[np.float32]) -> None:
+    """Round a few values, of any kind but POSITIVE: zeros keep their sign."""
+    np.copyto(half, x, "same_kind")
+    np.copyto(out, half)
+
+
 def _blocks(
     x: NDArray[np.float32], out: NDArray[np.float32], scratch: NDArray[np.uint32]
 ) -> Iterator[_Block]:
@@ -227,7 +259,7 @@ def _round_bfloat16(
         out[...] = x.astype(DType.BFLOAT16.numpy)
         return
     np.right_shift(bits, _BF16_LOW_BITS, out=scratch)
-    np.bitwise_and(scratch, np.uint32(1), out=scratch)
+    np.bitwise_and(scratch, _ONE, out=scratch)
     np.add(scratch, _BF16_HALF, out=scratch)
     np.add(scratch, bits, out=scratch)
     np.bitwise_and(scratch, _BF16_KEPT, out=out.view(np.uint32))

@@ -27,7 +27,10 @@ def summing(rows: NDArray[Any], out: NDArray[Any]) -> Launch:
     """
     length = rows.shape[1]
     if rows.dtype.kind == "f" and 1 < length <= _LONGEST:
-        return partial(np.matmul, rows, _ones(length, rows.dtype), out)
+        ones = _ones(length, rows.dtype)
+        if len(rows) == 1:  # the same call of BLAS in half the time
+            return partial(np.dot, rows[0], ones[:, 0], out.reshape(()))
+        return partial(np.matmul, rows, ones, out)
     return partial(np.add.reduce, rows, 1, None, out, keepdims=True)
 
 

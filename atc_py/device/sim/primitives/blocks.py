@@ -101,7 +101,7 @@ class _Writer:
     def _array(self, operand: Term | float) -> Any:
         if isinstance(operand, Term):
             return self._arrays[operand]
-        return self._out.dtype.type(operand)
+        return np.array(operand, self._out.dtype)  # of a number numpy makes one in every call
 
     def _launches(self, step: FormulaStep, out: NDArray[Any]) -> Iterator[Launch]:
         first, *others = operands = [self._array(operand) for operand in step.operands]

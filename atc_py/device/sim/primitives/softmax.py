@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from atc_py.device.sim.kernel import Call, Launch
+from atc_py.device.sim.kernel import Call, Launch, sequence
 from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.device.sim.numerics.row_sums import summing
 from atc_py.tensor.dtypes import DType
@@ -77,15 +77,27 @@ def softmaxing(
     """
     shape = tuple(1 if axis in axes else dim for axis, dim in enumerate(x.shape))
     row = np.empty(shape, x.dtype)
+    largest: Launch = partial(np.maximum.reduce, x, axes, None, row, keepdims=True)
     add_up: Launch = partial(np.add.reduce, out, axes, None, row, keepdims=True)
     if axes == (x.ndim - 1,):
         add_up = summing(out.reshape(-1, x.shape[-1]), row.reshape(-1, 1))
+        if row.size == 1:  # numpy takes twice as long where it has to see dims of one element
+            x, out, row = x.reshape(-1), out.reshape(-1), row.reshape(())
+            largest = partial(np.maximum.reduce, x, 0, None, row)
+    return sequence(
+        [
+            largest,
+            partial(np.subtract, x, row, out),
+            *_taken(steps.difference, out),
+            partial(np.exp, out, out),
+            *_taken(steps.exponential, out),
+            add_up,
+            *_taken(steps.sum, row),
+            partial(np.divide, out, row, out),
+        ]
+    )
 
-    def launch() -> None:
-        np.maximum.reduce(x, axes, None, row, keepdims=True)
-        np.subtract(x, row, out)
-        steps.exponential(np.exp(steps.difference(out), out))
-        add_up()
-        np.divide(out, steps.sum(row), out)
 
-    return launch
+def _taken(step: Step, array: NDArray[Any]) -> list[Launch]:
+    """The launch of a step, if it does anything."""
+    return [] if step is kept else [partial(step, array)]
