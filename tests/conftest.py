@@ -1,17 +1,22 @@
 """What all tests share: how much is tried, and what is not done again for each test."""
 
 import gc
+import importlib
 import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Generator
+from contextlib import suppress
 from functools import cache, wraps
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
+import threadpoolctl
 
 from atc_py.ir import Graph, Rules, verify_graph
 from atc_py.onnx_graph.running.exact_products import shift_weights
@@ -38,9 +43,11 @@ def pytest_configure(config: pytest.Config) -> None:
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     _read_packages_once(patch)
+    _find_libraries_once(patch)
     _make_references_exact(patch)
     if sampling.WHOLE not in os.environ:
         _verify_changed_graphs(patch)
+        _draw_without_constants(patch)
     # No file of a test must survive a power failure, and some disks take milliseconds.
     patch.setattr(os, "fsync", lambda _descriptor: None)
 
@@ -54,18 +61,36 @@ def pytest_xdist_auto_num_workers() -> int | None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Keep the garbage collector from going through tests that are collected, again and again.
 
     What is there counts as old afterwards, as `atc_py.system.process.gc_paused` leaves it.
     """
     gc.disable()
     try:
+        _import_own_share(session.config)
         return (yield)
     finally:
         gc.freeze()
         gc.unfreeze()
         gc.enable()
+
+
+def _import_own_share(config: pytest.Config) -> None:
+    """Import one test module in so many workers, before all collect them all.
+
+    In a new checkout each module is then compiled by one worker, and not by all at the same time.
+    What fails here fails again, and is reported, where the module is collected.
+    """
+    given = getattr(config, "workerinput", None)
+    if given is None:
+        return
+    modules = sorted(path for each in config.args for path in Path(each).rglob("test_*.py"))
+    for path in modules[int(given["workerid"].removeprefix("gw")) :: given["workercount"]]:
+        with suppress(Exception, pytest.skip.Exception), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            name = path.resolve().relative_to(config.rootpath).with_suffix("")
+            importlib.import_module(".".join(name.parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -154,6 +179,22 @@ def _read_packages_once(patch: pytest.MonkeyPatch) -> None:
         return found(tuple(sys.path), tuple(wanted.items()))
 
     patch.setattr(metadata, "entry_points", entry_points)
+
+
+def _find_libraries_once(patch: pytest.MonkeyPatch) -> None:
+    """Look for the libraries of BLAS once, which takes milliseconds for each model that runs."""
+    patch.setattr(threadpoolctl, "ThreadpoolController", cache(threadpoolctl.ThreadpoolController))
+
+
+def _draw_without_constants(patch: pytest.MonkeyPatch) -> None:
+    """Let Hypothesis draw no constants of the code, which it looks for in all modules that are loaded.
+
+    Each worker takes seconds to read them, and what it draws would depend on the tests before.
+    """
+    with suppress(ImportError):  # old ones do not look for them
+        from hypothesis.internal.conjecture import providers
+
+        patch.setattr(providers, "is_local_module_file", lambda _path: False, raising=False)
 
 
 @pytest.fixture

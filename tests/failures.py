@@ -66,7 +66,11 @@ def _text_of(failure: BaseException) -> str:
     return "".join(traceback.format_exception(failure))
 
 
-def in_one_item(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Test], Test]:
+def in_one_item(
+    names: str | tuple[str, ...],
+    cases: Iterable[Any],
+    ids: Callable[[Any], str] | None = None,
+) -> Callable[[Test], Test]:
     """Take the place of `pytest.mark.parametrize` where an item for each case is not worth its time.
 
     Fixtures are made once for all cases.
@@ -75,8 +79,11 @@ def in_one_item(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[
         names: the parameter, or a tuple of several.
         cases: a value for each case, or a tuple of as many as there are names; of a
             `pytest.param` with an id, the id is reported.
+        ids: gives the id of a case with one parameter.
     """
     several = (names,) if isinstance(names, str) else names
+    if ids is not None:
+        cases = [pytest.param(case, id=ids(case)) for case in cases]
     values = [_named(case, single=isinstance(names, str)) for case in cases]
 
     def decorated(test: Test) -> Test:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.failures import in_one_item
 from tests.test_style import outline
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -160,7 +161,7 @@ def test_modules_keep_the_layers() -> None:
     assert {name: imports for name, imports in found.items() if imports} == {}
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("module", "text"),
     [
         ("ir.graph", "from atc_py.onnx_graph.source.model import SourceModel"),

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from tests.failures import in_one_item
+
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "atc_py").rglob("*.py"))
 TEXTS = sorted(
@@ -121,7 +123,7 @@ def test_the_tree_is_looked_at() -> None:
 DOC = '"""What it holds."""\n'
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("text", "fault"),
     [
         ("x = 1\n", "the first line is no docstring"),
@@ -346,7 +348,7 @@ def test_each_plain_room_is_searched() -> None:
         assert any(path.is_relative_to(ROOT / "atc_py" / room) for path in plain_texts()), room
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     "line",
     [
         "for axis, extent in enumerate(shape):",

@@ -10,7 +10,7 @@ from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.source import OperatorSchema
 from atc_py.spec import all_specs, library
 from atc_py.text import Text
-from tests.failures import Failures
+from tests.failures import Failures, in_one_item
 
 NOT_LISTED = sorted(
     {
@@ -133,7 +133,7 @@ def test_name_like_no_other_says_where_the_list_is() -> None:
 # Domains ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("op_type", "domain", "text"),
     [
         ("FusedConv", "com.microsoft", "graph optimization makes FusedConv of"),

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from atc_py.adapters.atc.faults import NO_CODE, TEXTS, find_fault
 from tests.cli.conftest import Result
+from tests.failures import in_one_item
 
 
-@pytest.mark.parametrize("code", [*TEXTS, NO_CODE, "E69999", "E89999"])
+@in_one_item("code", [*TEXTS, NO_CODE, "E69999", "E89999"])
 def test_every_code_has_a_meaning_and_a_remedy(code: str) -> None:
     found = find_fault(code.lower())
     assert found is not None

@@ -7,6 +7,7 @@ import pytest
 from atc_py.report.soc_table import cube_dtypes
 from atc_py.target import Soc, find_soc, socs
 from tests.cli.conftest import Result
+from tests.failures import in_one_item
 
 Atc = Callable[..., Result]
 
@@ -46,7 +47,7 @@ def test_cube_has_the_dtypes_of_its_convolutions(name: str, dtypes: list[str]) -
     assert cube_dtypes(find_soc(name)) == dtypes
 
 
-@pytest.mark.parametrize("soc", socs(), ids=lambda soc: soc.name)
+@in_one_item("soc", socs(), ids=lambda soc: soc.name)
 def test_flags_agree_with_the_dtypes_shown(soc: Soc) -> None:
     found = soc
     assert ("float32" in cube_dtypes(found)) == found.cube_float32

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import numpy_helper
-from onnx.backend.test.case.node import collect_testcases
 from onnx.backend.test.case.test_case import TestCase
 
 from atc_py.spec import ONNX_DOMAINS
 from atc_py.spec.library import library
 from tests.conformance.cases import Outcome, Verdict, outcome_of
+from tests.made_once import made_once
 
 _CONSTANTS_WANTED = ("values_", "count_per_axis")
 """Rules that look at the values of a constant, by the beginnings of their names."""
@@ -40,7 +40,14 @@ than the one that it asks for, against the text of MaxPool, PyTorch, onnxruntime
 
 @cache
 def node_cases() -> Mapping[str, TestCase]:
-    """Return the node cases by name; their modules make the data, and at times divide by zero."""
+    """Return the node cases by name; a version of onnx makes the same ones every time."""
+    return made_once(f"node-cases-onnx-{onnx.__version__}-numpy-{np.__version__}", _made_cases)
+
+
+def _made_cases() -> dict[str, TestCase]:
+    """Their modules make the data, and at times divide by zero."""
+    from onnx.backend.test.case.node import collect_testcases
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {case.name: case for case in collect_testcases(None)}

@@ -10,6 +10,7 @@ from atc_py.device.sim.kernels import custom
 from atc_py.tensor.dtypes import DType
 from tests.device.models import Array, random_array, run_operator
 from tests.device.nodes import refusal
+from tests.failures import in_one_item
 
 F16, F32, I32 = DType.FLOAT16, DType.FLOAT32, DType.INT32
 MAP = random_array(1, (1, 2, 4, 4))
@@ -24,7 +25,7 @@ KEPT = [(F32, (1, 4, 4)), (F32, (1, 4)), (F32, (1, 4)), (I32, (1,))]
 MAPS = {"pooled_height": 2, "pooled_width": 2, "spatial_scale": [0.5]}
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("op", "inputs", "outputs", "attributes", "words"),
     [
         ("AdaptiveMaxPool2d", [MAP], [(F32, (1, 2, 2, 2)), (I32, (1, 2, 2, 2))],

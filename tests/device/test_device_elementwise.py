@@ -9,6 +9,7 @@ from atc_py.tensor.dtypes import DType
 from tests.device.models import INTEGERS, Array, random_array, run_operator
 from tests.device.onnx_oracle import Onnx, compare
 from tests.device.tolerances import assert_close
+from tests.failures import in_one_item
 from tests.sampling import examples
 
 ALL_FLOATS = [DType.FLOAT32, DType.FLOAT16, DType.FLOAT64]
@@ -131,7 +132,7 @@ CASTS = [
 ]
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("source", "target"), [pytest.param(a, b, id=f"{a.value}-{b.value}") for a, b in CASTS]
 )
 def test_cast_agrees_with_onnxruntime_within_the_range(source: DType, target: DType) -> None:

@@ -1,7 +1,6 @@
 """Formulas of one element: known to both devices, and the same in any memory."""
 
 import numpy as np
-import pytest
 
 from atc_py.device.formulas import FORMULAS
 from atc_py.device.ort.registry import EMULATIONS
@@ -11,6 +10,7 @@ from atc_py.package.node_view import NodeView, TensorFacts
 from atc_py.target import find_operator
 from atc_py.target.row import AttributeValue
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 
 SIZE = ELEMENTS_AT_ONCE + 3
 """Two blocks, the second one of few elements."""
@@ -37,7 +37,7 @@ CASES: list[tuple[str, dict[str, AttributeValue]]] = [
 ]
 
 
-@pytest.mark.parametrize(("op", "attributes"), CASES)
+@in_one_item(("op", "attributes"), CASES)
 def test_results_in_the_memory_of_x_have_the_same_bits(
     op: str, attributes: dict[str, AttributeValue]
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.tensor.dtypes import DType
 from tests.device.models import INTEGERS, Array, Attributes, random_array, run_operator
+from tests.failures import in_one_item
 
 F16, F32, F64 = DType.FLOAT16, DType.FLOAT32, DType.FLOAT64
 MATRIX = (2, 3)
@@ -199,7 +200,7 @@ REFUSED: list[tuple[str, list[Array], tuple[DType, tuple[int, ...]], Attributes,
 ]
 
 
-@pytest.mark.parametrize(("op", "inputs", "output", "attributes", "message"), REFUSED)
+@in_one_item(("op", "inputs", "output", "attributes", "message"), REFUSED)
 def test_bad_node_is_refused_at_loading(
     op: str,
     inputs: list[Array],

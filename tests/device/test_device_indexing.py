@@ -9,6 +9,7 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.tensor.dtypes import DType
 from tests.device.models import Array, Attributes, run_operator
+from tests.failures import in_one_item
 
 F32, F16, I32, I64 = DType.FLOAT32, DType.FLOAT16, DType.INT32, DType.INT64
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -152,7 +153,7 @@ WORDS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("op", "inputs", "shape", "attributes", "message"),
     [
         ("GatherV2D", [X, ONE], (3,), {"axis": 0}, "indices must be int32 or int64"),

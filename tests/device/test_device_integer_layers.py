@@ -28,6 +28,7 @@ from tests.device.integer_layers import (
 )
 from tests.device.models import Array, ModelBuilder
 from tests.device.nodes import refusal
+from tests.failures import in_one_item
 from tests.sampling import examples
 
 I8, I32 = DType.INT8, DType.INT32
@@ -130,7 +131,7 @@ def largest(offset: int, terms: int) -> tuple[Array, Array, Array | None, int]:
     return left, right, offsets, (terms - 1) * 128 * (128 + offset) + int(right[-1]) - offset
 
 
-@pytest.mark.parametrize(("offset", "terms"), LIMITS)
+@in_one_item(("offset", "terms"), LIMITS)
 def test_long_sums_lose_nothing_and_wrap_around(offset: int, terms: int) -> None:
     left, right, offsets, total = largest(offset, terms)
     expected = wrapped(np.full((1, 1), total, np.int64))

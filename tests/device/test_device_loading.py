@@ -11,6 +11,7 @@ from atc_py.diag import AtcError, Diagnostic
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.package.schema import OmAttribute, OmPort, OmTensor
 from tests.device.models import MemoryModel, ModelBuilder
+from tests.failures import in_one_item
 
 
 def findings(model: MemoryModel) -> Sequence[Diagnostic]:
@@ -207,7 +208,7 @@ BAD_NODES: list[tuple[str, list[list[int]], dict[str, OmAttribute], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("op", "shapes", "attributes", "message"),
     [pytest.param(*row, id=f"{row[0]}-{row[3]}") for row in BAD_NODES],
 )

@@ -8,6 +8,7 @@ import pytest
 from atc_py.tensor.dtypes import DType
 from tests.device.models import Array, Attributes, random_array, run_operator
 from tests.device.nodes import refusal
+from tests.failures import in_one_item
 
 F16, F32, I64 = DType.FLOAT16, DType.FLOAT32, DType.INT64
 X = random_array(1, (2, 3, 4))
@@ -31,7 +32,7 @@ REFUSED: list[tuple[str, list[Array], Attributes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("op", "arrays", "attributes", "reason"), REFUSED)
+@in_one_item(("op", "arrays", "attributes", "reason"), REFUSED)
 def test_bad_node_is_refused(
     op: str, arrays: list[Array], attributes: Attributes, reason: str
 ) -> None:

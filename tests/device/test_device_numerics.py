@@ -19,6 +19,7 @@ from atc_py.device.sim.numerics.rounding import (
 )
 from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model, run_operator
+from tests.failures import in_one_item
 from tests.sampling import examples
 
 HALVES = [DType.FLOAT16, DType.BFLOAT16]
@@ -162,7 +163,7 @@ def test_rounding_leaves_other_dtypes_alone() -> None:
     assert round_to_grid(np.empty((0, 3), np.float32), DType.FLOAT16).shape == (0, 3)
 
 
-@pytest.mark.parametrize("dtype", [pytest.param(d, id=d.value) for d in DType])
+@in_one_item("dtype", [pytest.param(d, id=d.value) for d in DType])
 def test_carrier_comes_back_unchanged(dtype: DType) -> None:
     values = np.array([[0, 1, 0], [1, 1, 0]]).astype(dtype.numpy)
     carrier = to_carrier(values.T, dtype)

@@ -320,7 +320,7 @@ X = np.ones((2, 3, 4, 5), np.int32)
 WORDS = np.ones(3, np.uint64)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("op", "inputs", "result", "attributes", "words"),
     [
         ("AscendQuant", [X.astype(np.int8)], DType.INT8, {"scale": 1.0, "offset": 0.0},

@@ -7,13 +7,14 @@ from atc_py.diag import AtcError
 from atc_py.tensor.dtypes import DType
 from tests.device.models import Array, Attributes, random_array, run_operator
 from tests.device.nodes import refusal
+from tests.failures import in_one_item
 
 X = random_array(1, (2, 3))
 TRUTHS = np.ones((2, 3), bool)
 F32, I32, I64, BOOL = DType.FLOAT32, DType.INT32, DType.INT64, DType.BOOL
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("op", "x", "attributes", "reason"),
     [
         ("ReduceSumD", X, {"axes": [2]}, "axis must be in [-2, 1], found 2"),

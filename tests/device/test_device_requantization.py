@@ -218,7 +218,7 @@ SHORT = X.astype(np.int16)
 WORDS = np.ones(3, np.uint64)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("op", "inputs", "results", "attributes", "words"),
     [
         ("AscendRequant", [SHORT, WORDS], [I8], {}, "x must be int32"),

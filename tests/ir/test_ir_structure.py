@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 
 from atc_py.diag import AtcError
 from atc_py.ir import DenseConst, Graph, Node, TensorType, Value
@@ -11,6 +10,7 @@ from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.target import Operand, TargetOp
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 
 _ANY = (Operand("any", optional=True, variadic=True),)
 ROW = TargetOp("Any", _ANY, _ANY, "Takes and gives anything.")
@@ -136,7 +136,7 @@ def self_loop(graph: Graph) -> None:
     graph.nodes[0].set_input(0, graph.nodes[0].output)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("damage", "expected"),
     [
         (two_values_one_name, ["Opt 'Opt:z': 2 values are called %y; only one may be"]),

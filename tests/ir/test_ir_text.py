@@ -25,6 +25,7 @@ from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType, Format
 from atc_py.tensor.storage import Storage
+from tests.failures import in_one_item
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "ir.md"
 
@@ -183,7 +184,7 @@ def test_name_is_quoted_where_it_must_be(name: str, text: str) -> None:
     assert (parsed.name, parsed.inputs[0].name) == (name, name)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("value", "text"),
     [
         (3, "3"),

@@ -5,6 +5,7 @@ import pytest
 from atc_py.diag import AtcError, Diagnostic, ExitCode
 from atc_py.diag.codes import BAD_IR_TEXT
 from atc_py.ir.parser import parse_graph
+from tests.failures import in_one_item
 
 HEAD = "graph @g phase lowered {\n  input %x : int8[2] ND\n"
 
@@ -27,7 +28,7 @@ def check_error(text: str, line: int, column: int, message: str) -> None:
     assert found.message.startswith(message), found.message
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("text", "line", "column", "message"),
     [
         ("", 1, 1, "expected `graph`, found the end of the text"),
@@ -50,7 +51,7 @@ def test_header_error_is_placed(text: str, line: int, column: int, message: str)
     check_error(text, line, column, message)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("statement", "column", "message"),
     [
         ("Relu(%x)", 1, "expected `input`, `const`, `output`, a value or `}`, found `Relu`"),
@@ -93,7 +94,7 @@ def test_error_at_the_end_of_a_line_is_placed_at_the_next_token() -> None:
     check_error(f"{HEAD}input %z : int8[1]\n}}", 4, 1, "expected a word for the format, found `}`")
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("rest", "column", "message"),
     [
         (", = A() : int8[] ND", 5, "expected a value such as `%x`, found `=`"),
@@ -125,7 +126,7 @@ def test_node_error_is_placed(rest: str, column: int, message: str) -> None:
     check_error(f"{HEAD}%y{rest}\n}}", 3, column, message)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("attributes", "column", "message"),
     [
         ("{", 2, "expected an attribute, found the end of the text"),
@@ -159,7 +160,7 @@ def test_attribute_error_is_placed(attributes: str, column: int, message: str) -
     check_error(f"{HEAD}%y = A(%x)\n{attributes}", 4, column, message)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("const", "column", "message"),
     [
         ("int8[2] ND", 23, "expected `=`, found `}`"),

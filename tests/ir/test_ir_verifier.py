@@ -12,6 +12,7 @@ from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.target import Attribute, Operand, TargetOp, operators
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
+from tests.failures import in_one_item
 
 _Y = (Operand("y"),)
 
@@ -134,7 +135,7 @@ def test_every_violation_of_every_node_is_reported() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("node", "expected"),
     [
         ("%y = One(%x) : int8[2] ND", None),

@@ -5,6 +5,7 @@ import pytest
 from atc_py.ir.memory_plan import Home, PlacedNode, PlacedTensor, Placement, Spot
 from atc_py.ir.placement_proof import prove
 from atc_py.system.structs import replace
+from tests.failures import in_one_item
 
 X, A, B, C, Y = range(5)
 
@@ -58,7 +59,7 @@ def test_sound_placement_has_no_faults_and_a_widest_moment() -> None:
     assert proof.nbytes == {A: 64, B: 64, C: 64}
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("placement", "message"),
     [
         (with_tensor(B, spot=0), "%b at [0, 64) overlaps %a at [0, 64), which is still needed at second"),

@@ -15,10 +15,11 @@ from atc_py.kernels.cpp import (
 )
 from atc_py.target import operators
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 from tests.sampling import examples
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("value", "expected"),
     [
         (1, "constexpr int64_t kSome = 1;"),

@@ -17,6 +17,7 @@ from atc_py.kernels.registry import FAMILIES, families_of, family_of
 from atc_py.system.register import Register
 from atc_py.target import find_operator, find_soc
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 from tests.kernels.conftest import AddNode
 from tests.kernels.families.blocks import image
 
@@ -49,7 +50,7 @@ class Claiming(Family):
         raise NotImplementedError
 
 
-@pytest.mark.parametrize("kind", tiling_classes(), ids=lambda kind: kind.__name__)
+@in_one_item("kind", tiling_classes(), ids=lambda kind: kind.__name__)
 def test_tilings_are_built_by_keyword(kind: type[Tiling]) -> None:
     given = dict.fromkeys(kind.declared, 1)
     assert kind(**given) == kind(**given)
@@ -57,7 +58,7 @@ def test_tilings_are_built_by_keyword(kind: type[Tiling]) -> None:
         kind(*given.values())
 
 
-@pytest.mark.parametrize("kind", tiling_classes(), ids=lambda kind: kind.__name__)
+@in_one_item("kind", tiling_classes(), ids=lambda kind: kind.__name__)
 def test_tilings_take_their_fields_and_no_others(kind: type[Tiling]) -> None:
     given = dict.fromkeys(kind.declared, 1)
     with pytest.raises(TypeError, match="others: further"):
@@ -67,7 +68,7 @@ def test_tilings_take_their_fields_and_no_others(kind: type[Tiling]) -> None:
         kind(**given)
 
 
-@pytest.mark.parametrize("kind", tiling_classes(), ids=lambda kind: kind.__name__)
+@in_one_item("kind", tiling_classes(), ids=lambda kind: kind.__name__)
 def test_tilings_do_not_change(kind: type[Tiling]) -> None:
     tiling = kind(**dict.fromkeys(kind.declared, 1))
     with pytest.raises(AttributeError, match="cannot be set"):

@@ -1,11 +1,11 @@
 """Folds that only look at shapes, one by one."""
 
 import numpy as np
-import pytest
 
 from atc_py.ir import CastConst, ConstData, DenseConst, SplatConst
 from atc_py.onnx_graph.folding.fold_views import VIEW_FOLDS, reshaped
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 
 
 def ints(*values: int) -> np.ndarray:
@@ -16,7 +16,7 @@ def dense(*shape: int) -> DenseConst:
     return DenseConst(np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape))
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("operator", "inputs", "attributes", "shape"),
     [
         ("Reshape", [dense(2, 3), DenseConst(ints(3, 2))], {}, (3, 2)),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.options.input_shapes import format_input_shapes, parse_input_shapes
+from tests.failures import in_one_item
 from tests.sampling import examples
 
 NAMES = st.text(st.characters(exclude_characters=";", exclude_categories=["Cs"]), min_size=1)
@@ -28,7 +29,7 @@ def test_text_parses(text: str, shapes: dict[str, tuple[int, ...]]) -> None:
     assert parse_input_shapes(text) == shapes
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("text", "said"),
     [
         ("", "'' is not of the form"),

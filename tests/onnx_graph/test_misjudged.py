@@ -1,7 +1,5 @@
 """Nodes that onnx's inference misjudges: no contradiction is found where there is none."""
 
-import os
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,9 @@ from onnx import TensorProto, helper
 from atc_py.onnx_graph.reading import onnx_file
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.source import SourceModel
+from tests.conformance.node_cases import node_cases
 from tests.onnx_graph import onnx_files
-from tests.sampling import WHOLE
+from tests.sampling import some
 
 node = helper.make_node
 FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64
@@ -134,21 +133,16 @@ def test_open_dims_stay_open_where_others_are_put_right(tmp_path: Path) -> None:
     assert dims(surveyed(proto, tmp_path), "y") == (None, 1, 1, None)
 
 
-def _conformance_cases() -> list[Any]:
-    """Collect ONNX's own cases of one node."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
-
-        cases = collect_testcases(None)
-    return [each for each in cases if each.model is not None and len(each.model.graph.node) == 1]
-
-
 def test_inference_as_it_is_asked_agrees_with_every_conformance_case_that_has_open_dims(
     tmp_path: Path,
 ) -> None:
     wrong = []
-    for case in _conformance_cases()[:: 1 if WHOLE in os.environ else 3]:
+    cases = [
+        each
+        for each in node_cases().values()
+        if each.model is not None and len(each.model.graph.node) == 1
+    ]
+    for case in some(cases, 3):
         proto = onnx.ModelProto()
         proto.CopyFrom(case.model)
         if proto.graph.node[0].op_type in {"Loop", "Scan", "SequenceMap"}:

@@ -7,6 +7,7 @@ from atc_py.options.compile_options import select_gears
 from atc_py.options.gears import GearKind, Gears, parse_gears
 from atc_py.options.input_shapes import parse_gear_shapes
 from atc_py.options.keywords import ConvertKeywords
+from tests.failures import in_one_item
 
 BATCH, IMAGE, DIMS = GearKind.BATCH, GearKind.IMAGE, GearKind.DIMS
 
@@ -49,7 +50,7 @@ def test_gears_match_shapes_that_are_fed() -> None:
 IMAGES = "x:1,3,-1,-1"
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("kind", "shapes", "text", "layout", "code"),
     [
         (BATCH, "", "1,2", "", "E10004"),

@@ -4,6 +4,7 @@ import pytest
 
 from atc_py.diag import AtcError, AtcFault
 from atc_py.options.input_shapes import InputFormat, OutNode, parse_input_format, parse_out_nodes
+from tests.failures import in_one_item
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ def test_entries_are_read_in_order(text: str, entries: tuple[OutNode, ...]) -> N
     assert parse_out_nodes(text) == entries
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("text", "code"),
     [
         ("a:0;b", "E10001"),

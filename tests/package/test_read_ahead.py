@@ -30,8 +30,9 @@ LONG = 3 * CHUNK // 2 + 7
 
 
 def dense(count: int, scale: float = 1.0) -> DenseConst:
-    generator = np.random.default_rng(count)
-    return DenseConst((scale * generator.standard_normal(count)).astype(np.float32))
+    """Draw numbers between -2 and 2 times the scale."""
+    drawn = np.random.default_rng(count).random(count, np.float32)
+    return DenseConst(np.float32(4 * scale) * (drawn - np.float32(0.5)))
 
 
 def halved(source: DenseConst) -> RowwiseConst:

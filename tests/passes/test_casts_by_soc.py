@@ -13,6 +13,7 @@ from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.columns import cast_engine
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 
 TABLE = """
 float32  int32     Ascend310 aicpu, Ascend310P3 aicore, Ascend610 aicore, Ascend910B3 aicore
@@ -37,7 +38,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "wanted", "soc", "engine"), ROWS)
+@in_one_item(("given", "wanted", "soc", "engine"), ROWS)
 def test_cast_runs_where_its_pair_is_listed(given: str, wanted: str, soc: str, engine: str) -> None:
     graph = Graph("cast", Phase.LOWERED)
     x = graph.add_input("x", TensorType(DType(given), (2,)))

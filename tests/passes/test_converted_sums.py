@@ -31,7 +31,7 @@ from atc_py.tensor.storage import Storage
 from tests.passes.numbers import literal, results_of_typed, words
 
 GENERATOR = np.random.default_rng(5)
-FILTER = GENERATOR.integers(-127, 128, (32, 32, 3, 3))
+FILTER = GENERATOR.integers(-127, 128, (32, 32, 1, 1))
 MATRIX = GENERATOR.integers(-127, 128, (32, 48))
 
 CONV = f"""
@@ -40,7 +40,7 @@ graph @g phase lowered {{
   input %z : float32[1,32,8,8] ND
   {literal("w", FILTER, "int8")}
   {literal("s", words(*np.linspace(1e-4, 5e-4, 32)), "uint64")}
-  %c = Conv2D(%x, %w) {{pads=[1,1,1,1], strides=[1,1,1,1]}} : int32[1,32,8,8] ND
+  %c = Conv2D(%x, %w) {{pads=[0,0,0,0], strides=[1,1,1,1]}} : int32[1,32,8,8] ND
   %d = AscendDequant(%c, %s) {{dtype=float32}} : float32[1,32,8,8] ND
   TAIL
   output %y
@@ -135,7 +135,7 @@ graph @g phase lowered {{
   input %x : float32[1,32,8,8] ND
   {literal("w", FILTER / 100, "float32")}
   {literal("b", np.linspace(-3, 3, 32), "float32")}
-  %c = Conv2D(%x, %w, %b) {{pads=[1,1,1,1], strides=[1,1,1,1]}} : float32[1,32,8,8] ND
+  %c = Conv2D(%x, %w, %b) {{pads=[0,0,0,0], strides=[1,1,1,1]}} : float32[1,32,8,8] ND
   %y = AscendQuant(%c) {{offset=3.0, scale=0.7}} : int8[1,32,8,8] ND
   output %y
 }}

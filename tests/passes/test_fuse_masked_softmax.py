@@ -15,6 +15,7 @@ from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.target import find_soc
 from tests.device.models import Array
+from tests.failures import in_one_item
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results_of_typed
 from tests.sampling import examples
@@ -134,7 +135,7 @@ def results(graph: Graph | str, fed: dict[str, Array], mode: str) -> dict[str, A
     return results_of_typed(typed, fed)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@in_one_item("form", FORMS)
 def test_masked_softmax_is_found_as_exporters_write_it(form: str) -> None:
     changes, hides, scale = FORMS[form]
     graph, record = fuse(FuseMaskedSoftmaxPass, changed(MASKED, changes))
@@ -151,7 +152,7 @@ def test_masked_softmax_is_found_as_exporters_write_it(form: str) -> None:
     assert ("choice" in names) == form.startswith(("added", "constant mask and -inf added"))
 
 
-@pytest.mark.parametrize("reason", REFUSALS)
+@in_one_item("reason", REFUSALS)
 def test_masked_softmax_is_left_alone_and_says_why(reason: str) -> None:
     changes, message = REFUSALS[reason]
     keep = frozenset({"softmax"}) if reason == "kept as it is" else frozenset()
@@ -213,7 +214,7 @@ FILLS = [
 """Where a fill of a dtype may stand."""
 
 
-@pytest.mark.parametrize(("dtype", "fill", "places"), FILLS)
+@in_one_item(("dtype", "fill", "places"), FILLS)
 def test_fill_is_low_enough_in_its_dtype_or_left_alone(
     dtype: str, fill: float, places: str
 ) -> None:

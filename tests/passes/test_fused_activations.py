@@ -11,6 +11,7 @@ from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.precision.controls import Custom
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results
 
@@ -101,7 +102,7 @@ REFUSALS: dict[str, tuple[str, dict[str, str], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
+@in_one_item("form", FORMS)
 def test_activation_is_found_as_exporters_write_it(form: str) -> None:
     step, op, lines = FORMS[form]
     graph, record = fuse(step, _graph(*lines))
@@ -110,7 +111,7 @@ def test_activation_is_found_as_exporters_write_it(form: str) -> None:
     assert len(node.origins) == len(lines)
 
 
-@pytest.mark.parametrize("reason", REFUSALS)
+@in_one_item("reason", REFUSALS)
 def test_activation_is_left_alone_and_says_why(reason: str) -> None:
     form, changes, message = REFUSALS[reason]
     step, op, lines = FORMS[form]

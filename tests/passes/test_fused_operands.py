@@ -8,6 +8,7 @@ from atc_py.passes.fusion.fuse_matmul_bias import FuseMatmulBiasPass
 from atc_py.passes.fusion.fuse_pad_conv import FusePadConvPass
 from atc_py.passes.fusion.fuse_pad_pool import FusePadPoolPass
 from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
+from tests.failures import in_one_item
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import literal, results
 
@@ -151,7 +152,7 @@ def test_operand_is_fused_and_numbers_stay(case: str) -> None:
         np.testing.assert_allclose(fused, apart, rtol=0, atol=bound)
 
 
-@pytest.mark.parametrize("reason", REFUSALS)
+@in_one_item("reason", REFUSALS)
 def test_operand_is_left_alone_and_says_why(reason: str) -> None:
     step, text, changes, message = REFUSALS[reason]
     before = changed(text, changes)

@@ -15,6 +15,7 @@ from atc_py.passes.memory.plan_memory import PlanMemoryPass, plan_memory
 from atc_py.passes.memory.proof import unsound_places
 from atc_py.system.structs import replace
 from atc_py.target import Soc, find_soc, socs
+from tests.failures import in_one_item
 from tests.passes.conftest import RunPass
 from tests.passes.replaying import replay
 
@@ -60,7 +61,7 @@ def test_value_takes_what_the_graph_engine_gives_it(nbytes: int, taken: int) -> 
     assert wrong == ["the memory plan must add 0 bytes to each value, found 32"]
 
 
-@pytest.mark.parametrize("soc", socs(), ids=lambda soc: soc.name)
+@in_one_item("soc", socs(), ids=lambda soc: soc.name)
 def test_every_soc_of_cann_adds_what_the_graph_engine_adds(soc: Soc) -> None:
     """Check `sim`, which adds nothing, beside all others."""
     assert (soc.gm_align, soc.gm_padding) == (512, 0 if soc.name == "sim" else 32)

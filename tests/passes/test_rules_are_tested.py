@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from atc_py.passes.pipeline import PIPELINE
+from tests.failures import in_one_item
 
 TESTS = Path(__file__).parent
 RULES = sorted(
@@ -76,7 +75,7 @@ def kinds_of_name(test: str) -> set[str]:
 SOURCES = [path.read_text(encoding="utf-8") for path in sorted(TESTS.glob("test_*.py"))]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@in_one_item("rule", RULES)
 def test_rule_has_a_test_that_it_fires_that_it_does_not_and_that_numbers_stay(rule: str) -> None:
     assert kinds_of(rule, SOURCES) == {"fires", "refuses", "numbers stay"}
 

@@ -12,6 +12,7 @@ from atc_py.report.explained.page import FOLDER, SIDES, code_list, code_page, ex
 from atc_py.text.language import speak
 from tests.example_faults import FAULTS
 from tests.explained_examples import run_example, stored_text
+from tests.failures import in_one_item
 from tests.sampling import some
 
 CODES = [each.id for each in all_codes()]
@@ -34,7 +35,7 @@ def test_example_prints_what_the_page_shows(code: str) -> None:
     assert kept.prints == run_example(kept), "run `make docs`"
 
 
-@pytest.mark.parametrize("code", CODES)
+@in_one_item("code", CODES)
 def test_example_shows_its_code_and_what_ends_without_it(code: str) -> None:
     prints = examples()[code].prints
     assert list(prints) == list(SIDES)

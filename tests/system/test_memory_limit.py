@@ -16,6 +16,7 @@ from atc_py.system.memory_limit import (
     require_memory,
     require_own_memory,
 )
+from tests.failures import in_one_item
 
 MIB, GIB = 1024**2, 1024**3
 
@@ -36,7 +37,7 @@ def test_size_is_read(text: int | str, size: int) -> None:
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     "text",
     [
         "",

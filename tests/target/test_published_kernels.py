@@ -9,13 +9,11 @@ that no ONNX model can bring there (complex numbers, int4 layers, arithmetic of 
 that functions of floats have for integers.
 """
 
-import pytest
-
 from atc_py.target import TargetOp, Unit, find_operator, find_soc, operators, socs
 from atc_py.target.kernels import FAMILY_WORDS
 from atc_py.target.soc import SocFamily
 from atc_py.tensor.dtypes import DType
-from tests.failures import Failures
+from tests.failures import Failures, in_one_item
 
 SOC_OF = {
     "310": "Ascend310",
@@ -166,7 +164,7 @@ def lines(table: str) -> list[tuple[str, str, list[str]]]:
     return found
 
 
-@pytest.mark.parametrize("op", dict.fromkeys(op for op, _, _ in lines(TABLE)))
+@in_one_item("op", dict.fromkeys(op for op, _, _ in lines(TABLE)))
 def test_kernel_takes_what_is_published(op: str) -> None:
     row = find_operator(op)
     assert row is not None
@@ -179,7 +177,7 @@ def test_kernel_takes_what_is_published(op: str) -> None:
                 assert taken == {WORDS[word] for word in words}
 
 
-@pytest.mark.parametrize(("op", "family", "words"), lines(LAYERS))
+@in_one_item(("op", "family", "words"), lines(LAYERS))
 def test_layer_takes_what_its_kernel_lists(op: str, family: str, words: list[str]) -> None:
     row = find_operator(op)
     assert row is not None

@@ -6,9 +6,10 @@ import pytest
 
 from atc_py.target import Soc, find_soc, is_former_name, socs
 from atc_py.target.soc import rates_of
+from tests.failures import in_one_item
 
 
-@pytest.mark.parametrize("soc", socs(), ids=lambda soc: soc.name)
+@in_one_item("soc", socs(), ids=lambda soc: soc.name)
 def test_soc_has_rates(soc: Soc) -> None:
     rates = rates_of(soc)
     assert (rates.l2_read > 0) is (soc.l2_kib > 0)
@@ -24,7 +25,7 @@ UB_TO_MEMORY = {
 """`ub_to_ddr_rate` of CANN's platform configuration."""
 
 
-@pytest.mark.parametrize("name", UB_TO_MEMORY)
+@in_one_item("name", UB_TO_MEMORY)
 def test_unified_buffer_reaches_memory_at_the_published_rate(name: str) -> None:
     soc = find_soc(name)
     assert rates_of(soc).ub_ddr == UB_TO_MEMORY[name]
@@ -103,7 +104,7 @@ Tag v9.1.0 has all but Ascend950DT_9581x, and 7 AI CPUs of 957b and 957bx.
 """
 
 
-@pytest.mark.parametrize("line", PLATFORMS.split("\n")[1:-1])
+@in_one_item("line", PLATFORMS.split("\n")[1:-1])
 def test_rows_of_ascend950_are_those_of_the_platform_configuration(line: str) -> None:
     name, *numbers = line.split()
     soc = find_soc(name)

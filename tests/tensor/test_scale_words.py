@@ -18,6 +18,7 @@ from atc_py.tensor.scale_words import (
     encode_graph,
     encode_hardware,
 )
+from tests.failures import in_one_item
 from tests.sampling import examples
 
 ONE = 0x3F800000  # the bits of 1.0
@@ -151,7 +152,7 @@ def test_what_does_not_fit_is_refused(parts: Any, text: str) -> None:
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("shape", "count", "axis"),
     [
         ((), 1, None),

@@ -16,6 +16,7 @@ from atc_py.tensor.storage import (
     stored_shape,
     why_impossible,
 )
+from tests.failures import in_one_item
 
 F16, F32, I8 = DType.FLOAT16, DType.FLOAT32, DType.INT8
 NCHW, NHWC, NCDHW, ND = Format.NCHW, Format.NHWC, Format.NCDHW, Format.ND
@@ -36,7 +37,7 @@ def test_innermost_block_is_as_deep_as_the_cube() -> None:
     assert {dtype: c0_of(dtype) for dtype in DType} == {d: deep.get(d, 16) for d in DType}
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("dims", "origin", "storage", "dtype", "stored"),
     [
         ((8, 3, 224, 224), NCHW, MAP, F16, (8, 1, 224, 224, 16)),
@@ -108,7 +109,7 @@ def test_groups_share_diagonals_until_blocks_are_full(
     assert group_blocks(groups, channels, filters, c0) == blocks
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("dims", "origin", "storage", "reason"),
     [
         ((3, 4), ND, MAP, "NC1HWC0 is for NCHW or NHWC, found ND of 3x4"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from atc_py.adapters.ais_bench.shape_ranges import shapes_in_range
+from tests.failures import in_one_item
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def test_file_has_a_range_in_each_line() -> None:
     assert shapes_in_range("ranges.txt") == ["x:1,2", "x:1,3", "x:4,5"]
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     "text",
     [
         "", "x", "x:", "x:a", "x:1~", "x:4~2", "x:1~9~0", "x:1~2~3~4", "x:1;y", "x:-1",

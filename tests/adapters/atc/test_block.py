@@ -2,13 +2,12 @@
 
 import re
 
-import pytest
-
 from atc_py.adapters.atc.faults import TEXTS, fault_text
 from atc_py.adapters.atc.run import error_block
 from atc_py.diag import AtcError, AtcFault, Place
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_OPERATOR
 from atc_py.text import Text
+from tests.failures import in_one_item
 
 ARGUMENTS = {
     "E10001": 3, "E10002": 3, "E10003": 3, "E10004": 1, "E10005": 2, "E10006": 2, "E10007": 2,
@@ -23,7 +22,7 @@ ARGUMENTS = {
 """Number of arguments of atc's codes."""
 
 
-@pytest.mark.parametrize("code", ARGUMENTS)
+@in_one_item("code", ARGUMENTS)
 def test_text_has_every_argument_once(code: str) -> None:
     found = sorted(re.findall(r"\{(\w)\}", TEXTS[code]))
     assert found == list("abcd"[: ARGUMENTS[code]])

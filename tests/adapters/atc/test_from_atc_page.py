@@ -19,6 +19,7 @@ from atc_py.package.reader import open_model
 from tests.adapters.atc.conftest import Ran
 from tests.derived_docs import DOCS
 from tests.derived_from_atc import GUIDE
+from tests.failures import in_one_item
 
 SAMPLES = {
     "input_hint_shape": "0:[1,3,224,224]",
@@ -77,7 +78,7 @@ def test_values_that_change_nothing_are_accepted(
         assert atc(f'{{B}} --{option.name}="{value}"').status == 0
 
 
-@pytest.mark.parametrize("option", OPTIONS.values(), ids=lambda each: each.name)
+@in_one_item("option", OPTIONS.values(), ids=lambda each: each.name)
 def test_row_of_the_table_is_complete(option: AtcOption) -> None:
     known = {*ConvertKeywords.__annotations__, *inspect.signature(atc_py.convert).parameters}
     assert option.words

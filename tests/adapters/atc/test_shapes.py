@@ -10,6 +10,7 @@ from atc_py.adapters.atc.raw_options import with_raw_options
 from atc_py.adapters.atc.shapes import check_hint, has_open_dims, input_shape_text
 from atc_py.adapters.atc.tokens import Flags
 from atc_py.diag import AtcError
+from tests.failures import in_one_item
 
 
 def code_of(error: AtcError) -> str:
@@ -62,7 +63,7 @@ def test_ranges_in_brackets_become_shapes(given: str, text: str | None) -> None:
     assert code_of(caught.value) == ("E10055" if ":" not in given else "E10048")
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("given", "code"),
     [
         ("x", "E10002"),

@@ -5,9 +5,10 @@ import pytest
 from atc_py.adapters.atc.options import OPTIONS, ValueKind
 from atc_py.adapters.atc.tokens import UnreadableLineError, normal_word, parse_line
 from atc_py.diag import AtcError
+from tests.failures import in_one_item
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("word", "normal"),
     [
         ("-soc_version=X", "--soc_version=X"),
@@ -29,7 +30,7 @@ def test_word_gets_its_dashes_as_in_atc(word: str, normal: str) -> None:
     assert normal_word(word) == normal
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("words", "given"),
     [
         (["--model=a"], {"model": "a"}),
@@ -83,7 +84,7 @@ def test_unreadable_words_are_named(words: list[str], line: str) -> None:
     assert caught.value.line.startswith(line)
 
 
-@pytest.mark.parametrize("name", [name for name, row in OPTIONS.items() if row.code])
+@in_one_item("name", [name for name, row in OPTIONS.items() if row.code])
 def test_value_outside_of_its_list_is_refused(name: str) -> None:
     option = OPTIONS[name]
     for value in (*option.values, option.values[0].upper() + "x"):

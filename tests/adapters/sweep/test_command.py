@@ -41,6 +41,7 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in TABLES}
 
 
+@pytest.mark.usefixtures("here")
 def test_grid_has_a_row_for_each_combination(atc: Atc, zoo: Path, tmp_path: Path) -> None:
     args = ("--soc", "sim,Ascend310P3", "--precision-mode", "force_fp16,allow_fp32_to_fp16")
     done = atc("sweep", zoo, *args, "--profile", "--compare", 1, "--jobs", 2, "-o", "out")

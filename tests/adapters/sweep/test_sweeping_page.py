@@ -19,6 +19,7 @@ PAGE = (ROOT / "docs" / "sweeping.md").read_text(encoding="utf-8")
 LINES = BLOCK.splitlines()
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("line", sampled(LINES[2:], LINES[:2]))
 def test_commands_of_the_page_run(
     atc: Callable[..., Result], zoo: Path, tmp_path: Path, line: str

@@ -22,6 +22,7 @@ from atc_py.package.schema import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.system.cache_folders import templates_dir
 from atc_py.target import find_soc
+from tests.made_once import alone
 from tests.sampling import WHOLE
 
 
@@ -121,22 +122,31 @@ def _version(command: tuple[str, ...]) -> str:
 
 
 @cache
-def compiled_headers(folder: Path) -> Path:
-    """Compile the headers of kernels in a folder, once for all tests of a process."""
-    folder.mkdir()
-    path = folder / "all.h"
-    path.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
-    flags = [*FLAGS, "-I", str(templates_dir() / "host"), "-x", "c++-header"]
-    command = [*find_compiler().command, *flags, str(path), "-o", f"{path}.gch"]
-    subprocess.run(command, check=True)
+def compiled_headers(kept: Path) -> Path:
+    """Compile the headers of kernels in a folder of that one, unless a process of tests did."""
+    command = find_compiler().command
+    digest = sha256(repr((_version(command), FLAGS, HEADERS)).encode())
+    for path in sorted((templates_dir() / "host").rglob("*")):
+        if path.is_file():
+            digest.update(f"{path.relative_to(templates_dir())}\n".encode() + path.read_bytes())
+    folder = kept / digest.hexdigest()
+    path, made = folder / "all.h", folder / "all.h.gch"
+    with alone(kept / "lock"):
+        if not made.exists():
+            folder.mkdir(exist_ok=True)
+            path.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
+            flags = [*FLAGS, "-I", str(templates_dir() / "host"), "-x", "c++-header"]
+            own = folder / "own.gch"
+            subprocess.run([*command, *flags, str(path), "-o", str(own)], check=True)
+            own.replace(made)
     return path
 
 
 @pytest.fixture(scope="session")
 def builds(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Builds:
     store = getattr(pytestconfig, "cache", None)  # not there with -p no:cacheprovider
-    kept = tmp_path_factory.mktemp("kernels") if store is None else store.mkdir("kernels")
-    return Builds(kept, partial(compiled_headers, tmp_path_factory.getbasetemp() / "headers"))
+    make = tmp_path_factory.mktemp if store is None else store.mkdir
+    return Builds(make("kernels"), partial(compiled_headers, make("kernel_headers")))
 
 
 @pytest.fixture

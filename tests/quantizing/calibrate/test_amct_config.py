@@ -10,6 +10,7 @@ from atc_py.diag.codes import BAD_QUANT_CONFIG, QUANT_FIELD_NOT_MODELED
 from atc_py.quantizing.calibrate.amct_choices import AmctConfig, LayerChoice
 from atc_py.quantizing.calibrate.amct_config import read_amct_config
 from atc_py.quantizing.calibrate.value_range import RangeOptions
+from tests.failures import in_one_item
 
 DOCUMENT: dict[str, Any] = {
     "version": 1,
@@ -123,7 +124,7 @@ def layer(**data: Any) -> str:
     return json.dumps({"a": {"activation_quant_params": data}})
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("text", "words"),
     [
         (document(version=2), "version must be 1"),
@@ -171,7 +172,7 @@ def test_configurations_with_faults_are_refused(text: str, words: str) -> None:
     assert found.place.file == "quant.cfg"
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("text", "field"),
     [
         (document(joint_quant=True), "joint_quant"),

@@ -16,6 +16,7 @@ from atc_py.quantizing.calibrate.record import (
     read_record,
     record_text,
 )
+from tests.failures import in_one_item
 
 STEM = """\
 record {
@@ -113,7 +114,7 @@ def value(text: str) -> str:
     return f'record {{\n  key: "a"\n  value {{\n    {text}\n  }}\n}}\n'
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("text", "words"),
     [
         (value("offset_d: 128"), "offset_d must be in [-128, 127], found 128"),

@@ -5,6 +5,7 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.diag.codes import SCALE_OUT_OF_RANGE
 from atc_py.quantizing.calibrate.value_range import ActivationScale, ValueRange, activation_scale
+from tests.failures import in_one_item
 
 RANGES = [
     ((-1, 1), (0.0078431377, -1), 0.0078740157),
@@ -23,7 +24,7 @@ RANGES = [
 ]
 
 
-@pytest.mark.parametrize(("bounds", "expected", "symmetric"), RANGES)
+@in_one_item(("bounds", "expected", "symmetric"), RANGES)
 def test_scale_of_a_range(
     bounds: tuple[float, float], expected: tuple[float, int], symmetric: float
 ) -> None:

@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from atc_py.quantizing.plan.labeling import cheapest_labels, price_of
+from tests.failures import in_one_item
 
 
 def drawn(
@@ -32,7 +33,7 @@ def least_price(prices: dict[str, dict[str, float]], pairs: dict[tuple[str, str]
     return min(price_of(each, prices, pairs) for each in every)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@in_one_item("seed", range(60))
 def test_two_labels_are_optimal(seed: int) -> None:
     prices, pairs = drawn(seed, "ab")
     found = cheapest_labels(prices, pairs, "ab")
@@ -40,7 +41,7 @@ def test_two_labels_are_optimal(seed: int) -> None:
     assert price_of(found, prices, pairs) == pytest.approx(least_price(prices, pairs))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@in_one_item("seed", range(60))
 def test_three_labels_are_near_the_optimum(seed: int) -> None:
     prices, pairs = drawn(seed, "abc")
     found = cheapest_labels(prices, pairs, "abc")

@@ -221,7 +221,7 @@ def test_options_without_meaning_are_refused(options: dict[str, object], tmp_pat
 
 def test_layers_on_int8_make_a_quicker_plan(tmp_path: Path) -> None:
     model = large_convolutions(tmp_path)
-    samples = samples_of(3, 1, 64, 24, 24)
+    samples = samples_of(3, 1, 64, 12, 12)
     mixed = tmp_path / "mixed.onnx"
     given = {"target": {"snr": 25.0}, "samples": samples, "soc": SOC, "trials": 24}
     plan = atc_py.plan_model(model, int8=mixed, **given)  # type: ignore[arg-type]
@@ -239,7 +239,7 @@ def test_no_layer_is_on_int8_where_the_target_is_beyond_it(tmp_path: Path) -> No
         large_convolutions(tmp_path),
         int8=tmp_path / "none.onnx",
         target={"snr": 60.0},
-        samples=samples_of(3, 1, 64, 24, 24),
+        samples=samples_of(3, 1, 64, 12, 12),
         soc=SOC,
         trials=24,
     )
@@ -250,7 +250,7 @@ def test_no_layer_is_on_int8_where_the_target_is_beyond_it(tmp_path: Path) -> No
 def large_convolutions(folder: Path) -> Path:
     """Save two convolutions that are large enough to be quicker on int8."""
     net = FloatSketch()
-    x = net.input("x", [1, 64, 24, 24])
+    x = net.input("x", [1, 64, 12, 12])
     x = net.add("Conv", [x, net.weight("w1", 512, 64, 3, 3, scale=0.04)], "c1", pads=[1] * 4)
     x = net.add("Relu", [x], "r1")
     net.add("Conv", [x, net.weight("w2", 512, 512, 3, 3, scale=0.014)], "y", pads=[1] * 4)
