@@ -12,7 +12,7 @@ from atc_py.spec.model import compressed
 _HEAD = """# Where CANN deviates from ONNX
 
 ```console
-$ python -c "import onnx.parser as p; p.onnx.save(p.parse_model('<ir_version: 8, opset_import: [\\"\\" : 13]> scaled (float[2, 3] x, float[3, 4] w) => (float[2, 4] y) { y = Gemm <alpha = 0.5> (x, w) }'), 'scaled.onnx')"
+$ python -c 'import onnx.parser as p; p.onnx.save(p.parse_model("<ir_version: 8, opset_import: [\\"\\" : 13]> scaled (float[2, 3] x, float[3, 4] w) => (float[2, 4] y) { y = Gemm <alpha = 0.5> (x, w) }"), "scaled.onnx")'
 $ atc-py check scaled.onnx --cann 9
 scaled.onnx: supported: its only node, but it computes something else on CANN 9.1 (inferred); 1 rewritten
 

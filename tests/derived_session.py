@@ -135,7 +135,7 @@ ARGUMENTS = (
 _HEAD = """# InferenceSession
 
 ```console
-$ python -c "import numpy, atc_py as ort; print(ort.InferenceSession('loud.onnx').run(None, {'x': numpy.load('x.npy')}))"
+$ python -c 'import numpy, atc_py as ort; print(ort.InferenceSession("loud.onnx").run(None, {"x": numpy.load("x.npy")}))'
 [array([[inf, inf, inf, inf, inf, inf, inf, inf]], dtype=float32)]
 ```
 

@@ -162,8 +162,8 @@ def _curve(plan: DtypePlan, *, whole: bool) -> Table:
     if not whole:
         at = shown.index(plan.chosen) if plan.chosen in shown else 0
         first = max(0, at - _AROUND)
-        told = tuple(_compared(plan).values())
-        shown = () if all(point in told for point in shown) else shown[first : at + _AROUND + 1]
+        shared = tuple(_compared(plan).values())
+        shown = () if all(point in shared for point in shown) else shown[first : at + _AROUND + 1]
     rows = [(*_numbers(point), point_text(point, plan)) for point in shown]
     if 0 < len(shown) < len(plan.curve):
         rows.append((*[""] * len(_FIGURES), _left(len(plan.curve) - len(shown), whole=whole)))
