@@ -11,6 +11,22 @@ from atc_py.spec.model import compressed
 
 _HEAD = """# Where CANN deviates from ONNX
 
+```console
+$ python -c 'import onnx.parser as p; p.onnx.save(p.parse_model("<ir_version: 8, opset_import: [\\"\\" : 13]> scaled (float[2, 3] x, float[3, 4] w) => (float[2, 4] y) { y = Gemm <alpha = 0.5> (x, w) }"), "scaled.onnx")'
+$ atc-py check scaled.onnx --cann 9
+scaled.onnx: supported: its only node, but it computes something else on CANN 9.1 (inferred); 1 rewritten
+
+accuracy[ATC3017 deviates-on-cann]: alpha of Gemm must be 1.0 for CANN 9.1 to compute what ONNX defines, when C is not given
+  --> node 0: found 0.5
+...
+  fixed by: atc-py fix --for cann (gemm-factors)
+  help: CANN 9.1 (inferred): alpha is left out where C is absent; atc-py follows ONNX
+...
+$ atc-py fix scaled.onnx --for cann --cann 9 -q
+```
+
+The list takes the node, and CANN computes another product, without a word. `fix --for cann` writes it as nodes that mean the same to both.
+
 A model can keep every rule of the operator list, compile without a message, and compute something else on the board, because
 CANN's ONNX parser drops an attribute or reads an input otherwise. `atc-py check --cann RELEASE` reports such nodes at level
 accuracy, and what the parser refuses without the list saying so at level parser. atc-py itself computes what ONNX means, unless

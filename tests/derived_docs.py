@@ -87,10 +87,38 @@ def diagnostics_page() -> Iterator[str]:
             yield "```"
 
 
+_COMMANDS = """# Command line
+
+```console
+$ atc-py check first.onnx
+first.onnx: supported: all 6 nodes
+...
+$ atc-py check first.onnx --json
+{
+  "version": 1,
+  "tool": {
+    "name": "atc-py",
+    "version": "0.2.0"
+  },
+...
+  "verdict": "supported",
+...
+$ atc-py socs --help
+Usage: atc-py socs [OPTIONS]
+
+  List the SoCs that --soc takes: family, cores, clock, memory, dtypes of the
+  cube.
+...
+```
+
+Every command prints text for people or, with `--json`, one document for programs, and its options with `--help`, which are below.
+
+"""
+
+
 def cli_page() -> Iterator[str]:
     """Yield the help text of every command, and what they print as JSON."""
-    yield "# Command line"
-    yield ""
+    yield from _COMMANDS.splitlines()
     yield from json_lines()
     yield ""
     yield "## Files and folders to write"
@@ -128,10 +156,33 @@ def _contexts(
                 yield from _contexts(found, below, context)
 
 
+_TARGET = """# The target
+
+```console
+$ atc-py convert loud.onnx --soc Ascend310P3 -q -o target.om
+$ atc-py info target.om
+...
+Operators
+  operator  engine  count
+  Cast      aicore      2
+  Exp       aicore      1
+  Log       aicore      1
+...
+$ atc-py socs
+  SoC                family         AI Cores  vector cores  AI CPUs   MHz  L2, MiB     memory  cube multiplies
+...
+  Ascend310P3        Ascend310P            8             7        7  1060       16   22.4 GiB  float16, int8
+...
+```
+
+An offline model consists of target operators, CANN's own, made for a SoC. This page has a row for each operator, pass and SoC.
+
+"""
+
+
 def target_page() -> Iterator[str]:
     """Yield target operators, passes and SoCs."""
-    yield "# The target"
-    yield ""
+    yield from _TARGET.splitlines()
     yield "## Operators"
     yield ""
     yield "`?` marks an optional operand, `*` one that repeats, `#` one that is read as numbers."
@@ -258,10 +309,24 @@ def _attribute(attribute: Attribute) -> str:
     return f"{attribute.name}={list(default) if isinstance(default, tuple) else default}"
 
 
+_LISTS = """# Operator lists
+
+```console
+$ atc-py ops lists
+  list      release    operators  custom  opsets      source
+  base      not named        131      13  1, 6, 8-13  the early ONNX operator specification list, in Chinese; it names no release
+  cann-9.0  CANN 9.0         167      19  1, 6, 8-18  pages atlasoxol_09_0001 to 0171 of the documentation of CANN 9.0, the Chinese edition where the two differ
+$ atc-py check refused.onnx --list base
+refused.onnx: not supported: 1 error in 1 of 1 node
+...
+```
+
+"""
+
+
 def operator_lists_page() -> Iterator[str]:
     """Yield the operator lists and every difference between them."""
-    yield "# Operator lists"
-    yield ""
+    yield from _LISTS.splitlines()
     yield (
         "`check`, `convert` and every command that compiles take a node that any list of operators takes: the "
         "lists are asked in the order of this table, and a node that none takes is reported as the list has it "

@@ -23,11 +23,26 @@ _SIDE, _EDGE = 420, 40
 _COLORS = dict(zip(NETWORKS, ("#1f6feb", "#d1242f", "#1a7f37"), strict=True))
 
 
+_OPENING = """# Estimates beside boards
+
+```console
+$ atc-py profile first.onnx --input-shape "image:1,3,32,32" --soc Ascend310P3
+first on Ascend310P3
+  time        65.6 µs (between 40.7 µs and 121.3 µs)
+...
+              time: 51 networks measured on Ascend310P3: 9 of 10 within 1.65x
+...
+```
+
+The line that begins with `time:` says what an estimate rests on: the networks of this page, and how far it missed their times.
+
+"""
+
+
 def measured_page() -> Iterator[str]:
     """Yield the lines of the page."""
     table = list(figures())
-    yield "# Estimates beside boards"
-    yield ""
+    yield from _OPENING.splitlines()
     yield "Every published figure that the [cost model](cost-model.md) is compared with: times of boards as their authors"
     yield "measured them, and what `atc-py profile` estimates for the same network, SoC and batch, in milliseconds a run. A"
     yield "number after a colon is the estimate over the measured time. Networks were built anew with random weights; pages"

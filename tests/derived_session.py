@@ -134,6 +134,14 @@ ARGUMENTS = (
 
 _HEAD = """# InferenceSession
 
+```console
+$ python -c 'import numpy, atc_py as ort; print(ort.InferenceSession("loud.onnx").run(None, {"x": numpy.load("x.npy")}))'
+[array([[inf, inf, inf, inf, inf, inf, inf, inf]], dtype=float32)]
+```
+
+With `import onnxruntime as ort` the same line prints 12: y = Log(Exp(12)), and Exp(12) is beyond float16, which the NPU computes in.
+(`loud.onnx` and `x.npy` are those of the [README](../README.md).)
+
 `atc_py.InferenceSession` runs a model on the simulated NPU for programs that are written for onnxruntime. A program changes one
 line:
 

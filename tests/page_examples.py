@@ -14,41 +14,53 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from tests.example_shell import ran, working_in
+from tests.package.ge.om_files import small_model
 from tests.test_readme import BLOCK, README, ROOT, commands
 
 DOCS = ROOT / "docs"
 PAGES = (
+    "aipp",
     "board",
+    "cli",
     "comparing",
     "cost-model",
+    "deviations",
+    "exec",
     "export",
-    "fusion",
     "from-atc",
+    "fusion",
     "gears",
+    "inference-session",
     "int8",
     "ir",
     "kernels",
     "layout",
+    "measured",
     "memory",
     "om-json",
+    "operator-lists",
     "operators",
     "planning",
     "precision",
     "quantization",
+    "real-om",
     "report",
     "rewrites",
+    "special-values",
     "sweeping",
+    "target",
     "your-case",
 )
 """Pages whose console blocks before the first heading are examples."""
 
 
 def make_models(folder: Path) -> None:
-    """Write the models and arrays of the README: first, refused and loud, x.npy and images.npy."""
+    """Write the models and arrays of the README: first, refused and loud, x.npy and images.npy; and net.om, as of atc."""
     with working_in(folder, "en"):
         for block in BLOCK.finditer(README.read_text(encoding="utf-8")):
             if block["kind"] == "python" and "onnx.save" in block["text"]:
                 exec(compile(block["text"], str(README), "exec"), {})  # noqa: S102  (our own page)
+    (folder / "net.om").write_bytes(small_model())
 
 
 def examples(page: Path) -> Iterator[tuple[str, str]]:

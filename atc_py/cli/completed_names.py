@@ -1,8 +1,8 @@
-"""Names that shells complete: SoCs, operator lists, precision modes, rules, codes, operators."""
+"""Names that shells complete: SoCs, lists, precision modes, rules, passes, codes, operators."""
 
 import click
 
-_LISTED = {"--soc", "--list", "--precision-mode", "--only", "--skip"}
+_LISTED = {"--soc", "--list", "--precision-mode", "--only", "--skip", "--disable-pass"}
 
 
 def values_of(option: str, incomplete: str) -> list[str]:
@@ -31,16 +31,21 @@ def _names(option: str) -> list[str]:
         from atc_py.options.compile_options import PrecisionMode
 
         return [mode.value for mode in PrecisionMode]
+    if option == "--disable-pass":
+        from atc_py.passes.pipeline import PIPELINE
+
+        return [step.name for step in PIPELINE if step.optional]
     from atc_py.fix.rule import load_rules
 
     return sorted(load_rules())
 
 
 def complete_codes(_: click.Context, _argument: click.Parameter, incomplete: str) -> list[str]:
-    """Codes of diagnostics that begin so, and their names."""
+    """Codes of diagnostics that begin so, and their names; codes of Huawei's atc."""
+    from atc_py.adapters.atc.faults import fault_codes
     from atc_py.diag import all_codes
 
-    names = [name for row in all_codes() for name in (row.id, row.name)]
+    names = [name for row in all_codes() for name in (row.id, row.name)] + fault_codes()
     return [name for name in names if _begins(name, incomplete)]
 
 

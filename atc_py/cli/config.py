@@ -30,8 +30,15 @@ class _Setting(NamedTuple):
     source: str
 
 
+def _complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    from atc_py.cli.main import cli
+
+    names = [name for name in cli.list_commands(context) if name not in UNCONFIGURED]
+    return [name for name in names if name.startswith(incomplete)]
+
+
 @click.command()
-@click.argument("command", nargs=-1)
+@click.argument("command", nargs=-1, shell_complete=_complete)
 @AS_JSON
 @click.pass_context
 def config(context: click.Context, *, command: tuple[str, ...], as_json: bool) -> None:

@@ -209,13 +209,15 @@ def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], No
 
 def _paced_printer(clock: Callable[[], float]) -> Callable[[str], None]:
     """Give a function that prints a stage when the last line is PACE seconds old."""
+    from atc_py.cli.progress import stage_text
+
     last = clock()
 
     def show(stage: str) -> None:
         nonlocal last
         if clock() - last >= PACE:
             last = clock()
-            print_error(spoken(stage))
+            print_error(spoken(stage_text(stage)))
 
     return show
 

@@ -149,11 +149,15 @@ class SpokenGroup(click.Group):
             formatter.write_dl(list(self.summaries(ctx)))
 
 
+_SWEPT = frozenset({"soc", "precision_mode", "operator_list"})
+"""Parameters whose option takes commas in some commands."""
+
+
 def _refuse_repeated(context: click.Context, args: list[str]) -> None:
     """Refuse a second value of an option that keeps one: click takes the last without a word."""
     if context.resilient_parsing:
         return
-    _, _, given = context.command.make_parser(context).parse_args(args=list(args))
+    values, _, given = context.command.make_parser(context).parse_args(args=list(args))
     options = [option for option in given if isinstance(option, click.Option)]
     if any(set(option.opts).intersection(context.help_option_names) for option in options):
         return
@@ -161,14 +165,25 @@ def _refuse_repeated(context: click.Context, args: list[str]) -> None:
     for option in options:
         if option.multiple or option.count:
             continue
+        several = option.name in _SWEPT
         if option.name in seen and not (option.is_flag and not option.secondary_opts):
-            from atc_py.diag import BAD_OPTION
-
-            raise BAD_OPTION.error(
+            raise _not_one(
                 Text("{option} is given twice, and takes one value", option=option.opts[0]),
-                help=Text("give it once"),
+                several=several,
+            )
+        if several and "," in str(values[option.name]):
+            raise _not_one(
+                Text("{option} takes one value here", option=option.opts[0]), several=several
             )
         seen.add(option.name)
+
+
+def _not_one(message: Text, *, several: bool) -> Exception:
+    """The error for a second value, which `sweep` takes where `several`."""
+    from atc_py.diag import BAD_OPTION
+
+    help_ = Text("give one; `atc-py sweep` takes several") if several else Text("give it once")
+    return BAD_OPTION.error(message, help=help_)
 
 
 def _is_english() -> bool:

@@ -7,12 +7,13 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.comparing_options import samples
-from atc_py.cli.console import print_diagnostics, print_report, progress, say
+from atc_py.cli.console import print_blocks, print_bytes, print_diagnostics, progress, say
 from atc_py.diag import BELOW_TARGET, Diagnostic
 from atc_py.options.command_options import PlanOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.results.plan import DtypePlan
 from atc_py.text import Text
+from atc_py.text.language import spoken
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "html")
@@ -57,6 +58,12 @@ _KEEP, _CUSTOM = "keep_dtype.txt", "customize_dtypes.txt"
     "to write. It is made if it is not there.",
 )  # fmt: skip
 @options.REPORT_AS_JSON
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Show the whole curve and every node, not only the dearest.",
+)
 @click.pass_context
 def plan(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -69,6 +76,7 @@ def plan(  # noqa: PLR0913  (one parameter an option)
     output: str | None,
     write: Path | None,
     as_json: bool,
+    verbose: bool,
     **settings: Any,
 ) -> None:
     """Find the fastest dtypes for MODEL's nodes that still reach an accuracy target.
@@ -94,7 +102,8 @@ def plan(  # noqa: PLR0913  (one parameter an option)
             model, target=least, int8=mixed,
             on_stage=on_stage, **settings,
         )  # fmt: skip
-    context.exit(_finish(done, form, (path, write, mixed), as_json=as_json))
+    paths = path, write, mixed
+    context.exit(_finish(done, form, paths, as_json=as_json, verbose=verbose))
 
 
 def _finish(
@@ -103,8 +112,9 @@ def _finish(
     paths: tuple[Path | None, Path | None, Path | None],
     *,
     as_json: bool,
+    verbose: bool,
 ) -> int:
-    from atc_py.report.planning.tables import render_plan
+    from atc_py.report.planning.tables import plan_blocks, render_plan
     from atc_py.system.atomic_files import write_files
 
     path, write, mixed = paths
@@ -114,8 +124,10 @@ def _finish(
     text = render_plan(form, done, findings)
     if path is not None:
         write_files({path: text})
-    if path is None or as_json:
-        print_report(text, form)
+    if path is None and form == "text":
+        print_blocks(plan_blocks(done, whole=verbose))
+    elif path is None or as_json:
+        print_bytes(text.encode("utf-8"))
     if form == "text" or (path is not None and not as_json):
         _close(done, files, path, findings)
     return findings[0].code.exit if findings else 0
@@ -153,10 +165,11 @@ def _missed(done: DtypePlan) -> list[Diagnostic]:
 def _close(
     done: DtypePlan, files: list[tuple[str, Path]], path: Path | None, findings: list[Diagnostic]
 ) -> None:
-    from atc_py.report.planning.tables import verdict_lines
+    from atc_py.report.planning.tables import plan_blocks
 
     if path is not None:
-        say(*verdict_lines(done), Text("report: {path}", path=path))
+        lines = plan_blocks(done, whole=False)
+        print_blocks([*lines[: lines.index("")], spoken(Text("report: {path}", path=path))])
     if files:
         mixed = next((file for option, file in files if option == "MODEL"), None)
         given = " ".join(f"{option} {file}" for option, file in files if option != "MODEL")

@@ -50,7 +50,7 @@ class Progress:
         """Take `stage` as the current one."""
         found = _COUNTED.search(stage)
         if found is None:
-            self._stage, self._share, self._kind = _of_conversion(stage), None, ""
+            self._stage, self._share, self._kind = stage_text(stage), None, ""
             return
         kind = found["kind"] or found["noun"]
         if found["kind"] is not None:
@@ -108,7 +108,7 @@ def _paint(progress: Progress, ended: threading.Event) -> None:
     sys.stderr.flush()
 
 
-def _of_conversion(stage: str) -> str:
+def stage_text(stage: str) -> str:
     """`stage 3 of 9: check` for a stage of a conversion; others stay as they are."""
     if stage not in _STAGES:
         return stage

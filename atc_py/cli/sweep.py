@@ -262,7 +262,7 @@ def _write(done: SweepRun, folder: Path, lang: str, *, parquet: bool) -> None:
 
 
 def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
-    from atc_py.report.sweep.reasons import reasons_table
+    from atc_py.report.sweep.reasons import reasons_table, rows_table
 
     rows = [row for row, _ in done.rows]
     counts = Counter(row.verdict.value for row in rows)
@@ -284,8 +284,8 @@ def _close(done: SweepRun, folder: Path, *, as_json: bool) -> int:
             head += Text(", {kept} of them from an earlier run", kept=kept)
         verdicts += _not_compared(rows)
         print_line((head + COLON + verdicts).in_language(language()))
-        reasons = reasons_table(rows)
-        print_tables([] if reasons is None else [reasons], narrow=True)
+        tables = rows_table(rows), reasons_table(rows)
+        print_tables(table for table in tables if table is not None)
         print_line(f"{done.seconds:.1f} s")
         say(Text("table: {table}", table=table))
     if done.failed:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _LIKENESS = 0.75
 """Likeness from which a name is worth a suggestion; `framework` is 0.5 like `max-memory`."""
 
+_DATA = {"--input": "--data", "-i": "--data", "--data": "--input"}
+"""Words for data: one feed, and samples; a command that takes one of them names it."""
+
 _PREFIX = 3
 """Letters from which the beginning of a name is worth a suggestion."""
 
@@ -38,6 +41,8 @@ def unknown_option_hint(error: click.NoSuchOption) -> Text:
     path = context.command_path if context else "atc-py COMMAND"
     listing = Text("`{path} --help` shows the options", path=path)
     near, name = _near(error), error.option_name.lstrip("-").replace("-", "_")
+    if (data := _DATA.get(error.option_name)) and data in _options(error):
+        near = [data]
     if not near and _is_of_atc(name):
         return Text(
             "--{name} is an option of atc; `atc-py atc` takes atc's command line; {listing}",
@@ -59,6 +64,11 @@ def _near(error: click.NoSuchOption) -> list[str]:
     begun = [each for each in known if len(name) >= _PREFIX and each.startswith(name)]
     found = begun or nearest(name, known, 2, _LIKENESS)
     return list(dict.fromkeys(known[each] for each in found))[:2]
+
+
+def _options(error: click.NoSuchOption) -> set[str]:
+    params = error.ctx.command.params if error.ctx else ()
+    return {option for param in params for option in param.opts}
 
 
 def _folded(option: str) -> str:

@@ -485,7 +485,7 @@ class CompileOptions(Result, frozen=True):
     )] = ()  # fmt: skip
     kernels: Annotated[Path | None, Option(
         "--kernels", "Folder for a copy of the kernel stubs.", metavar="DIRECTORY",
-        parse=partial(output_folder, "kernels"),
+        parse=partial(output_folder, "--kernels"),
     )] = None  # fmt: skip
     templates: Annotated[Path | None, Option(
         "--templates", "Folder of kernel templates that replace or extend atc-py's own.",
@@ -493,7 +493,7 @@ class CompileOptions(Result, frozen=True):
     )] = None  # fmt: skip
     dump_ir: Annotated[Path | None, Option(
         "--dump-ir", "Folder for the text of the graph after each stage.", metavar="DIRECTORY",
-        parse=partial(output_folder, "dump_ir"),
+        parse=partial(output_folder, "--dump-ir"),
     )] = None  # fmt: skip
     disable_pass: Annotated[frozenset[str], Option(
         "--disable-pass", "Leave out an optional pass.", metavar="NAME",

@@ -38,7 +38,9 @@ def test_formats_are_those_of_the_report() -> None:
 def test_text_names_the_first_failing_layer_first(atc: Atc, overflow: tuple[str, ...]) -> None:
     done = atc(*overflow)
     assert done.status == 0
-    assert done.out.startswith("first failing layer: n_sum (ReduceSum), ReduceSumD in float16")
+    assert done.out.startswith(
+        "model.onnx: first failing layer: n_sum (ReduceSum), ReduceSumD in float16"
+    )
     assert "overflow: 100.000% of the values, up to 640000, beyond 65504" in done.out
     assert "its error: introduced here" in done.out
     assert "peak memory for tensors of the original" in done.out
@@ -122,7 +124,7 @@ def test_input_that_is_fed_as_float16_is_the_original_s_float32(atc: Atc, tmp_pa
 def test_nodes_kept_in_float32_have_no_overflow(atc: Atc, overflow: tuple[str, ...]) -> None:
     Path("keep.txt").write_text("n_sum\nn_norm\n", encoding="utf-8")
     done = atc(*overflow, "--keep-dtype", "keep.txt")
-    assert done.out.startswith("no layer fails"), done.out
+    assert done.out.startswith("model.onnx: no layer fails"), done.out
 
 
 def test_lost_values_miss_every_target(atc: Atc, tmp_path: Path) -> None:

@@ -226,6 +226,11 @@ _REMEDIES: tuple[tuple[str, Text], ...] = (
 """Codes apart by blanks, and what to do about them."""
 
 
+def fault_codes() -> list[str]:
+    """Codes of atc that `find_fault` has, in order."""
+    return sorted(code for code in {**_UNCODED, **TEXTS} if find_fault(code) is not None)
+
+
 def find_fault(name: str) -> tuple[str, Text, Text] | None:
     """Code, meaning and remedy of a code of atc, in whatever case; arguments are `...`."""
     code = name.upper()

@@ -8,43 +8,53 @@ from atc_py.results.layer_comparison import LayerComparison
 from atc_py.text import Text
 from atc_py.text.language import spoken
 
-_WORST = 10
+_WORST, _ENOUGH = 5, 20
 _DIGITS = {"cosine": 7, "SNR dB": 4}
 
 
-def spreads_table(done: LayerComparison) -> Table:
-    """Tabulate the figures of outputs, and of the layers with the worst sample, over samples."""
-    quantiles = tuple(f"{share:.0%}>" for share in QUANTILES)
+def spreads_table(done: LayerComparison, *, whole: bool = False) -> Table:
+    """Tabulate the figures of outputs, and of the layers with the worst sample, over samples.
+
+    Quantiles of fewer than `_ENOUGH` samples are those samples, and are shown with `whole` alone.
+    """
+    shares = QUANTILES if whole or done.samples >= _ENOUGH else ()
+    quantiles = tuple(f"{share:.0%}>" for share in shares)
     columns = ("layer", "figure", "mean>", "worst>", *quantiles, "worst sample")
     rows = [
         row
         for name, at in done.outputs.items()
         if at in done.spreads
-        for row in _rows(spoken(Text("output {at}", at=name)), done.spreads[at])
+        for row in _rows(spoken(Text("output {at}", at=name)), done.spreads[at], len(shares))
     ]
     outputs = {*done.outputs.values()}
     others = [(at, each) for at, each in done.spreads.items() if at not in outputs]
     others = [(at, each) for at, each in others if each.distance.worst > 0]
     others.sort(key=lambda each: (-each[1].distance.worst, each[0]))
-    for at, spread in others[:_WORST]:
-        rows += _rows(done.layers[at].source, spread)[1:]
+    named: dict[str, SampleSpread] = {}
+    for at, spread in others:
+        if done.layers[at].source not in done.outputs:
+            named.setdefault(done.layers[at].source, spread)
+    for name, spread in list(named.items())[: None if whole else _WORST]:
+        rows += _rows(name, spread, len(shares))[1:]
     exact = all(each.exact for each in done.spreads.values())
-    about = "" if exact else Text("; quantiles within 1 % of the error")
+    about = "" if exact or not shares else Text("; quantiles within 1 % of the error")
     title = Text(
-        "Over {samples} samples: this bad or worse in 1, 5, 25 and 50 % of them{about}",
+        "Over {samples} samples: this bad or worse in 1, 5, 25 and 50 % of them{about}"
+        if shares
+        else "Over {samples} samples",
         samples=done.samples,
         about=about,
     )
     return Table(title, columns, tuple(rows), said=(len(columns) - 1,))
 
 
-def _rows(name: str, spread: SampleSpread) -> list[tuple[str, ...]]:
+def _rows(name: str, spread: SampleSpread, shares: int) -> list[tuple[str, ...]]:
     figures = {"cosine": spread.cosine, "SNR dB": spread.snr}
     return [
         (
             name,
             spoken(figure),
-            *(_text(figure, each) for each in (found.mean, found.worst, *found.quantiles)),
+            *(_text(figure, each) for each in (found.mean, found.worst, *found.quantiles[:shares])),
             found.sample,
         )
         for figure, found in figures.items()

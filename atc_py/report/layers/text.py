@@ -17,7 +17,7 @@ from atc_py.results.layer import (
     Layer,
 )
 from atc_py.results.layer_comparison import LayerComparison, misses_of
-from atc_py.text import COMMA, SEMICOLON, Text, all_of, verbatim
+from atc_py.text import COMMA, SEMICOLON, Text, all_of, plural, verbatim
 from atc_py.text.language import language, spoken
 
 _NOTHING = Text("")
@@ -31,7 +31,7 @@ _CANCELS = Text(", its terms cancel")
 _ROLLED_BACK = Text("; quantized in the original, taken back to float16 by the SoC")
 _OWN_OUT = Text("; the original's own error was taken out")
 
-_SHOWN = 20
+_SHOWN = 10
 _ALONE_SHOWN = 8
 _OWN_SHOWN = 5
 _COLUMNS = ("layer", "from", "dtype", "cosine>", "distance>", "SNR dB>", "max abs>", "max rel>")
@@ -54,17 +54,29 @@ def layer_blocks(done: LayerComparison, *, whole: bool = False) -> list[str | Ta
     """The report's lines and tables, in their order; `whole` lists every layer."""
     tables = [
         outputs_table(done),
-        spreads_table(done),
         _worst_layers(done, whole=whole),
+        spreads_table(done, whole=whole),
         _unmatched_table(done),
     ]
-    blocks: list[str | Table] = [*map(spoken, verdict_lines(done))]
+    verdict, *others = verdict_lines(done)
+    head = Text("{model}: {verdict}", model=_escaped(str(done.model)), verdict=verdict)
+    blocks: list[str | Table] = [*map(spoken, (head, *others, _compared_line(done)))]
     for table in tables:
         if table.rows:
             blocks += ["", table]
     if done.suggestion is not None:
         blocks += ["", *suggestion_blocks(done.suggestion)]
     return [*blocks, "", *map(spoken, cost_lines(done))]
+
+
+def _compared_line(done: LayerComparison) -> str:
+    """The two sides of the comparison, and the samples."""
+    return Text(
+        "  compared: the model compiled for {soc} ({mode}), with the original on {samples}",
+        soc=done.soc,
+        mode=done.precision_mode,
+        samples=plural(done.samples, "{n} sample", "{n} samples"),
+    )
 
 
 def number_text(value: float) -> str:
@@ -160,7 +172,7 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
 
 
 def verdict_lines(done: LayerComparison) -> list[str]:
-    """The first lines: the first failing layer, and whether the targets are met."""
+    """The first lines: whether all layers ran, the first that fails, targets; then remarks."""
     stopped = (
         [_escaped(Text("the device stopped: {stopped}", stopped=done.stopped))]
         if done.stopped
@@ -169,7 +181,7 @@ def verdict_lines(done: LayerComparison) -> list[str]:
     semantics = [] if done.semantics is None else [_escaped(semantics_line(done.semantics))]
     found = (*_failing_layers(done), *_own_errors(done), *_against_targets(done))
     newer = [_escaped(text) for _, text in newer_texts(done.newer)]
-    return [*stopped, *semantics, *newer, *found]
+    return [*stopped, *found, *semantics, *newer]
 
 
 def _failing_layers(done: LayerComparison) -> list[str]:

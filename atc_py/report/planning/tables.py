@@ -29,7 +29,7 @@ def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ())
     return "\n".join(plan_lines(plan)) + "\n"
 
 
-_SHOWN = 30
+_SHOWN, _FEW, _AROUND = 30, 8, 3
 _LEAST, _TENTH = 0.001, 0.1
 _FIGURES = (
     "time>", "cosine>", "SNR dB>", "top-1>", "of the allowed error>", "casts>", "target",
@@ -38,11 +38,21 @@ _FIGURES = (
 
 def plan_lines(plan: DtypePlan) -> list[str]:
     """The whole report in plain text."""
-    lines = [visible(spoken(line)) for line in verdict_lines(plan)]
-    for table in plan_tables(plan):
-        if table.rows:
-            lines += ["", *plain_lines(table)]
+    lines: list[str] = []
+    for block in plan_blocks(plan, whole=True):
+        lines += [block] if isinstance(block, str) else plain_lines(block)
     return lines
+
+
+def plan_blocks(plan: DtypePlan, *, whole: bool) -> list[str | Table]:
+    """The report's lines and tables; without `whole` the rows around the plan and the dearest nodes."""
+    verdict, *others = verdict_lines(plan)
+    head = Text("{model}: {verdict}", model=str(plan.model), verdict=verdict)
+    blocks: list[str | Table] = [visible(spoken(line)) for line in (head, *others)]
+    for table in plan_tables(plan, whole=whole):
+        if table.rows:
+            blocks += ["", table]
+    return blocks
 
 
 def verdict_lines(plan: DtypePlan) -> list[str]:
@@ -125,34 +135,52 @@ def point_text(point: PlanPoint, plan: DtypePlan) -> str:
     return Text("{parts}, all others in float16", parts=Text(", ", context="nodes").join(parts))
 
 
-def plan_tables(plan: DtypePlan) -> list[Table]:
-    """The tables: what is compared, the curve, and the nodes."""
-    return [_compared_table(plan), _curve(plan), _nodes(plan)]
+def plan_tables(plan: DtypePlan, *, whole: bool = True) -> list[Table]:
+    """The tables: what is compared, the curve where it says more, and the nodes."""
+    return [_compared_table(plan), _curve(plan, whole=whole), _nodes(plan, whole=whole)]
 
 
-def _compared_table(plan: DtypePlan) -> Table:
-    points = {
+def _compared(plan: DtypePlan) -> dict[str, PlanPoint | None]:
+    return {
         "plan": plan.chosen,
         "all float16": plan.float16,
         "all float32": plan.float32,
         "fewest in float32": plan.suggested,
     }
+
+
+def _compared_table(plan: DtypePlan) -> Table:
+    points = _compared(plan)
     rows = [(spoken(name), *_numbers(point)) for name, point in points.items() if point is not None]
     columns = ("", *_FIGURES)
     return Table("Estimated time and measured error", columns, tuple(rows))
 
 
-def _curve(plan: DtypePlan) -> Table:
-    """Tabulate the points that no other one beats."""
+def _curve(plan: DtypePlan, *, whole: bool) -> Table:
+    """Tabulate the points that no other one beats, or those around the plan."""
     shown = plan.curve[:_SHOWN]
-    rows = tuple((*_numbers(point), point_text(point, plan)) for point in shown)
+    if not whole:
+        at = shown.index(plan.chosen) if plan.chosen in shown else 0
+        first = max(0, at - _AROUND)
+        shared = tuple(_compared(plan).values())
+        shown = () if all(point in shared for point in shown) else shown[first : at + _AROUND + 1]
+    rows = [(*_numbers(point), point_text(point, plan)) for point in shown]
+    if 0 < len(shown) < len(plan.curve):
+        rows.append((*[""] * len(_FIGURES), _left(len(plan.curve) - len(shown), whole=whole)))
     title = "Time against error: assignments that no other one beats in both"
     columns = (*_FIGURES, "dtypes")
-    return Table(title, columns, rows, said=(7,))
+    return Table(title, columns, tuple(rows), said=(7,))
 
 
-def _nodes(plan: DtypePlan) -> Table:
+def _left(count: int, *, whole: bool) -> str:
+    return spoken(Text("and {left} more" if whole else "and {left} more (--verbose)", left=count))
+
+
+def _nodes(plan: DtypePlan, *, whole: bool) -> Table:
     changed = [node for node in plan.nodes if node.dtype != "float16"]
+    most = _SHOWN if whole else _FEW
+    if not whole:
+        changed.sort(key=lambda node: -(node.error or 0.0))
     rows = [
         (
             node.line,
@@ -162,12 +190,10 @@ def _nodes(plan: DtypePlan) -> Table:
             "-" if node.error is None else _percent(node.error),
             "-" if node.saved is None else _signed_time(node.saved),
         )
-        for node in changed[:_SHOWN]
+        for node in changed[:most]
     ]
-    if len(changed) > _SHOWN:
-        rows.append(
-            (spoken(Text("and {left} more", left=len(changed) - _SHOWN)), "", "", "", "", "")
-        )
+    if len(changed) > most:
+        rows.append((_left(len(changed) - most, whole=whole), "", "", "", "", ""))
     rows += [(name, "", "", "int8", "", "") for name in plan.chosen.int8]
     columns = (
         "node",

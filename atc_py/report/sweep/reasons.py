@@ -1,16 +1,19 @@
-"""Reasons of the rows of a sweep, counted by code."""
+"""Rows of a sweep for the terminal, and their reasons, counted by code."""
 
 from collections.abc import Sequence
 
 from atc_py.diag import find_code
-from atc_py.report.tables import Table, visible
+from atc_py.report.tables import Table, format_bytes, format_time, visible
 from atc_py.results.sweep import SweepRow
 from atc_py.system.structs import Result
 from atc_py.text import LANGUAGES, Text
-from atc_py.text.language import language
+from atc_py.text.language import language, spoken
 
 _MOST = 10
 """Codes that are printed; the page has all of them."""
+
+_FEW = 20
+"""Rows that are printed one by one; the page has any number."""
 
 
 class ReasonCount(Result, frozen=True):
@@ -69,6 +72,34 @@ def reasons_table(rows: Sequence[SweepRow]) -> Table | None:
         for count in counts[:_MOST]
     )
     return Table(title, ("code", "rows>", "models>", "for instance"), cells)
+
+
+def rows_table(rows: Sequence[SweepRow]) -> Table | None:
+    """A line a row with the columns that say something; None where there are more than `_FEW`."""
+    if len(rows) > _FEW:
+        return None
+    of = [row.combination for row in rows]
+    columns = {
+        "model": [each.model for each in of],
+        "SoC": [each.soc for each in of],
+        "precision mode": [each.precision_mode for each in of],
+        "operator list": [each.operator_list for each in of],
+        "verdict": [spoken(row.verdict.value) for row in rows],
+        "time>": [
+            format_time(row.estimated_seconds) if row.estimated_seconds else "" for row in rows
+        ],
+        "memory>": [format_bytes(row.memory_bytes) if row.memory_bytes else "" for row in rows],
+        "cosine>": ["" if row.cosine is None else f"{row.cosine:.6f}" for row in rows],
+        "proposed dims": [row.proposed for row in rows],
+    }
+    axes = {"SoC", "precision mode", "operator list"}
+    shown = {
+        name: cells
+        for name, cells in columns.items()
+        if (len({*cells}) > 1 if name in axes else any(cells))
+    }
+    cells = tuple(tuple(map(visible, row)) for row in zip(*shown.values(), strict=True))
+    return Table("Rows", tuple(shown), cells)
 
 
 def _example(row: SweepRow | None) -> str:

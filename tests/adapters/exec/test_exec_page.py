@@ -13,8 +13,9 @@ PAGE = (ROOT / "docs" / "exec.md").read_text(encoding="utf-8")
 
 
 def block(kind: str) -> str:
-    """Return the first block of a kind."""
-    found = re.search(rf"^```{kind}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    """Return the first block of a kind in the example, which follows the page's opening."""
+    example = PAGE.partition("\n## An example\n")[2]
+    found = re.search(rf"^```{kind}\n(.*?)^```", example, re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]
 
