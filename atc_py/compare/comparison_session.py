@@ -7,11 +7,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
 from atc_py.compare.beside import Beside
 from atc_py.compare.compilation import Compilation
@@ -19,7 +17,14 @@ from atc_py.compare.fitting_samples import FittingSamples
 from atc_py.compare.input_roles import input_roles
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.original import open_original
-from atc_py.compare.output_recording import TrialSamples
+from atc_py.compare.output_recording import (
+    HELD_BYTES,
+    RecordedOutputs,
+    Recording,
+    TrialSamples,
+    WatchedOutputs,
+    recorded_outputs,
+)
 from atc_py.compare.own_errors import (
     ExactValues,
     Suspect,
@@ -39,80 +44,12 @@ from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.running.feeds import odd_feeds, read_feeds
 from atc_py.pipeline.running.model import ports_of
 from atc_py.pipeline.running.samples import Samples, evenly
-from atc_py.pipeline.running.stored_array import stored_array
 from atc_py.results.cann_nodes import CannSemantics, read_newer, read_semantics
 from atc_py.results.layer import OwnError
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.results.picture_inputs import AIPP
-from atc_py.system.atomic_files import make_folder
 from atc_py.system.structs import replace
 from atc_py.text import Text
-
-HELD_BYTES = 256 << 20
-"""Bytes of values that stay in memory; those beyond go to files."""
-
-
-class Recording:
-    """All values of one run of the original.
-
-    Attributes:
-        seconds: time of the run that was recorded.
-        peak: bytes of values in memory.
-        total: bytes of all values.
-    """
-
-    def __init__(
-        self,
-        model: ReferenceModel,
-        feeds: Mapping[str, NDArray[Any]],
-        folder: Path,
-        held_bytes: int = HELD_BYTES,
-    ) -> None:
-        """Run `model` on `feeds`.
-
-        Args:
-            model: the original.
-            feeds: its inputs by name.
-            folder: where values go that do not fit in memory; it is made when it is needed, is this
-                recording's alone, and must outlive it.
-            held_bytes: bytes of values that stay in memory.
-
-        Raises:
-            AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
-        """
-        self._values: dict[str, NDArray[Any]] = {}
-        self._folder = folder
-        self.peak = 0
-        run = ReferenceRun(model, feeds)
-        names = dict.fromkeys(model.inputs)
-        names |= dict.fromkeys(name for piece in model.pieces for name in piece.writes)
-        run.expect(dict.fromkeys(names, 1))
-        for name in names:
-            array = run.value(name)
-            if array is not None:
-                self._values[name] = self._kept_array(array, held_bytes)
-            run.release(name)
-        self.seconds = run.seconds
-        self.total = sum(array.nbytes for array in self._values.values())
-
-    def expect(self, names: Mapping[str, int]) -> None:
-        """Do nothing: every value is recorded."""
-
-    def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
-        return self._values.get(name)
-
-    def release(self, name: str) -> None:
-        """Do nothing: another comparison may ask again."""
-
-    def _kept_array(self, array: NDArray[Any], held_bytes: int) -> NDArray[Any]:
-        """`array`, or the same in a file where memory is for others."""
-        if not array.nbytes or self.peak + array.nbytes <= held_bytes:
-            self.peak += array.nbytes
-            return array
-        make_folder(self._folder)
-        return stored_array(array, self._folder / f"{len(self._values)}.bin").mapped()
-
 
 Array = npt.NDArray[np.generic]
 PathText = str | os.PathLike[str]
@@ -192,6 +129,8 @@ class ComparisonSession:
         self._source = self._opened(samples)
         self._names: dict[int, str] = {}
         self._recorded: list[tuple[Feeds, Original]] | None = None
+        self._outputs: dict[int, RecordedOutputs] = {}
+        self._trials_follow = False
 
     def suggested(
         self,
@@ -213,7 +152,8 @@ class ComparisonSession:
         return replace(done, suggestion=found)
 
     def compared_for_trials(self) -> LayerComparison:
-        """Compare; where samples are few, keep the original's values for trials."""
+        """Compare; keep the original's outputs for trials, and all its values of few samples."""
+        self._trials_follow = True
         if self._source.count <= _RECORDED:
             self._record()
         return self.compared()
@@ -238,11 +178,31 @@ class ComparisonSession:
             yield self._originals(feeds)
 
     def judged(self, judging: int | None = None) -> TrialSamples:
-        """Run the original on at most `judging` samples, None for all, and keep its outputs."""
+        """At most `judging` samples, None for all, with the original's outputs.
+
+        The original runs where it did not yet.
+
+        Raises:
+            AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
+        """
         folder = Path(mkdtemp(dir=self._folder))
         positions = evenly(self.count, self.count if judging is None else judging)
+        for at, run in self._runs_at([at for at in positions if at not in self._outputs]):
+            outputs = self._reference.outputs
+            self._outputs[at] = recorded_outputs(run, outputs, folder / f"outputs{at}")
+        runs = [self._outputs[at] for at in positions]
         feeds = partial(self._feeds, positions)
-        return TrialSamples(self._reference, feeds, self._originals, folder)
+        return TrialSamples(self._reference, feeds, self._originals, runs, folder)
+
+    def _runs_at(self, positions: Collection[int]) -> Iterator[tuple[int, Original]]:
+        """Yield some samples, each with a run of the original; what was recorded does not run."""
+        recorded = dict(zip(evenly(self.count, _RECORDED), self._recorded or (), strict=False))
+        for at in positions:
+            if at in recorded:
+                yield at, recorded[at][1]
+        missing = [at for at in positions if at not in recorded]
+        for at, feeds in zip(missing, self._feeds(missing) if missing else (), strict=True):
+            yield at, ReferenceRun(self._reference, self._originals(feeds))
 
     def trials(self, judging: int | None = None) -> Trials:
         """Trials that are judged by at most `judging` samples; None for all."""
@@ -295,6 +255,7 @@ class ComparisonSession:
             taken_out |= {suspect.value: (suspect, error) for suspect, error in found}
             exact = ExactValues(suspect.nodes for suspect, _ in taken_out.values())
             self._reference = plain.with_amendment(exact)
+            self._outputs.clear()
             if self._recorded is not None:
                 self._record()
             done = self._paired_run()
@@ -313,6 +274,8 @@ class ComparisonSession:
             histograms=self.histograms,
             semantics=semantics,
         )
+        if self._trials_follow:
+            pair.kept = self._compilation.results
         pair.on_layer, pair.beside = self._counted_layers(), self.beside
         if self.beside is not None:
             self.beside.begin()
@@ -340,8 +303,16 @@ class ComparisonSession:
     def _fresh_runs(self, positions: Collection[int]) -> Iterator[tuple[Feeds, Original]]:
         """Yield the data of samples, each with a run of the original that is yet to begin."""
         reference = self._reference
-        for feeds in self._feeds(positions):
-            yield feeds, ReferenceRun(reference, self._originals(feeds))
+        folder = Path(mkdtemp(dir=self._folder)) if self._trials_follow else None
+        for at, feeds in zip(positions, self._feeds(positions), strict=True):
+            run = ReferenceRun(reference, self._originals(feeds))
+            if folder is None or at in self._outputs:
+                yield feeds, run
+                continue
+            watched = WatchedOutputs(run, reference.outputs, folder / f"outputs{at}")
+            yield feeds, watched
+            if watched.recorded is not None:
+                self._outputs[at] = watched.recorded
 
     def _feeds(self, positions: Collection[int]) -> Iterator[Feeds]:
         """Yield the data of samples, the same each time; take their names."""

@@ -12,6 +12,7 @@ from atc_py.pipeline.convert import compile_file
 from atc_py.system.structs import replace
 
 if TYPE_CHECKING:
+    from atc_py.device.sim.execution.kept_results import KeptResults
     from atc_py.pipeline.compile import TrialCompiler
 
 Lines = tuple[tuple[str, ...], tuple[str, ...]]
@@ -22,6 +23,7 @@ class _Kept:
     """Parts that the trials of a compilation share; they do not go to other processes."""
 
     compiler: TrialCompiler | None = None
+    results: KeptResults | None = None
 
     def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
         return _Kept, ()
@@ -67,6 +69,15 @@ class Compilation:
 
             self._kept.compiler = TrialCompiler(self.model, self.options)
         self._kept.compiler.write(output, replace(self.options, precision=precision))
+
+    @property
+    def results(self) -> KeptResults:
+        """Results of the simulator that trials share."""
+        if self._kept.results is None:
+            from atc_py.device.sim.execution.kept_results import KeptResults
+
+            self._kept.results = KeptResults()
+        return self._kept.results
 
     @property
     def bound(self) -> Mapping[str, float]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.backend import LoadedModel
+from atc_py.device.sim.execution.kept_results import KeptResults, SparingModel
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import BAD_OPTION
 from atc_py.tensor.dtypes import DType
@@ -53,14 +54,21 @@ class ObservedDevice(Protocol):
     def close(self) -> None: ...
 
 
-def observed_device(name: str, package: LoadedModel) -> ObservedDevice:
+def observed_device(
+    name: str, package: LoadedModel, kept: KeptResults | None = None
+) -> ObservedDevice:
     """The device called `name` with a model on it.
+
+    Args:
+        name: one of `DEVICES`.
+        package: the compiled model.
+        kept: results that the simulator shares with other models; None for none.
 
     Raises:
         AtcError: BAD_OPTION for a device that does not show its results; what loading raises.
     """
     if name == DEVICES[0]:
-        return _Simulated(package)
+        return _Simulated(package, kept)
     if name == DEVICES[1]:
         return _Exported(package)
     raise BAD_OPTION.error(
@@ -74,8 +82,10 @@ def observed_device(name: str, package: LoadedModel) -> ObservedDevice:
 class _Simulated:
     """The simulator, which shows a result as soon as it is there."""
 
-    def __init__(self, package: LoadedModel) -> None:
-        self._model = SimModel(package, merged=False)
+    def __init__(self, package: LoadedModel, kept: KeptResults | None) -> None:
+        self._model = (
+            SimModel(package, merged=False) if kept is None else SparingModel(package, kept)
+        )
         self._model.room.require_plan()
 
     @property
@@ -87,6 +97,8 @@ class _Simulated:
             if tensor in seen:
                 observe(tensor, found)
 
+        if isinstance(self._model, SparingModel):
+            self._model.seen = seen
         self._model.run(inputs, shown)
 
     def close(self) -> None:

@@ -1,18 +1,89 @@
-"""The original's outputs for many samples: what trials of dtypes are judged by, in little memory."""
+"""Recorded runs of the original: all values of few samples, or the outputs of many, in little memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
+from atc_py.compare.paired_run import Original
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.pipeline.running.stored_array import StoredArray, stored_array
+from atc_py.system.atomic_files import make_folder
 
 Feeds = Mapping[str, NDArray[Any]]
+
+_NO_FILE = "OSU"
+"""Kinds of arrays that no file can hold: objects and texts."""
+
+
+HELD_BYTES = 256 << 20
+"""Bytes of values that stay in memory; those beyond go to files."""
+
+
+class Recording:
+    """All values of one run of the original.
+
+    Attributes:
+        seconds: time of the run that was recorded.
+        peak: bytes of values in memory.
+        total: bytes of all values.
+    """
+
+    def __init__(
+        self,
+        model: ReferenceModel,
+        feeds: Mapping[str, NDArray[Any]],
+        folder: Path,
+        held_bytes: int = HELD_BYTES,
+    ) -> None:
+        """Run `model` on `feeds`.
+
+        Args:
+            model: the original.
+            feeds: its inputs by name.
+            folder: where values go that do not fit in memory; it is made when it is needed, is this
+                recording's alone, and must outlive it.
+            held_bytes: bytes of values that stay in memory.
+
+        Raises:
+            AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
+        """
+        self._values: dict[str, NDArray[Any]] = {}
+        self._folder = folder
+        self.peak = 0
+        run = ReferenceRun(model, feeds)
+        names = dict.fromkeys(model.inputs)
+        names |= dict.fromkeys(name for piece in model.pieces for name in piece.writes)
+        run.expect(dict.fromkeys(names, 1))
+        for name in names:
+            array = run.value(name)
+            if array is not None:
+                self._values[name] = self._kept_array(array, held_bytes)
+            run.release(name)
+        self.seconds = run.seconds
+        self.total = sum(array.nbytes for array in self._values.values())
+
+    def expect(self, names: Mapping[str, int]) -> None:
+        """Do nothing: every value is recorded."""
+
+    def value(self, name: str) -> NDArray[Any] | None:
+        """The value called `name`; None where the model makes no tensor of that name."""
+        return self._values.get(name)
+
+    def release(self, name: str) -> None:
+        """Do nothing: another comparison may ask again."""
+
+    def _kept_array(self, array: NDArray[Any], held_bytes: int) -> NDArray[Any]:
+        """`array`, or the same in a file where memory is for others."""
+        if not array.nbytes or self.peak + array.nbytes <= held_bytes:
+            self.peak += array.nbytes
+            return array
+        make_folder(self._folder)
+        return stored_array(array, self._folder / f"{len(self._values)}.bin").mapped()
 
 
 @dataclass(frozen=True)
@@ -48,26 +119,21 @@ class TrialSamples:
         reference: ReferenceModel,
         feeds: Callable[[], Iterable[Feeds]],
         originals: Callable[[Feeds], Feeds],
+        runs: Sequence[RecordedOutputs],
         folder: Path,
     ) -> None:
-        """Run the original on samples.
+        """Take samples.
 
         Args:
             reference: the original.
             feeds: reads the samples, the same each time.
             originals: returns what the original is fed for a sample.
-            folder: where the outputs go; it must outlive this.
-
-        Raises:
-            AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
+            runs: the original's outputs in each.
+            folder: where the samples go for other processes; it must outlive this.
         """
         self._reference, self._feeds, self._originals = reference, feeds, originals
-        self._folder = folder
-        self._runs = [
-            _recorded(reference, originals(each), folder / f"outputs{at}")
-            for at, each in enumerate(feeds())
-        ]
-        self.count = len(self._runs)
+        self._folder, self._runs = folder, runs
+        self.count = len(runs)
 
     def __iter__(self) -> Iterator[tuple[Feeds, OutputRun]]:
         """Yield the arrays of each sample, and the original's outputs."""
@@ -125,18 +191,65 @@ class OutputRun:
             self._again.release(name)
 
 
-def _recorded(reference: ReferenceModel, feeds: Feeds, start: Path) -> RecordedOutputs:
-    """Run the original once and write its outputs to files.
+class WatchedOutputs:
+    """A run of the original whose outputs are written to files as they are looked at."""
+
+    def __init__(self, run: ReferenceRun, outputs: Collection[str], start: Path) -> None:
+        """Watch `run`; names of files begin with `start`."""
+        self._run, self._outputs, self._start = run, outputs, start
+        self._found: dict[str, StoredArray] = {}
+
+    @property
+    def seconds(self) -> float:
+        return self._run.seconds
+
+    @property
+    def peak(self) -> int:
+        return self._run.peak
+
+    @property
+    def total(self) -> int:
+        return self._run.total
+
+    @property
+    def recorded(self) -> RecordedOutputs | None:
+        """The outputs; None while some were not looked at."""
+        if self._found.keys() >= set(self._outputs):
+            return RecordedOutputs(self._found, self.seconds)
+        return None
+
+    def expect(self, names: Mapping[str, int]) -> None:
+        """Keep each of `names` until it has been released that many times."""
+        self._run.expect(names)
+
+    def value(self, name: str) -> NDArray[Any] | None:
+        """The value called `name`; None where the model makes no tensor of that name."""
+        array = self._run.value(name)
+        fresh = name in self._outputs and name not in self._found
+        if fresh and array is not None and array.dtype.kind not in _NO_FILE:
+            self._found[name] = _stored(array, self._start, len(self._found))
+        return array
+
+    def release(self, name: str) -> None:
+        """Release `name` once."""
+        self._run.release(name)
+
+
+def recorded_outputs(run: Original, outputs: Collection[str], start: Path) -> RecordedOutputs:
+    """Write the outputs of a run of the original to files whose names begin with `start`.
 
     Raises:
         AtcError: REFERENCE_FAILED; CANNOT_WRITE.
     """
-    run = ReferenceRun(reference, feeds)
-    run.expect(dict.fromkeys(reference.outputs, 1))
+    run.expect(dict.fromkeys(outputs, 1))
     found = {}
-    for at, name in enumerate(reference.outputs):
+    for at, name in enumerate(outputs):
         array = run.value(name)
-        if array is not None and array.dtype.kind not in "OSU":
-            found[name] = stored_array(array, start.with_name(f"{start.name}-{at}.bin"))
+        if array is not None and array.dtype.kind not in _NO_FILE:
+            found[name] = _stored(array, start, at)
         run.release(name)
     return RecordedOutputs(found, run.seconds)
+
+
+def _stored(array: NDArray[Any], start: Path, at: int) -> StoredArray:
+    return stored_array(array, start.with_name(f"{start.name}-{at}.bin"))

@@ -15,12 +15,13 @@ from atc_py.compare.grids import UNSIGNED_SHIFT, grids_of
 from atc_py.compare.histograms import Sampled
 from atc_py.compare.matching import match
 from atc_py.compare.measure import Measure
-from atc_py.compare.observed import DEVICES, observed_device
+from atc_py.compare.observed import DEVICES, ObservedDevice, observed_device
 from atc_py.compare.ranks import Ranks, holds_scores
 from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.row_order import RowOrder
 from atc_py.compare.spreads import Spread
 from atc_py.device.backend import LoadedModel
+from atc_py.device.sim.execution.kept_results import KeptResults
 from atc_py.diag import DEVICE_FAILED, ROWS_REORDERED, AtcError, Diagnostic, Place
 from atc_py.package.schema import FIXED
 from atc_py.results.cann_nodes import CannSemantics
@@ -33,7 +34,6 @@ from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]
 Feeds = Mapping[str, Array]
-
 
 _DRAWN = 6
 """Layers of which there are histograms."""
@@ -69,6 +69,7 @@ class Pair:
     """Pair of the original and the compiled model, run in step."""
 
     beside: Beside | None = None  # a third side of the comparison
+    kept: KeptResults | None = None  # results that the simulator shares with other models
     # called after each layer that is measured, with how many there will be in a run
     on_layer: Callable[[int], None] | None = None
     # returns the name of the sample at a position; where it is given, the figures of each sample
@@ -97,8 +98,7 @@ class Pair:
         """
         self._semantics, self._reference = semantics, reference
         self._targets = dict(targets or {})
-        self._description, self._device_name = package.description, device
-        self._device = observed_device(device, package)
+        self._package, self._description, self._device_name = package, package.description, device
         self._matching = match(self._description, reference.nodes, reference.inputs)
         self._looked_at = set(self._matching.values)
         self._floors = floors_of(self._description)
@@ -116,8 +116,7 @@ class Pair:
         self._sampled: dict[int, Sampled] | None = {} if histograms else None
         self._unlike: dict[int, str] = {}
         self._peak = self._total = 0
-        self._outputs_only = False
-        self._stopped = ""
+        self._outputs_only, self._stopped = False, ""
         self._device_seconds = self._reference_seconds = 0.0
 
     def compared(
@@ -133,18 +132,18 @@ class Pair:
         self._outputs_only = outputs_only
         if outputs_only:
             self._looked_at = {port.tensor for port in self._description.outputs}
-        started = time.perf_counter()
-        count = 0
+        started, count = time.perf_counter(), 0
+        device = observed_device(self._device_name, self._package, self.kept)
         try:
             for feeds, run in samples:
                 if self.name_of is not None:
                     self._of_sample = {}
-                self._run(feeds, run)
+                self._run(device, feeds, run)
                 if self.name_of is not None:
                     self._add_sample(self.name_of(count))
                 count += 1
         finally:
-            self._device.close()
+            device.close()
         return self._summed_up(count, time.perf_counter() - started)
 
     def _add_sample(self, name: str) -> None:
@@ -155,7 +154,7 @@ class Pair:
             else:
                 self._measures[tensor] = measure
 
-    def _run(self, feeds: Feeds, run: Original) -> None:
+    def _run(self, device: ObservedDevice, feeds: Feeds, run: Original) -> None:
         """Run both once."""
         made = {at for node in self._description.nodes for at in node.outputs}
         values = {t: name for t, name in self._matching.values.items() if t in self._looked_at}
@@ -172,7 +171,7 @@ class Pair:
                 self.on_layer(len(wanted))
 
         try:
-            self._device.run(feeds, wanted, observe)
+            device.run(feeds, wanted, observe)
         except AtcError as error:
             if error.diagnostics[0].code is not DEVICE_FAILED:
                 raise
@@ -185,7 +184,7 @@ class Pair:
         self._measure_ordered(shapes)
         for name in sorted(third):
             self._show_beside(name, None, run, third)
-        self._device_seconds += self._device.seconds
+        self._device_seconds += device.seconds
         self._reference_seconds += run.seconds
         self._peak, self._total = max(self._peak, run.peak), max(self._total, run.total)
 

@@ -13,6 +13,7 @@ from atc_py.compare.output_recording import TrialSamples
 from atc_py.compare.paired_run import Feeds, Original, Pair
 from atc_py.compare.reference import ReferenceModel
 from atc_py.compare.trials_ahead import TrialsAhead
+from atc_py.device.backend import LoadedModel
 from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
 from atc_py.package.schema import OmModel
@@ -97,11 +98,16 @@ class Trials:
         with open_model(om) as package:
             judged = done = None
             if self._judged is not None:
-                pair = Pair(self._reference, package, device=self._device)
+                pair = self._pair(package)
                 judged = pair.compared(self._judged, outputs_only=True)
             if judged is None or not outputs_only:
-                pair = Pair(self._reference, package, device=self._device)
+                pair = self._pair(package)
                 done = pair.compared(self._samples, outputs_only=outputs_only)
             found = done or judged
             assert found is not None  # noqa: S101  (one of the two was made)
             return Trial(frozenset(lines), package.description, found, judged or found)
+
+    def _pair(self, package: LoadedModel) -> Pair:
+        pair = Pair(self._reference, package, device=self._device)
+        pair.kept = self._compilation.results
+        return pair

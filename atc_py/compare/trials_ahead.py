@@ -99,6 +99,7 @@ def run_trial(task: TrialTask) -> TrialAnswer:
                 return TrialAnswer(package.description, seconds, None)
             reference = search.reference(folder)
             pair = Pair(reference, package, device=task.device)
+            pair.kept = own.results
             done = pair.compared(task.samples.opened(reference), outputs_only=True)
         return TrialAnswer(package.description, seconds, done)
 

@@ -7,7 +7,7 @@ to its form, data are drawn for it. Each step runs on drawn data and boundary va
 
 import hashlib
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -196,7 +196,7 @@ def prove(
             if region is not None and len(group) > 1 and not measured:
                 region.prove_drawn(feeds.seeds, visible)
         if not any(rewrite.undefined for rewrite in result.rewrites):
-            result.diverging_output = _diverging_output(original, feeds, result, groups)
+            result.diverging_output = _diverging_output(original, result, groups)
     return result
 
 
@@ -245,10 +245,7 @@ def _not_drawn(original: ReferenceModel, groups: Sequence[tuple[Applied, ...]]) 
 
 
 def _diverging_output(
-    original: ReferenceModel,
-    feeds: ModelFeeds,
-    proof: FixProof,
-    groups: Sequence[tuple[Applied, ...]],
+    original: ReferenceModel, proof: FixProof, groups: Sequence[tuple[Applied, ...]]
 ) -> str:
     """An output that differs by more than the rules allow, and than rounded inputs make."""
     limit = sum(
@@ -257,16 +254,19 @@ def _diverging_output(
     exact = all(applied.rule.exactness is Exactness.EQUAL for group in groups for applied in group)
     if not isfinite(limit) or (exact and all(map(_is_equal, proof.rewrites))):
         return ""
+    most = max(limit, _GROSS)
+    gross = [name for name, gap in proof.outputs.items() if gap.error > most]
+    effects = _effects_of_rounding(original, proof, gross, max(limit, _coarsest_step(original)))
+    beyond = {
+        name: gap.gap
+        for name, gap in proof.outputs.items()
+        if name in gross and gap.gap > _ROUNDINGS * effects[name] + most * gap.scale
+    }
     codes = quantized_values(original.nodes) if original.can_be_amended else ()
-    least = max(limit, _coarsest_step(original))
-    for name, gap in proof.outputs.items():
-        if gap.error > max(limit, _GROSS):
-            effect = _effect_of_rounding(original, feeds, name, least)
-            if gap.gap <= _ROUNDINGS * effect + max(limit, _GROSS) * gap.scale:
-                continue
-            if not codes or gap.gap > _STEPS * _effect_of_steps(original, feeds, name, codes):
-                return name
-    return ""
+    if beyond and codes:
+        steps = _effects_of_steps(original, proof, [*beyond], codes)
+        beyond = {name: gap for name, gap in beyond.items() if gap > _STEPS * steps[name]}
+    return next(iter(beyond), "")
 
 
 def _is_equal(rewrite: RegionProof) -> bool:
@@ -274,28 +274,34 @@ def _is_equal(rewrite: RegionProof) -> bool:
     return bool(rewrite.runs) and not rewrite.differing
 
 
-def _effect_of_steps(
-    original: ReferenceModel, feeds: ModelFeeds, name: str, codes: Sequence[str]
-) -> float:
-    """The largest change of an output of the original when codes on the way move by a step."""
-    roles = input_roles(original, feeds.ports)
-    largest = 0.0
-    for seed in feeds.seeds:
-        plain = feeds.of(seed, roles)
-        stepped = original.with_amendment(MovedCodes(codes, seed))
-        largest = max(largest, _change(name, (original, plain), (stepped, plain)))
+def _effects_of_steps(
+    original: ReferenceModel, proof: FixProof, names: Sequence[str], codes: Sequence[str]
+) -> dict[str, float]:
+    """The largest change of each output of the original when codes on the way move by a step."""
+    return _changes(
+        proof,
+        names,
+        lambda seed, plain: ReferenceRun(original.with_amendment(MovedCodes(codes, seed)), plain),
+    )
+
+
+def _changes(
+    proof: FixProof, names: Sequence[str], other: Callable[[int, Feeds], ReferenceRun]
+) -> dict[str, float]:
+    """The largest gap between outputs of the original's runs in the proof and of `other` runs.
+
+    `other` is given the seed and the data of each run; an output that a run lacks has no gap.
+    """
+    largest = dict.fromkeys(names, 0.0)
+    for seed, (plain, results) in zip(proof.seeds if names else (), proof.samples, strict=False):
+        run = other(seed, plain)
+        run.expect(dict.fromkeys(names, 1))
+        for name in names:
+            value = run.value(name)
+            if value is not None and name in results:
+                largest[name] = max(largest[name], largest_gap(value, results[name]))
+            run.release(name)
     return largest
-
-
-def _change(name: str, *sides: tuple[ReferenceModel, Feeds]) -> float:
-    """The largest gap between an output of two runs; 0 where one of them has none."""
-    values = []
-    for model, data in sides:
-        run = ReferenceRun(model, data)
-        run.expect({name: 1})
-        values.append(run.value(name))
-    first, second = values
-    return 0.0 if first is None or second is None else largest_gap(second, first)
 
 
 def _coarsest_step(original: ReferenceModel) -> float:
@@ -307,21 +313,21 @@ def _coarsest_step(original: ReferenceModel) -> float:
     return max((step_of(dtype.numpy) for dtype in result if dtype is not None), default=0.0)
 
 
-def _effect_of_rounding(
-    original: ReferenceModel, feeds: ModelFeeds, name: str, least: float
-) -> float:
-    """The largest change of an output of the original when inputs move by one step.
+def _effects_of_rounding(
+    original: ReferenceModel, proof: FixProof, names: Sequence[str], least: float
+) -> dict[str, float]:
+    """The largest change of each output of the original when inputs move by one step.
 
     `least` is the part of each value that it moves by at least: what rounding inside of the model and
     the classes of the rules allow.
     """
-    roles = input_roles(original, feeds.ports)
-    largest = 0.0
-    for seed in feeds.seeds:
-        plain = feeds.of(seed, roles)
-        rounded = {port: moved(array, seed, least) for port, array in plain.items()}
-        largest = max(largest, _change(name, (original, plain), (original, rounded)))
-    return largest
+    return _changes(
+        proof,
+        names,
+        lambda seed, plain: ReferenceRun(
+            original, {port: moved(array, seed, least) for port, array in plain.items()}
+        ),
+    )
 
 
 def _draw_bounded(ports: Sequence[Port], ranges: Mapping[str, tuple[int, int]], seed: int) -> Feeds:

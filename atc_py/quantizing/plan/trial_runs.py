@@ -294,6 +294,7 @@ class TrialRuns:
             mixed = assignment.int8 and self.int8 is not None
             reference = self.int8.reference() if mixed and self.int8 else self._reference
             pair = Pair(reference, package)
+            pair.kept = self.compilation.results
             done = pair.compared(self._judged, outputs_only=True)
             share = share_of_comparison(done, self.targets)
             tried = TriedAssignment(assignment, package.description, seconds, done, share)
