@@ -38,6 +38,7 @@ from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 # Rounds of rules, beside one for each level of graphs in graphs; a form takes few.
 _MOST_ROUNDS = 60
@@ -136,9 +137,7 @@ class Fixer:
                 if index in self._choices and choices <= _MOST_CHOICES:
                     self._barred.add(self._choices[index])
                 else:
-                    self._hopeless[index] = [
-                        misfit for misfit in result.unfit if misfit.node.index == index
-                    ]
+                    self._hopeless[index] = _misfits_of(index, result)
             self._applied.clear()
 
     def _still_refused(self, fixed: Fixed) -> set[int]:
@@ -398,7 +397,9 @@ class Fixer:
         forms = fitting_forms(node, rules, open_context, misfits)
         self.looked_around = self.looked_around or any(ctx.looked_around for ctx in contexts)
         unfit += [
-            Unfit(rule, node, reason, unbounded) for rule, reason, unbounded in misfits if reason.en
+            Unfit(rule, node, error.reason, error.unbounded, error.held)
+            for rule, error in misfits
+            if error.reason.en
         ]
         if not forms:
             return False
@@ -428,6 +429,18 @@ class Fixer:
         names = (*origin.writes, *(name for new_node in made for name in new_node.output_names))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
+
+
+def _misfits_of(index: int, fixed: Fixed) -> list[Unfit]:
+    """The rule whose form of a node of the file is refused, and those that do not fit this form."""
+    applied = next(step for step in fixed.applied if step.node.index == index)
+    findings = (each for each in fixed.after.check.findings if each.standing is Standing.ERROR)
+    error = next((each for each in findings if each.place.node == index), None)
+    own = [misfit for misfit in fixed.unfit if misfit.node.index == index]
+    if error is None:
+        return own
+    reason = Text("its new nodes are listed, but {finding}", finding=error.message)
+    return [Unfit(applied.rule, applied.node, reason), *own]
 
 
 def _errors(checked: Checked) -> int:

@@ -146,12 +146,14 @@ class Unfit:
     Attributes:
         reason: the condition that does not hold.
         unbounded: inputs of the model whose bounds could make it hold.
+        held: the number of conditions that hold before it; by default as many as a rule can have.
     """
 
     rule: FixRule
     node: SourceNode
     reason: Text
     unbounded: tuple[str, ...] = ()
+    held: int = 1 << 16
 
 
 class UnmeasuredError(Exception):
