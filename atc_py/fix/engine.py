@@ -37,6 +37,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library
 from atc_py.system.structs import replace
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
 from atc_py.text import Text
 
@@ -325,7 +326,8 @@ class Fixer:
     def _refused(self, model: SourceModel, checked: Checked) -> Iterator[SourceNode]:
         """Yield the nodes with a finding that is to be removed.
 
-        Findings on the opset are not: the model is stated at another one in the end.
+        Findings on the opset are not: the model is stated at another one in the end. Where the list
+        has no Cast of float64, no region of it is entered or left, so its listed nodes count, too.
         """
         rewritten = {
             (
@@ -337,13 +339,18 @@ class Fixer:
             for finding in (checked.check.findings if self._rules.all_findings else ())
             if finding.standing.reaches(Standing.REWRITE) and finding.code is not OPERATOR_RESTATED
         }
-        for node, row in zip(model.all_nodes, checked.check.rows, strict=True):
+        pairs = [*zip(model.all_nodes, checked.check.rows, strict=True)]
+        closed = any(
+            row.standing is Standing.ERROR and node.op_type == "Cast" and _has_double(node)
+            for node, row in pairs
+        )
+        for node, row in pairs:
             label = node.index, node.name, node.op_type, node.scope
             listed = row.standing is not Standing.ERROR and label not in rewritten
             unknown = self._rules.for_cann and is_unknown_to_parser(
                 node, self._library, self._conditions
             )
-            if not listed or unknown:
+            if not listed or unknown or (closed and _reads_double(node)):
                 yield node
 
     def _rules_of(
@@ -429,6 +436,15 @@ class Fixer:
         names = (*origin.writes, *(name for new_node in made for name in new_node.output_names))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
+
+
+def _reads_double(node: SourceNode) -> bool:
+    return any(each is not None and each.dtype is DType.FLOAT64 for each in node.inputs)
+
+
+def _has_double(node: SourceNode) -> bool:
+    made = (each is not None and each.dtype is DType.FLOAT64 for each in node.outputs)
+    return _reads_double(node) or any(made)
 
 
 def _misfits_of(index: int, fixed: Fixed) -> list[Unfit]:

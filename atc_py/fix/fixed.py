@@ -156,6 +156,12 @@ class Unfit:
     held: int = 1 << 16
 
 
+UNSHOWN = Text(
+    "runs of the model show the difference; --allow-approximate applies the rule all the same"
+)
+"""The condition of measured rules where nothing shows it."""
+
+
 class UnmeasuredError(Exception):
     """Rules that were applied for what runs of the model show change more, or are not shown."""
 

@@ -46,6 +46,7 @@ def with_fixes(
         return check
     # Rules take time to import, which checks of sound models need not spend.
     from atc_py.fix.engine import Fixer
+    from atc_py.fix.measured import fix_measured
     from atc_py.fix.rule import Purpose, load_rules
 
     refused = {each.place.op_type or "" for each in errors}
@@ -54,8 +55,12 @@ def with_fixes(
     if refused.isdisjoint(fixable):
         return check
     rules = FixRules(for_precision=False)
-    fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial)
-    found = fixer.fix(shapes, tidy=False)
+    found = fix_measured(
+        lambda: Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial),
+        shapes,
+        rules,
+        tidy=False,
+    )
     plain = _Outcome.of(found)
     best, values = plain, {} if known is None else deciding_values(known.survey)
     if values and plain.left:
