@@ -13,6 +13,11 @@ from tests.fix.cases import write_case
 PADS, LOWEST = ConstInput(np.array([0, 1, 0, 1])), ConstInput(np.array(-np.inf, np.float32))
 FILTER = ConstInput(np.ones((2, 2, 3, 3), np.float32))
 
+LESS = (
+    "its new nodes are listed, but A of Less must have dtype float16, float32, int32, int8 or "
+    "uint8, found float64"
+)
+
 
 @pytest.mark.parametrize(
     ("near", "rule", "condition"),
@@ -35,8 +40,7 @@ FILTER = ConstInput(np.ones((2, 2, 3, 3), np.float32))
         (
             case("LessOrEqual", Fed((3,), DType.FLOAT64), Fed((3,), DType.FLOAT64), opset=16),
             "function-body",
-            "its new nodes are listed, but A of Less must have dtype float16, float32, int32, "
-            "int8 or uint8, found float64",
+            LESS,
         ),
     ],
     ids=lambda value: value.op_type if isinstance(value, RuleCase) else "",

@@ -86,6 +86,7 @@ class RegionProof:
     Attributes:
         error: largest error, without that of rounded inputs.
         differing: elements that are not the same.
+        moved: those of them on the values of the model's own runs.
         elements: elements that were compared.
         runs: sets of data from the model's own runs.
         drawn: sets of data that were drawn.
@@ -96,6 +97,7 @@ class RegionProof:
 
     error: float = 0.0
     differing: int = 0
+    moved: int = 0
     elements: int = 0
     runs: int = 0
     drawn: int = 0
@@ -112,6 +114,7 @@ class RegionProof:
         """Take in the results of another part of the rewrite."""
         self.error = max(self.error, other.error)
         self.differing += other.differing
+        self.moved += other.moved
         self.elements += other.elements
         self.runs += other.runs
         self.drawn += other.drawn
@@ -235,10 +238,10 @@ class RegionTest:
         if not data.own_scale:
             scale = self._scales[name] = max(scale, self._scales.get(name, 0.0))
         proof.elements += wanted.size
-        if value.shape == wanted.shape:
-            proof.differing += int(np.count_nonzero(~same_elements(value, wanted)))
-        else:
-            proof.differing += wanted.size
+        alike = value.shape == wanted.shape
+        other = np.count_nonzero(~same_elements(value, wanted)) if alike else wanted.size
+        proof.differing += int(other)
+        proof.moved += int(other) if data.label == OWN_RUN else 0
         error = gap / (scale or 1.0)
         if error > limit and not exact and np.isfinite(scale):
             error = max(gap - _ROUNDINGS * self._conditioning(name, data.feeds), 0.0) / (scale or 1)
