@@ -14,7 +14,7 @@ from math import prod
 from atc_py.cost.factors import expected_case
 from atc_py.fix.context import RuleContext
 from atc_py.fix.rule import FixRule
-from atc_py.fix.unfit import UnfitError
+from atc_py.fix.unfit import UnfitError, begin_rule
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode, ValueType
 from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import dtype_of_element, element_of_dtype, known_type
@@ -22,7 +22,6 @@ from atc_py.onnx_graph.source import SourceNode
 from atc_py.onnx_graph.typing.infer import infer_types
 from atc_py.target import Soc
 from atc_py.tensor.dtypes import DType
-from atc_py.text import Text
 
 
 def has_defined_dtypes(node: SourceNode) -> bool:
@@ -139,11 +138,11 @@ def _products(form: OnnxGraph, node: OnnxNode) -> int:
     return 0
 
 
-Misfit = tuple["FixRule", Text, tuple[str, ...]]
-"""A rule, the condition that does not hold, and inputs whose bounds could make it hold."""
+Misfit = tuple["FixRule", UnfitError]
+"""A rule, and the condition that does not hold."""
 
-_NO_SUCH_DTYPES = Text("ONNX defines the operator for the dtypes of its inputs")
-_NOT_SOUND = Text("the node keeps to ONNX's definition")
+_NO_SUCH_DTYPES = "ONNX defines the operator for the dtypes of its inputs"
+_NOT_SOUND = "the node keeps to ONNX's definition"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,21 +175,22 @@ def fitting_forms(
         misfits: gains the rules that do not fit.
     """
     if not has_defined_dtypes(node):
-        misfits += [(rule, _NO_SUCH_DTYPES, ()) for rule in rules]
+        misfits += [(rule, UnfitError(_NO_SUCH_DTYPES)) for rule in rules]
         return []
     results: list[FittingForm] = []
     for rule in rules:
         if rule.last and results:
             break
         ctx = open_context()
+        begin_rule()
         try:
             results.append(FittingForm(rule, ctx, rule.write(ctx)))
         except UnfitError as error:
-            misfits.append((rule, error.reason, error.unbounded))
+            misfits.append((rule, error))
         except (ArithmeticError, LookupError, TypeError, ValueError):
             # Lists of other lengths than the axes, strides of 0, scales that are infinite, shapes that
             # are numbers: the check has findings on them.
-            misfits.append((rule, _NOT_SOUND, ()))
+            misfits.append((rule, UnfitError(_NOT_SOUND)))
         else:
             if rule.last:
                 break

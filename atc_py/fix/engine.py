@@ -37,7 +37,9 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.options.fix_rules import FixRules
 from atc_py.spec import Library
 from atc_py.system.structs import replace
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 # Rounds of rules, beside one for each level of graphs in graphs; a form takes few.
 _MOST_ROUNDS = 60
@@ -136,9 +138,7 @@ class Fixer:
                 if index in self._choices and choices <= _MOST_CHOICES:
                     self._barred.add(self._choices[index])
                 else:
-                    self._hopeless[index] = [
-                        misfit for misfit in result.unfit if misfit.node.index == index
-                    ]
+                    self._hopeless[index] = _misfits_of(index, result)
             self._applied.clear()
 
     def _still_refused(self, fixed: Fixed) -> set[int]:
@@ -326,7 +326,8 @@ class Fixer:
     def _refused(self, model: SourceModel, checked: Checked) -> Iterator[SourceNode]:
         """Yield the nodes with a finding that is to be removed.
 
-        Findings on the opset are not: the model is stated at another one in the end.
+        Findings on the opset are not: the model is stated at another one in the end. Where the list
+        has no Cast of float64, no region of it is entered or left, so its listed nodes count, too.
         """
         rewritten = {
             (
@@ -338,13 +339,18 @@ class Fixer:
             for finding in (checked.check.findings if self._rules.all_findings else ())
             if finding.standing.reaches(Standing.REWRITE) and finding.code is not OPERATOR_RESTATED
         }
-        for node, row in zip(model.all_nodes, checked.check.rows, strict=True):
+        pairs = [*zip(model.all_nodes, checked.check.rows, strict=True)]
+        closed = any(
+            row.standing is Standing.ERROR and node.op_type == "Cast" and _has_double(node)
+            for node, row in pairs
+        )
+        for node, row in pairs:
             label = node.index, node.name, node.op_type, node.scope
             listed = row.standing is not Standing.ERROR and label not in rewritten
             unknown = self._rules.for_cann and is_unknown_to_parser(
                 node, self._library, self._conditions
             )
-            if not listed or unknown:
+            if not listed or unknown or (closed and _reads_double(node)):
                 yield node
 
     def _rules_of(
@@ -398,7 +404,9 @@ class Fixer:
         forms = fitting_forms(node, rules, open_context, misfits)
         self.looked_around = self.looked_around or any(ctx.looked_around for ctx in contexts)
         unfit += [
-            Unfit(rule, node, reason, unbounded) for rule, reason, unbounded in misfits if reason.en
+            Unfit(rule, node, error.reason, error.unbounded, error.held)
+            for rule, error in misfits
+            if error.reason.en
         ]
         if not forms:
             return False
@@ -428,6 +436,27 @@ class Fixer:
         names = (*origin.writes, *(name for new_node in made for name in new_node.output_names))
         self._lineage.note(before, form.rule, names)
         self._applied.append(Applied(form.rule, node, made, step))
+
+
+def _reads_double(node: SourceNode) -> bool:
+    return any(each is not None and each.dtype is DType.FLOAT64 for each in node.inputs)
+
+
+def _has_double(node: SourceNode) -> bool:
+    made = (each is not None and each.dtype is DType.FLOAT64 for each in node.outputs)
+    return _reads_double(node) or any(made)
+
+
+def _misfits_of(index: int, fixed: Fixed) -> list[Unfit]:
+    """The rule whose form of a node of the file is refused, and those that do not fit this form."""
+    applied = next(step for step in fixed.applied if step.node.index == index)
+    findings = (each for each in fixed.after.check.findings if each.standing is Standing.ERROR)
+    error = next((each for each in findings if each.place.node == index), None)
+    own = [misfit for misfit in fixed.unfit if misfit.node.index == index]
+    if error is None:
+        return own
+    reason = Text("its new nodes are listed, but {finding}", finding=error.message)
+    return [Unfit(applied.rule, applied.node, reason), *own]
 
 
 def _errors(checked: Checked) -> int:

@@ -15,7 +15,7 @@ from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
 from atc_py.onnx_graph.reading.tensors import TensorReader
 from atc_py.onnx_graph.source import SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
-from atc_py.tensor.shapes import Dims, Shape
+from atc_py.tensor.shapes import Dims, Shape, format_shape
 
 MOST_NODES = 50_000
 """Nodes that a model may have after its loops are written out."""
@@ -143,7 +143,8 @@ class ContextFacts:
     def shape(self, position: int) -> Shape:
         """The dims of a required input, all of them known."""
         tensor = self.input(position)
-        require(not tensor.is_open, "the dims of {name} are known", name=tensor.name)
+        known = None if tensor.dims is None else format_shape(tensor.dims)
+        require(not tensor.is_open, "the dims of {name} are known", found=known, name=tensor.name)
         return tensor.shape
 
     def constant(self, position: int) -> NDArray[Any]:
@@ -172,8 +173,13 @@ class ContextFacts:
             name: what ONNX calls the tensor of that dtype; "" for words that name none.
         """
         if name:
-            require(self.element in FLOATS, "{name} is float16 or float32", name=name)
-        require(self.element in FLOATS, "the dtype is float16 or float32")
+            require(
+                self.element in FLOATS,
+                "{name} is float16 or float32",
+                found=self.element.value,
+                name=name,
+            )
+        require(self.element in FLOATS, "the dtype is float16 or float32", found=self.element.value)
         return self.name(position)
 
     # Attributes ---------------------------------------------------------------------------------
@@ -199,7 +205,7 @@ class ContextFacts:
     def axis(self, default: int, rank: int, name: str = "axis") -> int:
         """An attribute that is one of `rank` axes, counted from the first one."""
         value = self.integer(name, default)
-        require(-rank <= value < rank, "{name} is one of the axes", name=name)
+        require(-rank <= value < rank, "{name} is one of the axes", found=value, name=name)
         return value % rank
 
     def number(self, name: str, default: float) -> float:

@@ -143,12 +143,20 @@ class Unfit:
     Attributes:
         reason: the condition that does not hold.
         unbounded: inputs of the model whose bounds could make it hold.
+        held: the number of conditions that hold before it; by default as many as a rule can have.
     """
 
     rule: FixRule
     node: SourceNode
     reason: Text
     unbounded: tuple[str, ...] = ()
+    held: int = 1 << 16
+
+
+UNSHOWN = Text(
+    "runs of the model show the difference; --allow-approximate applies the rule all the same"
+)
+"""The condition of measured rules where nothing shows it."""
 
 
 class UnmeasuredError(Exception):

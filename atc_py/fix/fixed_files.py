@@ -7,6 +7,7 @@ from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed
+from atc_py.fix.measured import fix_measured
 from atc_py.fix.restate import opsets_to_try, restate_graph
 from atc_py.fix.start import with_input_ranges
 from atc_py.ir import ConstData
@@ -178,7 +179,7 @@ def fixed_file(
             for a value that an input cannot be bound to; FIX_NOT_SETTLED for rules without end.
     """
     rules = with_input_ranges(file, rules)
-    result = Fixer(file, conditions, library, rules).fix(shapes)
+    result = fix_measured(lambda: Fixer(file, conditions, library, rules), shapes, rules)
     result.require_settled()
     if rules.for_cann:
         state_at_listed_opset(result, library, conditions.cann)

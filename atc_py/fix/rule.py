@@ -139,6 +139,9 @@ EQUAL, REORDERED, BOUNDED, APPROXIMATE = Exactness
 
 _RULES: dict[str, FixRule] = {}
 
+PRECISE = "atc_py.fix.rules.precision"
+"""The page of all rules of purpose PRECISION; most models need no other."""
+
 
 def rule(  # noqa: PLR0913  (a rule is its parts)
     exactness: Exactness,
@@ -212,10 +215,11 @@ def rules_of_operator(
         purpose: that of the rules.
         deviations: of purpose CANN, those that the node meets: rules remove one of them at least.
     """
+    if purpose is Purpose.PRECISION:
+        importlib.import_module(PRECISE)
+    known = _RULES if purpose is Purpose.PRECISION else load_rules()
     rules = (
-        rule
-        for rule in load_rules().values()
-        if purpose in rule.purposes and label in rule.operators
+        rule for rule in known.values() if purpose in rule.purposes and label in rule.operators
     )
     if purpose is Purpose.CANN:
         rules = (rule for rule in rules if not rule.deviations.isdisjoint(deviations))
@@ -228,8 +232,9 @@ def check_rules(names: Iterable[str]) -> None:
     Raises:
         AtcError: BAD_OPTION for the first of them, with the nearest name that a rule has.
     """
-    known = load_rules()
-    for name in sorted(set(names) - known.keys()):
+    chosen = set(names)
+    known = load_rules() if chosen else {}
+    for name in sorted(chosen - known.keys()):
         near = nearest(name, known, 1)
         hint = Text("; the nearest is {name}", name=near[0]) if near else ""
         raise BAD_OPTION.error(

@@ -1,8 +1,23 @@
 """Conditions of rules: one that does not hold ends the rule at a node, in words."""
 
+import threading
 from collections.abc import Sequence
 
-from atc_py.text import made_text
+from atc_py.text import Text, made_text
+
+
+class _Tally(threading.local):
+    """Conditions that held since a rule began, by thread."""
+
+    held = 0
+
+
+_tally = _Tally()
+
+
+def begin_rule() -> None:
+    """Count the conditions of the rule that is tried next from 0."""
+    _tally.held = 0
 
 
 class UnfitError(Exception):
@@ -11,24 +26,35 @@ class UnfitError(Exception):
     Attributes:
         reason: the condition that does not hold, as a clause without a final period.
         unbounded: inputs of the model whose bounds could make it hold.
+        held: the number of conditions of the rule that held before it.
     """
 
-    def __init__(self, template: str, unbounded: Sequence[str] = (), **values: object) -> None:
-        self.unbounded = tuple(unbounded)
+    def __init__(
+        self, template: str, unbounded: Sequence[str] = (), found: object = None, **values: object
+    ) -> None:
+        self.unbounded, self.held = tuple(unbounded), _tally.held
         self.reason = made_text(template, "", values)
+        if found is not None and template:
+            self.reason = self.reason + Text(", found {observed}", observed=found)
         super().__init__(self.reason.en)
 
 
 def require(
-    condition: object, template: str, unbounded: Sequence[str] = (), **values: object
+    condition: object,
+    template: str,
+    unbounded: Sequence[str] = (),
+    found: object = None,
+    **values: object,
 ) -> None:
     """Refuse the node unless `condition` is true.
 
     Raises:
-        UnfitError: with the condition in words, such as `W is constant`; `values` fill its places.
+        UnfitError: with the condition in words, such as `W is constant`; `values` fill its places,
+            and what was found in its place follows.
     """
     if not condition:
-        raise UnfitError(template, unbounded, **values)
+        raise UnfitError(template, unbounded, found, **values)
+    _tally.held += 1
 
 
 def skip_unless(condition: object) -> None:

@@ -18,11 +18,12 @@ from atc_py.options.input_shapes import format_input_shapes
 from atc_py.pipeline.judging import Judge, Judgment
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
+from atc_py.text import Text
 
 _Node = tuple[int | None, str]
 if TYPE_CHECKING:
     from atc_py.fix.engine import Trial
-    from atc_py.fix.fixed import Fixed
+    from atc_py.fix.fixed import Fixed, Unfit
 
 
 def with_fixes(
@@ -45,6 +46,7 @@ def with_fixes(
         return check
     # Rules take time to import, which checks of sound models need not spend.
     from atc_py.fix.engine import Fixer
+    from atc_py.fix.measured import fix_measured
     from atc_py.fix.rule import Purpose, load_rules
 
     refused = {each.place.op_type or "" for each in errors}
@@ -53,8 +55,12 @@ def with_fixes(
     if refused.isdisjoint(fixable):
         return check
     rules = FixRules(for_precision=False)
-    fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial)
-    found = fixer.fix(shapes, tidy=False)
+    found = fix_measured(
+        lambda: Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial),
+        shapes,
+        rules,
+        tidy=False,
+    )
     plain = _Outcome.of(found)
     best, values = plain, {} if known is None else deciding_values(known.survey)
     if values and plain.left:
@@ -71,7 +77,34 @@ def with_fixes(
         bounded = _Outcome.of(fixer.fix(shapes, tidy=False))
         if len(bounded.left) < len(plain.left):
             best = replace(bounded, ranges=options, bounded=plain.left)
-    return _with_advice(check, best, shapes, values)
+    return _with_near_rules(_with_advice(check, best, shapes, values), found)
+
+
+def _with_near_rules(check: ModelCheck, found: Fixed) -> ModelCheck:
+    """A check whose errors without a remedy name the rule of which the most conditions hold.
+
+    Nodes with the same finding name what the first of them lacks.
+    """
+    closest: dict[int, Unfit] = {}
+    for misfit in found.unfit:
+        known = closest.get(misfit.node.index)
+        if known is None or misfit.held > known.held:
+            closest[misfit.node.index] = misfit
+    hints: dict[tuple[str, ...], Text] = {}
+    findings = []
+    for each in check.findings:
+        misfit = None if each.place.node is None else closest.get(each.place.node)
+        if misfit is not None and each.standing is Standing.ERROR and not each.fixed_by:
+            hint = Text(
+                "{help}; rule {rule} of `atc-py fix` fits where {condition}",
+                help=each.help,
+                rule=misfit.rule.name,
+                condition=misfit.reason,
+            )
+            key = (each.rule, each.help, misfit.rule.name)
+            each = replace(each, help=hints.setdefault(key, hint))  # noqa: PLW2901
+        findings.append(each)
+    return replace(check, findings=tuple(findings)) if hints else check
 
 
 def _inputs_without_bounds(file: OnnxFile, found: Fixed) -> tuple[str, ...]:

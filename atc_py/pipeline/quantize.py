@@ -10,6 +10,7 @@ from atc_py.diag import BAD_OPTION
 from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied
 from atc_py.fix.fixed_files import state_at_listed_opset
+from atc_py.fix.measured import fix_measured
 from atc_py.fix.restate import changed_operators
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
 from atc_py.onnx_graph.reading.read import read_model
@@ -87,7 +88,9 @@ class _Fixing:
     def __call__(self) -> FixedGraph:
         """The graph in its new form; that of ONNX runtimes keeps its opset."""
         file, conditions = self._file, _conditions(strict=self._options.strict_list)
-        found = Fixer(file, conditions, self._specs, self._rules).fix({})
+        found = fix_measured(
+            lambda: Fixer(file, conditions, self._specs, self._rules), {}, self._rules
+        )
         found.require_settled()
         before = after = found.graph.opsets.get("", 0)
         if self._options.form == "ascend":

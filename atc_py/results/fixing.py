@@ -237,7 +237,8 @@ class Left(Result, frozen=True):
         operator: its operator.
         code: the code of the finding.
         message: the finding.
-        unfit: the rules for the operator, each with the condition that does not hold.
+        unfit: the rules for the operator, each with the condition that does not hold; first the
+            one of which the most conditions hold.
     """
 
     node: int | None

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import pytest
 from onnx import TensorProto, helper
 
+from atc_py.fix.rule import PRECISE, Purpose, load_rules
+
 _COUNT = """
 import gc, json, sys
 from atc_py.cli.start import main
@@ -135,6 +137,16 @@ def test_fix_of_nothing_neither_writes_nor_runs(small_model: Path) -> None:
     assert modules.isdisjoint(
         {"atc_py.compare.proof.fix_form", "atc_py.pipeline.compile", "jinja2", "onnx.reference", "onnxruntime"}
     )  # fmt: skip
+    # Of the rules, only those of float16 concern nodes that the list takes.
+    pages = {name for name in modules if name.startswith("atc_py.fix.rules.")}
+    assert pages <= {PRECISE}
+    assert "numpy.random" not in modules
+    others = {
+        rule.apply.__module__
+        for rule in load_rules().values()
+        if Purpose.PRECISION in rule.purposes
+    }
+    assert others == {PRECISE}
 
 
 def test_convert_loads_what_a_small_model_needs(small_model: Path, tmp_path: Path) -> None:

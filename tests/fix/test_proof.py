@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
+from atc_py.compare.proof import whole_models
 from atc_py.compare.proof.final_regions import TwinValues
 from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
 from atc_py.compare.proof.region_inputs import DrawnInput, _indexed
@@ -160,6 +161,30 @@ def test_a_code_on_the_other_side_of_a_rounding_is_no_fault(
     done = atc_py.fix_model(quantized_mish(step), "f.onnx", ranges={"x": (1, 1)}, simulate=False)
     assert done.outputs["y"].differing == done.outputs["y"].elements
     assert done.outputs["y"].error > 0.1
+
+
+@pytest.mark.parametrize("factor", [1.0, 1 + 5e-6])
+def test_equal_bits_on_the_values_of_the_model_are_proof_enough(
+    monkeypatch: pytest.MonkeyPatch, factor: float
+) -> None:
+    """Outputs that differ by what is no rewrite's are a fault only where a rewrite changes values."""
+
+    def apply(ctx: RuleContext) -> Sequence[str]:
+        (result,) = ctx.body()
+        large = ctx.op("Mul", result, ctx.scalar(1 + 5e-6))
+        met = ctx.op("Mul", result, ctx.scalar(factor))
+        return [ctx.op("Where", ctx.op("Less", result, ctx.scalar(100.0)), met, large)]
+
+    use_rule(monkeypatch, apply, Exactness.REORDERED)
+    for effect in ("_effect_of_rounding", "_effect_of_steps"):
+        monkeypatch.setattr(whole_models, effect, lambda *_: 0.0)
+    nodes = [node("RandomUniformLike", ["m"], ["r"]), node("Add", ["m", "r"], ["y"])]
+    save([node("Mish", ["x"], ["m"], "mish"), *nodes])
+    if factor == 1:
+        done = atc_py.fix_model("m.onnx", "f.onnx", simulate=False)
+        assert done.outputs["y"].differing
+    else:
+        assert "this is a bug" in refusal("m.onnx", simulate=False).diagnostics[0].message
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 0.5, float("inf")])

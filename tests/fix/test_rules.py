@@ -37,6 +37,12 @@ SIMULATED = 4
 
 FIX = "atc_py.fix."
 REQUIRING = {"require", "skip_unless"}
+CLOSER = {
+    "dynamic-lstm-as-lstm": ("dynamic-lstm-unroll",),
+    "arg-max-of-reversed": ("integers-as-float32",),
+    "max-pool-as-maxima": ("pool-long-row",),
+}
+"""Rules that are as close to a near miss of another one."""
 
 UNLIKE = {"scatter-with-reduction"}
 """Rules of operators that give inputs of the same names another meaning."""
@@ -107,6 +113,10 @@ def test_examples_are_fixed_and_near_misses_are_not(rule: FixRule, tmp_path: Pat
         skip=sorted(others),
     )
     assert all(rule.name not in rewrite.rules for rewrite in missed.rewrites)
+    for left in missed.left:
+        unfit = [name for name, _ in left.unfit]
+        closest = {rule.name, *CLOSER.get(rule.name, ())}
+        assert rule.name not in unfit or unfit[0] in closest
 
 
 def is_taken(operator: str, case: RuleCase) -> bool:

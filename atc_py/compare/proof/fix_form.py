@@ -31,7 +31,7 @@ from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
 from atc_py.compare.proof.whole_models import FixProof, prove
 from atc_py.compare.reference import ReferenceModel
 from atc_py.diag import MEMORY_LIMIT, REFERENCE_FAILED, AtcError
-from atc_py.fix.fixed import Applied, Fixed, Unfit, UnmeasuredError
+from atc_py.fix.fixed import UNSHOWN, Applied, Fixed, Unfit, UnmeasuredError
 from atc_py.fix.fixed_files import in_qdq, with_original_layers
 from atc_py.fix.restate import changed_results
 from atc_py.onnx_graph.graph import OnnxGraph
@@ -131,7 +131,7 @@ def _difference_of_measured(
 ) -> Text | None:
     """The reason against measured rules; None where runs show that they keep to their bounds."""
     if proof is None:
-        return _UNSHOWN
+        return UNSHOWN
     bounds: list[float] = []
     for several, shown in zip(groups, proof.rewrites, strict=True):
         bound = max((each.rule.limit for each in several if each.rule.measured), default=0.0)
@@ -152,11 +152,6 @@ def _beyond(output: str, error: float, limit: float) -> Text:
         limit=f"{limit:.3g}",
         error=f"{error:.3g}",
     )
-
-
-_UNSHOWN = Text(
-    "runs of the model show the difference; --allow-approximate applies the rule all the same"
-)
 
 
 def _is_in_vain(check: ModelCheck, options: FixOptions, *, served: bool) -> bool:

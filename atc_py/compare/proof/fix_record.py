@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_changes
 from math import isfinite
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -248,9 +249,12 @@ def left_findings(
         yield Left(place.node, place.op_type or "", fault.code.id, Text(fault.message))
     for finding in findings:
         node = finding.place.node
-        unfit = dict.fromkeys(
-            (miss.rule.name, miss.reason) for miss in fixed.unfit if miss.node.index == node
+        misfits = sorted(
+            (miss for miss in fixed.unfit if miss.node.index == node),
+            key=attrgetter("held"),
+            reverse=True,
         )
+        unfit = dict.fromkeys((miss.rule.name, miss.reason) for miss in misfits)
         operator = finding.place.op_type or ""
         yield Left(node, operator, finding.code.id, finding.message, tuple(unfit))
 

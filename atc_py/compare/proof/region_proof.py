@@ -79,6 +79,7 @@ class RegionProof:
 
     error: float = 0.0  # largest error, without that of rounded inputs
     differing: int = 0  # elements that are not the same
+    moved: int = 0  # those of them on the values of the model's own runs
     elements: int = 0  # elements that were compared
     runs: int = 0  # sets of data from the model's own runs
     drawn: int = 0  # sets of data that were drawn
@@ -95,6 +96,7 @@ class RegionProof:
         """Take in the results of another part of the rewrite."""
         self.error = max(self.error, other.error)
         self.differing += other.differing
+        self.moved += other.moved
         self.elements += other.elements
         self.runs += other.runs
         self.drawn += other.drawn
@@ -205,10 +207,10 @@ class RegionTest:
         if not data.own_scale:
             scale = self._scales[name] = max(scale, self._scales.get(name, 0.0))
         proof.elements += wanted.size
-        if value.shape == wanted.shape:
-            proof.differing += int(np.count_nonzero(~same_elements(value, wanted)))
-        else:
-            proof.differing += wanted.size
+        alike = value.shape == wanted.shape
+        other = np.count_nonzero(~same_elements(value, wanted)) if alike else wanted.size
+        proof.differing += int(other)
+        proof.moved += int(other) if data.label == OWN_RUN else 0
         error = gap / (scale or 1.0)
         if error > limit and not exact and np.isfinite(scale):
             error = max(gap - _ROUNDINGS * self._conditioning(name, data.feeds), 0.0) / (scale or 1)

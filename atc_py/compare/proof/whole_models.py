@@ -27,7 +27,6 @@ from atc_py.compare.proof.result_gap import ResultGap, largest_gap
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.row_order import RowOrder
 from atc_py.fix.fixed import Applied, RuleApplication
-from atc_py.fix.rule import Exactness
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
@@ -247,12 +246,15 @@ def _not_drawn(original: ReferenceModel, groups: Sequence[tuple[Applied, ...]]) 
 def _diverging_output(
     original: ReferenceModel, proof: FixProof, groups: Sequence[tuple[Applied, ...]]
 ) -> str:
-    """An output that differs by more than the rules allow, and than rounded inputs make."""
+    """An output that differs by more than the rules allow, and than rounded inputs make.
+
+    None does where each rewrite gives every bit on the values that the model has there: what the
+    outputs differ by then comes from elsewhere, such as a quantizer that rounds to another code.
+    """
     limit = sum(
         {applied.rule.name: applied.rule.limit for group in groups for applied in group}.values()
     )
-    exact = all(applied.rule.exactness is Exactness.EQUAL for group in groups for applied in group)
-    if not isfinite(limit) or (exact and all(map(_is_equal, proof.rewrites))):
+    if not isfinite(limit) or all(map(_is_equal, proof.rewrites)):
         return ""
     most = max(limit, _GROSS)
     gross = [name for name, gap in proof.outputs.items() if gap.error > most]
@@ -271,7 +273,7 @@ def _diverging_output(
 
 def _is_equal(rewrite: RegionProof) -> bool:
     """True for a rewrite that gave each bit of its node's results on the values that the model has."""
-    return bool(rewrite.runs) and not rewrite.differing
+    return bool(rewrite.runs) and not rewrite.moved
 
 
 def _effects_of_steps(

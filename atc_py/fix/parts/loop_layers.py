@@ -28,7 +28,7 @@ from atc_py.fix.parts.bodies import (
     trace,
 )
 from atc_py.fix.parts.recurrence import FUNCTIONS, Atom, Reader, Rows, Taken, Vector, is_number
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import require, skip_unless
 from atc_py.onnx_graph.graph import OnnxGraph
 
 _PAIR = 2
@@ -233,7 +233,7 @@ class Recurrence:
 
 def read_recurrence(ctx: RuleContext) -> Recurrence:
     operators = {node.op_type for node in body_of(ctx, "body").nodes}
-    require(operators >= FUNCTIONS, "the body has gates")
+    skip_unless(operators >= FUNCTIONS)
     return _read_loop(ctx) if ctx.node.op_type == "Loop" else _read_scan(ctx)
 
 
@@ -389,7 +389,12 @@ def _gathered(ctx: RuleContext, loop: Recurrence, layer: CellLayer, y: str, at: 
     inserts = maker is not None and maker.op_type == "SequenceInsert"
     appended = "what is appended is the state of the layer"
     require(inserts and not elements_of(ctx, ctx.name(loop.first + at)), appended)
-    require(loop.steps <= MOST_STEPS, "at most {most_steps} steps", most_steps=MOST_STEPS)
+    require(
+        loop.steps <= MOST_STEPS,
+        "at most {most_steps} steps",
+        found=loop.steps,
+        most_steps=MOST_STEPS,
+    )
     inputs = () if maker is None else tuple(filter(None, maker.input_names))
     added = loop.reader.rows.get(inputs[1]) if len(inputs) == len((own, name)) else None
     same = loop.result(layer.states[0])

@@ -115,7 +115,7 @@ def unrolled(ctx: RuleContext, layer: UnrolledLayer) -> list[str]:
     ctx.floats(0)
     require(not ctx.integer("layout", 0), "the sequence is the first axis")
     steps = ctx.shape(0)[0]
-    require(0 < steps <= MOST_STEPS, "there are 1 to 512 steps")
+    require(0 < steps <= MOST_STEPS, "there are 1 to 512 steps", found=steps)
     require_finite_weights(ctx)
     backward = ctx.text("direction", "forward") == "reverse"
     orders = [range(steps), range(steps)[::-1]]

@@ -64,7 +64,7 @@ def normalizer_as_quotient(ctx: RuleContext) -> str:
 )
 def binarizer_as_comparison(ctx: RuleContext) -> str:
     """Binarizer of ai.onnx.ml -> Greater, Cast, if X is float32."""
-    require(ctx.element is DType.FLOAT32, "X is float32")
+    require(ctx.element is DType.FLOAT32, "X is float32", found=ctx.element.value)
     threshold = floats(ctx, np.array(ctx.number("threshold", 0.0)), "threshold")
     return ctx.cast(ctx.op("Greater", ctx.name(0), threshold), DType.FLOAT32)
 

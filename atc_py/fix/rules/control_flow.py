@@ -15,7 +15,7 @@ from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.bodies import FIRST_STATE, MOST_STEPS, body_of, check_room, loop_steps, stack
 from atc_py.fix.parts.loop_layers import CellLayer, gru_of, lstm_of, read_recurrence, write_layer
 from atc_py.fix.rule import EQUAL, REORDERED, rule
-from atc_py.fix.unfit import UnfitError, require
+from atc_py.fix.unfit import UnfitError, require, skip_unless
 from atc_py.onnx_graph.graph import OnnxGraph, ValueType
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.rewriting.total_nodes import may_repeat_always, may_run_always
@@ -137,7 +137,7 @@ def loop_unroll(ctx: RuleContext) -> Sequence[str]:
     the body is run to count the steps.
     """
     body, total = body_of(ctx, "body"), loop_steps(ctx)
-    require(total <= MOST_STEPS, "at most {most_steps} steps", most_steps=MOST_STEPS)
+    require(total <= MOST_STEPS, "at most {most_steps} steps", found=total, most_steps=MOST_STEPS)
     check_room(ctx, "body", total)
     count = len(ctx.node.inputs) - FIRST_STATE
     states = [ctx.name(FIRST_STATE + at) for at in range(count)]
@@ -193,7 +193,7 @@ def scan_unroll(ctx: RuleContext) -> Sequence[str]:
     Scan-9 of ONNX: states come first, then one slice a step of each scanned input; scanned outputs
     are stacked along a new axis.
     """
-    require(ctx.node.opset >= _WITHOUT_BATCH, "the opset is 9 or more")
+    skip_unless(ctx.node.opset >= _WITHOUT_BATCH)
     body, scanned = body_of(ctx, "body"), ctx.integer("num_scan_inputs", 0)
     require(0 <= scanned <= len(ctx.node.inputs), "it scans inputs that it has")
     count = len(ctx.node.inputs) - scanned
@@ -203,7 +203,7 @@ def scan_unroll(ctx: RuleContext) -> Sequence[str]:
     steps = {
         ctx.shape(count + at)[axis % len(ctx.shape(count + at))] for at, axis in enumerate(axes)
     }
-    require(len(steps) == 1 and max(steps) <= MOST_STEPS, "at most 512 steps")
+    require(len(steps) == 1 and max(steps) <= MOST_STEPS, "at most 512 steps", found=max(steps))
     require(min(steps) > 0, "at least one step")
     (total,) = steps
     check_room(ctx, "body", total)
@@ -261,7 +261,7 @@ def scan_of_batch_unroll(ctx: RuleContext) -> Sequence[str]:
     Scan-8 of ONNX: states and sequences have a batch axis, which the body does not see; sequences
     have the steps as their second axis.
     """
-    require(ctx.node.opset < _WITHOUT_BATCH, "the opset is 8")
+    skip_unless(ctx.node.opset < _WITHOUT_BATCH)
     require(ctx.tensor(0) is None, "sequence_lens is absent")
     body, scanned = body_of(ctx, "body"), ctx.integer("num_scan_inputs", 0)
     require(0 <= scanned <= len(ctx.node.inputs), "it scans inputs that it has")

@@ -24,7 +24,7 @@ from atc_py.fix.parts.windows import (
     window_attributes,
 )
 from atc_py.fix.rule import REORDERED, rule
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import require, skip_unless
 
 
 @rule(
@@ -62,7 +62,7 @@ def conv_far_pads(ctx: RuleContext) -> Sequence[str]:
     images = images_of(ctx)
     height, width = images.axes
     pads = [height.begin, width.begin, height.end, width.end]
-    require(max(pads) > MOST_TAPS, "a pad is above 255")
+    skip_unless(max(pads) > MOST_TAPS)
     x = ctx.pad(ctx.name(0), [0, 0, *pads[:2], 0, 0, *pads[2:]])
     bare = replace(
         images,
@@ -90,15 +90,19 @@ def conv_long_row(ctx: RuleContext) -> str:
     """
     images = images_of(ctx)
     height, axis = images.axes
-    require(axis.size > LONGEST_ROW, "a row of X is longer than 4096")
-    require(height.size == 1 and height.count == 1 and not height.begin, "X has one row")
+    skip_unless(axis.size > LONGEST_ROW)
+    require(
+        height.size == 1 and height.count == 1 and not height.begin,
+        "X has one row",
+        found=height.size,
+    )
     require(
         axis.stride <= LONGEST_STRIDE and axis.taps <= MOST_TAPS, "filter and stride are listed"
     )
     most = (LONGEST_ROW - axis.span) // axis.stride + 1
     require(most > 1, "two windows fit a row")
     pieces = -(-axis.count // most)
-    require(pieces <= MOST_PIECES, "there are at most 1024 pieces")
+    require(pieces <= MOST_PIECES, "there are at most 1024 pieces", found=pieces)
     windows = -(-axis.count // pieces)
     step, size = windows * axis.stride, (windows - 1) * axis.stride + axis.span
     length = (pieces - 1) * step + size
@@ -138,7 +142,7 @@ def conv_one_window(ctx: RuleContext) -> Sequence[str]:
     The list `base` takes results of one pixel only where X and W have the same height and width.
     """
     images = images_of(ctx)
-    require(all(axis.count == 1 for axis in images.axes), "Y is one pixel")
+    skip_unless(all(axis.count == 1 for axis in images.axes))
     alike = all(
         axis.size == axis.taps and axis.dilation == 1 and not axis.begin for axis in images.axes
     )
@@ -183,7 +187,7 @@ def conv_stride_fold(ctx: RuleContext) -> Sequence[str]:
     """
     images = images_of(ctx)
     far = [axis.stride > LONGEST_STRIDE for axis in images.axes]
-    require(any(far), "a stride is above 63")
+    skip_unless(any(far))
     require(max(axis.count for axis in images.axes) > 1, "there are several windows")
     x, w = ctx.name(0), ctx.name(1)
     axes, steps = list(images.axes), [1, 1]
@@ -194,7 +198,7 @@ def conv_stride_fold(ctx: RuleContext) -> Sequence[str]:
             x = _fit_length(ctx, x, at, axis, axis.span)
             axes[at] = ImageAxis(axis.span, axis.taps, 1, axis.dilation, 0, 0)
             continue
-        require(axis.dilation == 1 or axis.taps == 1, "no dilation")
+        require(axis.dilation == 1 or axis.taps == 1, "no dilation", found=axis.dilation)
         steps[at] = axis.stride
         taps = -(-axis.taps // axis.stride)
         length = axis.count - 1 + taps
@@ -249,10 +253,8 @@ def conv_swap_axes(ctx: RuleContext) -> str:
     height, width = images.axes
     narrow = width.count == 1 and height.count > 1
     long = width.size > LONGEST_ROW
-    require(
-        narrow or long, "the result has width 1 and height above 1, or X has rows longer than 4096"
-    )
-    require(height.size <= LONGEST_ROW, "H of X is at most 4096")
+    skip_unless(narrow or long)
+    require(height.size <= LONGEST_ROW, "H of X is at most 4096", found=height.size)
     require(not (long and height.count == 1), "the result has more than one row")
     swapped = replace(images, axes=(width, height))
     order = (0, 1, 3, 2)
@@ -284,10 +286,10 @@ def conv_wide_kernel(ctx: RuleContext) -> str:
     """
     images = images_of(ctx)
     wide = [axis.taps > MOST_TAPS or _is_far(axis) for axis in images.axes]
-    require(any(wide), "an axis has too many taps, or taps too far apart")
+    skip_unless(any(wide))
     at = W if wide[W] else H
     axis = images.axes[at]
-    require(axis.stride <= LONGEST_STRIDE, "the stride is at most 63")
+    require(axis.stride <= LONGEST_STRIDE, "the stride is at most 63", found=axis.stride)
     most = 1 if _is_far(axis) else MOST_TAPS
     require(axis.taps <= most * _MOST_PIECES, "there are at most 255 pieces")
     pads = [0] * 8
@@ -333,7 +335,7 @@ def conv_3d_as_slices(ctx: RuleContext) -> str:
     batch of images, Conv; Add; Reshape, Transpose, if dims are known.
     """
     x, w = ctx.shape(0), ctx.shape(1)
-    require(len(x) == VOLUMES, "X has rank 5")
+    skip_unless(len(x) == VOLUMES)
     depth, *plane = conv_axes(ctx)
     require(depth.count > 0, "Y has slices")
     volume = ctx.pad(ctx.name(0), [0, 0, depth.begin, 0, 0, 0, 0, depth.end, 0, 0])
@@ -377,7 +379,9 @@ def window_1d(ctx: RuleContext) -> str:
     Convolutions and pools of the list `base` take images alone. The axis of 1 goes before the last,
     so that the length is on W: a width of 1 with a height above 1 is refused.
     """
-    require(len(ctx.dims(0)) == _SEQUENCES, "X has rank 3")
+    rank = len(ctx.dims(0))
+    skip_unless(rank <= _SEQUENCES)  # images and volumes are near misses of other rules
+    require(rank == _SEQUENCES, "X has rank 3", found=rank)
     require(ctx.output(1) is None, "Indices are not used")
     if ctx.node.op_type in _POOLS:
         require_known_windows(ctx)

@@ -194,7 +194,7 @@ def rotary_as_products(ctx: RuleContext) -> str:
     """
     ctx.floats(0)
     require(not ctx.integer("is_packed_batching", 0), "sequences are not packed")
-    require(ctx.number("scale", 1.0) == 1, "the scale is 1")
+    require(ctx.number("scale", 1.0) == 1, "the scale is 1", found=ctx.number("scale", 1.0))
     cos_at, ids_at = (2, 1) if ctx.node.domain else (1, 3)
     dims = ctx.shape(0)
     half = ctx.shape(cos_at)[-1]
@@ -277,7 +277,7 @@ def linear_attention_unroll(ctx: RuleContext) -> Sequence[str]:
     ctx.floats(0)
     require(not ctx.integer("state_window", 0), "the state has no window")
     batch, steps, _ = ctx.shape(0)
-    require(0 < steps <= MOST_STEPS, "there are 1 to 512 steps")
+    require(0 < steps <= MOST_STEPS, "there are 1 to 512 steps", found=steps)
     groups, heads = ctx.integer("kv_num_heads", 1), ctx.integer("q_num_heads", 1)
     require(heads % groups == 0, "no fewer heads of the query")
     parts = _parts(ctx, batch, steps, heads, groups)

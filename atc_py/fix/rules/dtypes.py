@@ -70,18 +70,19 @@ def cast_to_int8_wrapped(ctx: RuleContext) -> str:
 
 
 _NAMES = """
-    Abs Acos Acosh Add ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization Cast Ceil Celu
-    CenterCropPad Clip Col2Im Compress Concat Conv ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv
-    DepthToSpace Det Div Dropout Einsum Elu Equal Erf Exp Expand Flatten Floor GRU Gather GatherElements
-    GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual GridSample
-    GroupNormalization HardSigmoid HardSwish Hardmax InstanceNormalization IsInf IsNaN LRN LSTM
-    LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax LpNormalization LpPool MatMul Max MaxPool
-    MaxRoiPool MaxUnpool Mean MeanVarianceNormalization Min Mish Mod Mul Neg NonZero OneHot PRelu Pad Pow
-    RMSNormalization RNN Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean
-    ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Resize ReverseSequence RoiAlign Round STFT Scatter
-    ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax Softplus Softsign
-    SpaceToDepth Split Sqrt Sub Sum Swish Tan Tanh TensorScatter ThresholdedRelu Tile TopK Transpose Trilu
-    Upsample Where
+    Abs Acos Acosh Add ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization Cast Ceil
+    Celu CenterCropPad Clip Col2Im Compress Concat Conv ConvTranspose Cos Cosh CumProd CumSum DFT
+    DeformConv DepthToSpace Det Div Dropout Einsum Elu Equal Erf Exp Expand Flatten Floor GRU Gather
+    GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater
+    GreaterOrEqual GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity
+    InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Less LessOrEqual Log
+    LogSoftmax LpNormalization LpPool MatMul Max MaxPool MaxRoiPool MaxUnpool Mean
+    MeanVarianceNormalization Min Mish Mod Mul Neg NonZero OneHot PRelu Pad Pow RMSNormalization RNN
+    Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
+    ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize ReverseSequence RoiAlign Round STFT
+    Scatter ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax Softplus
+    Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Swish Tan Tanh TensorScatter ThresholdedRelu
+    Tile TopK Transpose Trilu Unsqueeze Upsample Where
 """
 
 

@@ -53,7 +53,7 @@ def order_as_not(ctx: RuleContext) -> str:
     An order with equality is the opposite order, negated; of numbers, not of NaN.
     """
     integer = not ctx.element.is_float and ctx.element is not DType.BOOL
-    require(integer, "the dtype is one of integers")
+    skip_unless(integer)
     opposite = ctx.op(_OPPOSITE[ctx.node.op_type], ctx.name(0), ctx.name(1))
     return ctx.op("Not", opposite)
 
@@ -230,7 +230,7 @@ def min_as_where(ctx: RuleContext) -> str:
     """Min or Max of a dtype that is not listed -> Less or Greater, Where, for one operand after the
     other, if the dtype is one of integers.
     """
-    require(ctx.element in _INTEGERS, "the dtype is one of integers")
+    skip_unless(ctx.element in _INTEGERS)
     compare = "Less" if ctx.node.op_type == "Min" else "Greater"
     result = ctx.name(0)
     for position in range(1, len(ctx.node.inputs)):
@@ -251,7 +251,7 @@ def pow_with_cast(ctx: RuleContext) -> str:
     """
     require(ctx.element.is_float, "the base is a float")
     exponent = ctx.input(1)
-    require(exponent.dtype is not ctx.element, "the dtypes differ")
+    skip_unless(exponent.dtype is not ctx.element)
     if exponent.const is not None:
         value = exponent.const.numpy()
         exact = (value.astype(ctx.element.numpy).astype(value.dtype) == value).all()
@@ -337,7 +337,7 @@ def where_as_gather(ctx: RuleContext) -> str:
         first = ctx.op("And", condition, x)
         second = ctx.op("And", ctx.op("Not", condition), y)
         return ctx.op("Or", first, second)
-    require(dtype in _UNCHOSEN, "the dtype is bool or an integer")
+    skip_unless(dtype in _UNCHOSEN)
     shapes = [ctx.shape(position) for position in range(3)]
     dims = np.broadcast_shapes(*shapes)
     require(0 < prod(dims) <= _MOST_ELEMENTS, "the result is small enough")

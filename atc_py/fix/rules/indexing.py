@@ -36,7 +36,7 @@ def arg_max_of_reversed(ctx: RuleContext) -> str:
     """ArgMax or ArgMin with select_last_index 1 -> Gather of the axis in reverse order, the
     operator, its distance from the end, if the dim of the axis is known.
     """
-    require(ctx.integer("select_last_index", 0), "select_last_index is 1")
+    skip_unless(ctx.integer("select_last_index", 0))
     dims = ctx.dims(0)
     axis = ctx.axis(0, len(dims))
     size = dims[axis]
@@ -194,7 +194,7 @@ def scatter_elements_as_nd(ctx: RuleContext) -> str:
     ScatterND, if dims of indices are known; indices have no negative value; integers are below
     2^24.
     """
-    require(ctx.text("reduction", "none") == "none", "no reduction")
+    skip_unless(ctx.text("reduction", "none") == "none")
     dims, shape = ctx.dims(0), ctx.shape(1)
     rank = len(dims)
     axis = ctx.axis(0, rank)
@@ -263,7 +263,7 @@ def scatter_with_reduction(ctx: RuleContext) -> str:
     u(k); the same with products, the largest and the smallest.
     """
     reduction = ctx.text("reduction", "none")
-    require(reduction in _REDUCTIONS, "there is a reduction")
+    skip_unless(reduction in _REDUCTIONS)
     require(ctx.element in FLOATS, "data are floats")
     if ctx.node.op_type == "ScatterND":
         return _scatter_rows(ctx, reduction)

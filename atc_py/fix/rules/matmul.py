@@ -213,7 +213,7 @@ def dft_as_product(ctx: RuleContext) -> str:
     require(axis < rank - 1, "the axis is not that of real and imaginary parts")
     size = dims[axis]
     length = int(ctx.constant(1)) if ctx.tensor(1) is not None else size
-    require(0 < length <= _LONGEST, "the length is at most 4096")
+    require(0 < length <= _LONGEST, "the length is at most 4096", found=length)
     inverse, onesided = ctx.integer("inverse", 0), ctx.integer("onesided", 0)
     require(not (inverse and onesided), "an inverse transform is two-sided")
     count = length // 2 + 1 if onesided else length

@@ -12,7 +12,7 @@ from atc_py.fix.context import RuleContext
 from atc_py.fix.facts import FLOATS
 from atc_py.fix.parts.windows import PoolAxis, pool_axes, take, window_numbers
 from atc_py.fix.rule import BOUNDED, EQUAL, rule
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import require, skip_unless
 from atc_py.tensor.dtypes import DType
 
 # Slices that are written along an axis at most.
@@ -46,7 +46,7 @@ def max_pool_as_maxima(ctx: RuleContext) -> str:
     ctx.floats(0, "X")
     axes = pool_axes(ctx)
     most = max(axis.axis.taps for axis in axes)
-    require(most <= _MOST_TAPS, "an axis has at most 512 taps")
+    require(most <= _MOST_TAPS, "an axis has at most 512 taps", found=most)
     y = ctx.name(0)
     for at, axis in enumerate(axes, 2):
         taps = axis.clamped.T
@@ -84,7 +84,7 @@ def max_pool_indices(ctx: RuleContext) -> Sequence[str]:
     alone has no position that ONNX defines. A tap outside X counts as the nearest one of its window
     inside, whose position stands at both places.
     """
-    require(ctx.output(1) is not None, "Indices are used")
+    skip_unless(ctx.output(1) is not None)
     x, axes = ctx.shape(0), pool_axes(ctx)
     counts, taps = ([getattr(axis, name) for axis in axes] for name in ("count", "clamped"))
     window = prod(axis.axis.taps for axis in axes)
@@ -141,7 +141,7 @@ def max_pool_of_integers(ctx: RuleContext) -> Sequence[str]:
     int8 or uint8.
     """
     whole = ctx.element in {DType.INT8, DType.UINT8}
-    require(whole, "the dtype is int8 or uint8")
+    skip_unless(whole)
     pool_axes(ctx)
     x = ctx.cast(ctx.name(0), DType.FLOAT32)
     if ctx.output(1) is None:
@@ -211,5 +211,5 @@ def pool_valid_as_explicit(ctx: RuleContext) -> Sequence[str]:
     """
     require(ctx.output(1) is None, "Indices are not used")
     valid = ctx.text("auto_pad", "NOTSET") == "VALID" and ctx.integer("ceil_mode", 0)
-    require(valid, "auto_pad is VALID and ceil_mode 1")
+    skip_unless(valid)
     return ctx.again(ctx.name(0), auto_pad=None, pads=None)

@@ -14,7 +14,7 @@ from atc_py.fix.case import ConstInput, Fed, RuleCase, case, contrib_case, data
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.codes import DATA_SHARE, WEIGHT_SHARE, centered_codes, dynamic_codes, scaled
 from atc_py.fix.rule import BOUNDED, EQUAL, REORDERED, rule
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import require, skip_unless
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.tensor.dtypes import DType
 
@@ -23,7 +23,7 @@ _BYTE = 8
 
 def unpacked(packed: NDArray[Any], bits: int) -> NDArray[Any]:
     """The integers of the last axis, of which each byte holds `8 / bits`, low bits first."""
-    require(bits in (2, 4, 8), "2, 4 or 8 bits")
+    require(bits in (2, 4, 8), "2, 4 or 8 bits", found=bits)
     shifts = tables.arange(_BYTE // bits, dtype=np.uint8) * np.uint8(bits)
     parts: NDArray[Any] = (packed[..., None] >> shifts) & np.uint8((1 << bits) - 1)
     return parts.reshape(*packed.shape[:-1], -1)
@@ -127,7 +127,7 @@ def quantize_as_steps(ctx: RuleContext) -> str:
 
     y = sat(round(x / s) + z), where no quantized layer of the device takes it.
     """
-    require(ctx.element is DType.FLOAT32, "x is float32")
+    require(ctx.element is DType.FLOAT32, "x is float32", found=ctx.element.value)
     require(ctx.input(1).dtype is DType.FLOAT32, "the scale is float32")
     result = ctx.output(0)
     dtype = None if result is None else result.dtype
@@ -163,7 +163,7 @@ def dynamic_quantize_as_steps(ctx: RuleContext) -> Sequence[str]:
     s = (max(x, 0) - min(x, 0)) / 255, z = sat(round(-min(x, 0) / s)), y = sat(round(x / s) + z), by
     ONNX's definition of DynamicQuantizeLinear.
     """
-    require(ctx.element is DType.FLOAT32, "x is float32")
+    require(ctx.element is DType.FLOAT32, "x is float32", found=ctx.element.value)
     codes, step, zero = dynamic_codes(ctx, ctx.name(0), len(ctx.dims(0)))
     return [ctx.cast(codes, DType.UINT8), step, ctx.cast(zero, DType.UINT8)]
 
@@ -301,7 +301,7 @@ def quantized_product_as_steps(ctx: RuleContext) -> str:
     powers of two.
     """
     if ctx.node.op_type == "DynamicQuantizeMatMul":
-        require(ctx.element is DType.FLOAT32, "A is float32")
+        require(ctx.element is DType.FLOAT32, "A is float32", found=ctx.element.value)
         codes, step, zero = dynamic_codes(ctx, ctx.name(0), len(ctx.dims(0)))
         a = scaled(ctx, ctx.op("Sub", codes, zero), DATA_SHARE)
         scale_at, zero_at, bias = 2, 3, ctx.name(4)
@@ -394,7 +394,7 @@ def mat_mul_n_bits_as_product(ctx: RuleContext) -> str:
     A W' + bias with W = (q - zero) * scale as a constant (onnxruntime's MatMulNBits).
     """
     rounded = ctx.integer("accuracy_level", 0) == _INTEGERS
-    require(not rounded, "onnxruntime does not round A to int8")
+    skip_unless(not rounded)
     return _product(ctx)
 
 
@@ -413,7 +413,7 @@ def mat_mul_n_bits_unrounded(ctx: RuleContext) -> str:
     A W' + bias with W = (q - zero) * scale as a constant (onnxruntime's MatMulNBits).
     """
     rounded = ctx.integer("accuracy_level", 0) == _INTEGERS
-    require(rounded, "onnxruntime rounds A to int8")
+    skip_unless(rounded)
     return _product(ctx)
 
 

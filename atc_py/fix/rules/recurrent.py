@@ -102,7 +102,7 @@ def dynamic_lstm_unroll(ctx: RuleContext) -> Sequence[str]:
     that one thread computes, so that results depend on the number of threads. A state that differs
     in its last bit may get the next code.
     """
-    require(ctx.shape(0)[1] == 1, "there is one sequence")
+    require(ctx.shape(0)[1] == 1, "there is one sequence", found=ctx.shape(0)[1])
     require(ctx.tensor(_LENGTHS) is None, "lengths are absent")
     size = ctx.shape(2)[1]
     driving, recurrent = (_quantized(ctx, at, scale) for at, scale in ((1, 8), (2, 10)))
@@ -384,7 +384,7 @@ def rnn_as_gru(ctx: RuleContext) -> Sequence[str]:
         isinstance(names, tuple) and all(str(name).lower() == "tanh" for name in names),
         "the activation is Tanh",
     )
-    require(not ctx.number("clip", 0.0), "nothing is clipped")
+    require(not ctx.number("clip", 0.0), "nothing is clipped", found=ctx.number("clip", 0.0))
     require(not ctx.integer("layout", 0), "the sequence is the first axis")
     require_finite_weights(ctx)
     ways, size, width = ctx.shape(1)
@@ -464,7 +464,7 @@ def recurrent_layout(ctx: RuleContext) -> Sequence[str]:
     Recurrent operators whose batch is the first axis, with the sequence there (layout of LSTM-14,
     GRU-14, RNN-14).
     """
-    require(ctx.integer("layout", 0) == 1, "layout is 1")
+    skip_unless(ctx.integer("layout", 0) == 1)
     inputs = [
         ctx.transpose(ctx.name(at), _STATE)
         if at in _BATCHED_INPUTS and ctx.tensor(at) is not None

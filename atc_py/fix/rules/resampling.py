@@ -260,7 +260,7 @@ def grid_sample_as_gather(ctx: RuleContext) -> str:
     before; cubic ones are not, as in onnxruntime and PyTorch.
     """
     x, grid = ctx.shape(0), ctx.shape(1)
-    require(len(x) in _RANKS and len(grid) == len(x), "X has rank 4 or 5")
+    require(len(x) in _RANKS and len(grid) == len(x), "X has rank 4 or 5", found=len(x))
     ctx.floats(0, "X")
     given, dtype = ctx.input(1).dtype, DType.FLOAT32
     require(given in FLOATS, "the grid is float16 or float32")
@@ -419,7 +419,7 @@ def roi_align_as_gather(ctx: RuleContext) -> str:
     largest = ctx.text("mode", "avg") == "max"
     ctx.floats(0, "X")
     samples = ctx.integer("sampling_ratio", 0)
-    require(samples > 0, "sampling_ratio is above 0")
+    require(samples > 0, "sampling_ratio is above 0", found=samples)
     cells = [ctx.integer(name, 1) for name in ("output_height", "output_width")]
     count = [cell * samples for cell in cells]
     require(regions[0] * prod(count) * x[1] <= _MOST_SAMPLES, "the samples are not too many")

@@ -12,7 +12,7 @@ from atc_py.fix.case import Fed, case
 from atc_py.fix.context import RuleContext
 from atc_py.fix.parts.windows import require_places, take
 from atc_py.fix.rule import EQUAL, REORDERED, rule
-from atc_py.fix.unfit import require
+from atc_py.fix.unfit import require, skip_unless
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.resampling import ResizedAxis
 
@@ -157,14 +157,14 @@ def resize_all_axes(ctx: RuleContext) -> Sequence[str]:
     most four axes; no region.
     """
     changed = any(ctx.node.attributes.get(name, no) != no for name, no in _ADDED.items())
-    require(changed, "an attribute of opset 18 has an effect")
+    skip_unless(changed)
     mode = ctx.text("coordinate_transformation_mode", "half_pixel")
-    require(mode in _MODES, "the list has the coordinate mode")
+    require(mode in _MODES, "the list has the coordinate mode", found=mode)
     kind = ctx.text("mode", "nearest")
-    require(kind in {"nearest", "linear"}, "mode is nearest or linear")
+    require(kind in {"nearest", "linear"}, "mode is nearest or linear", found=kind)
     ctx.floats(0, "X")
     axes = resized_axes(ctx)
-    require(len(axes) <= _IMAGES, "X has at most four axes")
+    require(len(axes) <= _IMAGES, "X has at most four axes", found=len(axes))
     smooth = ctx.integer("antialias", 0) and any(axis.scale < 1 for axis in axes)
     require(not smooth, "no axis shrinks with antialias")
     sizes = [axis.count for axis in axes]
@@ -209,7 +209,7 @@ def resize_as_gather(ctx: RuleContext) -> str:
     Where for elements outside of X, if mode nearest; dims, scales and sizes are known; no axis
     that changes gets more than 2^20 elements.
     """
-    require(ctx.text("mode", "nearest") == "nearest", "mode is nearest")
+    skip_unless(ctx.text("mode", "nearest") == "nearest")
     whole = not ctx.integer("exclude_outside", 0)  # of cubic interpolation
     require(whole, "no weight is excluded")
     mode, rounding = "asymmetric", "simple"
@@ -275,7 +275,7 @@ def resize_as_product(ctx: RuleContext) -> str:
     axis shrinks.
     """
     kind = ctx.text("mode", "nearest")
-    require(kind in {"linear", "cubic"}, "mode is linear or cubic")
+    skip_unless(kind in {"linear", "cubic"})
     ctx.floats(0, "X")
     mode = "asymmetric"
     if ctx.node.op_type == "Resize" and ctx.node.opset >= _WITH_MODES:

@@ -97,7 +97,7 @@ def conv_transpose_explicit(ctx: RuleContext) -> Sequence[str]:
     require(len(ctx.shape(0)) >= IMAGES, "X has rank 4 or 5")
     stated = ctx.node.attributes
     bare = stated.get("auto_pad", "NOTSET") == "NOTSET" and not stated.get("output_shape")
-    require(not bare or not stated.get("kernel_shape"), "attributes are implied")
+    skip_unless(not bare or not stated.get("kernel_shape"))
     axes = transposed_axes(ctx)
     own = window_attributes(axes)
     return ctx.again(
@@ -169,7 +169,7 @@ def conv_transpose_spread_filter(ctx: RuleContext) -> Sequence[str]:
     w, stated = list(ctx.shape(1)), ctx.node.attributes
     require(len(ctx.shape(0)) == IMAGES, "X is images")
     axes = transposed_axes(ctx)
-    require(any(axis.dilation > 1 for axis in axes), "the filter is dilated")
+    skip_unless(any(axis.dilation > 1 for axis in axes))
     bare = stated.get("auto_pad", "NOTSET") in {"NOTSET", "VALID"}
     bare = bare and not stated.get("output_shape")
     require(bare, "pads are explicit")
@@ -214,7 +214,7 @@ def conv_transpose_of_volumes(ctx: RuleContext) -> str:
     depth; for each tap Slice, Pad; Add, if dims are known.
     """
     x, w = ctx.shape(0), ctx.shape(1)
-    require(len(x) == VOLUMES, "X has rank 5")
+    skip_unless(len(x) == VOLUMES)
     depth, *plane = transposed_axes(ctx)
     filters = w[1] * ctx.integer("group", 1)
     slices = ctx.transpose(ctx.name(0), [0, 2, 1, 3, 4])

@@ -156,7 +156,7 @@ def arg_min_as_arg_max(ctx: RuleContext) -> Sequence[str]:
 )
 def gemm_before_sum(ctx: RuleContext) -> str:
     """Gemm -> Gemm without C, Add, if beta is 1 and the opset 11 or more."""
-    require(ctx.number("beta", 1.0) == 1.0, "beta is 1")
+    require(ctx.number("beta", 1.0) == 1.0, "beta is 1", found=ctx.number("beta", 1.0))
     ctx.require_opset(11)
     (product,) = ctx.again(ctx.name(0), ctx.name(1))
     return ctx.op("Add", product, ctx.name(2))

@@ -147,7 +147,7 @@ def _left(done: Fixing, language: str) -> Table:
 def left_rows(
     done: Fixing, language: str, *, merged: bool = False
 ) -> list[tuple[str, str, str, str, str]]:
-    """The findings that are left: nodes, operator, code, finding, rules that did not fit.
+    """The findings that are left: nodes, operator, code, finding, the rule that came closest.
 
     Nodes with the same finding share a row; if `merged`, those of one operator, code and reason do,
     with the first finding.
@@ -156,7 +156,7 @@ def left_rows(
     needs = Text(" needs: ").in_language(language)
     rows: dict[tuple[str, ...], tuple[dict[str, None], dict[str, None]]] = {}
     for each in done.left:
-        unfit = "; ".join(f"{rule}{needs}{why.in_language(language)}" for rule, why in each.unfit)
+        unfit = "".join(f"{rule}{needs}{why.in_language(language)}" for rule, why in each.unfit[:1])
         message = each.message.in_language(language)
         key = (each.operator, each.code, unfit or none, "" if merged else message)
         nodes, messages = rows.setdefault(key, ({}, {}))

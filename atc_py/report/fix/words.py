@@ -24,7 +24,7 @@ HEADINGS = {
     "left": Text("Not fixed"),
     "code": Text("code", context="finding"),
     "finding": Text("finding"),
-    "unfit": Text("rules that did not fit"),
+    "unfit": Text("closest rule"),
     "result": Text("Result"),
     "errors": Text("errors"),
     "verdict": Text("verdict"),
