@@ -198,7 +198,8 @@ MAX_MEMORY = click.option(
 CALIBRATE = click.option(
     "--calibrate", type=click.Path(path_type=Path), metavar="FILE.csv", multiple=True,
     help="Refit the factors of the cost model to measured kernels: columns op, shape, dtype, "
-    "time_us, and output_shape where needed, or an op_summary of msprof; may be repeated.",
+    "time_us, and output_shape where needed, or an op_summary of msprof; or to whole networks: "
+    "columns model, time_us, and input_shape where needed. May be repeated.",
 )  # fmt: skip
 
 BOARD_JSON = click.option(

@@ -75,7 +75,7 @@ class FactorModel:
         samples: kernels of each sample: one alone, or those of a whole network.
         seconds: measured time of each.
         soc: the SoC.
-        run: whether a sample is a run, with its overhead.
+        run: whether a sample is a run, with its overhead; of all samples, or one by one.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ class FactorModel:
         seconds: Sequence[float],
         soc: Soc,
         *,
-        run: bool = False,
+        run: bool | Sequence[bool] = False,
     ) -> None:
         case = expected_case(soc)
-        self._serial, self._run = case.serial, case.factors.run if run else 0.0
+        self._serial, self._run = case.serial, case.factors.run * np.array(run)
         ways: list[list[float]] = []
         shares: list[list[int]] = []
         waits: list[float] = []
@@ -155,10 +155,13 @@ def calibrate(
     soc: Soc,
     left_out: Mapping[str, int] | None = None,
 ) -> Calibration:
-    """Refit the free factors to measurements of kernels on a SoC, by the name of their file."""
+    """Refit the free factors to kernels and runs measured on a SoC, by the name of their file."""
     measurements = [each for found in measured.values() for each in found]
     model = FactorModel(
-        [[each.launch] for each in measurements], [each.seconds for each in measurements], soc
+        [each.run or (each.launch,) for each in measurements],
+        [each.seconds for each in measurements],
+        soc,
+        run=[bool(each.run) for each in measurements],
     )
     builtin = factor_logs(expected_case(soc).factors)
     factors = fitted_factors(model, soc, _STARTS)

@@ -4,7 +4,7 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -31,6 +31,13 @@ _COLUMNS = {
 """Names of each column: ours, that of msprof's op_summary, and that of kernel_details."""
 
 _OPTIONAL = "output"
+_MODEL = "model"
+_OF_NETWORKS = {
+    "op": (_MODEL,),
+    "time": _COLUMNS["time"],
+    _OPTIONAL: ("input_shape",),
+}
+"""Those of a table of whole networks."""
 _UNITS = {
     "time_us": 1e-6,
     "time_ms": 1e-3,
@@ -62,14 +69,22 @@ class Measurement:
     seconds: float
     launch: LaunchGroup  # the kernel as the cost model takes it
     line: int  # in the file
+    run: tuple[LaunchGroup, ...] = ()  # all kernels, where it is a run of a whole network
 
 
 class _LineError(ValueError):
     """A line has no meaning; the text says why."""
 
 
+KernelsOf = Callable[[str, str], Sequence[LaunchGroup]]
+"""The kernels of a model, by its path in a table and the shapes of its inputs."""
+
+
 def read_measurements(
-    path: Path, left_out: Counter[str] | None = None, least: int = LEAST
+    path: Path,
+    left_out: Counter[str] | None = None,
+    least: int = LEAST,
+    kernels_of: KernelsOf | None = None,
 ) -> list[Measurement]:
     """The measurements in a CSV file.
 
@@ -77,16 +92,19 @@ def read_measurements(
         path: the file.
         left_out: takes the kernels that no target operator launches, by name, with their lines.
         least: measurements that the file must have.
+        kernels_of: compiles the models of a table of whole networks, which has a column `model`.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
             no meaning, up to a handful.
     """
     names = Counter() if left_out is None else left_out
-    return _parsed(path, read_text(path, _MOST_BYTES), names, least)
+    return _parsed(path, read_text(path, _MOST_BYTES), names, least, kernels_of)
 
 
-def _parsed(path: Path, text: str, left_out: Counter[str], least: int) -> list[Measurement]:
+def _parsed(
+    path: Path, text: str, left_out: Counter[str], least: int, kernels_of: KernelsOf | None
+) -> list[Measurement]:
     """The lines of a file, or everything that is wrong with them."""
     reader = csv.reader(text.splitlines())
     try:
@@ -96,17 +114,23 @@ def _parsed(path: Path, text: str, left_out: Counter[str], least: int) -> list[M
     if not rows:
         _refuse(path, 1, Text("the file is empty"))
     head = [cell.strip().lower() for cell in rows[0][1]]
-    columns = _columns(path, rows[0][0], head)
+    of_kernels = _MODEL not in head or any(name in head for name in _COLUMNS["op"])
+    networks = None if of_kernels else kernels_of
+    columns = _columns(path, rows[0][0], head, _COLUMNS if networks is None else _OF_NETWORKS)
+    unit = _UNITS.get(head[columns["time"]], _MICRO)
     found: list[Measurement] = []
     wrong = []
     for line, texts in rows[1:]:
         cells = {name: texts[at].strip() if at < len(texts) else "" for name, at in columns.items()}
-        row = _operator(cells["op"])
-        if row is None:
+        row = None if networks else _operator(cells["op"])
+        if row is None and networks is None:
             left_out[cells["op"]] += 1
             continue
         try:
-            found.append(_measurement(row, cells, _UNITS.get(head[columns["time"]], _MICRO), line))
+            if networks is not None:
+                found.append(_run(networks, cells, unit, line))
+            elif row is not None:
+                found.append(_measurement(row, cells, unit, line))
         except _LineError as error:
             wrong.append(BAD_MEASUREMENTS.diagnostic(
                 error_text(error), place=Place(str(path), line=line),
@@ -115,16 +139,25 @@ def _parsed(path: Path, text: str, left_out: Counter[str], least: int) -> list[M
     if wrong:
         raise AtcError(*wrong[:_SHOWN])
     if len(found) < least:
-        text = Text(
-            "a fit needs {least} measurements or more, found {count}",
-            least=least,
-            count=len(found),
-        )
-        if left_out:
-            names = ", ".join(repr(name) for name in left_out)
-            text += Text("; no target operator launches {names}", names=names)
-        _refuse(path, rows[-1][0], text)
+        _refuse(path, rows[-1][0], _too_few(len(found), least, left_out))
     return found
+
+
+def _too_few(count: int, least: int, left_out: Mapping[str, int]) -> Text:
+    text = Text("a fit needs {least} measurements or more, found {count}", least=least, count=count)
+    if left_out:
+        names = ", ".join(repr(name) for name in left_out)
+        text += Text("; no target operator launches {names}", names=names)
+    return text
+
+
+def _run(kernels_of: KernelsOf, cells: Mapping[str, str], unit: float, line: int) -> Measurement:
+    """A line of a whole network."""
+    seconds, shapes = _seconds(cells["time"], unit), cells.get("output", "")
+    kernels = tuple(kernels_of(cells["op"], shapes))
+    if not kernels:
+        raise _LineError(Text("{model} launches nothing", model=cells["op"]))
+    return Measurement(cells["op"], shapes, "", seconds, kernels[0], line, kernels)
 
 
 def _refuse(path: Path, line: int, message: Text) -> NoReturn:
@@ -138,9 +171,11 @@ def _refuse(path: Path, line: int, message: Text) -> NoReturn:
     )
 
 
-def _columns(path: Path, line: int, head: Sequence[str]) -> dict[str, int]:
+def _columns(
+    path: Path, line: int, head: Sequence[str], known: Mapping[str, Sequence[str]]
+) -> dict[str, int]:
     found = {}
-    for name, spellings in _COLUMNS.items():
+    for name, spellings in known.items():
         names = (*spellings, *_UNITS) if name == "time" else spellings
         at = next((head.index(each) for each in names if each in head), None)
         if at is not None:

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from atc_py.cost.calibration import Calibration, calibrate, load_fit
 from atc_py.cost.estimate import Fit
 from atc_py.cost.measurements import LEAST, Measurement, read_measurements
 from atc_py.cost.network import network_cost
+from atc_py.cost.operation import LaunchGroup
+from atc_py.cost.reading import launches_of
 from atc_py.device.registry import find_backend
 from atc_py.diag import BAD_OPTION, AtcError, Diagnostic, ExitCode, Place
 from atc_py.onnx_graph.reading.read import read_model
@@ -52,13 +55,21 @@ def _calibration(paths: Sequence[Path], socs: Sequence[str]) -> Calibration:
             Text("measurements must be for one SoC, found {socs}", socs=", ".join(socs)),
             help=Text("name the SoC that was measured with --soc, once"),
         )
+    soc = find_soc(socs[0] if socs else _DEFAULT)
     left_out: Counter[str] = Counter()
     rows: dict[str, list[Measurement]] = {}
     files = list(dict.fromkeys(paths))
     for path in files:
         least = LEAST - sum(map(len, rows.values())) if path == files[-1] else 0
-        rows[str(path)] = read_measurements(path, left_out, least)
-    return calibrate(rows, find_soc(socs[0] if socs else _DEFAULT), left_out)
+        compiled = partial(_kernels_of, path.parent, soc.name)
+        rows[str(path)] = read_measurements(path, left_out, least, compiled)
+    return calibrate(rows, soc, left_out)
+
+
+def _kernels_of(folder: Path, soc: str, name: str, shapes: str) -> list[LaunchGroup]:
+    """The kernels of a model that a table beside it names."""
+    with opened_model(folder / name, soc=soc, input_shape=shapes) as model:
+        return [placed.launch for placed in launches_of(model.description)]
 
 
 def _fit(path: Path, socs: Sequence[str]) -> Fit:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from onnx import TensorProto, helper, save
 
 from atc_py.cost.calibration import calibrate, load_fit, save_fit
 from atc_py.cost.estimate import case_seconds, estimate
@@ -199,6 +200,23 @@ def test_several_files_are_fitted_together_and_listed(tmp_path: Path) -> None:
     assert calibration_tables(done)[-1].title == "Error by file"
     with pytest.raises(AtcError, match="needs 1 measurements or more, found 0"):
         fitted_factors(None, [paths[0], table(tmp_path)], ["Ascend310P3"])
+
+
+def test_times_of_whole_networks_alone_refit_factors(tmp_path: Path) -> None:
+    """Their runs have the overhead of a run; models stand beside the table."""
+    shape = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["b", 4096]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", shape[:1], shape[1:])
+    opsets = [helper.make_opsetid("", 13)]
+    save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "net.onnx")
+    lines = [f'net.onnx,"x:{256 * size},4096",{0.1 + size / 8}' for size in (1, 4, 8, 16)]
+    path = table(tmp_path, *lines, head="model,input_shape,time_ms")
+    fit, done = fitted_factors(None, [path], ["Ascend310P3"])
+    assert fit is not None
+    assert done is not None
+    assert [(each.op, each.count) for each in done.operators] == [("net.onnx", 4)]
+    assert done.fit.spread < min(0.1, done.before)
+    with pytest.raises(AtcError, match="there must be a column time_us"):
+        fitted_factors(None, [table(tmp_path, *lines, head="model,input_shape,ms")], [])
 
 
 @pytest.mark.parametrize(
