@@ -47,12 +47,8 @@ def with_fixes(
     # Rules take time to import, which checks of sound models need not spend.
     from atc_py.fix.engine import Fixer
     from atc_py.fix.measured import fix_measured
-    from atc_py.fix.rule import Purpose, load_rules
 
-    refused = {each.place.op_type or "" for each in errors}
-    rules_for_lists = (rule for rule in load_rules().values() if Purpose.LISTS in rule.purposes)
-    fixable = {name.rpartition("::")[2] for rule in rules_for_lists for name in rule.operators}
-    if refused.isdisjoint(fixable):
+    if _operators_with_rules().isdisjoint(each.place.op_type or "" for each in errors):
         return check
     rules = FixRules(for_precision=False)
     found = fix_measured(
@@ -78,6 +74,13 @@ def with_fixes(
         if len(bounded.left) < len(plain.left):
             best = replace(bounded, ranges=options, bounded=plain.left)
     return _with_near_rules(_with_advice(check, best, shapes, values), found)
+
+
+def _operators_with_rules() -> set[str]:
+    from atc_py.fix.rule import Purpose, load_rules
+
+    rules = (rule for rule in load_rules().values() if Purpose.LISTS in rule.purposes)
+    return {name.rpartition("::")[2] for rule in rules for name in rule.operators}
 
 
 def _with_near_rules(check: ModelCheck, found: Fixed) -> ModelCheck:
