@@ -96,15 +96,15 @@ def _with_near_rules(check: ModelCheck, found: Fixed) -> ModelCheck:
     hints: dict[tuple[str, ...], Text] = {}
     findings = []
     for each in check.findings:
-        misfit = None if each.place.node is None else closest.get(each.place.node)
-        if misfit is not None and each.standing is Standing.ERROR and not each.fixed_by:
+        near = None if each.place.node is None else closest.get(each.place.node)
+        if near is not None and each.standing is Standing.ERROR and not each.fixed_by:
             hint = Text(
                 "{help}; rule {rule} of `atc-py fix` fits where {condition}",
                 help=each.help,
-                rule=misfit.rule.name,
-                condition=misfit.reason,
+                rule=near.rule.name,
+                condition=near.reason,
             )
-            key = (each.rule, each.help, misfit.rule.name)
+            key = (each.rule, each.help, near.rule.name)
             each = replace(each, help=hints.setdefault(key, hint))  # noqa: PLW2901
         findings.append(each)
     return replace(check, findings=tuple(findings)) if hints else check
