@@ -47,12 +47,8 @@ def with_fixes(
     # Rules take time to import, which checks of sound models need not spend.
     from atc_py.fix.engine import Fixer
     from atc_py.fix.measured import fix_measured
-    from atc_py.fix.rule import Purpose, load_rules
 
-    refused = {each.place.op_type or "" for each in errors}
-    rules_for_lists = (rule for rule in load_rules().values() if Purpose.LISTS in rule.purposes)
-    fixable = {name.rpartition("::")[2] for rule in rules_for_lists for name in rule.operators}
-    if refused.isdisjoint(fixable):
+    if _operators_with_rules().isdisjoint(each.place.op_type or "" for each in errors):
         return check
     rules = FixRules(for_precision=False)
     found = fix_measured(
@@ -80,6 +76,13 @@ def with_fixes(
     return _with_near_rules(_with_advice(check, best, shapes, values), found)
 
 
+def _operators_with_rules() -> set[str]:
+    from atc_py.fix.rule import Purpose, load_rules
+
+    rules = (rule for rule in load_rules().values() if Purpose.LISTS in rule.purposes)
+    return {name.rpartition("::")[2] for rule in rules for name in rule.operators}
+
+
 def _with_near_rules(check: ModelCheck, found: Fixed) -> ModelCheck:
     """A check whose errors without a remedy name the rule of which the most conditions hold.
 
@@ -93,15 +96,15 @@ def _with_near_rules(check: ModelCheck, found: Fixed) -> ModelCheck:
     hints: dict[tuple[str, ...], Text] = {}
     findings = []
     for each in check.findings:
-        misfit = None if each.place.node is None else closest.get(each.place.node)
-        if misfit is not None and each.standing is Standing.ERROR and not each.fixed_by:
+        near = None if each.place.node is None else closest.get(each.place.node)
+        if near is not None and each.standing is Standing.ERROR and not each.fixed_by:
             hint = Text(
                 "{help}; rule {rule} of `atc-py fix` fits where {condition}",
                 help=each.help,
-                rule=misfit.rule.name,
-                condition=misfit.reason,
+                rule=near.rule.name,
+                condition=near.reason,
             )
-            key = (each.rule, each.help, misfit.rule.name)
+            key = (each.rule, each.help, near.rule.name)
             each = replace(each, help=hints.setdefault(key, hint))  # noqa: PLW2901
         findings.append(each)
     return replace(check, findings=tuple(findings)) if hints else check

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import atc_py
+from atc_py.check.findings import Standing
 from atc_py.fix.case import ConstInput, Fed, RuleCase, case
 from atc_py.tensor.dtypes import DType
 from tests.fix.cases import write_case
@@ -55,5 +56,8 @@ def test_closest_rule_and_its_value_are_named(
     assert (name, reason.en) == (rule, condition)
     said = f"rule {rule} of `atc-py fix` fits where {condition}"
     (check,) = atc_py.check_models(path, operator_list="base").models
-    hints = [each.help.en for each in check.findings]
-    assert any(hint.endswith(said) for hint in hints)
+    errors = [each for each in check.findings if each.standing is Standing.ERROR]
+    hints = [each.help.en for each in errors if not each.fixed_by]
+    # In float32 the last one is listed, as runs of check show.
+    assert hints or rule == "function-body"
+    assert all(hint.endswith(said) for hint in hints)
