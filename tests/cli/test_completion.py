@@ -79,6 +79,9 @@ def test_commands_options_and_values_are_completed(path: str, shell: str) -> Non
         (("sweep", "--precision-mode", "must"), "must_keep_origin_dtype"),
         (("fix", "--only", "win"), "window-1d"),
         (("explain", "ATC200"), "ATC2001"),
+        (("explain", "e1005"), "E10054"),
+        (("convert", "--disable-pass", "fuse-req"), "fuse-requant"),
+        (("config", "ch"), "check"),
         (("ops", "show", "Conv"), "ConvTranspose"),
     ],
 )

@@ -18,6 +18,9 @@ Atc = Callable[..., Result]
         (("convert", "--out", "a.om"), "--output"),
         (("fix", "--no-for-precison"), "--no-for-precision"),
         (("--vresion",), "--version"),
+        (("plan", "m.onnx", "--input", "x=x.npy"), "--data?"),
+        (("quantize", "m.onnx", "-i", "x=x.npy"), "--data?"),
+        (("run", "m.om", "--data", "x.npy"), "--input?"),
     ],
 )
 def test_misspelled_option_is_guessed(atc: Atc, line: tuple[str, ...], meant: str) -> None:
@@ -35,6 +38,14 @@ def test_option_of_atc_leads_to_its_command_line(atc: Atc, option: str) -> None:
     assert f"{name} is an option of atc; `atc-py atc` takes atc's command line" in done.err
     assert "did you mean" not in done.err
     assert "--max-memory" not in done.err
+
+
+@pytest.mark.parametrize("option", ["--soc", "--list", "--precision-mode"])
+def test_several_values_lead_to_the_command_that_takes_them(atc: Atc, option: str) -> None:
+    done = atc("check", "m.onnx", option, "a,b")
+    assert done.status == 2
+    assert f"{option} takes one value here" in done.err
+    assert "`atc-py sweep` takes several" in done.err
 
 
 def test_option_like_no_other_gets_no_guess(atc: Atc) -> None:

@@ -4,7 +4,14 @@ import math
 
 from atc_py.onnx_graph.source import Outcome
 from atc_py.report.fix.words import ACCEPTED
-from atc_py.report.tables import Table, fixed_nodes_table, format_bytes, share_text, visible
+from atc_py.report.tables import (
+    Table,
+    fixed_nodes_table,
+    format_bytes,
+    format_time,
+    share_text,
+    visible,
+)
 from atc_py.results.output_error import ErrorFigures
 from atc_py.results.quantization import (
     FallBack,
@@ -320,17 +327,23 @@ def fall_back_tables(fall_back: FallBack) -> list[Table]:
     ]
     if fall_back.floats:
         facts.insert(2, ("in floats", ", ".join(fall_back.floats)))
+    timed = any(point.microseconds is not None for point in fall_back.points)
     rows = tuple(
         (
             str(point.int8),
             *_figures(min(point.outputs.values(), key=lambda figures: figures.snr, default=None)),
-            "" if point.microseconds is None else f"{point.microseconds:.1f}",
+            *([_time(point.microseconds)] if timed else []),
             spoken("yes" if point.reached else "no"),
         )
         for point in fall_back.points
     )
-    columns = ("layers on int8>", "cosine>", "SNR dB>", "top 1>", "µs>", "reached")
+    time = ("time>",) if timed else ()
+    columns = ("layers on int8>", "cosine>", "SNR dB>", "top 1>", *time, "reached")
     return [Table("Target", ("", ""), tuple(facts)), Table("Curve", columns, rows)]
+
+
+def _time(microseconds: float | None) -> str:
+    return "" if microseconds is None else format_time(microseconds / 1e6)
 
 
 _SHOWN = 5

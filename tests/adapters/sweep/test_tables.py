@@ -10,7 +10,7 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.report.sweep.html_page import sweep_html
-from atc_py.report.sweep.reasons import reason_counts, reasons_table
+from atc_py.report.sweep.reasons import reason_counts, reasons_table, rows_table
 from atc_py.report.sweep.rows import COLUMNS, require_pyarrow, row_cells, sweep_lines, sweep_parquet
 from atc_py.results.sweep import Combination, SweepOutput, SweepRow, SweepVerdict
 
@@ -124,6 +124,15 @@ def test_reasons_count_rows_and_models_and_show_the_first_message() -> None:
     assert table.rows[0] == ("ATC3001 unknown-operator", "3", "2", "b: ATC3001 in b")
     assert table.rows[1][1:] == ("1", "1", "a: ATC4001 in a")
     assert reasons_table(ROWS[:1]) is None
+
+
+def test_few_rows_are_printed_with_what_differs_between_them() -> None:
+    rows = [refused("a", "sim", "ATC3001"), refused("b", "Ascend310P3", "ATC3001")]
+    table = rows_table(rows)
+    assert table is not None
+    assert table.columns == ("model", "SoC", "verdict")
+    assert table.rows[1] == ("b", "Ascend310P3", "does not compile")
+    assert rows_table(rows * 11) is None
 
 
 def test_table_of_reasons_has_the_most_frequent_codes() -> None:
