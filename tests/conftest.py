@@ -16,7 +16,6 @@ from typing import Any
 
 import onnx
 import pytest
-import threadpoolctl
 
 from atc_py.ir import Graph, Rules, verify_graph
 from atc_py.onnx_graph.running.exact_products import shift_weights
@@ -43,7 +42,6 @@ def pytest_configure(config: pytest.Config) -> None:
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     _read_packages_once(patch)
-    _find_libraries_once(patch)
     _make_references_exact(patch)
     if sampling.WHOLE not in os.environ:
         _verify_changed_graphs(patch)
@@ -179,11 +177,6 @@ def _read_packages_once(patch: pytest.MonkeyPatch) -> None:
         return found(tuple(sys.path), tuple(wanted.items()))
 
     patch.setattr(metadata, "entry_points", entry_points)
-
-
-def _find_libraries_once(patch: pytest.MonkeyPatch) -> None:
-    """Look for the libraries of BLAS once, which takes milliseconds for each model that runs."""
-    patch.setattr(threadpoolctl, "ThreadpoolController", cache(threadpoolctl.ThreadpoolController))
 
 
 def _draw_without_constants(patch: pytest.MonkeyPatch) -> None:

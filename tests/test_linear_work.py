@@ -20,7 +20,7 @@ from tests.bench.growing_models import SHAPES
 from tests.executed_lines import PACKAGE, executed, steep
 from tests.sampling import sampled
 
-SIZES = (24, 48, 96)
+SIZES = (40, 80, 160)
 ONE_NODE = '<ir_version: 8, opset_import: ["": 13]> g (float[2] x) => (float[2] y) { y = Relu (x) }'
 ALWAYS = ("fan out", "quantized layers", "transformer")
 
