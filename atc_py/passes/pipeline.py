@@ -42,9 +42,7 @@ class PassRow(msgspec.Struct, frozen=True):
         """False for another device, or a graph with none of the operators that the pass begins at."""
         if self.cann_only and soc.family is SocFamily.SIM:
             return False
-        if self.anchors is None:
-            return True
-        return not {node.op for node in graph.nodes}.isdisjoint(self.anchors)
+        return self.anchors is None or not {n.op for n in graph.nodes}.isdisjoint(self.anchors)
 
 
 _QUANTIZED = ("AscendQuant", "AscendRequant", "AscendRequantS16")
