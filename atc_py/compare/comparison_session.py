@@ -22,7 +22,7 @@ from atc_py.compare.output_recording import (
     RecordedOutputs,
     Recording,
     TrialSamples,
-    WatchedOutputs,
+    WatchedRun,
     recorded_outputs,
 )
 from atc_py.compare.own_errors import (
@@ -305,14 +305,14 @@ class ComparisonSession:
         reference = self._reference
         folder = Path(mkdtemp(dir=self._folder)) if self._trials_follow else None
         for at, feeds in zip(positions, self._feeds(positions), strict=True):
-            run = ReferenceRun(reference, self._originals(feeds))
+            fed = self._originals(feeds)
             if folder is None or at in self._outputs:
-                yield feeds, run
+                yield feeds, ReferenceRun(reference, fed)
                 continue
-            watched = WatchedOutputs(run, reference.outputs, folder / f"outputs{at}")
-            yield feeds, watched
-            if watched.recorded is not None:
-                self._outputs[at] = watched.recorded
+            run = WatchedRun(reference, fed, folder / f"outputs{at}")
+            yield feeds, run
+            if run.recorded is not None:
+                self._outputs[at] = run.recorded
 
     def _feeds(self, positions: Collection[int]) -> Iterator[Feeds]:
         """Yield the data of samples, the same each time; take their names."""

@@ -191,48 +191,29 @@ class OutputRun:
             self._again.release(name)
 
 
-class WatchedOutputs:
+class WatchedRun(ReferenceRun):
     """A run of the original whose outputs are written to files as they are looked at."""
 
-    def __init__(self, run: ReferenceRun, outputs: Collection[str], start: Path) -> None:
-        """Watch `run`; names of files begin with `start`."""
-        self._run, self._outputs, self._start = run, outputs, start
+    def __init__(self, model: ReferenceModel, feeds: Feeds, start: Path) -> None:
+        """Prepare a run; names of files begin with `start`."""
+        super().__init__(model, feeds)
+        self._start = start
         self._found: dict[str, StoredArray] = {}
-
-    @property
-    def seconds(self) -> float:
-        return self._run.seconds
-
-    @property
-    def peak(self) -> int:
-        return self._run.peak
-
-    @property
-    def total(self) -> int:
-        return self._run.total
 
     @property
     def recorded(self) -> RecordedOutputs | None:
         """The outputs; None while some were not looked at."""
-        if self._found.keys() >= set(self._outputs):
+        if self._found.keys() >= set(self._model.outputs):
             return RecordedOutputs(self._found, self.seconds)
         return None
 
-    def expect(self, names: Mapping[str, int]) -> None:
-        """Keep each of `names` until it has been released that many times."""
-        self._run.expect(names)
-
     def value(self, name: str) -> NDArray[Any] | None:
         """The value called `name`; None where the model makes no tensor of that name."""
-        array = self._run.value(name)
-        fresh = name in self._outputs and name not in self._found
+        array = super().value(name)
+        fresh = name in self._model.outputs and name not in self._found
         if fresh and array is not None and array.dtype.kind not in _NO_FILE:
             self._found[name] = _stored(array, self._start, len(self._found))
         return array
-
-    def release(self, name: str) -> None:
-        """Release `name` once."""
-        self._run.release(name)
 
 
 def recorded_outputs(run: Original, outputs: Collection[str], start: Path) -> RecordedOutputs:

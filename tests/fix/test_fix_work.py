@@ -14,6 +14,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
 from atc_py.compare.proof import model_data
+from atc_py.compare.proof.result_gap import ResultGap
+from atc_py.compare.proof.whole_models import FixProof, _effects_of_rounding
+from atc_py.compare.reference import ReferenceRun, open_reference
+from atc_py.onnx_graph.running.piece import ENGINES
 from atc_py.pipeline.running.feeds import read_feeds
 from atc_py.pipeline.running.model import Port
 from tests.executed_lines import PACKAGE, executed, steep
@@ -188,3 +192,55 @@ def test_data_files_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert done.rewrites
     assert done.ranges
     assert reads == [[str(tmp_path / "i.npy")]]
+
+
+def _counted_runs(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceRun]:
+    """Gather runs of whole models as they begin."""
+    runs: list[ReferenceRun] = []
+    begin = ReferenceRun.__init__
+
+    def counted(self: ReferenceRun, *args: Any) -> None:
+        runs.append(self)
+        begin(self, *args)
+
+    monkeypatch.setattr(ReferenceRun, "__init__", counted)
+    return runs
+
+
+def test_proof_starts_engines_once_and_runs_both_models_once_a_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain("HardSwish", 3, tmp_path / "m.onnx")
+    start, starts, runs = ENGINES["onnxruntime"], [0], _counted_runs(monkeypatch)
+
+    def counted(*args: Any) -> Any:
+        starts[0] += 1
+        return start(*args)
+
+    monkeypatch.setitem(ENGINES, "onnxruntime", counted)  # type: ignore[arg-type]
+    found = []
+    for seeds in (1, 3):
+        starts[0] = 0
+        runs.clear()
+        atc_py.fix_model(tmp_path / "m.onnx", tmp_path / "f.onnx", seeds=seeds, simulate=False)
+        assert len(runs) == 2 * seeds
+        found.append(starts[0])
+    assert found[0] == found[1]
+
+
+def test_effect_of_rounding_on_all_outputs_takes_one_run_a_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain("HardSwish", 2, tmp_path / "m.onnx")
+    original, names = open_reference(tmp_path / "m.onnx"), ["v1", "v2"]
+    samples = []
+    for seed in (0, 1):
+        feeds = {"v0": np.random.default_rng(seed).standard_normal((2, 4)).astype(np.float32)}
+        run = ReferenceRun(original, feeds)
+        run.expect(dict.fromkeys(names, 1))
+        samples.append((feeds, {name: np.asarray(run.value(name)) for name in names}))
+    proof = FixProof((0, 1), {name: ResultGap() for name in names}, [], samples)
+    runs = _counted_runs(monkeypatch)
+    effects = _effects_of_rounding(original, proof, names, 1e-4)
+    assert len(runs) == len(samples)
+    assert all(0 < effect < 1e-2 for effect in effects.values())

@@ -67,6 +67,9 @@ class TwinValues:
 _NARROW = 2
 """Bytes of a 16-bit float."""
 
+_OPEN = 64
+"""Regions whose engines wait for the next run of the original; beyond these they start again."""
+
 Feeds = dict[str, "NDArray[Any]"]
 
 
@@ -83,12 +86,17 @@ class FinalRegion:
         test: RegionTest,
         group: tuple[Applied, ...],
         twins: TwinValues,
+        *,
+        waits: bool,
     ) -> None:
+        """Take both sides; the engines of one that `waits` stay for the next run."""
         self.reads = tuple(dict.fromkeys((*test.after.reads, *test.before.reads)))
         self.writes = test.after.writes
         self._test = test
         self._group = group
         self._twins = twins
+        self._waits = waits
+        self._types: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}
 
     @property
     def looked_at(self) -> Iterator[str]:
@@ -104,14 +112,20 @@ class FinalRegion:
         results = {name: value for name, value in wanted.items() if value is not None}
         # An engine computes 16-bit floats in wider ones: what overflows is not what the node read.
         if results and feeds.keys() >= {*test.after.reads} and not _overflowed(feeds.values()):
+            types = {name: (array.dtype, array.shape) for name, array in feeds.items()}
+            if types != self._types:
+                test.close()  # An engine takes the dims that it was started with.
+                self._types = types
             test.run_after(DataSet(OWN_RUN, feeds), results, made_by)
         for name in self.looked_at:
             run.release(name)
-        test.close()
+        if not self._waits:
+            test.close()
 
     def prove_drawn(self, seeds: Sequence[int], visible: Feeds) -> None:
         """Run the node and its new form on drawn data, where the new form reads no other values."""
         test, step = self._test, self._group[0].step
+        test.close()
         if set(step.reads).issuperset(test.after.reads) and test.before.writes:
             run_drawn(test, step, seeds, visible)
         test.close()
@@ -150,7 +164,8 @@ class FinalRegions:
         there = filter(fixed.graph.producer, self._twins)
         self._shown_as = {self._twins.source(name): name for name in there}
         self.regions = [
-            self._region(group, proof) for group, proof in zip(groups, proofs, strict=True)
+            self._region(group, proof, waits=at < _OPEN)
+            for at, (group, proof) in enumerate(zip(groups, proofs, strict=True))
         ]
 
     def in_order(self) -> Iterator[FinalRegion]:
@@ -162,7 +177,9 @@ class FinalRegions:
         for name in self.in_order():
             yield from name.looked_at
 
-    def _region(self, group: tuple[Applied, ...], proof: RegionProof) -> FinalRegion | None:
+    def _region(
+        self, group: tuple[Applied, ...], proof: RegionProof, *, waits: bool
+    ) -> FinalRegion | None:
         step = group[0].step
         shown = [name for name in step.writes if self._fixed.graph.producer(name)]
         # Values of the fixed model stand for results that it does not show.
@@ -181,7 +198,7 @@ class FinalRegions:
             # What the node reads may have gone, so that rewrites before it belong to its region.
             limits.update(self._rules.get(name, {}))
         test = RegionTest(tuple(limits), sum(limits.values()), before, after, proof)
-        return FinalRegion(test, group, self._twins)
+        return FinalRegion(test, group, self._twins, waits=waits)
 
     def _nodes_between(self, reads: set[str], writes: Sequence[str]) -> list[OnnxNode]:
         """The nodes that make `writes` of what the original shows, producers first."""
