@@ -11,6 +11,7 @@ from atc_py.kernels.collect import Collected, collect
 from atc_py.kernels.cube import OFFSET
 from atc_py.kernels.families.convolution import _Geometry
 from atc_py.kernels.families.matmul import _ProductsOfBlocks
+from atc_py.kernels.families.resizing import _Resizing
 from atc_py.kernels.family import InputSample
 from atc_py.kernels.plan import Launch
 from atc_py.kernels.planes import Seen, plane_tiling
@@ -153,3 +154,23 @@ def test_blocks_and_offsets_need_a_unified_buffer_beside_the_cube(
     soc = SimpleNamespace(aicores=1, vector_cores=vector_cores)
     launch: Any = SimpleNamespace(kernel=kernel, soc=soc)
     assert _ProductsOfBlocks().fits(launch) is fits
+
+
+@pytest.mark.parametrize(
+    ("crops", "operands", "is_covered"),
+    [
+        (True, "x roi sizes", True),
+        (True, "x sizes", False),
+        (False, "x roi sizes", True),
+        (False, "x sizes", True),
+        (False, "x roi", False),
+    ],
+)
+def test_crops_need_their_region_and_all_a_size(
+    crops: bool, operands: str, is_covered: bool
+) -> None:
+    mode = "tf_crop_and_resize" if crops else "half_pixel"
+    attributes = {"mode": "linear", "coordinate_transformation_mode": mode}
+    inputs = [SimpleNamespace(name=name) for name in operands.split()]
+    kernel: Any = SimpleNamespace(op="Resize", attributes=attributes, inputs=inputs)
+    assert _Resizing().covers(kernel) is is_covered
