@@ -55,5 +55,5 @@ def test_absent_operands_have_no_format(tmp_path: Path) -> None:
     with atc_py.load(tmp_path / "relu.om") as compiled:
         description = compiled.description
     node = description.nodes[0]
-    head = replace(node, inputs=(*node.inputs, -1))
+    head = replace(node, inputs=[*node.inputs, -1])
     assert _formats(description, head, node) == "ND -> ND"

@@ -15,7 +15,7 @@ from atc_py.compare.proof import whole_models
 from atc_py.compare.proof.final_regions import TwinValues
 from atc_py.compare.proof.region_data import DataSet, Kinds, data_sets
 from atc_py.compare.proof.region_inputs import DrawnInput, _indexed
-from atc_py.compare.proof.region_proof import ENGINES, RegionProof, RegionTest
+from atc_py.compare.proof.region_proof import RegionProof, RegionTest
 from atc_py.compare.proof.result_gap import defined_elements
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.diag import AtcError
@@ -27,7 +27,7 @@ from atc_py.fix.tidy.known_equalities import Reshaped
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import DenseConst
 from atc_py.onnx_graph.reading.read import read_model
-from atc_py.onnx_graph.running.piece import NotRunError, Piece
+from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, Piece
 from atc_py.report.fix.words import headline
 from atc_py.tensor.dtypes import DType
 from tests.onnx_graph.running.pieces import piece

@@ -16,7 +16,7 @@ import pytest
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.fix.case import CaseGraph, Fed, RuleCase
+from atc_py.fix.case import CaseGraph, CaseNode, Fed, RuleCase
 from atc_py.fix.rule import Exactness, FixRule, Purpose, load_rules
 from atc_py.onnx_graph.reading.parser_breaks import broken_rules
 from atc_py.onnx_graph.reading.read import read_model
@@ -162,7 +162,7 @@ def with_square(scan: RuleCase) -> RuleCase:
     body = scan.attributes["body"]
     first = next(place for place, made in enumerate(body.nodes) if made[0] == "Sigmoid")
     (gate,), (result,) = body.nodes[first][1:3]
-    inner = (
+    inner: tuple[CaseNode, ...] = (
         ("Mul", ("h", "h"), ("square",), {}),
         ("Add", (gate, "square"), ("sum",), {}),
         ("Sigmoid", ("sum",), (result,), {}),

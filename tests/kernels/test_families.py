@@ -11,7 +11,7 @@ import atc_py.kernels
 from atc_py.ir import Engine, Graph
 from atc_py.kernels.collect import collect
 from atc_py.kernels.family import Family
-from atc_py.kernels.fields import Tiling, extended, narrow, wide
+from atc_py.kernels.fields import Tiling, extended, narrow, numbers, wide
 from atc_py.kernels.plan import Launch, Plan
 from atc_py.kernels.registry import FAMILIES, families_of, family_of
 from atc_py.system.register import Register
@@ -140,3 +140,8 @@ def test_two_families_of_one_operator_are_refused() -> None:
 def test_rows_and_blocks_of_one_operator_may_be_two_families() -> None:
     rows, blocks = Claiming(in_blocks=False), Claiming(in_blocks=True)
     assert named(rows, blocks) == {("Sign", False): rows, ("Sign", True): blocks}
+
+
+def test_arrays_are_unsigned_unless_a_row_has_negative_numbers() -> None:
+    assert numbers("lengths", 1).ctype == "uint64_t"
+    assert numbers("steps", 0, signed=True).ctype == "int64_t"

@@ -1,5 +1,6 @@
 """Bounds of families: the first case beyond what a family writes, and the numbers of its plans."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,10 @@ import pytest
 
 from atc_py.ir import AttrValue, Graph, TensorType
 from atc_py.kernels.collect import Collected, collect
+from atc_py.kernels.cube import OFFSET
+from atc_py.kernels.families.convolution import _Geometry
+from atc_py.kernels.families.matmul import _ProductsOfBlocks
+from atc_py.kernels.families.resizing import _Resizing
 from atc_py.kernels.family import InputSample
 from atc_py.kernels.plan import Launch
 from atc_py.kernels.planes import Seen, plane_tiling
@@ -116,3 +121,56 @@ def test_blocks_of_an_operand_are_those_of_the_result_or_repeat_whole(
     footprint = ElementFootprint.of([F16, F16])
     tiling = plane_tiling(result, [operand], [result], 16, footprint, SIM)
     assert (tiling is not None) is fits
+
+
+@pytest.mark.parametrize(
+    ("room", "rectangle"),
+    [(32, (2, 16)), (31, (1, 16)), (16, (1, 16)), (15, (1, 8))],
+)
+def test_positions_of_a_map_see_what_there_is_room_for(
+    room: int, rectangle: tuple[int, int]
+) -> None:
+    """Two rows of 16 elements fill 32 places, one row 16."""
+    image, strides = (1, 8, 16, 16), (1, 1)
+    geometry = _Geometry(image, image, (1, 1), strides, groups=1, transposed=False)
+    assert geometry.rectangle(32, 8, room) == rectangle
+
+
+@pytest.mark.parametrize(
+    ("storage", "operands", "vector_cores", "fits"),
+    [
+        (None, (), 2, True),
+        ("blocks", (), 2, False),
+        ("blocks", (), 1, True),
+        (None, (OFFSET,), 2, False),
+        (None, (OFFSET,), 1, True),
+    ],
+)
+def test_blocks_and_offsets_need_a_unified_buffer_beside_the_cube(
+    storage: str | None, operands: tuple[int, ...], vector_cores: int, fits: bool
+) -> None:
+    inputs = [SimpleNamespace(position=at) for at in (0, 1, *operands)]
+    kernel = SimpleNamespace(outputs=[SimpleNamespace(storage=storage)], inputs=inputs)
+    soc = SimpleNamespace(aicores=1, vector_cores=vector_cores)
+    launch: Any = SimpleNamespace(kernel=kernel, soc=soc)
+    assert _ProductsOfBlocks().fits(launch) is fits
+
+
+@pytest.mark.parametrize(
+    ("crops", "operands", "is_covered"),
+    [
+        (True, "x roi sizes", True),
+        (True, "x sizes", False),
+        (False, "x roi sizes", True),
+        (False, "x sizes", True),
+        (False, "x roi", False),
+    ],
+)
+def test_crops_need_their_region_and_all_a_size(
+    crops: bool, operands: str, is_covered: bool
+) -> None:
+    mode = "tf_crop_and_resize" if crops else "half_pixel"
+    attributes = {"mode": "linear", "coordinate_transformation_mode": mode}
+    inputs = [SimpleNamespace(name=name) for name in operands.split()]
+    kernel: Any = SimpleNamespace(op="Resize", attributes=attributes, inputs=inputs)
+    assert _Resizing().covers(kernel) is is_covered

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from jinja2 import Environment
+from jinja2 import Environment, TemplateSyntaxError
 
 from atc_py.diag import AtcError, Diagnostic
 from atc_py.ir import AttrValue, Engine, Graph, TensorType
 from atc_py.kernels.kernels import KernelSet, emit_kernels
 from atc_py.kernels.registry import FAMILIES
+from atc_py.kernels.templating import _failing_line
 from atc_py.system.cache_folders import templates_dir
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
@@ -358,3 +359,9 @@ def test_a_template_that_is_fixed_renders_again(graph: Graph, add_node: AddNode,
     (own / "unary.cpp.j2").write_text(text)
     os.utime(own / "unary.cpp.j2", (1, 1))
     assert emit_kernels(graph, SIM, own) == emit_kernels(graph, SIM)
+
+
+@pytest.mark.parametrize(("named", "said"), [("inner.j2", "inner.j2"), (None, "outer.j2")])
+def test_a_fault_of_syntax_is_in_the_template_that_has_it(named: str | None, said: str) -> None:
+    error = TemplateSyntaxError("unexpected end", 7, filename=named)
+    assert _failing_line(Path("outer.j2"), error) == (said, 7)

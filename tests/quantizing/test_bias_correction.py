@@ -1,6 +1,8 @@
 """Biases that make up for the mean error of layers."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -9,6 +11,7 @@ from onnx import numpy_helper
 
 from atc_py.pipeline.running.samples import ArraySamples
 from atc_py.quantizing.calibration import calibrate
+from atc_py.quantizing.layers.qdq_nodes import takes_bias
 from atc_py.quantizing.options import CalibrationOptions
 from tests.quantizing.float_networks import FloatSketch, conv_network, run_ort, samples_of
 
@@ -65,3 +68,23 @@ def test_biases_stay_without_correction(tmp_path: Path) -> None:
             numpy_helper.to_array(stored[name]).tolist()
             == numpy_helper.to_array(own[name]).tolist()
         )
+
+
+@pytest.mark.parametrize(
+    ("bias", "shape", "beta", "taken"),
+    [
+        ("", None, 1.0, True),
+        ("b", (1, 3), 1.0, True),
+        ("b", (1, 3), 0.0, False),
+        ("b", (2, 3), 1.0, False),
+        ("b", None, 1.0, False),  # computed
+    ],
+)
+def test_a_gemm_takes_a_bias_where_its_own_is_one_for_all_rows(
+    bias: str, shape: tuple[int, ...] | None, beta: float, taken: bool
+) -> None:
+    consts = {} if shape is None else {"b": SimpleNamespace(shape=shape)}
+    node = SimpleNamespace(number=lambda _name, _default: beta)
+    layer: Any = SimpleNamespace(is_pool=False, kind="Gemm", bias=bias, node=node, channels=3)
+    graph: Any = SimpleNamespace(consts=consts)
+    assert takes_bias(graph, layer) is taken

@@ -158,3 +158,10 @@ def test_counting_takes_no_longer_than_that_of_numpy() -> None:
         ours.append(middle - start)
         theirs.append(time.process_time() - middle)
     assert min(ours) < min(theirs)
+
+
+def test_histograms_of_other_data_are_not_equal() -> None:
+    one, same, other = (Histogram.of(np.full(4, value, np.float32)) for value in (1, 1, 2))
+    assert one == same
+    assert one != other
+    assert one != one.as_bytes()
