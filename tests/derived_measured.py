@@ -90,7 +90,7 @@ def _words() -> Iterator[str]:
     yield "- Networks of which one page states 2 to 3 times the time of similar ones (seresnext50 and seresnext101 at batch 32,"
     yield "  efficientnet_b5 at batch 1): nothing in the network explains it."
     yield "- pix2pix (0.5): with the zeros that a transposed convolution puts between pixels counted as products it comes to 0.83"
-    yield "  to 1.02, but dcgan, of the same kernels, to 1.4 to 3.8 from batch 4 on 310P3 and 310."
+    yield "  to 1.02, but dcgan, of the same kernels, to 1.4 to 3.8 at batches of 4 and more (310P3 and 310)."
     yield "- Windows of attention (swin_base_384 1.6): pages replace parts of attention by kernels of their own."
     yield "- sknet50 (2): sums over a short axis and products of five dims, which CANN may store in blocks."
     yield "- Batch 64 of some networks takes half as long again for a sample than batch 32; others do not show it."
