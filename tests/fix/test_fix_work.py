@@ -217,7 +217,7 @@ def test_proof_starts_engines_once_and_runs_both_models_once_a_seed(
         starts[0] += 1
         return start(*args)
 
-    monkeypatch.setitem(ENGINES, "onnxruntime", counted)  # type: ignore[arg-type]
+    monkeypatch.setitem(ENGINES, "onnxruntime", counted)
     found = []
     for seeds in (1, 3):
         starts[0] = 0
