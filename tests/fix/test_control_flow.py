@@ -137,7 +137,7 @@ def test_branch_that_may_fail_or_draws_is_left(old: str, new: str, tmp_path: Pat
     assert any("defined for all values" in each for each in reasons)
 
 
-def test_a_chosen_branch_and_what_rules_change_in_it_are_told_apart(tmp_path: Path) -> None:
+def test_a_chosen_branch_and_what_rules_change_in_it_are_two_changes(tmp_path: Path) -> None:
     text = """<ir_version: 8, opset_import: ["" : 18]>
     g (float[2,3] x) => (float[2,3] y) <bool c = {1}> {
         y = If (c) <

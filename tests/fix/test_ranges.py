@@ -16,7 +16,6 @@ from atc_py.fix.ranges import Ranges
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.fix_rules import value_ranges
 from tests.end_to_end import one_node_model, run_with_onnxruntime
-from tests.onnx_graph import onnx_files
 from tests.sampling import rounds
 
 DIMS = (3, 4)
@@ -210,16 +209,6 @@ def test_no_value_is_outside_its_range(seed: int, tmp_path: Path) -> None:
             assert found is not None
             assert found.low <= value.min(), (name, found)
             assert value.max() <= found.high, (name, found)
-
-
-def test_words_have_no_range(tmp_path: Path) -> None:
-    nodes = [helper.make_node("Where", ["c", "s", "s"], ["y"])]
-    words = {"s": np.array(["a", "b"], object)}
-    onnx.save(onnx_files.model(nodes, {"c": (9, [2])}, ["y"], words), tmp_path / "m.onnx")
-    folded = read_model(tmp_path / "m.onnx").fold({}).graph
-    (where,) = folded.nodes
-    ranges = Ranges(folded, {})
-    assert [ranges.of(tensor) for tensor in where.inputs if tensor is not None][1:] == [None, None]
 
 
 def left_of(model: onnx.ModelProto, tmp_path: Path, **options: Any) -> list[str]:
