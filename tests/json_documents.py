@@ -39,7 +39,7 @@ DOCUMENTS: dict[str, str] = {
     "keep_dtype, customize_dtypes, candidates, excluded, trials, exhaustive, newer, warnings, "
     "diagnostics",
     "profile": "model, semantics, newer, calibration, socs, gears",
-    "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators, files",
+    "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators, files, left_out",
     "quantize": "model, output, data, format, opset, operator_list, layers, nodes, bytes_before, bytes_after, "
     "quant_bias",
     "quantize --random": "model, written, calibration, folded_norms, balanced, steps, ranges, record, layers, proof, warnings",

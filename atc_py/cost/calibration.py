@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from atc_py.cost.cores import shares_of, ways_of
 from atc_py.cost.estimate import Fit, waiting
 from atc_py.cost.factors import EXPECTED, SHARES, Factors, expected_case
-from atc_py.cost.measurements import Measurement
+from atc_py.cost.measurements import LeftOut, Measurement
 from atc_py.cost.operation import LaunchGroup
 from atc_py.cost.work import memory_of
 from atc_py.diag import BAD_FACTORS, Place
@@ -63,8 +63,7 @@ class Calibration:
     operators: tuple[OperatorError, ...]  # errors by operator
     count: int  # measurements
     soc: str
-    # kernels that no target operator launches, and how many lines each has
-    left_out: tuple[tuple[str, int], ...] = ()
+    left_out: tuple[tuple[LeftOut, int], ...] = ()  # kinds of kernels that no fit takes, counted
     files: tuple[OperatorError, ...] = ()  # errors by file, where there are several
 
 
@@ -153,7 +152,7 @@ def factor_logs(factors: Factors) -> NDArray[np.float64]:
 def calibrate(
     measured: Mapping[str, Sequence[Measurement]],
     soc: Soc,
-    left_out: Mapping[str, int] | None = None,
+    left_out: Mapping[LeftOut, int] | None = None,
 ) -> Calibration:
     """Refit the free factors to kernels and runs measured on a SoC, by the name of their file."""
     measurements = [each for found in measured.values() for each in found]

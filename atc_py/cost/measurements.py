@@ -4,19 +4,27 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
+from atc_py.cost.measured_tensors import (
+    MeaninglessError,
+    logical_tensors,
+    read_dtype,
+    read_shape,
+    stored_tensors,
+)
+from atc_py.cost.msprof_tables import COLUMNS, MeasuredKernel, read_kernels
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
-from atc_py.cost.work import bytes_read, work_of
+from atc_py.cost.work import TRANSPOSED, bytes_read, work_of
 from atc_py.diag import BAD_MEASUREMENTS, AtcError, Place
 from atc_py.system.input_files import read_text
 from atc_py.target import TargetOp, find_operator, operators
-from atc_py.tensor.dtypes import DType, UnknownDTypeError
-from atc_py.tensor.shapes import Shape, broadcast_shapes, element_count, format_shape
-from atc_py.text import Text, error_text
+from atc_py.tensor.shapes import Shape, broadcast_shapes, format_shape
+from atc_py.tensor.storage import blocks_of
+from atc_py.text import COMMA, SEMICOLON, Text, error_text
 
 LEAST = 4
 """Lines that a fit needs: as many as there are factors."""
@@ -48,7 +56,6 @@ _UNITS = {
 _MICRO = 1e-6
 _SAME = frozenset({"unary", "rows", "softmax", "channel", "cast", "quant"})
 _BROADCAST = frozenset({"binary", "accumulate"})
-_MOST = 1 << 40
 _MOST_BYTES = 64 << 20
 """Some 500,000 lines."""
 
@@ -72,9 +79,16 @@ class Measurement:
     run: tuple[LaunchGroup, ...] = ()  # all kernels, where it is a run of a whole network
 
 
-class _LineError(ValueError):
-    """A line has no meaning; the text says why."""
+class LeftOut(NamedTuple):
+    """A kind of kernels of a table that no fit takes."""
 
+    op: str
+    why: Text
+
+
+_NO_OPERATOR = Text("no target operator launches it")
+_AI_CORE = ("AI_CORE", "AICORE", "VECTOR", "AIV", "AIC", "MIX")
+"""Parts of the names that msprof has of the AI Core, and of its parts where they are apart."""
 
 KernelsOf = Callable[[str, str], Sequence[LaunchGroup]]
 """The kernels of a model, by its path in a table and the shapes of its inputs."""
@@ -82,15 +96,18 @@ KernelsOf = Callable[[str, str], Sequence[LaunchGroup]]
 
 def read_measurements(
     path: Path,
-    left_out: Counter[str] | None = None,
+    left_out: Counter[LeftOut] | None = None,
     least: int = LEAST,
     kernels_of: KernelsOf | None = None,
 ) -> list[Measurement]:
     """The measurements in a CSV file.
 
+    Of a table of msprof what is no kernel of the AI Core, or has no meaning, is left out; a table
+    written by hand with such a line is refused.
+
     Args:
         path: the file.
-        left_out: takes the kernels that no target operator launches, by name, with their lines.
+        left_out: takes the kernels that are left out, and how many there are of each kind.
         least: measurements that the file must have.
         kernels_of: compiles the models of a table of whole networks, which has a column `model`.
 
@@ -98,12 +115,46 @@ def read_measurements(
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
             no meaning, up to a handful.
     """
-    names = Counter() if left_out is None else left_out
-    return _parsed(path, read_text(path, _MOST_BYTES), names, least, kernels_of)
+    kinds = Counter() if left_out is None else left_out
+    text = read_text(path, _MOST_BYTES)
+    head = [cell.strip().lower() for cell in next(csv.reader(text.splitlines()[:1]), [])]
+    if all(any(name in head for name in COLUMNS[column]) for column in ("name", "seconds")):
+        found = _of_board(read_kernels([path]).kernels, kinds)
+        if len(found) < least:
+            _refuse(path, 1, _too_few(len(found), least, kinds))
+        return found
+    return _parsed(path, text, kinds, least, kernels_of)
+
+
+def _of_board(kernels: Sequence[MeasuredKernel], left_out: Counter[LeftOut]) -> list[Measurement]:
+    """The kernels of a table of msprof, each by the median of its executions."""
+    found = []
+    for kernel in kernels:
+        row = _operator(kernel.op)
+        unit = kernel.unit.upper()
+        if unit and not any(part in unit for part in _AI_CORE):
+            why = Text("{unit} runs it, not the AI Core", unit=kernel.unit)
+            left_out[LeftOut(kernel.op, why)] += 1
+        elif row is None:
+            left_out[LeftOut(kernel.op, _NO_OPERATOR)] += 1
+        else:
+            try:
+                found.append(_of_kernel(row, kernel))
+            except MeaninglessError as error:
+                left_out[LeftOut(kernel.op, error_text(error))] += 1
+    return found
+
+
+def _of_kernel(row: TargetOp, kernel: MeasuredKernel) -> Measurement:
+    shapes, dtypes, _ = kernel.inputs
+    made = stored_tensors(kernel.outputs, dtypes.partition(";")[0])
+    inputs, outputs = logical_tensors(row, stored_tensors(kernel.inputs), made)
+    seconds = _seconds(str(kernel.seconds), 1)
+    return _measured(row, (inputs, outputs), shapes, dtypes, seconds)
 
 
 def _parsed(
-    path: Path, text: str, left_out: Counter[str], least: int, kernels_of: KernelsOf | None
+    path: Path, text: str, left_out: Counter[LeftOut], least: int, kernels_of: KernelsOf | None
 ) -> list[Measurement]:
     """The lines of a file, or everything that is wrong with them."""
     reader = csv.reader(text.splitlines())
@@ -124,14 +175,14 @@ def _parsed(
         cells = {name: texts[at].strip() if at < len(texts) else "" for name, at in columns.items()}
         row = None if networks else _operator(cells["op"])
         if row is None and networks is None:
-            left_out[cells["op"]] += 1
+            left_out[LeftOut(cells["op"], _NO_OPERATOR)] += 1
             continue
         try:
             if networks is not None:
                 found.append(_run(networks, cells, unit, line))
             elif row is not None:
                 found.append(_measurement(row, cells, unit, line))
-        except _LineError as error:
+        except MeaninglessError as error:
             wrong.append(BAD_MEASUREMENTS.diagnostic(
                 error_text(error), place=Place(str(path), line=line),
                 help=Text("correct the line, or take it out"),
@@ -143,12 +194,19 @@ def _parsed(
     return found
 
 
-def _too_few(count: int, least: int, left_out: Mapping[str, int]) -> Text:
+def _too_few(count: int, least: int, left_out: Mapping[LeftOut, int]) -> Text:
     text = Text("a fit needs {least} measurements or more, found {count}", least=least, count=count)
-    if left_out:
-        names = ", ".join(repr(name) for name in left_out)
-        text += Text("; no target operator launches {names}", names=names)
+    for line in left_out_lines(left_out.items())[:_SHOWN]:
+        text += SEMICOLON + line
     return text
+
+
+def left_out_lines(left_out: Iterable[tuple[LeftOut, int]]) -> list[Text]:
+    """A line for each reason, with the operators that it holds for and their kernels."""
+    names: dict[Text, list[str]] = {}
+    for (op, why), count in left_out:
+        names.setdefault(why, []).append(f"{op} ({count})")
+    return [Text("{why}: {names}", why=why, names=COMMA.join(each)) for why, each in names.items()]
 
 
 def _run(kernels_of: KernelsOf, cells: Mapping[str, str], unit: float, line: int) -> Measurement:
@@ -156,7 +214,7 @@ def _run(kernels_of: KernelsOf, cells: Mapping[str, str], unit: float, line: int
     seconds, shapes = _seconds(cells["time"], unit), cells.get("output", "")
     kernels = tuple(kernels_of(cells["op"], shapes))
     if not kernels:
-        raise _LineError(Text("{model} launches nothing", model=cells["op"]))
+        raise MeaninglessError(Text("{model} launches nothing", model=cells["op"]))
     return Measurement(cells["op"], shapes, "", seconds, kernels[0], line, kernels)
 
 
@@ -206,21 +264,35 @@ def _operator(name: str) -> TargetOp | None:
 
 def _measurement(row: TargetOp, cells: Mapping[str, str], unit: float, line: int) -> Measurement:
     """One line as a kernel."""
-    dtype = _dtype(cells["dtype"])
+    dtype = read_dtype(cells["dtype"].split(";", maxsplit=1)[0])
     inputs = [Tensor(shape, dtype) for shape in _shapes(cells["shape"])]
-    if not inputs:
-        raise _LineError("shape must have the dims of an input, found nothing")
-    given = cells.get("output", "")
-    shapes = _shapes(given) if given else [_result(row, [each.shape for each in inputs])]
-    outputs = [Tensor(shape, dtype) for shape in shapes]
-    seconds = _seconds(cells["time"], unit)
+    outputs = [Tensor(shape, dtype) for shape in _shapes(cells.get("output", ""))]
+    sides = inputs, outputs
+    return _measured(row, sides, cells["shape"], dtype.value, _seconds(cells["time"], unit), line)
+
+
+def _measured(
+    row: TargetOp,
+    sides: tuple[Sequence[Tensor | None], Sequence[Tensor]],
+    shapes: str,
+    dtype: str,
+    seconds: float,
+    line: int = 0,
+) -> Measurement:
+    """A kernel of `sides`, inputs and outputs; outputs that follow from the inputs may lack."""
+    inputs, outputs = sides
+    present = [each for each in inputs if each is not None]
+    if not present:
+        raise MeaninglessError(Text("shape must have the dims of an input, found nothing"))
+    if not outputs:
+        outputs = [Tensor(_result(row, [each.shape for each in present]), present[0].dtype)]
     try:
         launch = _launch(row, inputs, outputs)
     except (IndexError, ValueError) as error:
-        raise _LineError(
-            Text("the shapes {cells} do not fit {name}", cells=cells["shape"], name=row.name)
+        raise MeaninglessError(
+            Text("the shapes {cells} do not fit {name}", cells=shapes, name=row.name)
         ) from error
-    return Measurement(row.name, cells["shape"], dtype.value, seconds, launch, line)
+    return Measurement(row.name, shapes, dtype, seconds, launch, line)
 
 
 def _seconds(text: str, unit: float) -> float:
@@ -228,44 +300,18 @@ def _seconds(text: str, unit: float) -> float:
     try:
         seconds = float(text) * unit
     except ValueError:
-        raise _LineError(Text("the time must be a number, found {text}", text=repr(text))) from None
+        raise MeaninglessError(
+            Text("the time must be a number, found {text}", text=repr(text))
+        ) from None
     if not math.isfinite(seconds) or seconds <= 0:
-        raise _LineError(Text("the time must be more than 0, found {text}", text=text))
+        raise MeaninglessError(Text("the time must be more than 0, found {text}", text=text))
     return seconds
-
-
-def _dtype(text: str) -> DType:
-    """The first of one or several dtypes, in our spelling or in msprof's."""
-    name = text.split(";", maxsplit=1)[0].strip().strip('"').lower().removeprefix("dt_")
-    name = {"float": "float32", "bf16": "bfloat16"}.get(name, name)
-    try:
-        return DType.parse(name)
-    except UnknownDTypeError:
-        raise _LineError(Text("no dtype is called {text}", text=repr(text))) from None
 
 
 def _shapes(text: str) -> list[Shape]:
     """Shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too."""
-    found = []
-    for part in text.strip().strip('"').split(";"):
-        dims = part.strip().lower().replace("x", ",").strip("[]")
-        try:
-            shape = tuple(int(dim) for dim in dims.split(",")) if dims else ()
-        except ValueError:
-            raise _LineError(
-                Text("a shape must be numbers joined by commas, found {part}", part=repr(part))
-            ) from None
-        if any(dim < 1 for dim in shape) or element_count(shape) > _MOST:
-            raise _LineError(
-                Text(
-                    "dims must be 1 or more, at most {most} elements in all, found {part}",
-                    most=_MOST,
-                    part=repr(part),
-                )
-            )
-        if shape:
-            found.append(shape)
-    return found
+    shapes = map(read_shape, text.strip().strip('"').split(";"))
+    return [shape for shape in shapes if shape]
 
 
 def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
@@ -273,7 +319,7 @@ def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
     if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
         left, right = shapes[0], shapes[1]
         if left[-1] != right[-2]:
-            raise _LineError(
+            raise MeaninglessError(
                 Text(
                     "{pair} do not multiply; give output_shape if an operand is transposed",
                     pair=_pair(left, right),
@@ -285,10 +331,12 @@ def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
         try:
             return broadcast_shapes(*shapes)
         except ValueError:
-            raise _LineError(Text("{pair} do not broadcast", pair=_pair(*shapes[:2]))) from None
+            raise MeaninglessError(
+                Text("{pair} do not broadcast", pair=_pair(*shapes[:2]))
+            ) from None
     if row.family in _SAME:
         return shapes[0]
-    raise _LineError(
+    raise MeaninglessError(
         Text("{name} needs output_shape: it does not follow from the inputs", name=row.name)
     )
 
@@ -297,17 +345,20 @@ def _pair(*shapes: Shape) -> str:
     return " and ".join(format_shape(shape) for shape in shapes)
 
 
-def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> LaunchGroup:
+def _launch(
+    row: TargetOp, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
+) -> LaunchGroup:
     """A kernel alone; second operands of products are weights.
 
     Raises:
         IndexError: an operand or dim is missing.
-        ValueError: dims do not go together.
+        ValueError: dims do not go together, or an operand is missing.
     """
     attributes: tuple[tuple[str, object], ...] = ()
-    if row.family == "conv":
-        attributes = (("strides", _strides(inputs[0], outputs[0])),)
-    elif row.family == "matmul" and len(inputs) > 1:
+    if row.family == "conv" and inputs[0] is not None:
+        strides = ("strides", _strides(inputs[0], outputs[0]))
+        attributes = (strides, ("groups", _groups(row, inputs[0], inputs[1])))
+    elif row.family == "matmul" and len(inputs) > 1 and inputs[0] is not None:
         attributes = _turned(row, inputs[0], outputs[0])
     operation = Operation(row, tuple(inputs), tuple(outputs), attributes)
     work_of(operation)
@@ -318,9 +369,19 @@ def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) 
             Source.WEIGHTS if position and is_product else Source.RESULT,
         )
         for position, tensor in enumerate(inputs)
+        if tensor is not None
     ]
     writes = [Transfer(tensor.nbytes, Source.RESULT) for tensor in outputs]
     return LaunchGroup((operation,), KernelEngine.AICORE, tuple(reads), tuple(writes))
+
+
+def _groups(row: TargetOp, data: Tensor, filters: Tensor | None) -> int:
+    """Groups of a convolution, by the channels that a filter reads, unless blocks alone hide them."""
+    if filters is None or row.name in TRANSPOSED:
+        return 1
+    if data.stored is not None and filters.stored is None:
+        return 1
+    return blocks_of(data.shape[1], filters.shape[1])
 
 
 def _strides(data: Tensor, out: Tensor) -> tuple[int, ...]:

@@ -91,6 +91,7 @@ class MeasuredKernel(Result, frozen=True):
         executions: how often it ran.
         blocks: cores of the main unit.
         outputs: dims, dtypes and formats of its outputs, as texts.
+        inputs: those of its inputs.
     """
 
     name: str
@@ -103,6 +104,7 @@ class MeasuredKernel(Result, frozen=True):
     executions: int
     blocks: int
     outputs: tuple[str, str, str]
+    inputs: tuple[str, str, str]
 
 
 class MeasuredModel(Result, frozen=True):
@@ -186,18 +188,18 @@ class _Times:
 
 
 class _Gathered:
-    """Tasks by name, number and stream, while rows come."""
+    """Tasks by name, number, stream and dims of inputs, while rows come."""
 
     def __init__(self) -> None:
         self.skipped: Counter[str] = Counter()
-        self._times: dict[tuple[str, str, str, str], _Times] = {}
+        self._times: dict[tuple[str, ...], _Times] = {}
         self._rows = 0
 
     def add(self, row: KernelRow, path: Path) -> None:
         self._rows += 1
         if self._rows > MOST_ROWS:
             _refuse(path, 0, Text("the tables have more than {most} rows", most=MOST_ROWS))
-        key = row.model, row.name, row.task, row.stream
+        key = row.model, row.name, row.task, row.stream, row.tensors[0]
         times = self._times.get(key)
         if times is None:
             if len(self._times) >= MOST_KERNELS:
@@ -233,6 +235,7 @@ def _kernel(times: _Times) -> MeasuredKernel:
         executions=len(times.seconds),
         blocks=row.blocks,
         outputs=row.tensors[3:],
+        inputs=row.tensors[:3],
     )
 
 

@@ -209,7 +209,7 @@ def _conv(operation: Operation) -> MatrixProduct:
     data, filters, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if data is None or filters is None:
         raise ValueError(Text("{name} has a missing operand", name=operation.row.name))
-    if operation.row.name in _TRANSPOSED:
+    if operation.row.name in TRANSPOSED:
         return _transposed(operation, data, filters)
     groups = operation.number("groups", 1)
     if operation.row.name == "DepthwiseConv2D":
@@ -271,7 +271,7 @@ def _recurrent(operation: Operation) -> MatrixProduct | None:
     )  # fmt: skip
 
 
-_TRANSPOSED = frozenset({"Conv2DTransposeD", "Conv3DTransposeD"})
+TRANSPOSED = frozenset({"Conv2DTransposeD", "Conv3DTransposeD"})
 
 _LAYERS = frozenset({"CommonGRU", "CommonLSTM"})
 """Layers whose weights have the directions as first dim."""

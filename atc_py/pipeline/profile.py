@@ -9,7 +9,7 @@ from typing import Any
 
 from atc_py.cost.calibration import Calibration, calibrate, load_fit
 from atc_py.cost.estimate import Fit
-from atc_py.cost.measurements import LEAST, Measurement, read_measurements
+from atc_py.cost.measurements import LEAST, LeftOut, Measurement, read_measurements
 from atc_py.cost.network import network_cost
 from atc_py.cost.operation import LaunchGroup
 from atc_py.cost.reading import launches_of
@@ -56,7 +56,7 @@ def _calibration(paths: Sequence[Path], socs: Sequence[str]) -> Calibration:
             help=Text("name the SoC that was measured with --soc, once"),
         )
     soc = find_soc(socs[0] if socs else _DEFAULT)
-    left_out: Counter[str] = Counter()
+    left_out: Counter[LeftOut] = Counter()
     rows: dict[str, list[Measurement]] = {}
     files = list(dict.fromkeys(paths))
     for path in files:

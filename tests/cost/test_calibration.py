@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, save
 from atc_py.cost.calibration import calibrate, load_fit, save_fit
 from atc_py.cost.estimate import case_seconds, estimate
 from atc_py.cost.factors import EXPECTED, Factors
-from atc_py.cost.measurements import Measurement, read_measurements
+from atc_py.cost.measurements import LeftOut, Measurement, read_measurements
 from atc_py.cost.operation import Source, Tensor
 from atc_py.diag import AtcError
 from atc_py.pipeline.profile import fitted_factors
@@ -161,8 +161,9 @@ def test_table_is_read_with_shapes_that_follow(tmp_path: Path) -> None:
 
 def test_table_of_msprof_is_read(tmp_path: Path) -> None:
     head = "Op Name,OP Type,Task Duration(us),Input Shapes,Input Data Types,Output Shapes"
-    row = 'a,MatMulV2,12.5,"""8,16;16,8""",FLOAT16;FLOAT16,"""8,8"""'
-    found = read_measurements(table(tmp_path, *([row] * 4), head=head))
+    row = '{name},MatMulV2,12.5,"""8,16;16,8""",FLOAT16;FLOAT16,"""8,8"""'
+    rows = [row.format(name=name) for name in "abcd"]
+    found = read_measurements(table(tmp_path, *rows, head=head))
     assert found[0].seconds == pytest.approx(12.5e-6)
     assert found[0].launch.operations[0].outputs[0].shape == (8, 8)
 
@@ -172,13 +173,16 @@ def test_kernels_that_no_operator_launches_are_left_out_and_named(tmp_path: Path
     lines = [
         f'{op},"64,64",float16,1,"64,64"' for op in ("Gelu", "Mish", "Mish", "Reshape", "Relu")
     ]
-    left_out: Counter[str] = Counter()
+    left_out: Counter[LeftOut] = Counter()
     path = table(tmp_path, *lines, *lines, *lines)
     found = read_measurements(path, left_out)
     assert {each.op for each in found} == {"GeluV2", "Relu"}
-    assert left_out == {"Mish": 6, "Reshape": 3}
-    assert calibrate({"": found}, SOC, left_out).left_out == (("Mish", 6), ("Reshape", 3))
-    with pytest.raises(AtcError, match="found 0; no target operator launches 'Mish'"):
+    why = "no target operator launches it"
+    assert left_out == {("Mish", why): 6, ("Reshape", why): 3}
+    done = calibrate({"": found}, SOC, left_out)
+    assert done.left_out == ((("Mish", why), 6), (("Reshape", why), 3))
+    assert ("left out", f"{why}: Mish (6), Reshape (3)") in calibration_tables(done)[0].rows
+    with pytest.raises(AtcError, match=rf"found 0; {why}: Mish \(4\)"):
         read_measurements(table(tmp_path, *[lines[1]] * 4))
 
 

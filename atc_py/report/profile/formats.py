@@ -65,6 +65,7 @@ def calibration_json(done: Calibration) -> dict[str, object]:
         "error_after": done.fit.spread,
         "operators": _errors(done.operators),
         "files": _errors(done.files),
+        "left_out": [{"op": op, "why": why, "kernels": n} for (op, why), n in done.left_out],
     }
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.cost.estimate import Estimate
 from atc_py.cost.factors import SHARES
+from atc_py.cost.measurements import left_out_lines
 from atc_py.cost.network import KernelCost, NetworkCost, TimeRange
 from atc_py.options.gears import format_gear
 from atc_py.report.model.gears import gear_shapes_text
@@ -265,9 +266,7 @@ def calibration_tables(done: Calibration) -> list[Table]:
             ),
         ),
     )
-    if done.left_out:
-        names = COMMA.join(f"{name} ({count})" for name, count in done.left_out)
-        rows += (("left out", Text("no target operator launches {names}", names=names)),)
+    rows += tuple(("left out", line) for line in left_out_lines(done.left_out))
     tables = [
         Table(
             Text(
