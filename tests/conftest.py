@@ -1,17 +1,14 @@
 """What all tests share: how much is tried, and what is not done again for each test."""
 
 import gc
-import importlib
 import os
 import re
 import signal
 import sys
-import warnings
 from collections.abc import Generator
 from contextlib import suppress
 from functools import cache, wraps
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import onnx
@@ -59,36 +56,18 @@ def pytest_xdist_auto_num_workers() -> int | None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+def pytest_collection() -> Generator[None, object, object]:
     """Keep the garbage collector from going through tests that are collected, again and again.
 
     What is there counts as old afterwards, as `atc_py.system.process.gc_paused` leaves it.
     """
     gc.disable()
     try:
-        _import_own_share(session.config)
         return (yield)
     finally:
         gc.freeze()
         gc.unfreeze()
         gc.enable()
-
-
-def _import_own_share(config: pytest.Config) -> None:
-    """Import one test module in so many workers, before all collect them all.
-
-    In a new checkout each module is then compiled by one worker, and not by all at the same time.
-    What fails here fails again, and is reported, where the module is collected.
-    """
-    given = getattr(config, "workerinput", None)
-    if given is None:
-        return
-    modules = sorted(path for each in config.args for path in Path(each).rglob("test_*.py"))
-    for path in modules[int(given["workerid"].removeprefix("gw")) :: given["workercount"]]:
-        with suppress(Exception, pytest.skip.Exception), warnings.catch_warnings():
-            warnings.simplefilter("error")
-            name = path.resolve().relative_to(config.rootpath).with_suffix("")
-            importlib.import_module(".".join(name.parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,7 +3,7 @@
 import pickle
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,7 +25,8 @@ def made_once(name: str, make: Callable[[], T]) -> T:
         return make()
     path = folder / f"{name}.pickle"
     with alone(path.with_suffix(".lock")):
-        if path.exists():
+        # What another version of a library pickled may be unreadable: it is then made again.
+        with suppress(Exception):
             value: T = pickle.loads(path.read_bytes())  # noqa: S301  (a folder of the user alone)
             return value
         value = make()

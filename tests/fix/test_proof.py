@@ -176,8 +176,14 @@ def test_equal_bits_on_the_values_of_the_model_are_proof_enough(
         return [ctx.op("Where", ctx.op("Less", result, ctx.scalar(100.0)), met, large)]
 
     use_rule(monkeypatch, apply, Exactness.REORDERED)
-    for effect in ("_effect_of_rounding", "_effect_of_steps"):
-        monkeypatch.setattr(whole_models, effect, lambda *_: 0.0)
+
+    def no_effects(
+        _model: object, _proof: object, names: Sequence[str], *_: object
+    ) -> dict[str, float]:
+        return dict.fromkeys(names, 0.0)
+
+    monkeypatch.setattr(whole_models, "_effects_of_rounding", no_effects)
+    monkeypatch.setattr(whole_models, "_effects_of_steps", no_effects)
     nodes = [node("RandomUniformLike", ["m"], ["r"]), node("Add", ["m", "r"], ["y"])]
     save([node("Mish", ["x"], ["m"], "mish"), *nodes])
     if factor == 1:

@@ -431,7 +431,7 @@ def test_every_fault_that_a_header_reports_is_provoked(said: dict[int, list[str]
 def test_headers_need_no_more_than_the_language(tmp_path: Path, part: int) -> None:
     """Check that each header compiles alone."""
     for path in sorted((templates_dir() / "host" / "ascendc").glob("*.h"))[part::3]:
-        (tmp_path / f"{path.stem}.cpp").write_text(f'#include "ascendc/{path.name}"\n')
-    command = _command("-fsyntax-only", *sorted(map(str, tmp_path.glob("*.cpp"))))
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+        (tmp_path / "main.cpp").write_text(f'#include "ascendc/{path.name}"\n')
+        command = _command("-c", str(tmp_path / "main.cpp"), "-o", str(tmp_path / "main.o"))
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

@@ -27,9 +27,11 @@ from atc_py.compare.proof.result_gap import ResultGap, largest_gap
 from atc_py.compare.reference import ReferenceModel, ReferenceRun
 from atc_py.compare.row_order import RowOrder
 from atc_py.fix.fixed import Applied, RuleApplication
+from atc_py.fix.rule import Exactness
 from atc_py.fix.tidy.tidying import Twin
 from atc_py.ir import ConstData
 from atc_py.onnx_graph.reading.tensors import TensorReader, dtype_of_element
+from atc_py.onnx_graph.rewriting.total_nodes import DRAWN
 from atc_py.onnx_graph.running.piece import constant_bytes
 from atc_py.pipeline.running.model import Port
 from atc_py.system.memory_limit import held_memory
@@ -248,13 +250,15 @@ def _diverging_output(
 ) -> str:
     """An output that differs by more than the rules allow, and than rounded inputs make.
 
-    None does where each rewrite gives every bit on the values that the model has there: what the
-    outputs differ by then comes from elsewhere, such as a quantizer that rounds to another code.
+    Where each rewrite gave every bit on the model's own values, none is looked for if quantizers or
+    random nodes can make a difference of any size, or if all rules promise every bit.
     """
     limit = sum(
         {applied.rule.name: applied.rule.limit for group in groups for applied in group}.values()
     )
-    if not isfinite(limit) or all(map(_is_equal, proof.rewrites)):
+    codes = quantized_values(original.nodes) if original.can_be_amended else ()
+    equal = all(map(_is_equal, proof.rewrites))
+    if not isfinite(limit) or (equal and (codes or _is_explained(original, groups))):
         return ""
     most = max(limit, _GROSS)
     gross = [name for name, gap in proof.outputs.items() if gap.error > most]
@@ -264,11 +268,16 @@ def _diverging_output(
         for name, gap in proof.outputs.items()
         if name in gross and gap.gap > _ROUNDINGS * effects[name] + most * gap.scale
     }
-    codes = quantized_values(original.nodes) if original.can_be_amended else ()
     if beyond and codes:
         steps = _effects_of_steps(original, proof, [*beyond], codes)
         beyond = {name: gap for name, gap in beyond.items() if gap > _STEPS * steps[name]}
     return next(iter(beyond), "")
+
+
+def _is_explained(original: ReferenceModel, groups: Sequence[tuple[Applied, ...]]) -> bool:
+    """True where no rule changes a bit, and where nodes draw random numbers."""
+    exact = all(applied.rule.exactness is Exactness.EQUAL for group in groups for applied in group)
+    return exact or any(node.op_type in DRAWN for node in original.nodes)
 
 
 def _is_equal(rewrite: RegionProof) -> bool:

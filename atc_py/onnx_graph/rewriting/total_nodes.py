@@ -7,7 +7,7 @@ from onnx import GraphProto, NodeProto
 from atc_py.onnx_graph.reading.nodes import subgraphs
 from atc_py.onnx_graph.source import SourceNode
 
-_DRAWN = frozenset(
+DRAWN = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
      "RandomUniformLike"}
 )  # fmt: skip
@@ -69,10 +69,10 @@ def _is_body_total(graph: GraphProto, known: set[str], *, inside: bool) -> bool:
     known |= {initializer.name for initializer in graph.initializer}
     for node in graph.node:
         decided = node.op_type in _DIMS or known.issuperset(filter(None, node.input))
-        if decided and not node.domain and node.op_type not in _DRAWN:
+        if decided and not node.domain and node.op_type not in DRAWN:
             known.update(node.output)
         places = [at for at in _POSITIONS.get(node.op_type, ()) if at < len(node.input)]
-        fails = node.op_type in _DRAWN or node.op_type in {"Div", "Mod"}
+        fails = node.op_type in DRAWN or node.op_type in {"Div", "Mod"}
         open_ = any(node.input[at] and node.input[at] not in known for at in places)
         if inside and (node.domain or fails or open_):
             return False
@@ -86,7 +86,7 @@ def _is_body_total(graph: GraphProto, known: set[str], *, inside: bool) -> bool:
 
 def _is_total(node: SourceNode) -> bool:
     """True if a node is; its branches are not looked at."""
-    if node.domain or node.op_type in _DRAWN:
+    if node.domain or node.op_type in DRAWN:
         return False
     if node.op_type in {"Div", "Mod"}:
         divisor = node.inputs[1]

@@ -133,6 +133,9 @@ def compiled_headers(kept: Path) -> Path:
     path, made = folder / "all.h", folder / "all.h.gch"
     with alone(kept / "lock"):
         if not made.exists():
+            for other in kept.iterdir():  # of other states of the headers
+                if other.is_dir() and other != folder:
+                    shutil.rmtree(other, ignore_errors=True)
             folder.mkdir(exist_ok=True)
             path.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
             flags = [*FLAGS, "-I", str(templates_dir() / "host"), "-x", "c++-header"]
