@@ -36,12 +36,12 @@ MATRIX = GENERATOR.integers(-127, 128, (32, 48))
 
 CONV = f"""
 graph @g phase lowered {{
-  input %x : int8[1,32,4,4] ND
-  input %z : float32[1,32,4,4] ND
+  input %x : int8[1,32,8,8] ND
+  input %z : float32[1,32,8,8] ND
   {literal("w", FILTER, "int8")}
   {literal("s", words(*np.linspace(1e-4, 5e-4, 32)), "uint64")}
-  %c = Conv2D(%x, %w) {{pads=[1,1,1,1], strides=[1,1,1,1]}} : int32[1,32,4,4] ND
-  %d = AscendDequant(%c, %s) {{dtype=float32}} : float32[1,32,4,4] ND
+  %c = Conv2D(%x, %w) {{pads=[1,1,1,1], strides=[1,1,1,1]}} : int32[1,32,8,8] ND
+  %d = AscendDequant(%c, %s) {{dtype=float32}} : float32[1,32,8,8] ND
   TAIL
   output %y
 }}
@@ -68,14 +68,14 @@ graph @g phase lowered {
 }
 """
 TAILS = {
-    "dequant": "%y = Tanh(%d) : float32[1,32,4,4] ND",
-    "relu": "%y = Relu(%d) : float32[1,32,4,4] ND",
+    "dequant": "%y = Tanh(%d) : float32[1,32,8,8] ND",
+    "relu": "%y = Relu(%d) : float32[1,32,8,8] ND",
     "add": (
-        "%a = Add(%d, %z) : float32[1,32,4,4] ND\n"
-        "  %r = Relu(%a) : float32[1,32,4,4] ND\n"
-        "  %y = AscendQuant(%r) {offset=0.0, scale=20.0} : int8[1,32,4,4] ND"
+        "%a = Add(%d, %z) : float32[1,32,8,8] ND\n"
+        "  %r = Relu(%a) : float32[1,32,8,8] ND\n"
+        "  %y = AscendQuant(%r) {offset=0.0, scale=20.0} : int8[1,32,8,8] ND"
     ),
-    "requant": "%y = AscendQuant(%d) {offset=0.0, scale=20.0} : int8[1,32,4,4] ND",
+    "requant": "%y = AscendQuant(%d) {offset=0.0, scale=20.0} : int8[1,32,8,8] ND",
 }
 BUFFER, PIPE = ("Ascend310", "Ascend910A", "Ascend310P3"), ("Ascend910B3", "Ascend910_9391")
 NEW = ("merge-dequant", "merge-requant")
@@ -132,11 +132,11 @@ def test_fix_pipe_converts_and_leaves_sums_and_functions_to_others(
 
 QUANTIZED = f"""
 graph @g phase lowered {{
-  input %x : float32[1,32,4,4] ND
+  input %x : float32[1,32,8,8] ND
   {literal("w", FILTER / 100, "float32")}
   {literal("b", np.linspace(-3, 3, 32), "float32")}
-  %c = Conv2D(%x, %w, %b) {{pads=[1,1,1,1], strides=[1,1,1,1]}} : float32[1,32,4,4] ND
-  %y = AscendQuant(%c) {{offset=3.0, scale=0.7}} : int8[1,32,4,4] ND
+  %c = Conv2D(%x, %w, %b) {{pads=[1,1,1,1], strides=[1,1,1,1]}} : float32[1,32,8,8] ND
+  %y = AscendQuant(%c) {{offset=3.0, scale=0.7}} : int8[1,32,8,8] ND
   output %y
 }}
 """
@@ -195,7 +195,7 @@ def test_requantized_sums_are_one_launch(soc: str) -> None:
 @pytest.mark.parametrize("soc", ["Ascend310B1", *PIPE])
 def test_fix_pipe_requantizes(soc: str) -> None:
     """`fix_pipe_pre_conv_requant` lists s322s8; a graph has the operator where a model states it."""
-    tail = "%y = AscendRequant(%c, %s) : int8[1,32,4,4] ND"
+    tail = "%y = AscendRequant(%c, %s) : int8[1,32,8,8] ND"
     graph = _merged(CONV.replace("TAIL", tail), soc)
     assert _launches(graph) == {("Conv2D", "AscendRequant")}
 
