@@ -14,7 +14,7 @@ from atc_py.cost.operation import Tensor
 from atc_py.cost.work import TRANSPOSED
 from atc_py.target import TargetOp
 from atc_py.tensor.dtypes import DType, Format, UnknownDTypeError
-from atc_py.tensor.shapes import Shape, element_count
+from atc_py.tensor.shapes import Shape, broadcast_shapes, element_count, format_shape
 from atc_py.tensor.storage import SMALL_CHANNELS, blocks_of
 from atc_py.text import Text
 
@@ -33,6 +33,9 @@ _CHANNELS_FIRST = {
 _WINDOW = 3
 """Dims of a filter up to its taps."""
 
+_SAME = frozenset({"unary", "rows", "softmax", "channel", "cast", "quant"})
+_BROADCAST = frozenset({"binary", "accumulate"})
+_MATRIX = 2
 _UNDEFINED = frozenset({"", "undefined", "n/a"})
 
 _DEPTHWISE = "DepthwiseConv2D"
@@ -85,6 +88,43 @@ def read_shape(part: str) -> Shape:
             )
         )
     return shape
+
+
+def read_shapes(text: str) -> list[Shape]:
+    """Shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too."""
+    shapes = map(read_shape, text.strip().strip('"').split(";"))
+    return [shape for shape in shapes if shape]
+
+
+def result_shape(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
+    """The shape of the result where it follows from the inputs."""
+    if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
+        left, right = shapes[0], shapes[1]
+        if left[-1] != right[-2]:
+            raise MeaninglessError(
+                Text(
+                    "{pair} do not multiply; give output_shape if an operand is transposed",
+                    pair=_pair(left, right),
+                )
+            )
+        stack = left[:-2] if len(left) >= len(right) else right[:-2]
+        return (*stack, left[-2], right[-1])
+    if row.family in _BROADCAST:
+        try:
+            return broadcast_shapes(*shapes)
+        except ValueError:
+            raise MeaninglessError(
+                Text("{pair} do not broadcast", pair=_pair(*shapes[:2]))
+            ) from None
+    if row.family in _SAME:
+        return shapes[0]
+    raise MeaninglessError(
+        Text("{name} needs output_shape: it does not follow from the inputs", name=row.name)
+    )
+
+
+def _pair(*shapes: Shape) -> str:
+    return " and ".join(format_shape(shape) for shape in shapes)
 
 
 def stored_tensors(texts: Sequence[str], dtype: str = "") -> list[StoredTensor | None]:

@@ -4,7 +4,8 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -13,7 +14,8 @@ from atc_py.cost.measured_tensors import (
     MeaninglessError,
     logical_tensors,
     read_dtype,
-    read_shape,
+    read_shapes,
+    result_shape,
     stored_tensors,
 )
 from atc_py.cost.msprof_tables import COLUMNS, MeasuredKernel, read_kernels
@@ -22,7 +24,6 @@ from atc_py.cost.work import TRANSPOSED, bytes_read, work_of
 from atc_py.diag import BAD_MEASUREMENTS, AtcError, Place
 from atc_py.system.input_files import read_text
 from atc_py.target import TargetOp, find_operator, operators
-from atc_py.tensor.shapes import Shape, broadcast_shapes, format_shape
 from atc_py.tensor.storage import blocks_of
 from atc_py.text import COMMA, SEMICOLON, Text, error_text
 
@@ -54,12 +55,9 @@ _UNITS = {
     "duration(us)": 1e-6,
 }
 _MICRO = 1e-6
-_SAME = frozenset({"unary", "rows", "softmax", "channel", "cast", "quant"})
-_BROADCAST = frozenset({"binary", "accumulate"})
 _MOST_BYTES = 64 << 20
 """Some 500,000 lines."""
 
-_MATRIX = 2
 _SHOWN = 8
 
 _VERSION = re.compile(r"(V\d+|D)$")
@@ -148,7 +146,8 @@ def _of_board(kernels: Sequence[MeasuredKernel], left_out: Counter[LeftOut]) -> 
 def _of_kernel(row: TargetOp, kernel: MeasuredKernel) -> Measurement:
     shapes, dtypes, _ = kernel.inputs
     made = stored_tensors(kernel.outputs, dtypes.partition(";")[0])
-    inputs, outputs = logical_tensors(row, stored_tensors(kernel.inputs), made)
+    with _fitting(row, shapes):
+        inputs, outputs = logical_tensors(row, stored_tensors(kernel.inputs), made)
     seconds = _seconds(str(kernel.seconds), 1)
     return _measured(row, (inputs, outputs), shapes, dtypes, seconds)
 
@@ -265,8 +264,8 @@ def _operator(name: str) -> TargetOp | None:
 def _measurement(row: TargetOp, cells: Mapping[str, str], unit: float, line: int) -> Measurement:
     """One line as a kernel."""
     dtype = read_dtype(cells["dtype"].split(";", maxsplit=1)[0])
-    inputs = [Tensor(shape, dtype) for shape in _shapes(cells["shape"])]
-    outputs = [Tensor(shape, dtype) for shape in _shapes(cells.get("output", ""))]
+    inputs = [Tensor(shape, dtype) for shape in read_shapes(cells["shape"])]
+    outputs = [Tensor(shape, dtype) for shape in read_shapes(cells.get("output", ""))]
     sides = inputs, outputs
     return _measured(row, sides, cells["shape"], dtype.value, _seconds(cells["time"], unit), line)
 
@@ -285,14 +284,23 @@ def _measured(
     if not present:
         raise MeaninglessError(Text("shape must have the dims of an input, found nothing"))
     if not outputs:
-        outputs = [Tensor(_result(row, [each.shape for each in present]), present[0].dtype)]
-    try:
+        outputs = [Tensor(result_shape(row, [each.shape for each in present]), present[0].dtype)]
+    with _fitting(row, shapes):
         launch = _launch(row, inputs, outputs)
+    return Measurement(row.name, shapes, dtype, seconds, launch, line)
+
+
+@contextmanager
+def _fitting(row: TargetOp, shapes: str) -> Iterator[None]:
+    """Raise MeaninglessError for dims and operands that a kernel lacks, or that do not fit."""
+    try:
+        yield
+    except MeaninglessError:
+        raise
     except (IndexError, ValueError) as error:
         raise MeaninglessError(
             Text("the shapes {cells} do not fit {name}", cells=shapes, name=row.name)
         ) from error
-    return Measurement(row.name, shapes, dtype, seconds, launch, line)
 
 
 def _seconds(text: str, unit: float) -> float:
@@ -306,43 +314,6 @@ def _seconds(text: str, unit: float) -> float:
     if not math.isfinite(seconds) or seconds <= 0:
         raise MeaninglessError(Text("the time must be more than 0, found {text}", text=text))
     return seconds
-
-
-def _shapes(text: str) -> list[Shape]:
-    """Shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too."""
-    shapes = map(read_shape, text.strip().strip('"').split(";"))
-    return [shape for shape in shapes if shape]
-
-
-def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
-    """The shape of the result where it follows from the inputs."""
-    if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
-        left, right = shapes[0], shapes[1]
-        if left[-1] != right[-2]:
-            raise MeaninglessError(
-                Text(
-                    "{pair} do not multiply; give output_shape if an operand is transposed",
-                    pair=_pair(left, right),
-                )
-            )
-        stack = left[:-2] if len(left) >= len(right) else right[:-2]
-        return (*stack, left[-2], right[-1])
-    if row.family in _BROADCAST:
-        try:
-            return broadcast_shapes(*shapes)
-        except ValueError:
-            raise MeaninglessError(
-                Text("{pair} do not broadcast", pair=_pair(*shapes[:2]))
-            ) from None
-    if row.family in _SAME:
-        return shapes[0]
-    raise MeaninglessError(
-        Text("{name} needs output_shape: it does not follow from the inputs", name=row.name)
-    )
-
-
-def _pair(*shapes: Shape) -> str:
-    return " and ".join(format_shape(shape) for shape in shapes)
 
 
 def _launch(
