@@ -9,6 +9,7 @@ from atc_py.compare.kernels.agreement import NOISE
 from atc_py.compare.kernels.expected import expected_of
 from atc_py.compare.kernels.samples import SampledLaunch, SampledNode
 from atc_py.device.sim.execution.loading import build_program
+from atc_py.package.reader import open_model
 from tests.end_to_end import one_node_model
 
 
@@ -20,7 +21,7 @@ def test_noise_is_of_the_magnitudes_of_summands_alone(tmp_path: Path) -> None:
         one_node_model("CumSum", {"x": x, "axis": np.asarray(axis)}, 14).SerializeToString()
     )
     atc_py.convert(tmp_path / "m.onnx", tmp_path / "m.om", operator_list="any")
-    with atc_py.load(tmp_path / "m.om") as model:
+    with open_model(tmp_path / "m.om") as model:
         (step,) = [
             step for step in build_program(model, merged=False).steps if step.node.op == "Cumsum"
         ]
