@@ -69,7 +69,7 @@ def _read_shape(part: str) -> Shape:
     """Dims joined by commas or by `x`; none for an empty text.
 
     Raises:
-        MeaninglessError: they are not numbers from 1 on, or too many elements.
+        MeaninglessError: they are not numbers above 0, or too many elements.
     """
     dims = part.strip().lower().replace("x", ",").strip("[]")
     try:
@@ -93,7 +93,7 @@ def read_shapes(text: str) -> list[Shape]:
     """Shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too.
 
     Raises:
-        MeaninglessError: they are not numbers from 1 on, or too many elements.
+        MeaninglessError: they are not numbers above 0, or too many elements.
     """
     shapes = map(_read_shape, text.strip().strip('"').split(";"))
     return [shape for shape in shapes if shape]
@@ -170,7 +170,7 @@ def _with_channels(out: Tensor, most: int) -> Tensor:
 
 
 def _logical(stored: StoredTensor, *, turned: bool) -> Tensor:
-    """A tensor with the dims that its blocks hold; `turned` to channels behind the batch."""
+    """A tensor with the dims that its blocks hold; `turned` to channels after the batch."""
     dims, name = stored.dims, stored.format
     if turned and name in _CHANNELS_FIRST:
         if len(dims) != len(_CHANNELS_FIRST[name]):
@@ -262,7 +262,7 @@ def _of_four(stored: StoredTensor) -> tuple[int, int, int, int]:
 
 
 def _misfit(stored: StoredTensor) -> MeaninglessError:
-    return MeaninglessError(Text("its dims are not those of {format}", format=stored.format))
+    return MeaninglessError(Text("its dims are not those of {name}", name=stored.format))
 
 
 def result_shape(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
