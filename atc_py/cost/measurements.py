@@ -13,7 +13,8 @@ from atc_py.cost.measured_tensors import (
     MeaninglessError,
     logical_tensors,
     read_dtype,
-    read_shape,
+    read_shapes,
+    result_shape,
     stored_tensors,
 )
 from atc_py.cost.msprof_tables import COLUMNS, MeasuredKernel, read_kernels
@@ -22,7 +23,6 @@ from atc_py.cost.work import TRANSPOSED, bytes_read, work_of
 from atc_py.diag import BAD_MEASUREMENTS, AtcError, Place
 from atc_py.system.input_files import read_text
 from atc_py.target import TargetOp, find_operator, operators
-from atc_py.tensor.shapes import Shape, broadcast_shapes, format_shape
 from atc_py.tensor.storage import blocks_of
 from atc_py.text import COMMA, SEMICOLON, Text, error_text
 
@@ -54,12 +54,9 @@ _UNITS = {
     "duration(us)": 1e-6,
 }
 _MICRO = 1e-6
-_SAME = frozenset({"unary", "rows", "softmax", "channel", "cast", "quant"})
-_BROADCAST = frozenset({"binary", "accumulate"})
 _MOST_BYTES = 64 << 20
 """Some 500,000 lines."""
 
-_MATRIX = 2
 _SHOWN = 8
 
 _VERSION = re.compile(r"(V\d+|D)$")
@@ -148,9 +145,12 @@ def _of_board(kernels: Sequence[MeasuredKernel], left_out: Counter[LeftOut]) -> 
 def _of_kernel(row: TargetOp, kernel: MeasuredKernel) -> Measurement:
     shapes, dtypes, _ = kernel.inputs
     made = stored_tensors(kernel.outputs, dtypes.partition(";")[0])
-    inputs, outputs = logical_tensors(row, stored_tensors(kernel.inputs), made)
+    sides = logical_tensors(row, stored_tensors(kernel.inputs), made)
     seconds = _seconds(str(kernel.seconds), 1)
-    return _measured(row, (inputs, outputs), shapes, dtypes, seconds)
+    try:
+        return Measurement(row.name, shapes, dtypes, seconds, _kernel(row, *sides), 0)
+    except _MisfitError as error:
+        raise MeaninglessError(Text("its dims are not those of {name}", name=row.name)) from error
 
 
 def _parsed(
@@ -265,34 +265,40 @@ def _operator(name: str) -> TargetOp | None:
 def _measurement(row: TargetOp, cells: Mapping[str, str], unit: float, line: int) -> Measurement:
     """One line as a kernel."""
     dtype = read_dtype(cells["dtype"].split(";", maxsplit=1)[0])
-    inputs = [Tensor(shape, dtype) for shape in _shapes(cells["shape"])]
-    outputs = [Tensor(shape, dtype) for shape in _shapes(cells.get("output", ""))]
-    sides = inputs, outputs
-    return _measured(row, sides, cells["shape"], dtype.value, _seconds(cells["time"], unit), line)
+    inputs = [Tensor(shape, dtype) for shape in read_shapes(cells["shape"])]
+    outputs = [Tensor(shape, dtype) for shape in read_shapes(cells.get("output", ""))]
+    seconds = _seconds(cells["time"], unit)
+    try:
+        launch = _kernel(row, inputs, outputs)
+    except _MisfitError as error:
+        raise MeaninglessError(
+            Text("the shapes {cells} do not fit {name}", cells=cells["shape"], name=row.name)
+        ) from error
+    return Measurement(row.name, cells["shape"], dtype.value, seconds, launch, line)
 
 
-def _measured(
-    row: TargetOp,
-    sides: tuple[Sequence[Tensor | None], Sequence[Tensor]],
-    shapes: str,
-    dtype: str,
-    seconds: float,
-    line: int = 0,
-) -> Measurement:
-    """A kernel of `sides`, inputs and outputs; outputs that follow from the inputs may lack."""
-    inputs, outputs = sides
+def _kernel(
+    row: TargetOp, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
+) -> LaunchGroup:
+    """A kernel; where it has no outputs they follow from the inputs.
+
+    Raises:
+        MeaninglessError: inputs are missing, or nothing follows from them.
+        _MisfitError: the operator has no such dims.
+    """
     present = [each for each in inputs if each is not None]
     if not present:
         raise MeaninglessError(Text("shape must have the dims of an input, found nothing"))
     if not outputs:
-        outputs = [Tensor(_result(row, [each.shape for each in present]), present[0].dtype)]
+        outputs = [Tensor(result_shape(row, [each.shape for each in present]), present[0].dtype)]
     try:
-        launch = _launch(row, inputs, outputs)
+        return _launch(row, inputs, outputs)
     except (IndexError, ValueError) as error:
-        raise MeaninglessError(
-            Text("the shapes {cells} do not fit {name}", cells=shapes, name=row.name)
-        ) from error
-    return Measurement(row.name, shapes, dtype, seconds, launch, line)
+        raise _MisfitError from error
+
+
+class _MisfitError(ValueError):
+    """An operator has no such dims."""
 
 
 def _seconds(text: str, unit: float) -> float:
@@ -306,43 +312,6 @@ def _seconds(text: str, unit: float) -> float:
     if not math.isfinite(seconds) or seconds <= 0:
         raise MeaninglessError(Text("the time must be more than 0, found {text}", text=text))
     return seconds
-
-
-def _shapes(text: str) -> list[Shape]:
-    """Shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too."""
-    shapes = map(read_shape, text.strip().strip('"').split(";"))
-    return [shape for shape in shapes if shape]
-
-
-def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
-    """The shape of the result where it follows from the inputs."""
-    if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
-        left, right = shapes[0], shapes[1]
-        if left[-1] != right[-2]:
-            raise MeaninglessError(
-                Text(
-                    "{pair} do not multiply; give output_shape if an operand is transposed",
-                    pair=_pair(left, right),
-                )
-            )
-        stack = left[:-2] if len(left) >= len(right) else right[:-2]
-        return (*stack, left[-2], right[-1])
-    if row.family in _BROADCAST:
-        try:
-            return broadcast_shapes(*shapes)
-        except ValueError:
-            raise MeaninglessError(
-                Text("{pair} do not broadcast", pair=_pair(*shapes[:2]))
-            ) from None
-    if row.family in _SAME:
-        return shapes[0]
-    raise MeaninglessError(
-        Text("{name} needs output_shape: it does not follow from the inputs", name=row.name)
-    )
-
-
-def _pair(*shapes: Shape) -> str:
-    return " and ".join(format_shape(shape) for shape in shapes)
 
 
 def _launch(
@@ -359,7 +328,7 @@ def _launch(
         strides = ("strides", _strides(inputs[0], outputs[0]))
         attributes = (strides, ("groups", _groups(row, inputs[0], inputs[1])))
     elif row.family == "matmul" and len(inputs) > 1 and inputs[0] is not None:
-        attributes = _turned(row, inputs[0], outputs[0])
+        attributes = _turned(row, inputs[0], inputs[1], outputs[0])
     operation = Operation(row, tuple(inputs), tuple(outputs), attributes)
     work_of(operation)
     is_product = row.family in {"conv", "matmul"}
@@ -390,8 +359,17 @@ def _strides(data: Tensor, out: Tensor) -> tuple[int, ...]:
     return (1, 1, *(max(1, round(before / after)) for before, after in pairs))
 
 
-def _turned(row: TargetOp, left: Tensor, out: Tensor) -> tuple[tuple[str, object], ...]:
-    """True if the left matrix stands on its side, by the rows of the result."""
+def _turned(
+    row: TargetOp, left: Tensor, right: Tensor | None, out: Tensor
+) -> tuple[tuple[str, object], ...]:
+    """True if the left matrix stands on its side, by the rows of the result.
+
+    Raises:
+        ValueError: the right matrix has another length than the rows or columns of the left.
+    """
     name = "transpose_x1" if row.attribute("transpose_x1") else "adj_x1"
     is_turned = left.shape[-2] != out.shape[-2] == left.shape[-1]
+    length = left.shape[-2 if is_turned else -1]
+    if right is not None and left.stored is right.stored is None and length not in right.shape[-2:]:
+        raise ValueError
     return ((name, is_turned),)
