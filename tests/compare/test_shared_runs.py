@@ -169,20 +169,25 @@ def _both(
 
 @pytest.mark.parametrize("differing", ["alpha", "perm", "constant", "dtype"])
 def test_models_that_differ_share_no_result(tmp_path: Path, differing: str) -> None:
-    feeds = {"x": np.linspace(-2, 2, 9, dtype=np.float32).reshape(3, 1, 3)}
+    x = np.linspace(-2, 2, 27, dtype=np.float32).reshape(3, 3, 3)
+    feeds: Feeds = {"x": x, "at": np.array([2, 0, 1])}
     kept, results = KeptResults(), []
-    for at in range(2):
-        other = differing if at else ""
+    for place in range(2):
+        other = differing if place else ""
         nodes = [
             node("LeakyRelu", "x", "a", alpha=0.5 if other == "alpha" else 0.25),
-            node("Transpose", "a", "b", perm=[2, 1, 0] if other == "perm" else [0, 1, 2]),
+            node("Transpose", "a", "b", perm=[2, 1, 0] if other == "perm" else [1, 0, 2]),
             node("Mul", "b factor", "c"),
-            node("Cast", "c", "d", to=onnx.TensorProto.INT8 if other == "dtype" else 6),
-            node("Cast", "d", "y", to=onnx.TensorProto.FLOAT),
+            node("Gather", "table at", "codes"),
+            node("Cast", "codes", "d", to=onnx.TensorProto.FLOAT),
+            node("Add", "c d", "y"),
         ]
-        factor = np.full((1, 1, 3), 200.0 if other == "constant" else 300.0, np.float32)
-        model = built(nodes, feeds, {"factor": factor})
-        results.append(_both(tmp_path, f"model{at}", model, kept, feeds))
+        constants: Feeds = {
+            "factor": np.full(3, 2 if other == "constant" else 3, np.float32),
+            "table": np.array([1, 200, 255], np.uint8).view("i1" if other == "dtype" else "u1"),
+        }
+        model = built(nodes, feeds, constants)
+        results.append(_both(tmp_path, f"model{place}", model, kept, feeds))
     assert (results[0] != results[1]).any()
 
 
