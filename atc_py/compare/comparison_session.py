@@ -54,7 +54,9 @@ from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]
 PathText = str | os.PathLike[str]
-GivenSamples = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
+GivenSamples = (
+    int | None | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
+)
 
 
 _ROUNDS = 3
@@ -354,9 +356,11 @@ class ComparisonSession:
         Raises:
             AtcError: BAD_OPTION, NO_SAMPLES or BAD_SAMPLE; NoFittingSampleError.
         """
-        if isinstance(samples, int):
+        if samples is None or isinstance(samples, int):
             roles = input_roles(self._reference, self._ports)
-            return DrawnSamples(self._ports, roles, self._given, (samples, self._seed))
+            return DrawnSamples(
+                self._ports, roles, self._given, (1 if samples is None else samples, self._seed)
+            )
         inputs = SampleInputs.of(self._package.description, self._ports, self._given)
         if isinstance(samples, FittingSamples):
             return samples.opened(inputs)
