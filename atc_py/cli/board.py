@@ -12,6 +12,7 @@ from atc_py.cli import comparing_options, options
 from atc_py.cli.board_comparing import compare_board
 from atc_py.cli.console import (
     print_diagnostics,
+    print_error,
     print_json,
     print_line,
     progress,
@@ -19,6 +20,7 @@ from atc_py.cli.console import (
     show_help_of_bare_group,
 )
 from atc_py.cli.help_text import SpokenGroup
+from atc_py.diag import AtcError
 from atc_py.options.compile_options import CompileOptions, PrecisionMode
 from atc_py.system.process import import_numpy
 from atc_py.text import COMMA, Text, plural
@@ -91,7 +93,10 @@ board.add_command(compare_board)
 )  # fmt: skip
 @options.MAX_MEMORY
 @options.AS_JSON
+@click.pass_context
 def pack(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
+    /,
     *,
     model: Path,
     output: str | None,
@@ -132,21 +137,35 @@ def pack(  # noqa: PLR0913  (one parameter an option)
         repeats=repeats,
         reference=reference,
     )
-    with progress(quiet=as_json) as on_stage:
-        done = pack_board(model, folder, compiling, request, on_stage)
+    try:
+        with progress(quiet=as_json) as on_stage:
+            done = pack_board(model, folder, compiling, request, on_stage)
+    except AtcError as error:
+        if as_json:
+            raise
+        _print_refusal(error)
+        context.exit(error.exit_code)
     if as_json:
         print_json(done.as_json())
         return
-    _print(done)
+    _print(model, done)
 
 
-def _print(done: Packed) -> None:
+def _print_refusal(error: AtcError) -> None:
+    from atc_py.report.model.conversion import closing_line
+
+    print_diagnostics(error.diagnostics, as_json=False)
+    print_error("")
+    print_error(closing_line(error.diagnostics, "packed"))
+
+
+def _print(model: Path, done: Packed) -> None:
     print_diagnostics(done.warnings, as_json=False)
     names = COMMA.join(Text(each.name) for each in done.manifest.variants)
     runs = plural(len(done.manifest.samples), "{n} run", "{n} runs")
-    print_line(
-        spoken(Text("{soc}: {names}; {runs}", soc=done.manifest.soc, names=names, runs=runs))
-    )
+    head = Text("{model}: packed for {soc}: {names}; {runs}")
+    soc = done.manifest.soc
+    print_line(spoken(head.with_values(model=model, soc=soc, names=names, runs=runs)))
     say(
         Text("kit: {folder}", folder=done.folder),
         Text("archive: {archive}", archive=done.archive),

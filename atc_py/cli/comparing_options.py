@@ -86,7 +86,7 @@ def one_kind(**given: Any) -> Any:
 
 
 def samples(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --data and --random, which the command takes as `samples`: files, or a number."""
+    """Add --data and --random, which the command takes as `samples`: files, or a number, or None."""
 
     @wraps(command)
     def with_samples(
@@ -97,7 +97,7 @@ def samples(command: Callable[..., Any]) -> Callable[..., Any]:
         **kwargs: Any,
     ) -> Any:
         chosen = one_kind(data=data, random=random_samples, samples=samples)
-        return command(*args, samples=1 if chosen is None else chosen, **kwargs)
+        return command(*args, samples=chosen, **kwargs)
 
     return _SAMPLES(with_samples)
 
@@ -111,7 +111,7 @@ _SAMPLES = option_set(
     ),
     click.option(
         "--random", "random_samples", metavar="N", callback=random_number,
-        help="Run N random samples, 1 by default.",
+        help="Run N random samples, 1 by default. With it, open dims are those that `check` proposes.",
     ),
     click.option("--samples", multiple=True, callback=_chosen, hidden=True),
 )  # fmt: skip

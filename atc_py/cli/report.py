@@ -224,5 +224,5 @@ def _close(
 
 
 def _findings(done: ModelSummary) -> tuple[Diagnostic, ...]:
-    """The reason why a model does not compile, was not compared, or misses its targets."""
-    return (*done.refusals, *done.not_compared, *done.missed)
+    """What was proposed, and why a model does not compile, was not compared, or misses its targets."""
+    return (*done.notes, *done.refusals, *done.not_compared, *done.missed)

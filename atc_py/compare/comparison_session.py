@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -53,7 +54,9 @@ from atc_py.text import Text
 
 Array = npt.NDArray[np.generic]
 PathText = str | os.PathLike[str]
-GivenSamples = int | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
+GivenSamples = (
+    int | None | PathText | Sequence[PathText] | Sequence[Mapping[str, Array]] | FittingSamples
+)
 
 
 _ROUNDS = 3
@@ -130,7 +133,8 @@ class ComparisonSession:
         self._names: dict[int, str] = {}
         self._recorded: list[tuple[Feeds, Original]] | None = None
         self._outputs: dict[int, RecordedOutputs] = {}
-        self._trials_follow = False
+        self._judged: Collection[int] | None = None  # samples of trials; None where none follow
+        self._round: Path | None = None  # files of the present original's values
 
     def suggested(
         self,
@@ -142,7 +146,7 @@ class ComparisonSession:
         """Compare, and search for nodes to keep in float32 unless `targets` is None."""
         if targets is None:
             return self.compared()
-        done = self.compared_for_trials()
+        done = self.compared_for_trials(judging[0])
         trials = self.trials(judging[0])
         first = Trial(frozenset(), self._package.description, done, done)
         with self.ahead(*judging) as trials.ahead:
@@ -151,9 +155,12 @@ class ComparisonSession:
             found = self._on_all(trials, found, targets)
         return replace(done, suggestion=found)
 
-    def compared_for_trials(self) -> LayerComparison:
-        """Compare; keep the original's outputs for trials, and all its values of few samples."""
-        self._trials_follow = True
+    def compared_for_trials(self, judging: int | None = None) -> LayerComparison:
+        """Compare; keep the original's outputs in samples that judge trials, and all values of few.
+
+        At most `judging` samples judge; None for all.
+        """
+        self._judged = self._judging(judging)
         if self._source.count <= _RECORDED:
             self._record()
         return self.compared()
@@ -186,13 +193,17 @@ class ComparisonSession:
             AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
         """
         folder = Path(mkdtemp(dir=self._folder))
-        positions = evenly(self.count, self.count if judging is None else judging)
+        positions = self._judging(judging)
         for at, run in self._runs_at([at for at in positions if at not in self._outputs]):
             outputs = self._reference.outputs
             self._outputs[at] = recorded_outputs(run, outputs, folder / f"outputs{at}")
         runs = [self._outputs[at] for at in positions]
         feeds = partial(self._feeds, positions)
         return TrialSamples(self._reference, feeds, self._originals, runs, folder)
+
+    def _judging(self, most: int | None) -> Sequence[int]:
+        """The positions of at most so many samples at even distances; None for all."""
+        return evenly(self.count, self.count if most is None else most)
 
     def _runs_at(self, positions: Collection[int]) -> Iterator[tuple[int, Original]]:
         """Yield some samples, each with a run of the original; what was recorded does not run."""
@@ -206,10 +217,8 @@ class ComparisonSession:
 
     def trials(self, judging: int | None = None) -> Trials:
         """Trials that are judged by at most `judging` samples; None for all."""
-        count = self._source.count
-        judged = evenly(count, count if judging is None else judging)
         outputs = None
-        if count > _RECORDED or len(judged) < count:
+        if self.count > _RECORDED or len(self._judging(judging)) < self.count:
             outputs = self.judged(judging)
         if self._recorded is None:
             self._record()
@@ -233,7 +242,15 @@ class ComparisonSession:
     def _on_all(
         self, trials: Trials, found: Suggestion, targets: Mapping[str, float]
     ) -> Suggestion:
-        after = trials.judged_by(self.judged()).run(each.line for each in found.kept).judged
+        """The suggestion with its result on all samples; the original runs again on the others."""
+        if self.count <= _RECORDED:
+            every = self.judged()
+        else:
+            unrecorded = RecordedOutputs({}, 0.0)
+            runs = [self._outputs.get(at, unrecorded) for at in range(self.count)]
+            feeds = partial(self._feeds, range(self.count))
+            every = TrialSamples(self._reference, feeds, self._originals, runs, self._folder)
+        after = trials.judged_by(every).run(each.line for each in found.kept).judged
         return replace(found, after=after, reached=reaches(after, targets))
 
     def compared(self) -> LayerComparison:
@@ -254,12 +271,20 @@ class ComparisonSession:
                 break
             taken_out |= {suspect.value: (suspect, error) for suspect, error in found}
             exact = ExactValues(suspect.nodes for suspect, _ in taken_out.values())
-            self._reference = plain.with_amendment(exact)
-            self._outputs.clear()
-            if self._recorded is not None:
-                self._record()
+            self._begin_round(plain.with_amendment(exact))
             done = self._paired_run()
         return with_own_errors(done, [error for _, error in taken_out.values()])
+
+    def _begin_round(self, reference: ReferenceModel) -> None:
+        """Take another original; what the former one computed goes."""
+        self._reference = reference
+        self._outputs.clear()
+        again, self._recorded = self._recorded is not None, None
+        if self._round is not None:
+            shutil.rmtree(self._round, ignore_errors=True)
+            self._round = None
+        if again:
+            self._record()
 
     def _paired_run(self) -> LayerComparison:
         """Run the model beside its original, in step unless that was recorded."""
@@ -274,7 +299,7 @@ class ComparisonSession:
             histograms=self.histograms,
             semantics=semantics,
         )
-        if self._trials_follow:
+        if self._judged is not None:
             pair.kept = self._compilation.results
         pair.on_layer, pair.beside = self._counted_layers(), self.beside
         if self.beside is not None:
@@ -295,21 +320,19 @@ class ComparisonSession:
 
     def _runs(self, most: int | None = None) -> Iterable[tuple[Feeds, Original]]:
         """Pair the data of each sample, or of `most` at even distances, with a run of the original."""
-        count = self._source.count
-        if self._recorded is not None and count == len(self._recorded):
+        if self._recorded is not None and self.count == len(self._recorded):
             return self._recorded
-        return self._fresh_runs(evenly(count, count if most is None else most))
+        return self._fresh_runs(self._judging(most))
 
     def _fresh_runs(self, positions: Collection[int]) -> Iterator[tuple[Feeds, Original]]:
         """Yield the data of samples, each with a run of the original that is yet to begin."""
         reference = self._reference
-        folder = Path(mkdtemp(dir=self._folder)) if self._trials_follow else None
         for at, feeds in zip(positions, self._feeds(positions), strict=True):
             fed = self._originals(feeds)
-            if folder is None or at in self._outputs:
+            if at not in (self._judged or ()) or at in self._outputs:
                 yield feeds, ReferenceRun(reference, fed)
                 continue
-            run = WatchedRun(reference, fed, folder / f"outputs{at}")
+            run = WatchedRun(reference, fed, self._round_folder() / f"outputs{at}")
             yield feeds, run
             if run.recorded is not None:
                 self._outputs[at] = run.recorded
@@ -333,9 +356,11 @@ class ComparisonSession:
         Raises:
             AtcError: BAD_OPTION, NO_SAMPLES or BAD_SAMPLE; NoFittingSampleError.
         """
-        if isinstance(samples, int):
+        if samples is None or isinstance(samples, int):
             roles = input_roles(self._reference, self._ports)
-            return DrawnSamples(self._ports, roles, self._given, (samples, self._seed))
+            return DrawnSamples(
+                self._ports, roles, self._given, (1 if samples is None else samples, self._seed)
+            )
         inputs = SampleInputs.of(self._package.description, self._ports, self._given)
         if isinstance(samples, FittingSamples):
             return samples.opened(inputs)
@@ -352,10 +377,14 @@ class ComparisonSession:
     def _originals(self, feeds: Feeds) -> Feeds:
         return feeds if self._pictures is None else self._pictures.original(feeds)
 
+    def _round_folder(self) -> Path:
+        if self._round is None:
+            self._round = Path(mkdtemp(dir=self._folder))
+        return self._round
+
     def _record(self) -> None:
         """Run the original on every sample, or a few of many, and keep its values."""
-        self._recorded = None
-        folder = Path(mkdtemp(dir=self._folder))
+        folder = self._round_folder()
         positions = evenly(self._source.count, _RECORDED)
         held = HELD_BYTES // len(positions)
         self._recorded = [

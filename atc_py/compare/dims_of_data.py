@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.compare.sample_source import sample_arrays, sample_paths
-from atc_py.diag import BAD_RUN_INPUT, Sink
+from atc_py.diag import BAD_RUN_INPUT, PROPOSED_DIMS, Diagnostic, Place, Sink
 from atc_py.onnx_graph.reading.contents import DeclaredInput
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
+from atc_py.options.compile_options import CheckOptions
+from atc_py.options.option import parse_options
 from atc_py.options.ranges import shapes_and_ranges
 from atc_py.package.foreign import is_offline
 from atc_py.pipeline.running.feeds import read_feeds
@@ -35,21 +37,26 @@ def shapes_with_data(
     inputs: Arrays | Iterable[str],
     samples: Any,
     keywords: Mapping[str, Any],
+    notes: list[Diagnostic] | None = None,
 ) -> str | Mapping[str, Sequence[int]]:
     """The dims `given`, and for inputs that they leave open those of the data.
+
+    Random samples that were asked for have the dims that a check proposes, if it finds any.
 
     Args:
         model: the file.
         given: dims by input, or their text.
         inputs: arrays by name, or `name=file` texts.
-        samples: a number of random samples, files or arrays; the first sample has the dims.
+        samples: a number of random samples, files or arrays; the first sample has the dims. None
+            for random data that nobody asked for, which need dims.
         keywords: of the compilation; with gears or AIPP the dims are not those of the data.
+        notes: takes a note on dims that are proposed.
 
     Raises:
         AtcError: what reading the data raises.
     """
     listed = inputs if isinstance(inputs, Mapping) else tuple(inputs)
-    fed = bool(listed) or not isinstance(samples, int)
+    fed = bool(listed) or samples is not None
     elsewhere = ("aipp", "batch_sizes", "image_sizes", "dims")
     if not fed or any(keywords.get(name) for name in elsewhere) or is_offline(Path(model)):
         return given
@@ -58,10 +65,40 @@ def shapes_with_data(
     left = [each for each in declared if each.name not in shapes and _is_open(each)]
     if ranges or not left:
         return given
+    if isinstance(samples, int) and not listed:
+        found = proposed_dims(Path(model), given, keywords, notes)
+        return given if found is None else found
     ports = [port for each in declared if (port := _port(each, shapes)) is not None]
     found = _shapes_of(listed, samples, ports)
     _refuse_ranks(left, found)
     return {**shapes, **_bound(left, {**shapes, **found}, declared)}
+
+
+def proposed_dims(
+    model: Path,
+    given: str | Mapping[str, Sequence[int]],
+    keywords: Mapping[str, Any],
+    notes: list[Diagnostic] | None,
+) -> dict[str, Shape] | None:
+    """The dims `given` and those that a check proposes for the others, which `notes` names.
+
+    None where the model takes none that the check tries.
+    """
+    from atc_py.pipeline.check import check_files
+
+    options = parse_options("check", CheckOptions, {**keywords, "input_shape": given})
+    check = check_files([model], options).models[0]
+    if not check.shape_hint or not check.hint_fits:
+        return None
+    if notes is not None:
+        notes.append(
+            PROPOSED_DIMS.diagnostic(
+                Text("random data have the proposed dims {shapes}", shapes=check.shape_hint),
+                place=Place(str(model)),
+                help=Text("give other dims with --input-shape, or data with dims of their own"),
+            )
+        )
+    return shapes_and_ranges(check.shape_hint)[0]
 
 
 def _refuse_ranks(left: Iterable[DeclaredInput], found: Mapping[str, Shape]) -> None:
@@ -102,7 +139,7 @@ def _shapes_of(
         arrays: dict[str, Any] = dict(inputs)
     else:
         arrays = dict(read_feeds([text for text in inputs if _states_shape(text)], ports))
-    if not isinstance(samples, int):
+    if not isinstance(samples, int | None):
         arrays |= _first_sample(samples, ports)
     return {name: tuple(np.shape(array)) for name, array in arrays.items()}
 

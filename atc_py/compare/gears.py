@@ -56,7 +56,7 @@ def compare_gears(
         AtcError: as `compare_model` does; a note names the gear that does not compile. NO_SAMPLES or
             BAD_SAMPLE where no sample fits any gear.
     """
-    samples = fitting_samples(options.pop("samples", 1), gears)
+    samples = fitting_samples(options.pop("samples", None), gears)
     found = []
     for gear, values in enumerate(gears.gears):
         shapes = gears.shapes_of(gear)
@@ -85,7 +85,7 @@ def compare_gears(
 
 def fitting_samples(samples: GivenSamples, gears: Gears) -> GivenSamples:
     """Samples of which each gear takes those that fit; random ones fit all."""
-    if isinstance(samples, int | FittingSamples):
+    if samples is None or isinstance(samples, int | FittingSamples):
         return samples
     return FittingSamples(samples, gears)
 

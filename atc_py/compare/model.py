@@ -15,7 +15,7 @@ from atc_py.compare.network_semantics import network_semantics
 from atc_py.compare.observed import DEVICES
 from atc_py.compare.suggest import LEAST_TRIALS
 from atc_py.compare.targets import check_targets
-from atc_py.diag import BAD_OPTION, Place
+from atc_py.diag import BAD_OPTION, Diagnostic, Place
 from atc_py.options.command_options import SearchOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.keywords import CompareKeywords
@@ -47,7 +47,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     model: str | os.PathLike[str],
     *,
     inputs: Mapping[str, Array] | Iterable[str] = (),
-    samples: GivenSamples = 1,
+    samples: GivenSamples = None,
     seed: int = 0,
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
@@ -69,7 +69,8 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Args:
         model: path of the .onnx file, or of an offline model of Huawei's atc.
         inputs: arrays by name, or `name=file` texts, of pictures for AIPP; others get random data.
-        samples: number of runs on random data, or samples as `data` of `quantize`, without `inputs`.
+        samples: number of runs on random data, whose dims a check proposes where the model leaves
+            them open; or samples as `data` of `quantize`, without `inputs`. None is one run.
         seed: seed of the first sample's random data; the next ones count on from it.
         soc: as in `convert`, and so are the next two.
         input_shape: dims of inputs; others that the model leaves open are those of the data.
@@ -89,10 +90,14 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    dims = shapes_with_data(model, input_shape, inputs, samples, keywords)
+    notes: list[Diagnostic] = []
+    named = {**keywords, "soc": soc, "op_specs": op_specs}
+    dims = shapes_with_data(model, input_shape, inputs, samples, named, notes)
     compilation = compiling((model, reference, submodel), keywords, (soc, dims, op_specs))
     shown, search = (histograms, device, targets, compiled), (suggest, suggest_trials, keywords)
-    return _compared(compilation, (inputs, aipp_settings), (samples, seed), shown, search, on_stage)
+    given = (inputs, aipp_settings), (samples, seed)
+    done = _compared(compilation, *given, shown, search, on_stage)
+    return replace(done, warnings=(*notes, *done.warnings))
 
 
 def compiling(

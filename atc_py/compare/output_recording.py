@@ -160,7 +160,7 @@ class OutputRun:
     """Recorded outputs as a run of the original; another value is computed again.
 
     Attributes:
-        seconds: time of the run that was recorded.
+        seconds: time of the run that was recorded, or of the other.
         peak: bytes of values in memory.
         total: bytes of all values.
     """
@@ -181,9 +181,11 @@ class OutputRun:
     def value(self, name: str) -> NDArray[Any] | None:
         """The value called `name`; None where the model makes no tensor of that name."""
         if self._again is not None:
-            return self._again.value(name)
-        found = self._recorded.outputs.get(name)
-        return None if found is None else found.read()
+            found = self._again.value(name)
+            self.seconds = self._again.seconds
+            return found
+        stored = self._recorded.outputs.get(name)
+        return None if stored is None else stored.read()
 
     def release(self, name: str) -> None:
         """Release `name` once."""

@@ -15,7 +15,7 @@ from atc_py.compare.model import compare_model
 from atc_py.compare.targets import missed_by_all, missed_targets
 from atc_py.cost.calibration import Calibration
 from atc_py.cost.estimate import Fit
-from atc_py.diag import BAD_OPTION, AtcError, ExitCode
+from atc_py.diag import BAD_OPTION, AtcError, Diagnostic, ExitCode
 from atc_py.onnx_graph.source.file_graph import FileGraph
 from atc_py.options.compile_options import CheckOptions
 from atc_py.options.gears import Gears, format_gear
@@ -84,7 +84,7 @@ def summaries_of(
     if gears is None:
         return [summary_of(model, options, on_stage)]
     found = []
-    samples = fitting_samples(options.running.get("samples", 1), gears)
+    samples = fitting_samples(options.running.get("samples"), gears)
     options = replace(options, running={**options.running, "samples": samples})
     for at, values in enumerate(gears.gears):
         shapes = gears.shapes_of(at)
@@ -128,10 +128,12 @@ def summary_of(
     """
     announce = on_stage or (lambda _stage: None)
     given = options.compiling.get("input_shape", "")
-    options = with_dims_of_data(model, options)
+    notes: list[Diagnostic] = []
+    options = with_dims_of_data(model, options, notes)
     dims = options.compiling.get("input_shape", "")
     fitted = dims != given and not isinstance(dims, str)
     done = ModelSummary(model, options.given, shape=format_input_shapes(dims) if fitted else "")
+    done = replace(done, notes=tuple(notes))
     if is_offline(model):
         announce("profile")
         return _estimated(done, options)
@@ -150,13 +152,16 @@ def summary_of(
     return _compared(done, options)
 
 
-def with_dims_of_data(model: Path, options: SummaryOptions) -> SummaryOptions:
-    """Options with the dims of the data for inputs that the model leaves open."""
+def with_dims_of_data(
+    model: Path, options: SummaryOptions, notes: list[Diagnostic] | None = None
+) -> SummaryOptions:
+    """Options with the dims of the data for inputs that the model leaves open, as `shapes_with_data`."""
     running, compiling = options.running, options.compiling
     if not options.compares or not (running.get("inputs") or "samples" in running):
         return options
-    given = running.get("inputs", ()), running.get("samples", 1)
-    dims = shapes_with_data(model, compiling.get("input_shape", ""), *given, compiling)
+    given = running.get("inputs", ()), running.get("samples")
+    named = {**compiling, **({"soc": options.socs[0]} if options.socs else {})}
+    dims = shapes_with_data(model, compiling.get("input_shape", ""), *given, named, notes)
     return replace(options, compiling={**compiling, "input_shape": dims})
 
 

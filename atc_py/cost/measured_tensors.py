@@ -7,7 +7,6 @@ data that it meets.
 """
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import NamedTuple
 
 from atc_py.cost.operation import Tensor
@@ -19,6 +18,9 @@ from atc_py.tensor.storage import SMALL_CHANNELS, blocks_of
 from atc_py.text import Text
 
 _MOST = 1 << 40
+_SAME = frozenset({"unary", "rows", "softmax", "channel", "cast", "quant"})
+_BROADCAST = frozenset({"binary", "accumulate"})
+_MATRIX = 2
 
 _NAMES = {"NC1HWC0_C04": Format.NC1HWC0.value}
 _FILTERS = frozenset({"FRACTAL_Z", "FRACTAL_Z_3D", "FRACTAL_Z_C04", "C1HWNCoC0"})
@@ -33,9 +35,6 @@ _CHANNELS_FIRST = {
 _WINDOW = 3
 """Dims of a filter up to its taps."""
 
-_SAME = frozenset({"unary", "rows", "softmax", "channel", "cast", "quant"})
-_BROADCAST = frozenset({"binary", "accumulate"})
-_MATRIX = 2
 _UNDEFINED = frozenset({"", "undefined", "n/a"})
 
 _DEPTHWISE = "DepthwiseConv2D"
@@ -66,11 +65,11 @@ def read_dtype(text: str) -> DType:
         raise MeaninglessError(Text("no dtype is called {text}", text=repr(text))) from None
 
 
-def read_shape(part: str) -> Shape:
+def _read_shape(part: str) -> Shape:
     """Dims joined by commas or by `x`; none for an empty text.
 
     Raises:
-        MeaninglessError: they are not numbers from 1 on, or too many elements.
+        MeaninglessError: they are not numbers above 0, or too many elements.
     """
     dims = part.strip().lower().replace("x", ",").strip("[]")
     try:
@@ -91,44 +90,19 @@ def read_shape(part: str) -> Shape:
 
 
 def read_shapes(text: str) -> list[Shape]:
-    """Shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too."""
-    shapes = map(read_shape, text.strip().strip('"').split(";"))
+    """Shapes such as `1,64,56,56;64,64,3,3`; dims may be joined by `x` too.
+
+    Raises:
+        MeaninglessError: they are not numbers above 0, or too many elements.
+    """
+    shapes = map(_read_shape, text.strip().strip('"').split(";"))
     return [shape for shape in shapes if shape]
 
 
-def result_shape(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
-    """The shape of the result where it follows from the inputs."""
-    if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
-        left, right = shapes[0], shapes[1]
-        if left[-1] != right[-2]:
-            raise MeaninglessError(
-                Text(
-                    "{pair} do not multiply; give output_shape if an operand is transposed",
-                    pair=_pair(left, right),
-                )
-            )
-        stack = left[:-2] if len(left) >= len(right) else right[:-2]
-        return (*stack, left[-2], right[-1])
-    if row.family in _BROADCAST:
-        try:
-            return broadcast_shapes(*shapes)
-        except ValueError:
-            raise MeaninglessError(
-                Text("{pair} do not broadcast", pair=_pair(*shapes[:2]))
-            ) from None
-    if row.family in _SAME:
-        return shapes[0]
-    raise MeaninglessError(
-        Text("{name} needs output_shape: it does not follow from the inputs", name=row.name)
-    )
-
-
-def _pair(*shapes: Shape) -> str:
-    return " and ".join(format_shape(shape) for shape in shapes)
-
-
 def stored_tensors(texts: Sequence[str], dtype: str = "") -> list[StoredTensor | None]:
-    """The tensors of one side of a kernel by position, None where one is absent or a scalar.
+    """The tensors of one side of a kernel by position, None where one is absent.
+
+    A scalar has a dtype and no dims.
 
     Args:
         texts: dims, dtypes and formats of all of them, joined by semicolons.
@@ -137,14 +111,18 @@ def stored_tensors(texts: Sequence[str], dtype: str = "") -> list[StoredTensor |
     Raises:
         MeaninglessError: a text has no meaning, or they are not of as many tensors.
     """
-    shapes, dtypes, formats = (text.split(";") if text else [] for text in texts)
-    dtypes = dtypes or [dtype] * len(shapes)
-    if len(shapes) != len(dtypes) or (formats and len(formats) != len(shapes)):
+    given, kinds, formats = texts
+    if not given and not kinds:
+        return []
+    shapes = given.split(";")
+    dtypes = kinds.split(";") if kinds else [dtype] * len(shapes)
+    forms = formats.split(";") if formats else [Format.ND.value] * len(shapes)
+    if not len(shapes) == len(dtypes) == len(forms):
         raise MeaninglessError(Text("dims, dtypes and formats are not of as many tensors"))
     found: list[StoredTensor | None] = []
-    for part, kind, form in zip_longest(shapes, dtypes, formats, fillvalue=Format.ND.value):
-        dims = read_shape(part)
-        if not dims or kind.strip().lower() in _UNDEFINED:
+    for part, kind, form in zip(shapes, dtypes, forms, strict=True):
+        dims = _read_shape(part)
+        if kind.strip().lower() in _UNDEFINED:
             found.append(None)
             continue
         name = form.strip().removeprefix("FORMAT_").partition(":")[0]
@@ -163,11 +141,26 @@ def logical_tensors(
     turned = row.family == "conv"
     found = [None if each is None else _logical(each, turned=turned) for each in inputs]
     made = [_logical(each, turned=turned) for each in outputs if each is not None]
-    if turned and len(inputs) > 1 and inputs[1] is not None and found[0] is not None and made:
-        found[1] = _filter(row, inputs[1], found[0], made[0])
-        if row.name not in TRANSPOSED:
-            made[0] = _with_channels(made[0], found[1].shape[0])
+    if turned:
+        _solve_filter(row, inputs, found, made)
     return found, made
+
+
+def _solve_filter(
+    row: TargetOp,
+    inputs: Sequence[StoredTensor | None],
+    found: list[Tensor | None],
+    made: list[Tensor],
+) -> None:
+    """Set the filter of a convolution, and the channels of its result as far as that has them."""
+    data, stored = found[0] if found else None, inputs[1] if len(inputs) > 1 else None
+    if data is None or stored is None or not made:
+        raise MeaninglessError(Text("its data, filter or result is missing"))
+    if min(len(data.shape), len(made[0].shape), len(stored.dims)) < _WINDOW:
+        raise MeaninglessError(Text("its dims are not those of a convolution"))
+    solved = found[1] = _filter(row, stored, data, made[0])
+    if row.name not in TRANSPOSED:
+        made[0] = _with_channels(made[0], solved.shape[0])
 
 
 def _with_channels(out: Tensor, most: int) -> Tensor:
@@ -177,7 +170,7 @@ def _with_channels(out: Tensor, most: int) -> Tensor:
 
 
 def _logical(stored: StoredTensor, *, turned: bool) -> Tensor:
-    """A tensor with the dims that its blocks hold; `turned` to channels behind the batch."""
+    """A tensor with the dims that its blocks hold; `turned` to channels after the batch."""
     dims, name = stored.dims, stored.format
     if turned and name in _CHANNELS_FIRST:
         if len(dims) != len(_CHANNELS_FIRST[name]):
@@ -269,4 +262,39 @@ def _of_four(stored: StoredTensor) -> tuple[int, int, int, int]:
 
 
 def _misfit(stored: StoredTensor) -> MeaninglessError:
-    return MeaninglessError(Text("its dims are not those of {format}", format=stored.format))
+    return MeaninglessError(Text("its dims are not those of {name}", name=stored.format))
+
+
+def result_shape(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
+    """The shape of the result where it follows from the inputs.
+
+    Raises:
+        MeaninglessError: it does not, or they do not go together.
+    """
+    if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
+        left, right = shapes[0], shapes[1]
+        if left[-1] != right[-2]:
+            raise MeaninglessError(
+                Text(
+                    "{pair} do not multiply; give output_shape if an operand is transposed",
+                    pair=_pair(left, right),
+                )
+            )
+        stack = left[:-2] if len(left) >= len(right) else right[:-2]
+        return (*stack, left[-2], right[-1])
+    if row.family in _BROADCAST:
+        try:
+            return broadcast_shapes(*shapes)
+        except ValueError:
+            raise MeaninglessError(
+                Text("{pair} do not broadcast", pair=_pair(*shapes[:2]))
+            ) from None
+    if row.family in _SAME:
+        return shapes[0]
+    raise MeaninglessError(
+        Text("{name} needs output_shape: it does not follow from the inputs", name=row.name)
+    )
+
+
+def _pair(*shapes: Shape) -> str:
+    return " and ".join(format_shape(shape) for shape in shapes)

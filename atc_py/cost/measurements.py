@@ -4,8 +4,7 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -147,10 +146,12 @@ def _of_board(kernels: Sequence[MeasuredKernel], left_out: Counter[LeftOut]) -> 
 def _of_kernel(row: TargetOp, kernel: MeasuredKernel) -> Measurement:
     shapes, dtypes, _ = kernel.inputs
     made = stored_tensors(kernel.outputs, dtypes.partition(";")[0])
-    with _fitting(row, shapes):
-        inputs, outputs = logical_tensors(row, stored_tensors(kernel.inputs), made)
+    sides = logical_tensors(row, stored_tensors(kernel.inputs), made)
     seconds = _seconds(str(kernel.seconds), 1)
-    return _measured(row, (inputs, outputs), shapes, dtypes, seconds)
+    try:
+        return Measurement(row.name, shapes, dtypes, seconds, _kernel(row, *sides), 0)
+    except _MisfitError as error:
+        raise MeaninglessError(Text("its dims are not those of {name}", name=row.name)) from error
 
 
 def _parsed(
@@ -286,41 +287,38 @@ def _measurement(row: TargetOp, cells: Mapping[str, str], unit: float, line: int
     dtype = read_dtype(cells["dtype"].split(";", maxsplit=1)[0])
     inputs = [Tensor(shape, dtype) for shape in read_shapes(cells["shape"])]
     outputs = [Tensor(shape, dtype) for shape in read_shapes(cells.get("output", ""))]
-    sides = inputs, outputs
-    return _measured(row, sides, cells["shape"], dtype.value, _seconds(cells["time"], unit), line)
+    seconds = _seconds(cells["time"], unit)
+    try:
+        launch = _kernel(row, inputs, outputs)
+    except _MisfitError as error:
+        raise MeaninglessError(
+            Text("the shapes {cells} do not fit {name}", cells=cells["shape"], name=row.name)
+        ) from error
+    return Measurement(row.name, cells["shape"], dtype.value, seconds, launch, line)
 
 
-def _measured(
-    row: TargetOp,
-    sides: tuple[Sequence[Tensor | None], Sequence[Tensor]],
-    shapes: str,
-    dtype: str,
-    seconds: float,
-    line: int = 0,
-) -> Measurement:
-    """A kernel of `sides`, inputs and outputs; outputs that follow from the inputs may lack."""
-    inputs, outputs = sides
+def _kernel(
+    row: TargetOp, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
+) -> LaunchGroup:
+    """A kernel; where it has no outputs they follow from the inputs.
+
+    Raises:
+        MeaninglessError: inputs are missing, or nothing follows from them.
+        _MisfitError: the operator has no such dims.
+    """
     present = [each for each in inputs if each is not None]
     if not present:
         raise MeaninglessError(Text("shape must have the dims of an input, found nothing"))
     if not outputs:
         outputs = [Tensor(result_shape(row, [each.shape for each in present]), present[0].dtype)]
-    with _fitting(row, shapes):
-        launch = _launch(row, inputs, outputs)
-    return Measurement(row.name, shapes, dtype, seconds, launch, line)
-
-
-@contextmanager
-def _fitting(row: TargetOp, shapes: str) -> Iterator[None]:
-    """Raise MeaninglessError for dims and operands that a kernel lacks, or that do not fit."""
     try:
-        yield
-    except MeaninglessError:
-        raise
+        return _launch(row, inputs, outputs)
     except (IndexError, ValueError) as error:
-        raise MeaninglessError(
-            Text("the shapes {cells} do not fit {name}", cells=shapes, name=row.name)
-        ) from error
+        raise _MisfitError from error
+
+
+class _MisfitError(ValueError):
+    """An operator has no such dims."""
 
 
 def _seconds(text: str, unit: float) -> float:
@@ -350,7 +348,7 @@ def _launch(
         strides = ("strides", _strides(inputs[0], outputs[0]))
         attributes = (strides, ("groups", _groups(row, inputs[0], inputs[1])))
     elif row.family == "matmul" and len(inputs) > 1 and inputs[0] is not None:
-        attributes = _turned(row, inputs[0], outputs[0])
+        attributes = _turned(row, inputs[0], inputs[1], outputs[0])
     operation = Operation(row, tuple(inputs), tuple(outputs), attributes)
     work_of(operation)
     is_product = row.family in {"conv", "matmul"}
@@ -381,8 +379,17 @@ def _strides(data: Tensor, out: Tensor) -> tuple[int, ...]:
     return (1, 1, *(max(1, round(before / after)) for before, after in pairs))
 
 
-def _turned(row: TargetOp, left: Tensor, out: Tensor) -> tuple[tuple[str, object], ...]:
-    """True if the left matrix stands on its side, by the rows of the result."""
+def _turned(
+    row: TargetOp, left: Tensor, right: Tensor | None, out: Tensor
+) -> tuple[tuple[str, object], ...]:
+    """True if the left matrix stands on its side, by the rows of the result.
+
+    Raises:
+        ValueError: the right matrix has another length than the rows or columns of the left.
+    """
     name = "transpose_x1" if row.attribute("transpose_x1") else "adj_x1"
     is_turned = left.shape[-2] != out.shape[-2] == left.shape[-1]
+    length = left.shape[-2 if is_turned else -1]
+    if right is not None and left.stored is right.stored is None and length not in right.shape[-2:]:
+        raise ValueError
     return ((name, is_turned),)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from atc_py.compare.dims_of_data import proposed_dims
 from atc_py.diag import (
     BAD_OPTION,
     BAD_SAMPLE,
@@ -34,6 +35,7 @@ from atc_py.quantizing.options import QuantizeOptions
 from atc_py.quantizing.picture_samples import PictureSamples
 from atc_py.quantizing.prove import proved
 from atc_py.quantizing.recorded import calibrated_by_record, write_record
+from atc_py.results.layer_comparison import least_text
 from atc_py.results.quantization import (
     CalibrationRun,
     FallBack,
@@ -48,7 +50,7 @@ from atc_py.spec import specifications
 from atc_py.system.atomic_files import put_in_place
 from atc_py.system.structs import replace
 from atc_py.system.temp_folders import work_folder
-from atc_py.tensor.shapes import format_shape
+from atc_py.tensor.shapes import Shape, format_shape
 from atc_py.text import SEMICOLON, Text, plural
 
 _STEPS = {
@@ -186,7 +188,7 @@ def _unreached(model: Path, found: FallBack) -> AtcError:
         f"{name}: {each.snr:.1f} dB, cosine {each.cosine:.6f}"
         for name, each in best.outputs.items()
     )
-    target = ", ".join(f"{name} {least:g}" for name, least in found.target.items())
+    target = ", ".join(f"{name} {least_text(least)}" for name, least in found.target.items())
     return BELOW_TARGET.error(
         Text(
             "the target ({target}) is not reached with any layer on int8; with {int8} of "
@@ -233,6 +235,7 @@ def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples
             raise BAD_OPTION.error(
                 Text("--random must be positive, found {random}", random=options.random)
             )
+        closed = _closed(model.shown, ports, options, sink)
         sink.add(
             RANDOM_SAMPLES.diagnostic(
                 plural(
@@ -243,7 +246,7 @@ def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples
                 help=Text("give real samples with --data before the result is used"),
             )
         )
-        return RandomSamples(_closed(ports), options.random, options.seed)
+        return RandomSamples(closed, options.random, options.seed)
     given = list(options.data)
     if options.aipp is not None:
         if len(given) != 1 or not isinstance(given[0], str | os.PathLike):
@@ -255,11 +258,17 @@ def _samples(model: FloatModel, options: QuantizeOptions, sink: Sink) -> Samples
     return ArraySamples([each for each in given if not isinstance(each, str)])  # type: ignore[misc]
 
 
-def _closed(ports: Sequence[Port]) -> list[Port]:
-    """Inputs for random samples; batches that the model leaves open are of 1."""
+def _closed(model: Path, ports: Sequence[Port], options: QuantizeOptions, sink: Sink) -> list[Port]:
+    """Inputs for random samples: open batches are of 1, other open dims those that a check proposes."""
+    notes: list[Diagnostic] = []
+    shapes: Mapping[str, Shape] = {}
+    if any(None in port.shape[1:] for port in ports):
+        shapes = proposed_dims(model, options.input_shapes, {}, notes) or {}
+        sink.extend(notes)
     found = []
     for port in ports:
         shape = (1, *port.shape[1:]) if port.shape[:1] == (None,) else port.shape
+        shape = shapes.get(port.name, shape)
         if None in shape:
             raise BAD_SAMPLE.error(
                 Text(

@@ -7,7 +7,7 @@ from typing import Any
 from atc_py.compare.kernels.listing import KernelList
 from atc_py.compare.kernels.verify import KernelVerdict, Verdict
 from atc_py.diag import KERNEL_DIFFERS, KERNEL_FAULT, KERNEL_NOT_BUILT, Diagnostic, Place
-from atc_py.report.tables import Table, format_bytes, share_text
+from atc_py.report.tables import Table, format_bytes
 from atc_py.text import COMMA, Text, verbatim
 from atc_py.text.language import spoken
 
@@ -38,28 +38,27 @@ def kernel_tables(listed: KernelList) -> list[Table]:
     """One line a kernel, then one a set of shapes."""
     if not listed.kernels:
         return []
-    head = ("kernel", "operator", "family", "state", "nodes>", "lines>")
+    head = ("kernel", "operator", "state", "nodes>", "lines>")
     lines = tuple(
         (
             kernel["name"],
             kernel["op"],
-            kernel["family"],
             spoken(_state(kernel)),
             str(sum(len(row["nodes"]) for row in kernel["rows"])),
             str(kernel["lines"]),
         )
         for kernel in listed.kernels
     )
-    plans = ("kernel", "shapes", "nodes>", "cores>", "tile plan", "moved>", "buffers used")
+    plans = ("kernel", "shapes", "nodes>", "cores>", "moved>", "buffers used", "tile plan")
     rows = tuple(
         (
             kernel["name"],
             _shapes(row["shapes"]),
             str(len(row["nodes"])),
             str(row["cores"]),
-            _plan(row["tiling"]),
             format_bytes(row["read_bytes"] + row["written_bytes"]),
             _buffers(row["buffers"], listed.buffers),
+            _plan(row["tiling"]),
         )
         for kernel in listed.kernels
         for row in kernel["rows"]
@@ -91,13 +90,12 @@ def _plan(tiling: Mapping[str, Any]) -> str:
 
 
 def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str:
-    """`ub 18.0 KiB of 256.0 KiB (7%)`."""
+    """`l1 3%, ub 7%`."""
     total: Counter[str] = Counter()
     for buffer in used:
         total[buffer["storage"]] += buffer["bytes"]
     return ", ".join(
-        f"{name} {share_text(format_bytes(count), format_bytes(sizes[name]))} ({count / sizes[name]:.0%})"
-        for name, count in total.items()
+        f"{name} {max(count / sizes[name], 0.01):.0%}" for name, count in total.items() if count
     )
 
 

@@ -29,6 +29,7 @@ class ModelSummary(Result, frozen=True):
         refusals: why it was not compiled, beside the findings of the check.
         not_compared: why there is no comparison though one was asked for.
         board: a board beside the simulator.
+        notes: the dims that were proposed for random data.
         missed: the outputs that miss their targets, and the samples that fit no gear.
         gear: numbers of the gear that it is about, as options spell them; empty without gears.
         shape: dims of the inputs in that gear, or those that the data gave to inputs with open dims, as
@@ -45,6 +46,7 @@ class ModelSummary(Result, frozen=True):
     refusals: tuple[Diagnostic, ...] = ()
     not_compared: tuple[Diagnostic, ...] = ()
     missed: tuple[Diagnostic, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
     board: BoardComparison | None = None
     gear: str = ""
     shape: str = ""

@@ -47,7 +47,7 @@ def request(**changes: Any) -> PackRequest:
     given: dict[str, Any] = {
         "modes": ("force_fp16",),
         "unfused": False,
-        "draws": Draws((), 1, 0),
+        "draws": Draws((), None, 0),
         "room": None,
         "executes": 2,
         "repeats": 3,

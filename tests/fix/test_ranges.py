@@ -211,6 +211,25 @@ def test_no_value_is_outside_its_range(seed: int, tmp_path: Path) -> None:
             assert value.max() <= found.high, (name, found)
 
 
+def test_elements_of_an_unknown_rank_are_not_counted(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Op", ["x"], ["a"], domain="my"),
+        helper.make_node("Size", ["a"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "unknown",
+        [helper.make_tensor_value_info("x", 7, [2, 3])],
+        [onnx.ValueInfoProto(name="y")],
+    )
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("my", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
+    folded = read_model(tmp_path / "m.onnx").fold({}).graph
+    (size,) = (node for node in folded.nodes if node.op_type == "Size")
+    (count,) = filter(None, size.outputs)
+    assert Ranges(folded, {}).of(count) == Range(0, 2**31 - 1)
+
+
 def left_of(model: onnx.ModelProto, tmp_path: Path, **options: Any) -> list[str]:
     """Return the reasons why rules do not fit what is left of a model."""
     path = tmp_path / "model.onnx"

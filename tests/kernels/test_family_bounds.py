@@ -123,6 +123,12 @@ def test_blocks_of_an_operand_are_those_of_the_result_or_repeat_whole(
     assert (tiling is not None) is fits
 
 
+def test_numbers_of_channels_are_read_in_blocks(add_node: AddNode, graph: Graph) -> None:
+    image = TensorType(F16, RESULT, Format.NCHW, IMAGE)
+    add_node(graph, "PRelu", [image, TensorType(F16, RESULT[1:2])], [image])
+    assert not only_kernel(graph).facts.key.by_rows
+
+
 @pytest.mark.parametrize(
     ("room", "rectangle"),
     [(32, (2, 16)), (31, (1, 16)), (16, (1, 16)), (15, (1, 8))],

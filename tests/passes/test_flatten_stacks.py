@@ -67,10 +67,27 @@ def test_numbers_stay_bit_by_bit(soc: str) -> None:
     assert found.tobytes() == apart.tobytes()
 
 
-@pytest.mark.parametrize("shape", ["[1,1,64]", "[1,1,1]", "[64]", "[]"])
-def test_operands_that_all_rows_share_fit_rows_and_numbers_stay(shape: str) -> None:
+@pytest.mark.parametrize(
+    ("shape", "seen"),
+    [
+        ("[1,1,64]", (64,)),
+        ("[1,64]", (64,)),
+        ("[64]", (64,)),
+        ("[1,1,1]", (1,)),
+        ("[1,1]", (1, 1)),
+        ("[]", ()),
+    ],
+)
+def test_operands_that_all_rows_share_fit_rows_and_numbers_stay(
+    shape: str, seen: tuple[int, ...]
+) -> None:
     constant = f"  const %p : float32{shape} ND = splat 0.5\n  const %g"
     text = BLOCK.replace("Add(%c, %x)", "Add(%c, %p)").replace("  const %g", constant)
+    rows = parse_graph(text)
+    context = PassContext(find_soc("Ascend310P3"), PrecisionMode.FORCE_FP16, "model.onnx")
+    FlattenStacksPass().run(rows, context)
+    (sums,) = [node for node in rows.nodes if node.op == "Add"]
+    assert [value.type.shape for value in sums.present_inputs] == [(64, 64), seen]
     feeds = {"x": np.random.default_rng(5).standard_normal((2, 32, 64)).astype(np.float32)}
     graph, context = compiled(text)
     assert context.fusions.of(FlattenStacksPass.row.name).effective

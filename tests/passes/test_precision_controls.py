@@ -360,6 +360,17 @@ def test_implementation_modes_with_a_fault_are_refused(
     fault(PrecisionOptions(op_precision_mode=written(tmp_path, text)), code)
 
 
+def test_implementation_modes_of_operators_are_read_from_text() -> None:
+    listed = " Relu = high_precision; Add=keep_fp16;"
+    types = {"Relu": "high_precision", "Add": "keep_fp16"}
+    assert read(PrecisionOptions(implementations=listed)) == Controls(implementation_types=types)
+
+
+@pytest.mark.parametrize("text", ["Relu", "Relu=fast", "=high_precision"])
+def test_text_of_implementation_modes_with_a_fault_is_refused(text: str) -> None:
+    fault(PrecisionOptions(implementations=text), BAD_OPTION)
+
+
 def test_input_is_fed_as_float16() -> None:
     controls = read(PrecisionOptions(input_fp16_nodes="x"))
     graph, _ = compiled(controls)

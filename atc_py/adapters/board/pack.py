@@ -108,7 +108,8 @@ def pack_board(
         AtcError: as `refuse_used` does; what fixing, compiling and running raise. Nothing is written then.
     """
     given, draws = keywords.get("input_shape") or "", request.draws
-    dims = shapes_with_data(model, given, draws.inputs, draws.samples, keywords)
+    notes: list[Diagnostic] = []
+    dims = shapes_with_data(model, given, draws.inputs, draws.samples, keywords, notes)
     keywords = {**keywords, **({"input_shape": shapes_text(dims)} if dims else {})}
     options = parse_options("board pack", CompileOptions, keywords)
     refuse_ranges(options.ranges, Text("runs of a kit need fixed shapes or those of gears"))
@@ -128,7 +129,7 @@ def pack_board(
     archive = folder.with_name(f"{folder.name}.zip")
     weights = sum(each.bytes for each in manifest.files if each.path.startswith(MODEL))
     size = archive.stat().st_size
-    warnings = tuple(_placed(warnings, model, kit, keywords))
+    warnings = (*notes, *_placed(warnings, model, kit, keywords))
     return Packed(folder, archive, size, weights, manifest, warnings)
 
 

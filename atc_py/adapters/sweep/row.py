@@ -94,7 +94,7 @@ def run_row(task: RowTask) -> DoneRow:
     except AtcError as error:
         row = _refused(task, error.diagnostics)
     else:
-        row = replace(_row(task, done), proposed=proposed)
+        row = replace(_row(task, done), proposed=proposed or (done.shape if done.notes else ""))
         page = _page(done, task.language)
     if file != task.path:
         row, page = _as_given(task, file, row, page)
@@ -122,8 +122,9 @@ def _with_proposal(model: Path, options: SummaryOptions) -> tuple[SummaryOptions
     from atc_py.options.option import parse_options
     from atc_py.pipeline.check import check_files
 
-    with suppress(AtcError):  # the comparison says why samples do not fit
-        options = with_dims_of_data(model, options)
+    if not isinstance(options.running.get("samples"), int):
+        with suppress(AtcError):  # the comparison says why samples do not fit
+            options = with_dims_of_data(model, options)
     chosen = parse_options("sweep", CheckOptions, options.compiling, soc=options.socs[0])
     check = check_files([model], chosen).models[0]
     if not check.shape_hint or not check.hint_fits:

@@ -95,6 +95,15 @@ RANDOM_SAMPLES = add_code(
     "Give real samples with --data; random ones are for trials and for measuring speed.",
     Severity.WARNING,
 )
+PROPOSED_DIMS = add_code(
+    1074,
+    "proposed-dims",
+    ExitCode.DONE,
+    "Random data were asked for, and the model leaves dims open. They got the values that `check` "
+    "proposes; results for other dims may differ.",
+    "Give the dims that the model is used with by --input-shape, or real data, which have dims.",
+    Severity.WARNING,
+)
 ALREADY_QUANTIZED = add_code(
     3040,
     "already-quantized",

@@ -137,7 +137,7 @@ def loop_unroll(ctx: RuleContext) -> Sequence[str]:
     the body is run to count the steps.
     """
     body, total = body_of(ctx, "body"), loop_steps(ctx)
-    require(total <= MOST_STEPS, "at most {most_steps} steps", found=total, most_steps=MOST_STEPS)
+    require(total <= MOST_STEPS, "at most {most_steps} steps", most_steps=MOST_STEPS)
     check_room(ctx, "body", total)
     count = len(ctx.node.inputs) - FIRST_STATE
     states = [ctx.name(FIRST_STATE + at) for at in range(count)]

@@ -14,7 +14,7 @@ from atc_py.compare.model import open_compiled
 from atc_py.compare.paired_run import Feeds
 from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Trial
-from atc_py.diag import BAD_OPTION
+from atc_py.diag import BAD_OPTION, Diagnostic
 from atc_py.options.command_options import PlanOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.keywords import PlanKeywords
@@ -181,7 +181,7 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     model: str | os.PathLike[str],
     *,
     target: Mapping[str, float],
-    samples: GivenSamples = 1,
+    samples: GivenSamples = None,
     seed: int = 0,
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
@@ -220,13 +220,17 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     """
     reject_unknown("plan_model", keywords, PlanKeywords)
     _check(target, keywords, trials)
+    notes: list[Diagnostic] = []
+    named = {**keywords, "soc": soc, "op_specs": op_specs}
     options = parse_options(
         "plan_model", CompileOptions, keywords, soc=soc, op_specs=op_specs, precision_mode=_MODE,
-        input_shape=shapes_with_data(model, input_shape, (), samples, keywords),
+        input_shape=shapes_with_data(model, input_shape, (), samples, named, notes),
     )  # fmt: skip
     refuse_ranges(options.ranges, Text("a plan is for one shape"))
     limits = parse_options("plan_model", PlanOptions, keywords), trials, optional_path(int8)
-    return _planned(Compilation(Path(model), options), (samples, seed), target, limits, on_stage)
+    compilation = Compilation(Path(model), options)
+    plan = _planned(compilation, (samples, seed), target, limits, on_stage)
+    return replace(plan, warnings=(*notes, *plan.warnings))
 
 
 def _planned(

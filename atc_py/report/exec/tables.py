@@ -258,7 +258,38 @@ def _facts(done: ProgramRun) -> list[tuple[str, str]]:
         ),
     ]
     given = ((name, value) for name, value in done.options.items() if value or value == {})
-    return [*facts, *((name.replace("_", " "), _option(value)) for name, value in given)]
+    return [*facts, *((_option_name(name), _option(value)) for name, value in given)]
+
+
+_OPTION_NAMES = {
+    "soc": "SoC",
+    "semantics": "semantics",
+    "strict_list": "strict list",
+    "cann": "CANN",
+    "is_weight_clip": "weight clipping",
+    "quant_bias": "biases of int8 layers",
+    "allow_hf32": "HF32",
+    "op_specs": "operator specifications",
+    "precision_mode_v2": "precision mode",
+    "op_precision_mode": "precision of operators",
+    "keep_dtype": "nodes that keep their dtypes",
+    "customize_dtypes": "dtypes of nodes",
+    "modify_mixlist": "changed lists of mixed precision",
+    "input_fp16_nodes": "float16 inputs",
+    "output_type": "dtypes of outputs",
+    "only_atc_passes": "only passes of ATC",
+    "disable_pass": "passes switched off",
+    "fix": "rewrites by --fix",
+    "keep": "shapes kept compiled",
+    "strict": "ends where a model does not compile",
+    "shadow": "onnxruntime beside it",
+    "returned": "results that the program gets",
+}
+"""Names of options that are not their keywords with blanks."""
+
+
+def _option_name(keyword: str) -> str:
+    return _OPTION_NAMES.get(keyword, keyword.replace("_", " "))
 
 
 def _option(value: object) -> str:

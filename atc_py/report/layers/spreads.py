@@ -12,12 +12,14 @@ _WORST, _ENOUGH = 5, 20
 _DIGITS = {"cosine": 7, "SNR dB": 4}
 
 
-def spreads_table(done: LayerComparison, *, whole: bool = False) -> Table:
-    """Tabulate the figures of outputs, and of the layers with the worst sample, over samples.
+def shown_shares(done: LayerComparison) -> tuple[float, ...]:
+    """The shares of shown quantiles: fewer than `_ENOUGH` samples are their own quantiles."""
+    return QUANTILES if done.samples >= _ENOUGH else ()
 
-    Quantiles of fewer than `_ENOUGH` samples are those samples, and are shown with `whole` alone.
-    """
-    shares = QUANTILES if whole or done.samples >= _ENOUGH else ()
+
+def spreads_table(done: LayerComparison, *, whole: bool = False) -> Table:
+    """Tabulate the figures of outputs, and of the layers with the worst sample, over samples."""
+    shares = QUANTILES if whole else shown_shares(done)
     quantiles = tuple(f"{share:.0%}>" for share in shares)
     columns = ("layer", "figure", "mean>", "worst>", *quantiles, "worst sample")
     rows = [

@@ -40,10 +40,16 @@ def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list
     return lines[1:]
 
 
-def closing_line(diagnostics: Iterable[Diagnostic]) -> str:
+_CLOSING = {
+    "converted": ("not converted: {n} error", "not converted: {n} errors"),
+    "packed": ("not packed: {n} error", "not packed: {n} errors"),
+}
+
+
+def closing_line(diagnostics: Iterable[Diagnostic], what: str = "converted") -> str:
     """`not converted: 6 errors`."""
     count = sum(diagnostic.code.severity is Severity.ERROR for diagnostic in diagnostics)
-    return spoken(plural(count, "not converted: {n} error", "not converted: {n} errors"))
+    return spoken(plural(count, *_CLOSING[what]))
 
 
 def _document(check: ModelCheck) -> CheckedModel:

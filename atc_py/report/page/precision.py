@@ -2,6 +2,7 @@
 
 import math
 
+from atc_py.report.layers.spreads import shown_shares
 from atc_py.report.layers.suggestion import outputs_with, suggestion_words
 from atc_py.report.layers.text import (
     cost_lines,
@@ -11,7 +12,7 @@ from atc_py.report.layers.text import (
     verdict_lines,
 )
 from atc_py.report.page.words import both, in_both, name_text, table_json
-from atc_py.results.judgment import QUANTILES, FigureSpread, MagnitudeHistogram
+from atc_py.results.judgment import FigureSpread, MagnitudeHistogram
 from atc_py.results.layer import FAILING_DISTANCE, Layer, number_json
 from atc_py.results.layer_comparison import LayerComparison, Suggestion
 from atc_py.text import in_language
@@ -25,17 +26,21 @@ def spreads_json(done: LayerComparison) -> dict[str, object]:
     """
     if not done.spreads:
         return {}
+    shares = shown_shares(done)
     names: dict[str, int] = {}
     rows = [
         [
             at,
-            *(_figure(each, names) for each in (spread.cosine, spread.distance, spread.snr)),
+            *(
+                _figure(each, names, len(shares))
+                for each in (spread.cosine, spread.distance, spread.snr)
+            ),
         ]
         for at, spread in done.spreads.items()
     ]
     return {
         "spreads": {
-            "shares": list(QUANTILES),
+            "shares": list(shares),
             "exact": all(each.exact for each in done.spreads.values()),
             "names": [in_both(name) for name in names],
             "layers": rows,
@@ -43,11 +48,11 @@ def spreads_json(done: LayerComparison) -> dict[str, object]:
     }
 
 
-def _figure(figure_spread: FigureSpread, names: dict[str, int]) -> list[object]:
-    """One figure; the name of its worst sample gets a position in `names`."""
+def _figure(figure_spread: FigureSpread, names: dict[str, int], shares: int) -> list[object]:
+    """One figure with its first quantiles; the name of its worst sample gets a position in `names`."""
     at = names.setdefault(figure_spread.sample, len(names))
     mean, worst, *quantiles = map(
-        _number, (figure_spread.mean, figure_spread.worst, *figure_spread.quantiles)
+        _number, (figure_spread.mean, figure_spread.worst, *figure_spread.quantiles[:shares])
     )
     return [mean, worst, at, *quantiles]
 

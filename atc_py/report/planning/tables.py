@@ -82,15 +82,24 @@ def verdict_lines(plan: DtypePlan) -> list[str]:
 
 
 def _counted(plan: DtypePlan) -> Text:
-    runs = plural(plan.runs, "{n} run on {samples}", "{n} runs on {samples}", samples=_judged(plan))
+    compiled = plural(
+        plan.trials,
+        "{n} assignment compiled (at most {limit})",
+        "{n} assignments compiled (at most {limit})",
+        limit=plan.limit,
+    )
+    if not plan.trials:
+        return compiled
+    runs = Text(
+        "all ran on {samples}"
+        if plan.runs == plan.trials
+        else "{n} ran on {samples}, the others are slower or have no kernels",
+        n=plan.runs,
+        samples=_judged(plan),
+    )
     if plan.judged < plan.samples:
         runs = Text("{runs}, and verified on all", runs=runs)
-    return Text(
-        "{trials} compilations of at most {limit}, {runs}",
-        trials=plan.trials,
-        limit=plan.limit,
-        runs=runs,
-    )
+    return Text("{compiled}: {runs}", compiled=compiled, runs=runs)
 
 
 def _judged(plan: DtypePlan) -> Text:

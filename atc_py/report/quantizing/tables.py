@@ -6,12 +6,14 @@ from atc_py.onnx_graph.source import Outcome
 from atc_py.report.fix.words import ACCEPTED
 from atc_py.report.tables import (
     Table,
+    first_names,
     fixed_nodes_table,
     format_bytes,
     format_time,
     share_text,
     visible,
 )
+from atc_py.results.layer_comparison import least_text
 from atc_py.results.output_error import ErrorFigures
 from atc_py.results.quantization import (
     FallBack,
@@ -310,7 +312,7 @@ def _signed(gain: float | None) -> str:
 
 def fall_back_tables(fall_back: FallBack) -> list[Table]:
     """The search for the target: what it found, the order of the layers, and the curve."""
-    target = ", ".join(f"{name} {least:g}" for name, least in fall_back.target.items())
+    target = ", ".join(f"{name} {least_text(least)}" for name, least in fall_back.target.items())
     facts = [
         (
             "target",
@@ -320,13 +322,10 @@ def fall_back_tables(fall_back: FallBack) -> list[Table]:
         ),
         ("layers in floats", share_text(len(fall_back.floats), len(fall_back.order))),
         ("trials", str(fall_back.trials)),
-        (
-            "cost order",
-            ", ".join(fall_back.order[:_SHOWN]) + (" ..." if fall_back.order[_SHOWN:] else ""),
-        ),
+        ("most costly layers", first_names([*fall_back.order], _SHOWN)),
     ]
     if fall_back.floats:
-        facts.insert(2, ("in floats", ", ".join(fall_back.floats)))
+        facts.insert(2, ("in floats", first_names([*fall_back.floats], _SHOWN)))
     timed = any(point.microseconds is not None for point in fall_back.points)
     rows = tuple(
         (
@@ -346,8 +345,8 @@ def _time(microseconds: float | None) -> str:
     return "" if microseconds is None else format_time(microseconds / 1e6)
 
 
-_SHOWN = 5
-"""Layers of an order that are named."""
+_SHOWN = 3
+"""Layers that a line names."""
 
 
 def gains_rows(done: FloatQuantization) -> list[tuple[str, str]]:

@@ -77,6 +77,7 @@ const spreadHead = (found) => [t("mean"), t("worst"), ...found.spreads.shares.ma
 const spreadWord = (figure) => t(figure === "distance" ? "rel_error" : figure);
 
 function spreadNote(found) {
+  if (!found.spreads.shares.length) return "";
   const shares = found.spreads.shares.map((share) => `${share * 100}%`).join(language ? "、" : ", ");
   return el("p", { class: "soft" }, [t("samples_note", shares), found.spreads.exact ? "" : t("samples_about")].filter(Boolean).join(" "));
 }
