@@ -107,7 +107,7 @@ def read_measurements(
         left_out: takes the kernels that are left out, and how many there are of each kind.
         least: measurements that the file must have.
         kernels_of: compiles the models of a table of whole networks, which has a column `model`;
-            raises MeaninglessError or AtcError for one that is no measurement's.
+            raises MeaninglessError or AtcError for one whose kernels are not the measured ones.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
