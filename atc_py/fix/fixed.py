@@ -153,10 +153,31 @@ class Unfit:
     held: int = 1 << 16
 
 
-UNSHOWN = Text(
-    "runs of the model show the difference; --allow-approximate applies the rule all the same"
-)
-"""The condition of measured rules where nothing shows it."""
+def unshown(measured: Iterable[Applied]) -> tuple[Unfit, ...]:
+    """Measured rules as misfits, whose condition no run shows."""
+    return tuple(
+        Unfit(
+            applied.rule,
+            applied.node,
+            Text(
+                "runs of the model show that values differ by at most {limit} of their range; "
+                "--allow-approximate applies the rule all the same",
+                limit=f"{applied.rule.limit:.3g}",
+            ),
+        )
+        for applied in measured
+    )
+
+
+def beyond(output: str, error: float, limit: float) -> Text:
+    """The condition of measured rules where runs show more; numbers are parts of a range."""
+    return Text(
+        "{output} differs by at most {limit} of its range on the data, found {error}; "
+        "--allow-approximate applies the rule all the same",
+        output=output,
+        limit=f"{limit:.3g}",
+        error=f"{error:.3g}",
+    )
 
 
 class UnmeasuredError(Exception):

@@ -1,4 +1,4 @@
-"""Rules that would remove the errors of a model, named in its check; nothing is run or written."""
+"""Rules that would remove the errors of a model, named in its check; runs are short, and nothing is written."""
 
 from __future__ import annotations
 
@@ -51,12 +51,17 @@ def with_fixes(
     if _operators_with_rules().isdisjoint(each.place.op_type or "" for each in errors):
         return check
     rules = FixRules(for_precision=False)
-    found = fix_measured(
-        lambda: Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial),
-        shapes,
-        rules,
-        tidy=False,
-    )
+
+    def fix_with(rules: FixRules) -> Fixed:
+        start = _start(known)
+        return fix_measured(
+            lambda: Fixer(file, judge.conditions, judge.specs, rules, start, trial),
+            shapes,
+            rules,
+            tidy=False,
+        )
+
+    found = fix_with(rules)
     plain = _Outcome.of(found)
     best, values = plain, {} if known is None else deciding_values(known.survey)
     if values and plain.left:
@@ -68,9 +73,8 @@ def with_fixes(
     unbounded = _inputs_without_bounds(file, found) if best is plain and plain.left else ()
     if unbounded:
         rules = replace(rules, bind={}, ranges=dict.fromkeys(unbounded, (0, 1)))
-        fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial)
         options = tuple(f"--range {name}=LOW:HIGH" for name in unbounded)
-        bounded = _Outcome.of(fixer.fix(shapes, tidy=False))
+        bounded = _Outcome.of(fix_with(rules))
         if len(bounded.left) < len(plain.left):
             best = replace(bounded, ranges=options, bounded=plain.left)
     return _with_near_rules(_with_advice(check, best, shapes, values), found)
