@@ -456,8 +456,9 @@ def _misfits_of(index: int, fixed: Fixed) -> list[Unfit]:
     own = [misfit for misfit in fixed.unfit if misfit.node.index == index]
     if error is None:
         return own
-    reason = Text("its new nodes are listed, but {finding}", finding=error.message)
-    return [Unfit(applied.rule, applied.node, reason), *own]
+    reason = Text("its new nodes are listed: {finding}", finding=error.message)
+    refused = Unfit(applied.rule, applied.node, reason, refused=error.message)
+    return [refused, *own]
 
 
 def _errors(checked: Checked) -> int:

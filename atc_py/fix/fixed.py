@@ -144,6 +144,7 @@ class Unfit:
         reason: the condition that does not hold.
         unbounded: inputs of the model whose bounds could make it hold.
         held: the number of conditions that hold before it; by default as many as a rule can have.
+        refused: what the list has against the nodes that the rule would make, where it fits.
     """
 
     rule: FixRule
@@ -151,6 +152,7 @@ class Unfit:
     reason: Text
     unbounded: tuple[str, ...] = ()
     held: int = 1 << 16
+    refused: Text | None = None
 
 
 def unshown(measured: Iterable[Applied]) -> tuple[Unfit, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.fix.engine import Fixer
-from atc_py.fix.fixed import Applied, Fixed, Unfit, unshown
+from atc_py.fix.fixed import Applied, Fixed, Unfit, beyond, unshown
 from atc_py.fix.ranges import LIMITS
 from atc_py.fix.start import COUNTING, Start
 from atc_py.ir import ConstData
@@ -50,9 +50,7 @@ def fix_measured(
     measured = _measured(fixed)
     if not measured:
         return fixed
-    against = without_bounds(fixed, rules)
-    if not against and not (fixed.settled and _keeps_bounds(fixed, first.start, shapes, rules)):
-        against = unshown(measured)
+    against = without_bounds(fixed, rules) or _beyond_bounds(fixed, first.start, shapes, rules)
     if not against:
         return fixed
     plain = fixer().fix(shapes, tidy=tidy)
@@ -88,12 +86,11 @@ def without_bounds(fixed: Fixed, rules: FixRules) -> tuple[Unfit, ...]:
     return tuple(Unfit(each.rule, each.node, reason, tuple(inputs)) for each in measured)
 
 
-def _keeps_bounds(
+def _beyond_bounds(
     fixed: Fixed, start: Start | None, shapes: Mapping[str, Shape], rules: FixRules
-) -> bool:
-    """True if short runs of both forms differ by no more than the bounds of measured rules."""
-    file, graph = fixed.file, fixed.graph
-    bound = min(applied.rule.limit for applied in _measured(fixed))
+) -> tuple[Unfit, ...]:
+    """Measured rules as misfits, unless short runs of both forms keep to the bounds of all."""
+    file, graph, measured = fixed.file, fixed.graph, _measured(fixed)
     points = tuple(_points(fixed))
     before = _before(fixed, points)
     after = _part(graph.nodes, graph.consts, points, PieceSettings(graph.opsets, file.tensors))
@@ -102,20 +99,31 @@ def _keeps_bounds(
     inputs = {name: known[name] for name in names if name in known}
     models = None if start is None else start.model.source, fixed.model
     if not points or not all(map(_is_short, (before, after), models, repeat(inputs))):
-        return False
+        return unshown(measured)
+    limit = min(applied.rule.limit for applied in measured)
+    for seed in range(_SEEDS):
+        gaps = _gaps(before, after, inputs, rules, seed)
+        if gaps is None:
+            return unshown(measured)
+        worst = max(gaps, key=lambda name: gaps[name])
+        if gaps[worst] > limit:
+            reason = beyond(worst, gaps[worst], limit)
+            return tuple(Unfit(each.rule, each.node, reason) for each in measured)
+    return ()
+
+
+def _gaps(
+    before: Piece, after: Piece, inputs: Mapping[str, ValueType], rules: FixRules, seed: int
+) -> dict[str, float] | None:
+    """The differences of results by their names; None where one form does not run."""
     try:
-        for seed in range(_SEEDS):
-            feeds = _drawn(inputs, rules, seed)
-            wanted, found = (
-                None if feeds is None else _run(each, feeds) for each in (before, after)
-            )
-            if wanted is None or found is None:
-                return False
-            if any(_error(found[name], wanted[name]) > bound for name in points):
-                return False
+        feeds = _drawn(inputs, rules, seed)
+        wanted, found = (None if feeds is None else _run(each, feeds) for each in (before, after))
+        if wanted is None or found is None:
+            return None
+        return {name: _error(found[name], wanted[name]) for name in before.writes}
     except MemoryError:
-        return False
-    return True
+        return None
 
 
 def _is_short(piece: Piece, model: SourceModel | None, inputs: Mapping[str, ValueType]) -> bool:

@@ -88,30 +88,35 @@ def _operators_with_rules() -> set[str]:
 
 
 def _with_near_rules(check: ModelCheck, found: Fixed) -> ModelCheck:
-    """A check whose errors without a remedy name the rule of which the most conditions hold.
-
-    Nodes with the same finding name what the first of them lacks.
-    """
+    """A check whose errors without a remedy name the rule of which the most conditions hold."""
     closest: dict[int, Unfit] = {}
     for misfit in found.unfit:
         known = closest.get(misfit.node.index)
         if known is None or misfit.held > known.held:
             closest[misfit.node.index] = misfit
-    hints: dict[tuple[str, ...], Text] = {}
     findings = []
     for each in check.findings:
         near = None if each.place.node is None else closest.get(each.place.node)
         if near is not None and each.standing is Standing.ERROR and not each.fixed_by:
-            hint = Text(
-                "{help}; rule {rule} of `atc-py fix` fits where {condition}",
-                help=each.help,
-                rule=near.rule.name,
-                condition=near.reason,
-            )
-            key = (each.rule, each.help, near.rule.name)
-            each = replace(each, help=hints.setdefault(key, hint))  # noqa: PLW2901
+            each = replace(each, help=_with_near_rule(each.help, near))  # noqa: PLW2901
         findings.append(each)
-    return replace(check, findings=tuple(findings)) if hints else check
+    return replace(check, findings=tuple(findings)) if closest else check
+
+
+def _with_near_rule(help_: Text, near: Unfit) -> Text:
+    if near.refused is not None:
+        return Text(
+            "{help}; rule {rule} of `atc-py fix` makes nodes that the list refuses: {finding}",
+            help=help_,
+            rule=near.rule.name,
+            finding=near.refused,
+        )
+    return Text(
+        "{help}; rule {rule} of `atc-py fix` fits where {condition}",
+        help=help_,
+        rule=near.rule.name,
+        condition=near.reason,
+    )
 
 
 def _inputs_without_bounds(file: OnnxFile, found: Fixed) -> tuple[str, ...]:
