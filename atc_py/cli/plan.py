@@ -62,7 +62,7 @@ _KEEP, _CUSTOM = "keep_dtype.txt", "customize_dtypes.txt"
     "-v",
     "--verbose",
     is_flag=True,
-    help="Show the whole curve and every node, not only the dearest.",
+    help="Show the whole curve and every node, not only those with the largest error.",
 )
 @click.pass_context
 def plan(  # noqa: PLR0913  (one parameter an option)

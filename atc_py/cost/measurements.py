@@ -20,7 +20,7 @@ from atc_py.cost.measured_tensors import (
 from atc_py.cost.msprof_tables import COLUMNS, MeasuredKernel, read_kernels
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import TRANSPOSED, bytes_read, work_of
-from atc_py.diag import BAD_MEASUREMENTS, AtcError, Place
+from atc_py.diag import BAD_MEASUREMENTS, AtcError, Diagnostic, Place
 from atc_py.system.input_files import read_text
 from atc_py.target import TargetOp, find_operator, operators
 from atc_py.tensor.storage import blocks_of
@@ -106,7 +106,8 @@ def read_measurements(
         path: the file.
         left_out: takes the kernels that are left out, and how many there are of each kind.
         least: measurements that the file must have.
-        kernels_of: compiles the models of a table of whole networks, which has a column `model`.
+        kernels_of: compiles the models of a table of whole networks, which has a column `model`;
+            raises MeaninglessError or AtcError for one that is no measurement's.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
@@ -167,7 +168,8 @@ def _parsed(
     head = [cell.strip().lower() for cell in rows[0][1]]
     of_kernels = _MODEL not in head or any(name in head for name in _COLUMNS["op"])
     networks = None if of_kernels else kernels_of
-    columns = _columns(path, rows[0][0], head, _COLUMNS if networks is None else _OF_NETWORKS)
+    known = _COLUMNS if networks is None else _OF_NETWORKS
+    columns = _columns(path, rows[0][0], head, known)
     unit = _UNITS.get(head[columns["time"]], _MICRO)
     found: list[Measurement] = []
     wrong = []
@@ -182,16 +184,29 @@ def _parsed(
                 found.append(_run(networks, cells, unit, line))
             elif row is not None:
                 found.append(_measurement(row, cells, unit, line))
-        except MeaninglessError as error:
-            wrong.append(BAD_MEASUREMENTS.diagnostic(
-                error_text(error), place=Place(str(path), line=line),
-                help=Text("correct the line, or take it out"),
-            ))  # fmt: skip
+        except (AtcError, MeaninglessError) as error:
+            wrong.append(_wrong(error, cells["op"], Place(str(path), line=line)))
     if wrong:
         raise AtcError(*wrong[:_SHOWN])
     if len(found) < least:
-        _refuse(path, rows[-1][0], _too_few(len(found), least, left_out))
+        _refuse(path, rows[-1][0], _too_few(len(found), least, left_out), known)
     return found
+
+
+def _wrong(error: AtcError | MeaninglessError, name: str, place: Place) -> Diagnostic:
+    """The finding at a line, whose model `name` may not open or compile."""
+    if isinstance(error, MeaninglessError):
+        return BAD_MEASUREMENTS.diagnostic(
+            error_text(error), place=place, help=Text("correct the line, or take it out")
+        )
+    return BAD_MEASUREMENTS.diagnostic(
+        Text("{model}: {problem}", model=name, problem=error.diagnostics[0].message),
+        place=place,
+        help=Text(
+            "model is a path from the folder of the table, input_shape has all dims of an ONNX "
+            "model; correct the line, or take it out"
+        ),
+    )
 
 
 def _too_few(count: int, least: int, left_out: Mapping[LeftOut, int]) -> Text:
@@ -212,21 +227,25 @@ def left_out_lines(left_out: Iterable[tuple[LeftOut, int]]) -> list[Text]:
 def _run(kernels_of: KernelsOf, cells: Mapping[str, str], unit: float, line: int) -> Measurement:
     """A line of a whole network."""
     seconds, shapes = _seconds(cells["time"], unit), cells.get("output", "")
+    if not cells["op"]:
+        raise MeaninglessError(Text("model must name a file, found nothing"))
     kernels = tuple(kernels_of(cells["op"], shapes))
     if not kernels:
         raise MeaninglessError(Text("{model} launches nothing", model=cells["op"]))
     return Measurement(cells["op"], shapes, "", seconds, kernels[0], line, kernels)
 
 
-def _refuse(path: Path, line: int, message: Text) -> NoReturn:
-    raise BAD_MEASUREMENTS.error(
-        message,
-        place=Place(str(path), line=line),
-        help=Text(
-            'the columns are op, shape, dtype and time_us, e.g. `MatMulV2,"256,512;512,64",'
-            "float16,12.5`"
-        ),
+def _refuse(
+    path: Path, line: int, message: Text, known: Mapping[str, Sequence[str]] = _COLUMNS
+) -> NoReturn:
+    layout = Text(
+        'the columns are op, shape, dtype and time_us, e.g. `MatMulV2,"256,512;512,64",float16,12.5`'
     )
+    if known is _OF_NETWORKS:
+        layout = Text(
+            'the columns are model, input_shape and time_us, e.g. `net.onnx,"x:1,3,224,224",349`'
+        )
+    raise BAD_MEASUREMENTS.error(message, place=Place(str(path), line=line), help=layout)
 
 
 def _columns(
@@ -248,6 +267,7 @@ def _columns(
                     spellings=spellings[0],
                     shown=shown,
                 ),
+                known,
             )
     return found
 

@@ -3,12 +3,13 @@
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from atc_py.cost.calibration import Calibration, calibrate, load_fit
 from atc_py.cost.estimate import Fit
+from atc_py.cost.measured_tensors import MeaninglessError
 from atc_py.cost.measurements import LEAST, LeftOut, Measurement, read_measurements
 from atc_py.cost.network import network_cost
 from atc_py.cost.operation import LaunchGroup
@@ -20,6 +21,7 @@ from atc_py.options.gears import GearKind
 from atc_py.options.input_shapes import parse_gear_shapes, shapes_text
 from atc_py.options.named_gear import NamedGear
 from atc_py.options.option import optional_path
+from atc_py.package.foreign import is_offline
 from atc_py.package.reader import OfflineModel
 from atc_py.pipeline.opened import opened_model
 from atc_py.results.cann_nodes import read_newer, read_semantics
@@ -61,15 +63,41 @@ def _calibration(paths: Sequence[Path], socs: Sequence[str]) -> Calibration:
     files = list(dict.fromkeys(paths))
     for path in files:
         least = LEAST - sum(map(len, rows.values())) if path == files[-1] else 0
-        compiled = partial(_kernels_of, path.parent, soc.name)
+        compiled = cache(partial(_kernels_of, path.parent, soc.name))
         rows[str(path)] = read_measurements(path, left_out, least, compiled)
     return calibrate(rows, soc, left_out)
 
 
 def _kernels_of(folder: Path, soc: str, name: str, shapes: str) -> list[LaunchGroup]:
-    """The kernels of a model that a table beside it names."""
-    with opened_model(folder / name, soc=soc, input_shape=shapes) as model:
-        return [placed.launch for placed in launches_of(model.description)]
+    """The kernels of a model that a table beside it names.
+
+    Raises:
+        AtcError: as `opened_model` does.
+        MeaninglessError: an offline model has shapes beside it or is for another SoC, or dims of
+            the kernels are open.
+    """
+    path = folder / name
+    if shapes and is_offline(path):
+        raise MeaninglessError(
+            Text("{model} is compiled for its shapes; leave input_shape empty", model=name)
+        )
+    with opened_model(path, soc=soc, input_shape=shapes) as model:
+        description = model.description
+    if description.soc != soc:
+        raise MeaninglessError(
+            Text(
+                "{path} is compiled for {soc}, found --soc {wanted}",
+                path=name,
+                soc=description.soc,
+                wanted=soc,
+            )
+        )
+    launches = launches_of(description)
+    if any(placed.has_open for placed in launches):
+        raise MeaninglessError(
+            Text("{model} has dims that are open; give all of them in input_shape", model=name)
+        )
+    return [placed.launch for placed in launches]
 
 
 def _fit(path: Path, socs: Sequence[str]) -> Fit:

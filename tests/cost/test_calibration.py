@@ -3,8 +3,10 @@
 import json
 import random
 from collections import Counter
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from onnx import TensorProto, helper, save
@@ -15,6 +17,9 @@ from atc_py.cost.factors import EXPECTED, Factors
 from atc_py.cost.measurements import LeftOut, Measurement, read_measurements
 from atc_py.cost.operation import Source, Tensor
 from atc_py.diag import AtcError
+from atc_py.package.reader import OfflineModel
+from atc_py.pipeline.convert import convert
+from atc_py.pipeline.opened import opened_model
 from atc_py.pipeline.profile import fitted_factors
 from atc_py.report.profile.text import calibration_tables
 from atc_py.system import structs
@@ -206,12 +211,18 @@ def test_several_files_are_fitted_together_and_listed(tmp_path: Path) -> None:
         fitted_factors(None, [paths[0], table(tmp_path)], ["Ascend310P3"])
 
 
-def test_times_of_whole_networks_alone_refit_factors(tmp_path: Path) -> None:
-    """Their runs have the overhead of a run; models stand beside the table."""
+def network(folder: Path) -> Path:
+    """An ONNX model of one Relu with an open batch."""
     shape = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["b", 4096]) for name in "xy"]
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", shape[:1], shape[1:])
     opsets = [helper.make_opsetid("", 13)]
-    save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "net.onnx")
+    save(helper.make_model(graph, opset_imports=opsets, ir_version=8), folder / "net.onnx")
+    return folder / "net.onnx"
+
+
+def test_times_of_whole_networks_alone_refit_factors(tmp_path: Path) -> None:
+    """Their runs have the overhead of a run; models stand beside the table."""
+    network(tmp_path)
     lines = [f'net.onnx,"x:{256 * size},4096",{0.1 + size / 8}' for size in (1, 4, 8, 16)]
     path = table(tmp_path, *lines, head="model,input_shape,time_ms")
     fit, done = fitted_factors(None, [path], ["Ascend310P3"])
@@ -219,8 +230,59 @@ def test_times_of_whole_networks_alone_refit_factors(tmp_path: Path) -> None:
     assert done is not None
     assert [(each.op, each.count) for each in done.operators] == [("net.onnx", 4)]
     assert done.fit.spread < min(0.1, done.before)
-    with pytest.raises(AtcError, match="there must be a column time_us"):
+    with pytest.raises(AtcError, match="there must be a column time_us") as caught:
         fitted_factors(None, [table(tmp_path, *lines, head="model,input_shape,ms")], [])
+    assert "model, input_shape and time_us" in str(caught.value.diagnostics[0].help)
+
+
+def test_every_network_that_is_not_the_measured_one_is_refused_at_its_line(tmp_path: Path) -> None:
+    convert(network(tmp_path), tmp_path / "net.om", soc="Ascend310", input_shape="x:1,4096")
+    lines = [
+        "net.om,,1",
+        'net.om,"bogus:9",1',
+        'net.onnx,"x:-1,4096",1',
+        'net.onnx,"bogus:9",1',
+        "net.onnx,,1",
+        "gone.onnx,,1",
+        ",,1",
+    ]
+    path = table(tmp_path, 'net.onnx,"x:1,4096",1', *lines, head="model,input_shape,time_ms")
+    with pytest.raises(AtcError) as caught:
+        fitted_factors(None, [path], ["Ascend310P3"])
+    found = caught.value.diagnostics
+    assert [each.place and (each.place.file, each.place.line) for each in found] == [
+        (str(path), line) for line in range(3, 10)
+    ]
+    assert {each.code.name for each in found} == {"bad-measurements"}
+    starts = (
+        "net.om is compiled for Ascend310, found --soc Ascend310P3",
+        "net.om is compiled for its shapes; leave input_shape empty",
+        "net.onnx has dims that are open; give all of them in input_shape",
+        "net.onnx: the model has no input 'bogus'",
+        "net.onnx: input 'x' has shape bx4096: axis 0 (b) has no value",
+        "gone.onnx: cannot read",
+        "model must name a file, found nothing",
+    )
+    for each, start in zip(found, starts, strict=True):
+        assert each.message.startswith(start)
+
+
+def test_equal_lines_of_a_network_compile_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network(tmp_path)
+    opened = []
+
+    def counted(path: Path, **options: Any) -> AbstractContextManager[OfflineModel]:
+        opened.append(path)
+        return opened_model(path, **options)
+
+    monkeypatch.setattr("atc_py.pipeline.profile.opened_model", counted)
+    lines = ['net.onnx,"x:256,4096",1'] * 3 + ['net.onnx,"x:512,4096",2']
+    path = table(tmp_path, *lines, head="model,input_shape,time_ms")
+    _, done = fitted_factors(None, [path], ["Ascend310P3"])
+    assert done is not None
+    assert (done.count, len(opened)) == (4, 2)
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,24 @@ def test_what_no_fit_takes_is_left_out_by_kind(tmp_path: Path) -> None:
         launches(tmp_path, *rows[1:3])
 
 
+@pytest.mark.parametrize(
+    ("ins", "out"),
+    [
+        ([((1, 64, 8, 8), "FLOAT16", "NCHW"), ((64,), "FLOAT16", "ND")], ((1, 64, 8, 8), "FLOAT16", "NCHW")),
+        ([((1, 64, 8, 8), "FLOAT16", "NCHW"), ((64, 64, 3, 3), "FLOAT16", "NCHW")], ((64,), "FLOAT16", "ND")),
+        ([((64,), "FLOAT16", "ND"), ((36, 4, 16, 16), "FLOAT16", "FRACTAL_Z")], ((1, 4, 8, 8, 16), "FLOAT16", "NC1HWC0")),
+    ],
+)  # fmt: skip
+def test_convolution_with_tensors_of_one_dim_is_left_out(
+    ins: Side, out: tuple[Shape, str, str], tmp_path: Path
+) -> None:
+    left_out: Counter[LeftOut] = Counter()
+    plain = [((64, 64), "FLOAT16", "ND")]
+    rows = line(1, "Conv2D", ins, [out]), line(2, "Relu", plain, plain)
+    assert len(launches(tmp_path, *rows, left_out=left_out)) == 1
+    assert left_out == {("Conv2D", "its dims are not those of a convolution"): 1}
+
+
 def test_executions_are_one_measurement_without_the_first(tmp_path: Path) -> None:
     plain = [((4096, 64), "FLOAT", "FORMAT_ND")]
     path = tmp_path / "op_summary_0.csv"

@@ -35,11 +35,18 @@ _FAILURES = 64
 
 @dataclass(frozen=True, slots=True)
 class ShapeCompilation:
-    """Record of a compilation."""
+    """Record of a compilation.
 
-    shapes: Mapping[str, Shape]  # dims of the inputs whose dims the model leaves open, by name
-    seconds: float  # time that it took, loading included
-    nbytes: int  # memory that the model needs on the device: weights, values, workspace
+    Attributes:
+        shapes: dims of the inputs whose dims the model leaves open, by name.
+        seconds: time that it took, loading included.
+        nbytes: memory that the model needs on the device: weights, values, workspace.
+        warnings: findings of the compilation.
+    """
+
+    shapes: Mapping[str, Shape]
+    seconds: float
+    nbytes: int
     warnings: tuple[Diagnostic, ...] = ()
 
 

@@ -29,7 +29,7 @@ def render_plan(name: str, plan: DtypePlan, findings: Iterable[Diagnostic] = ())
     return "\n".join(plan_lines(plan)) + "\n"
 
 
-_SHOWN, _FEW, _AROUND = 30, 8, 3
+_FEW, _AROUND = 8, 3
 _LEAST, _TENTH = 0.001, 0.1
 _FIGURES = (
     "time>", "cosine>", "SNR dB>", "top-1>", "of the allowed error>", "casts>", "target",
@@ -45,7 +45,7 @@ def plan_lines(plan: DtypePlan) -> list[str]:
 
 
 def plan_blocks(plan: DtypePlan, *, whole: bool) -> list[str | Table]:
-    """The report's lines and tables; without `whole` the rows around the plan and the dearest nodes."""
+    """The report's lines and tables; without `whole` rows around the plan, and nodes of the largest error."""
     verdict, *others = verdict_lines(plan)
     head = Text("{model}: {verdict}", model=str(plan.model), verdict=verdict)
     blocks: list[str | Table] = [visible(spoken(line)) for line in (head, *others)]
@@ -167,7 +167,7 @@ def _compared_table(plan: DtypePlan) -> Table:
 
 def _curve(plan: DtypePlan, *, whole: bool) -> Table:
     """Tabulate the points that no other one beats, or those around the plan."""
-    shown = plan.curve[:_SHOWN]
+    shown = plan.curve
     if not whole:
         at = shown.index(plan.chosen) if plan.chosen in shown else 0
         first = max(0, at - _AROUND)
@@ -175,19 +175,19 @@ def _curve(plan: DtypePlan, *, whole: bool) -> Table:
         shown = () if all(point in shared for point in shown) else shown[first : at + _AROUND + 1]
     rows = [(*_numbers(point), point_text(point, plan)) for point in shown]
     if 0 < len(shown) < len(plan.curve):
-        rows.append((*[""] * len(_FIGURES), _left(len(plan.curve) - len(shown), whole=whole)))
+        rows.append((*[""] * len(_FIGURES), _left(len(plan.curve) - len(shown))))
     title = "Time against error: assignments that no other one beats in both"
     columns = (*_FIGURES, "dtypes")
     return Table(title, columns, tuple(rows), said=(7,))
 
 
-def _left(count: int, *, whole: bool) -> str:
-    return spoken(Text("and {left} more" if whole else "and {left} more (--verbose)", left=count))
+def _left(count: int) -> str:
+    return spoken(Text("and {left} more (--verbose)", left=count))
 
 
 def _nodes(plan: DtypePlan, *, whole: bool) -> Table:
     changed = [node for node in plan.nodes if node.dtype != "float16"]
-    most = _SHOWN if whole else _FEW
+    most = len(changed) if whole else _FEW
     if not whole:
         changed.sort(key=lambda node: -(node.error or 0.0))
     rows = [
@@ -202,7 +202,7 @@ def _nodes(plan: DtypePlan, *, whole: bool) -> Table:
         for node in changed[:most]
     ]
     if len(changed) > most:
-        rows.append((_left(len(changed) - most, whole=whole), "", "", "", "", ""))
+        rows.append((_left(len(changed) - most), "", "", "", "", ""))
     rows += [(name, "", "", "int8", "", "") for name in plan.chosen.int8]
     columns = (
         "node",
