@@ -127,36 +127,34 @@ def pack(  # noqa: PLR0913  (one parameter an option)
     from atc_py.options.output_paths import output_folder
     from atc_py.system.memory_limit import parse_size
 
-    folder = output_folder("--output", output) or Path(f"{model.stem}.kit")
     request = PackRequest(
-        modes=modes or (PrecisionMode.FORCE_FP16.value,),
-        unfused=not no_unfused,
+        modes=modes or (PrecisionMode.FORCE_FP16.value,), unfused=not no_unfused,
         draws=Draws(inputs, samples, seed),
         room=None if layer_values is None else parse_size(layer_values),
-        executes=executes,
-        repeats=repeats,
-        reference=reference,
-    )
+        executes=executes, repeats=repeats, reference=reference,
+    )  # fmt: skip
+    folder = output_folder("--output", output) or Path(f"{model.stem}.kit")
     try:
         with progress(quiet=as_json) as on_stage:
             done = pack_board(model, folder, compiling, request, on_stage)
     except AtcError as error:
-        if as_json:
-            raise
-        _print_refusal(error)
-        context.exit(error.exit_code)
+        context.exit(_refused(error, as_json=as_json))
     if as_json:
         print_json(done.as_json())
-        return
-    _print(model, done)
+    else:
+        _print(model, done)
 
 
-def _print_refusal(error: AtcError) -> None:
+def _refused(error: AtcError, *, as_json: bool) -> int:
+    """Print why there is no kit; return the exit status."""
+    if as_json:
+        raise error
     from atc_py.report.model.conversion import closing_line
 
     print_diagnostics(error.diagnostics, as_json=False)
     print_error("")
     print_error(closing_line(error.diagnostics, "packed"))
+    return int(error.exit_code)
 
 
 def _print(model: Path, done: Packed) -> None:

@@ -224,5 +224,5 @@ def _close(
 
 
 def _findings(done: ModelSummary) -> tuple[Diagnostic, ...]:
-    """What was proposed, and why a model does not compile, was not compared, or misses its targets."""
+    """Dims that were proposed; reasons for no model, no comparison, or missed targets."""
     return (*done.notes, *done.refusals, *done.not_compared, *done.missed)

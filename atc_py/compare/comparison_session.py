@@ -126,7 +126,7 @@ class ComparisonSession:
         else:
             given = self._read(tuple(inputs), settings, sink)
             sink.extend(odd_feeds(given))
-        self.warnings = tuple(sink.diagnostics)
+        self.warnings = (*compilation.notes, *sink.diagnostics)
         self.semantics: CannSemantics | None = None
         self._given, self._seed = given, seed
         self._source = self._opened(samples)

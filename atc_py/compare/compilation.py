@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atc_py.diag import Diagnostic
 from atc_py.options.compile_options import CompileOptions
 from atc_py.pipeline.convert import compile_file
 from atc_py.system.structs import replace
@@ -41,6 +42,7 @@ class Compilation:
     # compiled one
     real: Path | None = None
     submodel: str | None = None  # the model of that file, where it has several
+    notes: tuple[Diagnostic, ...] = ()  # on dims that were proposed for random data
     _kept: _Kept = field(default_factory=_Kept, init=False, compare=False, repr=False)
 
     def write(self, output: Path, on_stage: Callable[[str], None] | None, *, to_run: bool) -> None:

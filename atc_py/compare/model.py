@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -69,8 +70,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Args:
         model: path of the .onnx file, or of an offline model of Huawei's atc.
         inputs: arrays by name, or `name=file` texts, of pictures for AIPP; others get random data.
-        samples: number of runs on random data, whose dims a check proposes where the model leaves
-            them open; or samples as `data` of `quantize`, without `inputs`. None is one run.
+        samples: number of random samples, whose open dims a check proposes, or `data` of `quantize`.
         seed: seed of the first sample's random data; the next ones count on from it.
         soc: as in `convert`, and so are the next two.
         input_shape: dims of inputs; others that the model leaves open are those of the data.
@@ -90,20 +90,17 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: from `convert`, for data that do not fit, REFERENCE_FAILED, DEVICE_FAILED.
     """
-    notes: list[Diagnostic] = []
-    named = {**keywords, "soc": soc, "op_specs": op_specs}
-    dims = shapes_with_data(model, input_shape, inputs, samples, named, notes)
-    compilation = compiling((model, reference, submodel), keywords, (soc, dims, op_specs))
+    files, named = (model, reference, submodel), (soc, input_shape, op_specs)
+    compilation = compiling(files, keywords, named, (inputs, samples))
     shown, search = (histograms, device, targets, compiled), (suggest, suggest_trials, keywords)
-    given = (inputs, aipp_settings), (samples, seed)
-    done = _compared(compilation, *given, shown, search, on_stage)
-    return replace(done, warnings=(*notes, *done.warnings))
+    return _compared(compilation, (inputs, aipp_settings), (samples, seed), shown, search, on_stage)
 
 
 def compiling(
     files: tuple[PathText, PathText | None, str | None],
     keywords: Mapping[str, object],
-    named: tuple[object, object, object],
+    named: tuple[Any, Any, Any],
+    data: tuple[Mapping[str, Array] | Iterable[str], GivenSamples] = ((), None),
 ) -> Compilation:
     """The compilation of a model, or the offline model that is compared in its place.
 
@@ -111,14 +108,18 @@ def compiling(
         files: the model, its reference, and the submodel of an offline model.
         keywords: the user's.
         named: SoC, dims of inputs and the folder of specifications.
+        data: inputs and samples, which give dims to inputs that are left open.
     """
     reject_unknown("compare_model", keywords, CompareKeywords)
     model, reference, submodel = Path(files[0]), optional_path(files[1]), files[2]
+    notes: list[Diagnostic] = []
     given = dict(zip(("soc", "input_shape", "op_specs"), named, strict=True))
+    dims = shapes_with_data(model, given["input_shape"], *data, {**keywords, **given}, notes)
+    given["input_shape"] = dims
     options = parse_options("compare_model", CompileOptions, {**keywords, **given})
     refuse_ranges(options.ranges, Text("a comparison runs one shape"))
     if not is_huawei(model):
-        return Compilation(model, options, reference)
+        return Compilation(model, options, reference, notes=tuple(notes))
     if reference is None:
         raise BAD_OPTION.error(
             Text("{model} is an offline model: a comparison needs the ONNX file too", model=model),

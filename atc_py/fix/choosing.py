@@ -174,6 +174,7 @@ def fitting_forms(
         open_context: returns the node's context, in which nothing is written yet.
         misfits: gains the rules that do not fit.
     """
+    begin_rule()
     if not has_defined_dtypes(node):
         misfits += [(rule, UnfitError(_NO_SUCH_DTYPES)) for rule in rules]
         return []

@@ -67,6 +67,7 @@ class Fixer:
 
     Attributes:
         looked_around: whether a rule that was tried has looked at more than its node.
+        start: the file folded and checked; None until `fix` where it was not given.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Fixer:
         """
         self.looked_around = False
         self._file = file
-        self._start = start
+        self.start = start
         self._trial = trial
         self._measures = False
         self._conditions = conditions
@@ -150,7 +151,7 @@ class Fixer:
     def _fix(self, shapes: Mapping[str, Shape]) -> Fixed:
         """The model with every rule applied that fits; hopeless nodes are left out."""
         self._lineage, self._choices, self._around = Lineage(self._levels), {}, None
-        file, start = self._file, self._start
+        file, start = self._file, self.start
         if start is None:
             inputs = observe_inputs(file.path, file.inputs, shapes)
             graph = file.graph(inputs, file.bias_convention(None))
@@ -161,7 +162,7 @@ class Fixer:
         imported = frozenset(graph.nodes).difference(file.nodes)
         look = self._looking(graph, quantized)
         model, before = look() if start is None else (start.model, start.checked)
-        self._start = start or Start.of(model, before)
+        self.start = start or Start.of(model, before)
         after = before
         known = [misfit for misfits in self._hopeless.values() for misfit in misfits]
         if self._is_modernized(graph, model, after):
@@ -455,8 +456,9 @@ def _misfits_of(index: int, fixed: Fixed) -> list[Unfit]:
     own = [misfit for misfit in fixed.unfit if misfit.node.index == index]
     if error is None:
         return own
-    reason = Text("its new nodes are listed, but {finding}", finding=error.message)
-    return [Unfit(applied.rule, applied.node, reason), *own]
+    reason = Text("its new nodes are listed: {finding}", finding=error.message)
+    refused = Unfit(applied.rule, applied.node, reason, refused=error.message)
+    return [refused, *own]
 
 
 def _errors(checked: Checked) -> int:

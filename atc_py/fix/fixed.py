@@ -144,6 +144,7 @@ class Unfit:
         reason: the condition that does not hold.
         unbounded: inputs of the model whose bounds could make it hold.
         held: the number of conditions that hold before it; by default as many as a rule can have.
+        refused: what the list has against the nodes that the rule would make, where it fits.
     """
 
     rule: FixRule
@@ -151,12 +152,34 @@ class Unfit:
     reason: Text
     unbounded: tuple[str, ...] = ()
     held: int = 1 << 16
+    refused: Text | None = None
 
 
-UNSHOWN = Text(
-    "runs of the model show the difference; --allow-approximate applies the rule all the same"
-)
-"""The condition of measured rules where nothing shows it."""
+def unshown(measured: Iterable[Applied]) -> tuple[Unfit, ...]:
+    """Measured rules as misfits, whose condition no run shows."""
+    return tuple(
+        Unfit(
+            applied.rule,
+            applied.node,
+            Text(
+                "runs of the model show that values differ by at most {limit} of their range; "
+                "--allow-approximate applies the rule all the same",
+                limit=f"{applied.rule.limit:.3g}",
+            ),
+        )
+        for applied in measured
+    )
+
+
+def beyond(output: str, error: float, limit: float) -> Text:
+    """The condition of measured rules where runs show more; numbers are parts of a range."""
+    return Text(
+        "{output} differs by at most {limit} of its range on the data, found {error}; "
+        "--allow-approximate applies the rule all the same",
+        output=output,
+        limit=f"{limit:.3g}",
+        error=f"{error:.3g}",
+    )
 
 
 class UnmeasuredError(Exception):

@@ -92,7 +92,7 @@ FLOAT_RULES: Mapping[str, Rule] = {
 
 
 # Numbers that a dtype can hold.
-_LIMITS = {
+LIMITS = {
     DType.BOOL: Range(0, 1),
     DType.UINT8: Range(0, 255),
     DType.INT8: Range(-128, 127),
@@ -104,7 +104,7 @@ _LIMITS = {
     DType.INT64: Range(-(2**63), 2**63 - 1),
 }
 
-_NUMBERS = {*_LIMITS, DType.FLOAT16, DType.FLOAT32, DType.FLOAT64}
+_NUMBERS = {*LIMITS, DType.FLOAT16, DType.FLOAT32, DType.FLOAT64}
 
 # Operators whose second input selects from an axis of the first.
 _SELECT = frozenset({"Gather", "GatherElements", "Scatter", "ScatterElements"})
@@ -131,7 +131,7 @@ class Ranges:
 
     def of(self, tensor: SourceTensor) -> Range | None:
         """The range of a tensor of integers; None for other dtypes."""
-        return self._work_out(tensor) if tensor.dtype in _LIMITS else None
+        return self._work_out(tensor) if tensor.dtype in LIMITS else None
 
     def _work_out(self, tensor: SourceTensor) -> Range | None:
         """The range of a tensor; None for floats without one, and dtypes that have no numbers."""
@@ -163,7 +163,7 @@ class Ranges:
         """
         inputs: dict[str, None] = {}
         others: dict[str, None] = {}
-        limit = _LIMITS.get(tensor.dtype) if tensor.dtype is not None else None
+        limit = LIMITS.get(tensor.dtype) if tensor.dtype is not None else None
         wraps = limit is not None and limit.within(target)  # any of its inputs may matter
         waiting, seen = [tensor], {tensor.name}
         while waiting:
@@ -198,14 +198,14 @@ class Ranges:
         if tensor.const is not None or maker is None or maker.domain:
             return None
         position = maker.output_names.index(tensor.name)
-        if tensor.dtype not in _LIMITS:
+        if tensor.dtype not in LIMITS:
             return FLOAT_RULES.get(maker.op_type) if position == 0 else None
         if position == 0 or maker.op_type == "Split":
             return RULES.get(maker.op_type)
         return POSITIONS.get(maker.op_type, {}).get(position)
 
     def _find(self, tensor: SourceTensor) -> Range | None:
-        limit = _LIMITS.get(tensor.dtype) if tensor.dtype is not None else None
+        limit = LIMITS.get(tensor.dtype) if tensor.dtype is not None else None
         if limit is None:
             return self._find_floats(tensor)
         if tensor.const is not None:

@@ -78,7 +78,7 @@ def bind_inputs(graph: OnnxGraph, values: Mapping[str, float]) -> None:
         graph.consts[name] = DenseConst(np.full(shape, value, dtype.numpy))
 
 
-_COUNTING = frozenset({DType.INT32, DType.INT64, DType.UINT32, DType.UINT64})
+COUNTING = frozenset({DType.INT32, DType.INT64, DType.UINT32, DType.UINT64})
 
 
 def with_input_ranges(
@@ -95,7 +95,7 @@ def with_input_ranges(
     ranges = {name: bounds for name, bounds in rules.ranges.items() if name != EVERY_INPUT}
     for tensor in file.inputs:
         dtype = dtype_of_element(tensor.element)
-        if dtype not in _COUNTING or tensor.name in ranges or tensor.name in rules.bind:
+        if dtype not in COUNTING or tensor.name in ranges or tensor.name in rules.bind:
             continue
         fed = data.get(tensor.name)
         if every is not None:

@@ -7,9 +7,13 @@ from atc_py.text import Text, made_text
 
 
 class _Tally(threading.local):
-    """Conditions that held since a rule began, by thread."""
+    """Words of the conditions that held since a rule began, by thread.
 
-    held = 0
+    The conditions without words, for which a rule is meant, are one.
+    """
+
+    def __init__(self) -> None:
+        self.held: set[str] = set()
 
 
 _tally = _Tally()
@@ -17,7 +21,7 @@ _tally = _Tally()
 
 def begin_rule() -> None:
     """Count the conditions of the rule that is tried next from 0."""
-    _tally.held = 0
+    _tally.held.clear()
 
 
 class UnfitError(Exception):
@@ -26,13 +30,13 @@ class UnfitError(Exception):
     Attributes:
         reason: the condition that does not hold, as a clause without a final period.
         unbounded: inputs of the model whose bounds could make it hold.
-        held: the number of conditions of the rule that held before it.
+        held: the number of conditions of the rule that held before it, the same of several axes once.
     """
 
     def __init__(
         self, template: str, unbounded: Sequence[str] = (), found: object = None, **values: object
     ) -> None:
-        self.unbounded, self.held = tuple(unbounded), _tally.held
+        self.unbounded, self.held = tuple(unbounded), len(_tally.held)
         self.reason = made_text(template, "", values)
         if found is not None and template:
             self.reason = self.reason + Text(", found {observed}", observed=found)
@@ -54,7 +58,7 @@ def require(
     """
     if not condition:
         raise UnfitError(template, unbounded, found, **values)
-    _tally.held += 1
+    _tally.held.add(template)
 
 
 def skip_unless(condition: object) -> None:
@@ -65,3 +69,4 @@ def skip_unless(condition: object) -> None:
     """
     if not condition:
         raise UnfitError("")
+    _tally.held.add("")

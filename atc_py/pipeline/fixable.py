@@ -1,4 +1,4 @@
-"""Rules that would remove the errors of a model, named in its check; nothing is run or written."""
+"""Rules that would remove the errors of a model, named in its check; runs are short, and nothing is written."""
 
 from __future__ import annotations
 
@@ -51,12 +51,17 @@ def with_fixes(
     if _operators_with_rules().isdisjoint(each.place.op_type or "" for each in errors):
         return check
     rules = FixRules(for_precision=False)
-    found = fix_measured(
-        lambda: Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial),
-        shapes,
-        rules,
-        tidy=False,
-    )
+
+    def fix_with(rules: FixRules) -> Fixed:
+        start = _start(known)
+        return fix_measured(
+            lambda: Fixer(file, judge.conditions, judge.specs, rules, start, trial),
+            shapes,
+            rules,
+            tidy=False,
+        )
+
+    found = fix_with(rules)
     plain = _Outcome.of(found)
     best, values = plain, {} if known is None else deciding_values(known.survey)
     if values and plain.left:
@@ -68,9 +73,8 @@ def with_fixes(
     unbounded = _inputs_without_bounds(file, found) if best is plain and plain.left else ()
     if unbounded:
         rules = replace(rules, bind={}, ranges=dict.fromkeys(unbounded, (0, 1)))
-        fixer = Fixer(file, judge.conditions, judge.specs, rules, _start(known), trial)
         options = tuple(f"--range {name}=LOW:HIGH" for name in unbounded)
-        bounded = _Outcome.of(fixer.fix(shapes, tidy=False))
+        bounded = _Outcome.of(fix_with(rules))
         if len(bounded.left) < len(plain.left):
             best = replace(bounded, ranges=options, bounded=plain.left)
     return _with_near_rules(_with_advice(check, best, shapes, values), found)
@@ -84,30 +88,35 @@ def _operators_with_rules() -> set[str]:
 
 
 def _with_near_rules(check: ModelCheck, found: Fixed) -> ModelCheck:
-    """A check whose errors without a remedy name the rule of which the most conditions hold.
-
-    Nodes with the same finding name what the first of them lacks.
-    """
+    """A check whose errors without a remedy name the rule of which the most conditions hold."""
     closest: dict[int, Unfit] = {}
     for misfit in found.unfit:
         known = closest.get(misfit.node.index)
         if known is None or misfit.held > known.held:
             closest[misfit.node.index] = misfit
-    hints: dict[tuple[str, ...], Text] = {}
     findings = []
     for each in check.findings:
         near = None if each.place.node is None else closest.get(each.place.node)
         if near is not None and each.standing is Standing.ERROR and not each.fixed_by:
-            hint = Text(
-                "{help}; rule {rule} of `atc-py fix` fits where {condition}",
-                help=each.help,
-                rule=near.rule.name,
-                condition=near.reason,
-            )
-            key = (each.rule, each.help, near.rule.name)
-            each = replace(each, help=hints.setdefault(key, hint))  # noqa: PLW2901
+            each = replace(each, help=_with_near_rule(each.help, near))  # noqa: PLW2901
         findings.append(each)
-    return replace(check, findings=tuple(findings)) if hints else check
+    return replace(check, findings=tuple(findings)) if closest else check
+
+
+def _with_near_rule(help_: Text, near: Unfit) -> Text:
+    if near.refused is not None:
+        return Text(
+            "{help}; rule {rule} of `atc-py fix` makes nodes that the list refuses: {finding}",
+            help=help_,
+            rule=near.rule.name,
+            finding=near.refused,
+        )
+    return Text(
+        "{help}; rule {rule} of `atc-py fix` fits where {condition}",
+        help=help_,
+        rule=near.rule.name,
+        condition=near.reason,
+    )
 
 
 def _inputs_without_bounds(file: OnnxFile, found: Fixed) -> tuple[str, ...]:

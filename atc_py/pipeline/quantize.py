@@ -12,6 +12,7 @@ from atc_py.fix.fixed import Applied
 from atc_py.fix.fixed_files import state_at_listed_opset
 from atc_py.fix.measured import fix_measured
 from atc_py.fix.restate import changed_operators
+from atc_py.fix.start import with_input_ranges
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile, surveyed
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.onnx_graph.rewriting.qdq.rewriting import FixedGraph, rewrite_file
@@ -82,6 +83,7 @@ class _Fixing:
     def __init__(
         self, file: OnnxFile, rules: FixRules, specs: Library, options: RewriteOptions
     ) -> None:
+        rules = with_input_ranges(file, rules)
         self._file, self._rules, self._specs, self._options = file, rules, specs, options
         self.applied: tuple[Applied, ...] = ()
 

@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper, save
 
 from atc_py.compare.dims_of_data import shapes_with_data
-from atc_py.diag import AtcError
+from atc_py.diag import AtcError, Diagnostic
 
 
 @pytest.fixture
@@ -31,3 +31,11 @@ def test_data_with_an_axis_too_many_are_refused(model: Path) -> None:
     data = {"x": np.zeros((4, 1, 3), np.float32)}
     with pytest.raises(AtcError, match=r"data for x have 3 axes, 4x1x3, but the input has 2: \?x3"):
         shapes_with_data(model, "", data, 1, {})
+
+
+def test_random_data_that_are_asked_for_have_proposed_dims(model: Path) -> None:
+    notes: list[Diagnostic] = []
+    assert shapes_with_data(model, "", (), None, {}, notes) == ""
+    assert not notes
+    assert shapes_with_data(model, "", (), 2, {}, notes) == {"x": (1, 3)}
+    assert [each.code.id for each in notes] == ["ATC1074"]

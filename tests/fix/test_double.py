@@ -11,6 +11,7 @@ from onnx import helper, numpy_helper
 
 import atc_py
 from atc_py.diag import AtcError
+from atc_py.fix import measured
 from tests.onnx_graph import onnx_files
 
 FLOAT, DOUBLE = 1, 11
@@ -155,3 +156,73 @@ def test_conversion_shows_the_difference_by_itself(
     found = atc_py.InferenceSession(tmp_path / "model.om").run(None, {"x": x})[0]
     (wanted,) = session.run(None, {"x": x})
     assert np.abs(found - wanted).max() <= 5e-3 * np.abs(wanted).max()
+
+
+def squares(source: str) -> list[onnx.NodeProto]:
+    """A region that float32 keeps, as runs show where they may."""
+    return [
+        node("Cast", [source], ["wide"], to=DOUBLE),
+        node("Mul", ["wide", "wide"], ["square"]),
+        node("Cast", ["square"], ["y"], to=FLOAT),
+    ]
+
+
+def after_a_loop() -> onnx.ModelProto:
+    """Ten trillion steps before the region."""
+    value = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [node("Identity", ["going"], ["on"]), node("Add", ["state", "one"], ["next"])],
+        "body",
+        [value("step", 7, []), value("going", 9, []), value("state", FLOAT, [2, 3])],
+        [value("on", 9, []), value("next", FLOAT, [2, 3])],
+    )
+    loop = node("Loop", ["most", "true", "x"], ["counted"], body=body)
+    weights = {
+        "most": np.array(10**13),
+        "true": np.ones((), np.bool_),
+        "one": np.array(1, np.float32),
+    }
+    return onnx_files.model([loop, *squares("counted")], {"x": (FLOAT, [2, 3])}, ["y"], weights)
+
+
+def after_products() -> onnx.ModelProto:
+    """More products before the region than a check takes the time for."""
+    first = [node("MatMul", ["x", "x"], ["m"]), node("MatMul", ["m", "x"], ["n"])]
+    return onnx_files.model([*first, *squares("n")], {"x": (FLOAT, [1024, 1024])}, ["y"], {})
+
+
+def of_a_large_input() -> onnx.ModelProto:
+    return onnx_files.model(squares("x"), {"x": (FLOAT, [1 << 36])}, ["y"], {})
+
+
+@pytest.mark.parametrize("model", [after_a_loop, after_products, of_a_large_input])
+def test_check_runs_nothing_long_or_large(
+    model: Callable[[], onnx.ModelProto], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The difference counts as not shown; a run would fail the test, and so would its data."""
+    monkeypatch.setattr(measured, "_run", lambda *_args: pytest.fail("the nodes run"))
+    monkeypatch.setattr(measured, "_drawn", lambda *_args: pytest.fail("data are drawn"))
+    (check,) = atc_py.check_models(onnx_files.save(model(), tmp_path)).models
+    doubles = [each for each in check.findings if "dtype_listed" in each.rule]
+    assert doubles
+    assert all("differ by at most 0.000244 of their range" in each.help.en for each in doubles)
+
+
+def test_integers_are_drawn_within_given_bounds_alone(tmp_path: Path) -> None:
+    """Zeros and ones would show nothing of seconds since 1970."""
+    nodes = [
+        node("Cast", ["x"], ["wide"], to=DOUBLE),
+        node("Sub", ["wide", "epoch"], ["rest"]),
+        node("Cast", ["rest"], ["y"], to=FLOAT),
+    ]
+    model = onnx_files.model(nodes, {"x": (7, [2, 3])}, ["y"], {"epoch": np.array([1.7e9])})
+    path, om = onnx_files.save(model, tmp_path), tmp_path / "model.om"
+    (check,) = atc_py.check_models(path).models
+    remedy = ("--range x=LOW:HIGH", "double-as-float32")
+    assert {each.fixed_by for each in check.findings if each.fixed_by} == {remedy}
+    (left, *_) = atc_py.fix_model(path, seeds=1).left
+    assert "give --range x=LOW:HIGH" in dict(left.unfit)["double-as-float32"].en
+    for ranges in ({}, {"x": (1_700_000_000, 1_700_000_099)}):
+        with pytest.raises(AtcError):
+            atc_py.convert(path, om, fix={"ranges": ranges})
+    atc_py.convert(path, om, fix={"ranges": {"x": (0, 9)}})

@@ -31,8 +31,9 @@ from atc_py.compare.proof.target_proof import OnTarget, prove_on_target
 from atc_py.compare.proof.whole_models import FixProof, prove
 from atc_py.compare.reference import ReferenceModel
 from atc_py.diag import MEMORY_LIMIT, REFERENCE_FAILED, AtcError
-from atc_py.fix.fixed import UNSHOWN, Applied, Fixed, Unfit, UnmeasuredError
+from atc_py.fix.fixed import Applied, Fixed, Unfit, UnmeasuredError, beyond, unshown
 from atc_py.fix.fixed_files import in_qdq, with_original_layers
+from atc_py.fix.measured import without_bounds
 from atc_py.fix.restate import changed_results
 from atc_py.onnx_graph.graph import OnnxGraph
 from atc_py.onnx_graph.reading.onnx_file import MARK, OnnxFile
@@ -41,6 +42,7 @@ from atc_py.onnx_graph.rewriting.onnx_writer import Written, write_onnx
 from atc_py.onnx_graph.rewriting.qdq.to_qdq import is_deploy_form
 from atc_py.onnx_graph.running.piece import FED_BYTES, constant_bytes
 from atc_py.options.command_options import FixOptions
+from atc_py.options.fix_rules import FixRules
 from atc_py.pipeline.check import judged
 from atc_py.results.fixing import Fixing
 from atc_py.spec import Library
@@ -73,7 +75,7 @@ def written_and_proved(
     options, opsets = writer.options, writer.opsets
     groups = rewrite_groups(fixed.applied)
     rewritten = bool(groups) or opsets[0] != opsets[1]
-    broken, model = parser_rules(before), fixed.file.path
+    broken = parser_rules(before)
     with work_folder(None if options.dry_run else Path(os.path.realpath(path)).parent) as folder:
         trial = folder / path.name
         form = _write(fixed, trial, path, writer)
@@ -83,12 +85,12 @@ def written_and_proved(
         after = before if in_vain else form.check
         proves = (rewritten or reformed) and options.seeds and not in_vain
         proof = _prove(fixed, groups, trial, writer) if proves else None
-        _refuse(groups, proof, model)
+        _refuse(fixed, groups, proof, options.rules)
         target = _on_target(fixed, proof, folder, path.name, options)
         if not (options.dry_run or in_vain):
             _put_in_place(trial, form.written, path)
     return Fixing(
-        model=model,
+        model=fixed.file.path,
         output=None if options.dry_run or in_vain else path,
         operator_list=options.check.precision.operator_list,
         opset=(opsets[0], opsets[0 if in_vain else 1]),
@@ -104,54 +106,49 @@ def written_and_proved(
     )
 
 
-def _refuse(groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, model: Path) -> None:
+def _refuse(
+    fixed: Fixed, groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, rules: FixRules
+) -> None:
     """Refuse rewrites that differ by more than their rules allow.
 
     Raises:
         AtcError: FIX_DIFFERS.
         UnmeasuredError: the rules are there for what runs show.
     """
-    _require_measured(groups, proof)
-    refuse_differences(groups, proof, model)
+    _require_measured(fixed, groups, proof, rules)
+    refuse_differences(groups, proof, fixed.file.path)
 
 
-def _require_measured(groups: Sequence[tuple[Applied, ...]], proof: FixProof | None) -> None:
+def _require_measured(
+    fixed: Fixed, groups: Sequence[tuple[Applied, ...]], proof: FixProof | None, rules: FixRules
+) -> None:
     """Refuse rules that the runs of the model were to show the difference of, where they do not.
 
     Rewrites that no run shows by themselves are shown by the outputs of the model.
     """
     applied = [each for several in groups for each in several if each.rule.measured]
-    reason = _difference_of_measured(groups, proof) if applied else None
+    if not applied:
+        return
+    unfit = without_bounds(fixed, rules) or (unshown(applied) if proof is None else ())
+    reason = None if proof is None or unfit else _difference_of_measured(groups, proof)
     if reason is not None:
-        raise UnmeasuredError([Unfit(each.rule, each.node, reason) for each in applied])
+        unfit = tuple(Unfit(each.rule, each.node, reason) for each in applied)
+    if unfit:
+        raise UnmeasuredError(unfit)
 
 
-def _difference_of_measured(
-    groups: Sequence[tuple[Applied, ...]], proof: FixProof | None
-) -> Text | None:
+def _difference_of_measured(groups: Sequence[tuple[Applied, ...]], proof: FixProof) -> Text | None:
     """The reason against measured rules; None where runs show that they keep to their bounds."""
-    if proof is None:
-        return UNSHOWN
     bounds: list[float] = []
     for several, shown in zip(groups, proof.rewrites, strict=True):
         bound = max((each.rule.limit for each in several if each.rule.measured), default=0.0)
         if bound and shown.wrong is not None:
-            return _beyond(shown.wrong.output, shown.wrong.error, shown.wrong.limit)
+            return beyond(shown.wrong.output, shown.wrong.error, shown.wrong.limit)
         bounds += [bound] * bool(bound and not shown.runs)
     for name, gap in proof.outputs.items():
         if gap.error > min(bounds, default=inf) or name == proof.diverging_output:
-            return _beyond(name, gap.error, min(bounds, default=0.0))
+            return beyond(name, gap.error, min(bounds, default=0.0))
     return None
-
-
-def _beyond(output: str, error: float, limit: float) -> Text:
-    return Text(
-        "{output} differs by at most {limit} of its range on the data, found {error}; "
-        "--allow-approximate applies the rule all the same",
-        output=output,
-        limit=f"{limit:.3g}",
-        error=f"{error:.3g}",
-    )
 
 
 def _is_in_vain(check: ModelCheck, options: FixOptions, *, served: bool) -> bool:

@@ -203,9 +203,10 @@ def scan_unroll(ctx: RuleContext) -> Sequence[str]:
     steps = {
         ctx.shape(count + at)[axis % len(ctx.shape(count + at))] for at, axis in enumerate(axes)
     }
-    require(len(steps) == 1 and max(steps) <= MOST_STEPS, "at most 512 steps", found=max(steps))
-    require(min(steps) > 0, "at least one step")
+    require(len(steps) == 1, "the sequences are of one length", found=sorted(steps))
     (total,) = steps
+    require(total <= MOST_STEPS, "at most 512 steps", found=total)
+    require(total > 0, "at least one step")
     check_room(ctx, "body", total)
     sequences = [(ctx.name(count + at), axis, backward[at]) for at, axis in enumerate(axes)]
     states, stacked = _run(ctx, body, states, sequences, total)
@@ -267,7 +268,7 @@ def scan_of_batch_unroll(ctx: RuleContext) -> Sequence[str]:
     require(0 <= scanned <= len(ctx.node.inputs), "it scans inputs that it has")
     first = len(ctx.node.inputs) - scanned
     dims = [ctx.shape(position)[:2] for position in range(first, len(ctx.node.inputs))]
-    require(len(set(dims)) == 1 and len(dims[0]) > 1, "sequences are of one length")
+    require(len(set(dims)) == 1 and len(dims[0]) > 1, "the sequences are of one length")
     batch, total = dims[0]
     require(0 < batch * total <= MOST_STEPS, "1 to 512 steps")
     check_room(ctx, "body", batch * total)

@@ -91,11 +91,9 @@ def conv_long_row(ctx: RuleContext) -> str:
     images = images_of(ctx)
     height, axis = images.axes
     skip_unless(axis.size > LONGEST_ROW)
-    require(
-        height.size == 1 and height.count == 1 and not height.begin,
-        "X has one row",
-        found=height.size,
-    )
+    require(height.size == 1, "X has one row", found=height.size)
+    require(height.count == 1, "the result has one row", found=height.count)
+    require(not height.begin, "no pad before the row", found=height.begin)
     require(
         axis.stride <= LONGEST_STRIDE and axis.taps <= MOST_TAPS, "filter and stride are listed"
     )

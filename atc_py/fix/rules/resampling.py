@@ -260,7 +260,8 @@ def grid_sample_as_gather(ctx: RuleContext) -> str:
     before; cubic ones are not, as in onnxruntime and PyTorch.
     """
     x, grid = ctx.shape(0), ctx.shape(1)
-    require(len(x) in _RANKS and len(grid) == len(x), "X has rank 4 or 5", found=len(x))
+    require(len(x) in _RANKS, "X has rank 4 or 5", found=len(x))
+    require(len(grid) == len(x), "the grid has the rank of X", found=len(grid))
     ctx.floats(0, "X")
     given, dtype = ctx.input(1).dtype, DType.FLOAT32
     require(given in FLOATS, "the grid is float16 or float32")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from math import prod
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ import numpy.typing as npt
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.onnx_graph.reading.contents import DeclaredInput
-from atc_py.onnx_graph.reading.history import history
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
-from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, Piece
-from atc_py.onnx_graph.source import SourceNode
+from atc_py.onnx_graph.running.bounds import is_short
+from atc_py.onnx_graph.running.piece import ENGINES, NotRunError
 from atc_py.options.compile_options import CheckOptions, CompileOptions
 from atc_py.pipeline.judging import Judgment
 from atc_py.pipeline.padding_trial import is_mask, piece_of
@@ -25,26 +23,11 @@ from atc_py.system.temp_folders import work_folder
 
 Feeds = Mapping[str, npt.NDArray[Any]]
 
-_MOST_WEIGHTS = 512 << 20
-"""Bytes of weights up to which the original is run."""
-
 _MOST_COMPILED = 64 << 20
 """Bytes of weights up to which the model is compiled and run on the simulator."""
 
-_MOST_VALUES = 1 << 24
-"""Elements that are fed and that all nodes together may write."""
-
-_MOST_WORK = 1 << 30
-"""Products that all nodes together may sum up."""
-
 _MOST_RUNS = 12
 """Choices of dims that are run for one model."""
-
-_FILTERED = {"Conv": 0, "ConvTranspose": 1}
-"""The axis of a filter along which results are its own."""
-
-_UNBOUNDED = frozenset({"If", "Loop", "Scan"})
-"""Operators whose work does not follow from dims."""
 
 
 class RunTrial:
@@ -75,8 +58,8 @@ class RunTrial:
         """
         file = judgment.file
         piece = piece_of(file)
-        weights = piece.constant_bytes
-        if not self._left or weights > _MOST_WEIGHTS or not _is_short(piece, judgment):
+        inputs = {each.name: each.dims for each in file.inputs}
+        if not self._left or not is_short(piece, inputs, judgment.model.all_nodes):
             self._left = self._left if self._ran else 0
             return Ran.STOPPED if self._ran else Ran.NOT_TRIED
         self._left -= 1
@@ -91,7 +74,8 @@ class RunTrial:
                 found = min(found, _ending(results))
                 break
             if found is Ran.WELL:
-                return self._compiled(judgment, feeds) if weights <= _MOST_COMPILED else found
+                small = piece.constant_bytes <= _MOST_COMPILED
+                return self._compiled(judgment, feeds) if small else found
         return found
 
     def _compiled(self, judgment: Judgment, feeds: Feeds) -> Ran:
@@ -114,46 +98,6 @@ class RunTrial:
         except AtcError:  # where dims compile, what remains are options for another model
             return Ran.STOPPED if compiled else Ran.WELL
         return _ending(results)
-
-
-def _is_short(piece: Piece, judgment: Judgment) -> bool:
-    """True if all dims are known, and data and work are small; others' operators are not known."""
-    if not {each.name for each in judgment.file.inputs}.issuperset(piece.reads):
-        return False
-    if piece.operators & _UNBOUNDED or not all(map(_is_of_onnx, judgment.model.all_nodes)):
-        return False
-    values = sum(_count(declared.dims or ()) for declared in judgment.file.inputs)
-    work = 0
-    for node in judgment.model.all_nodes:
-        for value in node.outputs:
-            if value is None:
-                continue
-            if value.dims is None or None in value.dims:
-                return False
-            values += _count(value.dims)
-            work += _count(value.dims) * _products(node)
-    return values <= _MOST_VALUES and work <= _MOST_WORK
-
-
-def _is_of_onnx(node: SourceNode) -> bool:
-    return not node.domain and bool(history().versions(node.op_type))
-
-
-def _count(dims: Iterable[object]) -> int:
-    known: list[int] = [dim for dim in dims if isinstance(dim, int)]
-    return prod(known)
-
-
-def _products(node: SourceNode) -> int:
-    """Terms that an element of a result sums up, at most: those of a filter, a window, a row."""
-    window = node.attributes.get("kernel_shape")
-    most = _count(window) if isinstance(window, list | tuple) else 1
-    for value in node.inputs[1:]:
-        dims = () if value is None or value.dims is None else value.dims
-        if node.op_type in _FILTERED and len(dims) > 1:
-            most = max(most, _count(dims) // max(dims[_FILTERED[node.op_type]] or 1, 1))
-        most = max(most, *(dim or 1 for dim in dims[-2:]), 1)
-    return most
 
 
 def _samples(inputs: tuple[DeclaredInput, ...]) -> Iterator[dict[str, npt.NDArray[Any]]]:

@@ -220,17 +220,25 @@ def plan_model(  # noqa: PLR0913  (the options of a command)
     """
     reject_unknown("plan_model", keywords, PlanKeywords)
     _check(target, keywords, trials)
-    notes: list[Diagnostic] = []
-    named = {**keywords, "soc": soc, "op_specs": op_specs}
-    options = parse_options(
-        "plan_model", CompileOptions, keywords, soc=soc, op_specs=op_specs, precision_mode=_MODE,
-        input_shape=shapes_with_data(model, input_shape, (), samples, named, notes),
-    )  # fmt: skip
-    refuse_ranges(options.ranges, Text("a plan is for one shape"))
+    named = {"soc": soc, "op_specs": op_specs}
+    compilation = _compilation(Path(model), {**keywords, **named}, input_shape, samples)
     limits = parse_options("plan_model", PlanOptions, keywords), trials, optional_path(int8)
-    compilation = Compilation(Path(model), options)
-    plan = _planned(compilation, (samples, seed), target, limits, on_stage)
-    return replace(plan, warnings=(*notes, *plan.warnings))
+    return _planned(compilation, (samples, seed), target, limits, on_stage)
+
+
+def _compilation(
+    model: Path,
+    keywords: Mapping[str, object],
+    given: str | Mapping[str, Sequence[int]],
+    samples: GivenSamples,
+) -> Compilation:
+    notes: list[Diagnostic] = []
+    dims = shapes_with_data(model, given, (), samples, keywords, notes)
+    options = parse_options(
+        "plan_model", CompileOptions, keywords, precision_mode=_MODE, input_shape=dims
+    )
+    refuse_ranges(options.ranges, Text("a plan is for one shape"))
+    return Compilation(model, options, notes=tuple(notes))
 
 
 def _planned(
@@ -275,7 +283,7 @@ def _planned(
             plan = plan_record(every, runs, choices, searching, (session.count, trials))
             if models is not None and int8 is not None and plan.chosen.int8:
                 models.write(int8, plan.chosen.int8)
-        return plan
+        return replace(plan, warnings=(*compilation.notes, *plan.warnings))
 
 
 @contextmanager

@@ -37,6 +37,11 @@ class Group(msgspec.Struct, frozen=True):
         return demand if self.first.allowed else self.first.message
 
     @property
+    def helps(self) -> tuple[str, ...]:
+        """What to do, the words of the first of them first."""
+        return tuple(dict.fromkeys(finding.help for finding in self.findings))
+
+    @property
     def findings(self) -> tuple[Found, ...]:
         """All findings, those with one observed value together."""
         return tuple(finding for sighting in self.sightings for finding in sighting.findings)
@@ -52,7 +57,11 @@ def groups(findings: Iterable[Found]) -> list[Group]:
 
 
 def _key(found: Found) -> tuple[str, ...]:
-    """The key that findings of one group share; a fault has its message in it."""
+    """The key that findings of one group share; a fault has its message in it.
+
+    The help of an error of a list may end with what keeps `fix` from rewriting the one node.
+    """
+    listed = found.level == Standing.ERROR.value and found.allowed
     sentence = found.allowed or found.message
     return (
         found.level,
@@ -62,7 +71,7 @@ def _key(found: Found) -> tuple[str, ...]:
         sentence,
         found.when,
         found.source,
-        found.help,
+        "" if listed else found.help,
         " ".join(found.taken_by),
         " ".join(found.fixed_by),
     )

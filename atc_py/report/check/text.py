@@ -248,7 +248,8 @@ def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]
     if first.fixed_by:
         names = COMMA.in_language(language).join(first.fixed_by)
         yield f"  {HEADINGS['fixed_by'].in_language(language)}{colon}{fix_call(first)} ({names})"
-    yield f"  {HEADINGS['help'].in_language(language)}{colon}{clipped(first.help)}"
+    for words in group.helps if verbose else group.helps[:1]:
+        yield f"  {HEADINGS['help'].in_language(language)}{colon}{clipped(words)}"
 
 
 def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
