@@ -53,13 +53,8 @@ def with_fixes(
     rules = FixRules(for_precision=False)
 
     def fix_with(rules: FixRules) -> Fixed:
-        start = _start(known)
-        return fix_measured(
-            lambda: Fixer(file, judge.conditions, judge.specs, rules, start, trial),
-            shapes,
-            rules,
-            tidy=False,
-        )
+        args = file, judge.conditions, judge.specs, rules, _start(known), trial
+        return fix_measured(lambda: Fixer(*args), shapes, rules, tidy=False)
 
     found = fix_with(rules)
     plain = _Outcome.of(found)

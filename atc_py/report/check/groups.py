@@ -38,7 +38,7 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def helps(self) -> tuple[str, ...]:
-        """What to do, the words of the first of them first."""
+        """Different texts of help, in the order of the network."""
         return tuple(dict.fromkeys(finding.help for finding in self.findings))
 
     @property
