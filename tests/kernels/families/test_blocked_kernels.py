@@ -100,7 +100,7 @@ def test_kernels_that_address_rows_say_so_in_the_list(
     add_node(graph, "Relu", [result], [result])
     listed = KernelList("sim", {"ub": 1}, tuple(each.kernel for each in verified(graph)))
     table, _ = kernel_tables(listed)
-    states = {row[1]: row[3] for row in table.rows}
+    states = {row[1]: row[2] for row in table.rows}
     assert states == {"AscendDequant": "complete, by rows", "Relu": "complete"}
 
 
