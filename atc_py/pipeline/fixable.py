@@ -92,7 +92,11 @@ def _with_near_rules(check: ModelCheck, found: Fixed) -> ModelCheck:
     findings = []
     for each in check.findings:
         near = None if each.place.node is None else closest.get(each.place.node)
-        if near is not None and each.standing is Standing.ERROR and not each.fixed_by:
+        # What the list has against a node of a branch is no matter of the If around it.
+        if near is None or near.node.op_type != each.place.op_type:
+            findings.append(each)
+            continue
+        if each.standing is Standing.ERROR and not each.fixed_by:
             each = replace(each, help=_with_near_rule(each.help, near))  # noqa: PLW2901
         findings.append(each)
     return replace(check, findings=tuple(findings)) if closest else check
