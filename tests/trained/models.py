@@ -104,7 +104,7 @@ class TrainedModel:
         member: its file in the wheel.
         data: makes the value of an input; the value's shape is what --input-shape says.
         purpose: what it does, in a few words.
-        rules: options of `fix` that say more about its inputs.
+        rules: options of `fix` that say more about its inputs, or which rules it may apply.
     """
 
     wheel: Wheel
@@ -275,6 +275,7 @@ TRAINED = (
             "fmin": partial(np.array, 50, np.float32),
             "fmax": partial(np.array, 2000, np.float32),
         },
+        {"approximate": True},
     ),
     TrainedModel(
         _OTHERS["text2tashkeel"],
