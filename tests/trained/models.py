@@ -221,6 +221,9 @@ TRAINED = (
     _features("whisper80_conv", "computes spectra for Whisper"),
     _features("nemo80", "computes spectra for NeMo"),
     _features("nemo80_conv", "computes spectra for NeMo"),
+)
+
+MORE = (
     TrainedModel(
         _OTHERS["captcha-whisperer"],
         "captcha_whisperer/models/captcha_crnn.onnx",
@@ -308,3 +311,6 @@ TRAINED = (
         {"lstm_input": lambda: np.eye(59, dtype=np.float32)[None, 10:26]},
     ),
 )
+"""Models on the pages of verdicts and deviations alone: docs/fixed-models.md has TRAINED."""
+
+ALL = (*TRAINED, *MORE)

