@@ -206,19 +206,18 @@ def test_gears_are_rows_and_pages_to_choose(show: Show) -> None:
 def test_figures_sample_by_sample_are_in_a_table_and_in_the_panel(show: Show) -> None:
     opened = show("samples")
     table = opened.page.get_by_role("table", name="Over 6 samples").last
-    heads = "Output Figure Mean Worst 1% 5% 25% 50% Worst sample"
+    heads = "Output Figure Mean Worst Worst sample"  # quantiles of 20 samples or more
     assert " ".join(table.locator("thead th").all_inner_texts()) == heads
     rows = [row.split("\t") for row in table.locator("tbody tr").all_inner_texts()]
     assert [row[1] for row in rows[:3]] == ["Cosine", "Relative error", "SNR dB"]
     assert {row[-1].rpartition(", ")[2] for row in rows[:3]} == {"sample 4"}
     assert rows[2][3] == "-inf"
-    assert 40 < float(rows[2][7]) < 100
     assert "top-1 83.33%" in opened.page.locator("#precision").inner_text()
     at = opened.app("app.model.layers.findIndex((layer) => layer.overflow > 0)")
     opened.app(f"app.select(app.model.nodes.get(app.model.layers[{at}].id))")
     panel = opened.page.locator("#panel")
     names = panel.locator("table tbody th").all_inner_texts()
-    assert names == ["Mean", "Worst", "1%", "5%", "25%", "50%"]
+    assert names == ["Mean", "Worst"]
     assert "sample 4" in panel.inner_text()
     opened.page.click("#language")
     assert "最差的样本" in panel.inner_text()
