@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from atc_py.check.evaluate import Checked
 from atc_py.diag import FIX_NOT_SETTLED
@@ -153,6 +154,14 @@ class Unfit:
     unbounded: tuple[str, ...] = ()
     held: int = 1 << 16
     refused: Text | None = None
+
+
+def closest_first(misfits: Iterable[Unfit]) -> dict[int, list[Unfit]]:
+    """Misfits by the position of their node, those of which the most conditions hold first."""
+    by_node: dict[int, list[Unfit]] = {}
+    for misfit in sorted(misfits, key=attrgetter("held"), reverse=True):
+        by_node.setdefault(misfit.node.index, []).append(misfit)
+    return by_node
 
 
 def unshown(measured: Iterable[Applied]) -> tuple[Unfit, ...]:

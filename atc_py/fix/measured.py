@@ -3,7 +3,7 @@
 Both forms run on drawn data, up to the first values after the rewritten nodes that both of them have.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import Any
 
@@ -14,9 +14,8 @@ from atc_py.fix.engine import Fixer
 from atc_py.fix.fixed import Applied, Fixed, Unfit, beyond, unshown
 from atc_py.fix.ranges import LIMITS
 from atc_py.fix.start import COUNTING, Start
-from atc_py.ir import ConstData
 from atc_py.onnx_graph.folding.bind import observe_inputs
-from atc_py.onnx_graph.graph import OnnxNode, ValueType
+from atc_py.onnx_graph.graph import Links, ValueType, nodes_for
 from atc_py.onnx_graph.reading.tensors import dtype_of_element
 from atc_py.onnx_graph.running.bounds import is_short
 from atc_py.onnx_graph.running.piece import ENGINES, NotRunError, Piece, PieceSettings
@@ -93,7 +92,8 @@ def _beyond_bounds(
     file, graph, measured = fixed.file, fixed.graph, _measured(fixed)
     points = tuple(_points(fixed))
     before = _before(fixed, points)
-    after = _part(graph.nodes, graph.consts, points, PieceSettings(graph.opsets, file.tensors))
+    nodes, _ = nodes_for(graph.nodes, points)
+    after = Piece(nodes, graph.consts, points, PieceSettings(graph.opsets, file.tensors))
     names = dict.fromkeys((*before.reads, *after.reads))
     known = observe_inputs(file.path, file.inputs, shapes)
     inputs = {name: known[name] for name in names if name in known}
@@ -134,47 +134,29 @@ def _is_short(piece: Piece, model: SourceModel | None, inputs: Mapping[str, Valu
     return model is not None and None not in dims.values() and is_short(piece, dims, own)
 
 
-def _before(fixed: Fixed, points: Sequence[str]) -> Piece:
+def _before(fixed: Fixed, points: tuple[str, ...]) -> Piece:
     """The part of the file that `points` depend on."""
     file = fixed.file
+    nodes, _ = nodes_for(file.nodes, points)
     settings = PieceSettings(file.opsets, file.tensors)
-    return _part(file.nodes, file.contents.weights, points, settings)
+    return Piece(nodes, file.contents.weights, points, settings)
 
 
 def _points(fixed: Fixed) -> Iterable[str]:
     """The first values after the nodes of measured rules that the file and its new form have."""
     file, graph = fixed.file, fixed.graph
-    readers: dict[str, list[OnnxNode]] = {}
-    for node in file.nodes:
-        for name in node.reads:
-            readers.setdefault(name, []).append(node)
-    there = {name for node in file.nodes for name in node.writes}
+    links = Links([*file.nodes])
     at = {applied.node.index for applied in _measured(fixed)}
     todo = [name for node in file.nodes if node.index in at for name in node.writes]
     seen = set(todo)
     while todo:
         name = todo.pop()
-        if name in there and graph.producer(name) is not None:
+        if name in links.producers and graph.producer(name) is not None:
             yield name
             continue
-        new = {each for node in readers.get(name, ()) for each in node.writes} - seen
+        new = {each for node in links.uses.get(name, ()) for each in node.writes} - seen
         seen |= new
         todo += sorted(new)
-
-
-def _part(
-    nodes: Sequence[OnnxNode],
-    constants: Mapping[str, ConstData],
-    points: Sequence[str],
-    settings: PieceSettings,
-) -> Piece:
-    """The nodes that some values depend on."""
-    wanted, kept = set(points), []
-    for node in reversed(nodes):
-        if not wanted.isdisjoint(node.writes):
-            wanted.update(node.reads)
-            kept.append(node)
-    return Piece(kept[::-1], constants, tuple(points), settings)
 
 
 def _drawn(

@@ -1,6 +1,6 @@
 """The ONNX graph while it is bound, inferred, folded, fixed and quantized: nodes, and values by name."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -192,7 +192,7 @@ def _schema(op_type: str, opset: int, domain: str) -> onnx.defs.OpSchema | None:
         return None
 
 
-class _Links:
+class Links:
     """Producers and uses of the values of some nodes."""
 
     def __init__(self, nodes: list[OnnxNode]) -> None:
@@ -202,6 +202,21 @@ class _Links:
         for node in nodes:
             for name in node.reads:
                 self.uses.setdefault(name, []).append(node)
+
+
+def nodes_for(
+    nodes: Sequence[OnnxNode], values: Iterable[str], known: Container[str] = ()
+) -> tuple[list[OnnxNode], set[str]]:
+    """The nodes that values depend on, in order, and all names that they need.
+
+    A node all of whose needed results are `known` is left out.
+    """
+    needed, kept = set(values), []
+    for node in reversed(nodes):
+        if any(name in needed and name not in known for name in node.writes):
+            kept.append(node)
+            needed.update(node.reads)
+    return kept[::-1], needed
 
 
 class OnnxGraph(msgspec.Struct, eq=False):
@@ -233,7 +248,7 @@ class OnnxGraph(msgspec.Struct, eq=False):
     always_runs: bool = True  # whether its nodes run in every run; those of a branch need not
     # the convention of biases of int8 layers, of those of the file and of new ones
     quant_bias: QuantBias = QuantBias.UNFOLDED
-    _links: _Links | None = None
+    _links: Links | None = None
 
     def producer(self, name: str) -> OnnxNode | None:
         """The node that makes a value; None for inputs and for constants of the file."""
@@ -247,9 +262,9 @@ class OnnxGraph(msgspec.Struct, eq=False):
         """True if one node alone needs a value."""
         return len(self.uses(name)) == 1 and name not in self.outputs
 
-    def _linked(self) -> _Links:
+    def _linked(self) -> Links:
         if self._links is None or self._links.nodes is not self.nodes:
-            self._links = _Links(self.nodes)
+            self._links = Links(self.nodes)
         return self._links
 
     @property
@@ -280,14 +295,7 @@ class OnnxGraph(msgspec.Struct, eq=False):
 
     def drop_dead_nodes(self) -> None:
         """Remove the nodes that no output of the graph depends on, and their constants."""
-        needed = set(self.outputs)
-        alive: list[OnnxNode] = []
-        for node in reversed(self.nodes):
-            wanted = needed.intersection(node.writes)
-            if wanted and not wanted <= self.consts.keys():
-                alive.append(node)
-                needed.update(node.reads)
-        self.nodes = alive[::-1]
+        self.nodes, needed = nodes_for(self.nodes, self.outputs, self.consts)
         self.consts = {name: const for name, const in self.consts.items() if name in needed}
 
     def static_shape(self, name: str) -> Shape | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -84,25 +84,25 @@ def _operators_with_rules() -> set[str]:
 
 def _with_near_rules(check: ModelCheck, found: Fixed) -> ModelCheck:
     """A check whose errors without a remedy name the rule of which the most conditions hold."""
-    closest: dict[int, Unfit] = {}
-    for misfit in found.unfit:
-        known = closest.get(misfit.node.index)
-        if known is None or misfit.held > known.held:
-            closest[misfit.node.index] = misfit
-    findings = []
-    for each in check.findings:
-        near = None if each.place.node is None else closest.get(each.place.node)
-        # What the list has against a node of a branch is no matter of the If around it.
-        if near is None or near.node.op_type != each.place.op_type:
-            findings.append(each)
-            continue
-        if each.standing is Standing.ERROR and not each.fixed_by:
-            each = replace(each, help=_with_near_rule(each.help, near))  # noqa: PLW2901
-        findings.append(each)
-    return replace(check, findings=tuple(findings)) if closest else check
+    from atc_py.fix.fixed import closest_first
+
+    closest = closest_first(found.unfit)
+    findings = tuple(_with_near_rule(each, closest) for each in check.findings)
+    return replace(check, findings=findings)
 
 
-def _with_near_rule(help_: Text, near: Unfit) -> Text:
+def _with_near_rule(finding: Finding, closest: Mapping[int, Sequence[Unfit]]) -> Finding:
+    node = finding.place.node
+    if node is None or node not in closest or finding.standing is not Standing.ERROR:
+        return finding
+    near = closest[node][0]
+    # What the list has against a node of a branch is no matter of the If around it.
+    if finding.fixed_by or near.node.op_type != finding.place.op_type:
+        return finding
+    return replace(finding, help=_help_of(finding.help, near))
+
+
+def _help_of(help_: Text, near: Unfit) -> Text:
     if near.refused is not None:
         return Text(
             "{help}; rule {rule} of `atc-py fix` makes nodes that the list refuses: {finding}",

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_changes
 from math import isfinite
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -21,7 +20,7 @@ from atc_py.diag import (
     Diagnostic,
     Place,
 )
-from atc_py.fix.fixed import Applied, Fixed
+from atc_py.fix.fixed import Applied, Fixed, closest_first
 from atc_py.fix.rule import Exactness
 from atc_py.fix.start import deciding_values
 from atc_py.onnx_graph.graph import OnnxGraph, OnnxNode
@@ -247,13 +246,10 @@ def left_findings(
     for fault in faults:
         place = fault.place or Place()
         yield Left(place.node, place.op_type or "", fault.code.id, Text(fault.message))
+    closest = closest_first(fixed.unfit)
     for finding in findings:
         node = finding.place.node
-        misfits = sorted(
-            (miss for miss in fixed.unfit if miss.node.index == node),
-            key=attrgetter("held"),
-            reverse=True,
-        )
+        misfits = () if node is None else closest.get(node, ())
         unfit = dict.fromkeys((miss.rule.name, miss.reason) for miss in misfits)
         operator = finding.place.op_type or ""
         yield Left(node, operator, finding.code.id, finding.message, tuple(unfit))
