@@ -13,7 +13,6 @@ from atc_py.options.command_options import PlanOptions
 from atc_py.options.compile_options import CompileOptions
 from atc_py.results.plan import DtypePlan
 from atc_py.text import Text
-from atc_py.text.language import spoken
 
 # Written out because the defining modules take long to import; a test compares them.
 _FORMATS = ("text", "json", "html")
@@ -165,11 +164,10 @@ def _missed(done: DtypePlan) -> list[Diagnostic]:
 def _close(
     done: DtypePlan, files: list[tuple[str, Path]], path: Path | None, findings: list[Diagnostic]
 ) -> None:
-    from atc_py.report.planning.tables import plan_blocks
+    from atc_py.report.planning.tables import head_lines
 
     if path is not None:
-        lines = plan_blocks(done, whole=False)
-        print_blocks([*lines[: lines.index("")], spoken(Text("report: {path}", path=path))])
+        say(*head_lines(done), Text("report: {path}", path=path))
     if files:
         mixed = next((file for option, file in files if option == "MODEL"), None)
         given = " ".join(f"{option} {file}" for option, file in files if option != "MODEL")

@@ -46,13 +46,17 @@ def plan_lines(plan: DtypePlan) -> list[str]:
 
 def plan_blocks(plan: DtypePlan, *, whole: bool) -> list[str | Table]:
     """The report's lines and tables; without `whole` rows around the plan, and nodes of the largest error."""
-    verdict, *others = verdict_lines(plan)
-    head = Text("{model}: {verdict}", model=str(plan.model), verdict=verdict)
-    blocks: list[str | Table] = [visible(spoken(line)) for line in (head, *others)]
+    blocks: list[str | Table] = [visible(spoken(line)) for line in head_lines(plan)]
     for table in plan_tables(plan, whole=whole):
         if table.rows:
             blocks += ["", table]
     return blocks
+
+
+def head_lines(plan: DtypePlan) -> list[str]:
+    """The lines of the verdict, the first with the model."""
+    verdict, *others = verdict_lines(plan)
+    return [Text("{model}: {verdict}", model=str(plan.model), verdict=verdict), *others]
 
 
 def verdict_lines(plan: DtypePlan) -> list[str]:
