@@ -12,9 +12,9 @@ from atc_py.cli import comparing_options, options
 from atc_py.cli.board_comparing import compare_board
 from atc_py.cli.console import (
     print_diagnostics,
-    print_error,
     print_json,
     print_line,
+    print_refusal,
     progress,
     say,
     show_help_of_bare_group,
@@ -138,23 +138,11 @@ def pack(  # noqa: PLR0913  (one parameter an option)
         with progress(quiet=as_json) as on_stage:
             done = pack_board(model, folder, compiling, request, on_stage)
     except AtcError as error:
-        context.exit(_refused(error, as_json=as_json))
+        context.exit(print_refusal(error, "packed", as_json=as_json))
     if as_json:
         print_json(done.as_json())
     else:
         _print(model, done)
-
-
-def _refused(error: AtcError, *, as_json: bool) -> int:
-    """Print why there is no kit; return the exit status."""
-    if as_json:
-        raise error
-    from atc_py.report.model.conversion import closing_line
-
-    print_diagnostics(error.diagnostics, as_json=False)
-    print_error("")
-    print_error(closing_line(error.diagnostics, "packed"))
-    return int(error.exit_code)
 
 
 def _print(model: Path, done: Packed) -> None:

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from atc_py.diag import Diagnostic, ExitCode
+from atc_py.diag import AtcError, Diagnostic, ExitCode
 from atc_py.report.tables import Table, plain_lines, visible
 from atc_py.system.json_text import escaped, finite
 from atc_py.text import Text
@@ -174,6 +174,30 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], *, as_json: bool) -> No
                 Text("... and {count} more; --json names all", count=len(findings) - _MOST_FINDINGS)
             )
         )
+
+
+def print_refusal(error: AtcError, what: str, *, as_json: bool) -> int:
+    """Print why a model is not `what`, as converted: broken rules by rule, then how many errors.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        AtcError: the same error, with JSON.
+    """
+    if as_json:
+        raise error
+    from atc_py.check.findings_builder import RulesBrokenError
+    from atc_py.report.model.conversion import closing_line, refusal_lines
+
+    if isinstance(error, RulesBrokenError):
+        for line in refusal_lines(error.check, error.missing):
+            print_error(line)
+    else:
+        print_diagnostics(error.diagnostics, as_json=False)
+    print_error("")
+    print_error(closing_line(error.diagnostics, what))
+    return int(error.exit_code)
 
 
 def show_help_of_bare_group(context: click.Context) -> None:

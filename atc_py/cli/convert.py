@@ -13,9 +13,8 @@ import click
 from atc_py.cli import options
 from atc_py.cli.console import (
     print_blocks,
-    print_diagnostics,
-    print_error,
     print_json,
+    print_refusal,
     print_tables,
     progress,
 )
@@ -145,27 +144,11 @@ def convert(
         with progress(quiet=as_json) as on_stage:
             done = atc_py.convert(model, output, on_stage=on_stage, **compiling)
     except AtcError as error:
-        if as_json:
-            raise
-        _print_refusal(error)
-        context.exit(error.exit_code)
+        context.exit(print_refusal(error, "converted", as_json=as_json))
     if as_json:
         print_json(done.as_json())
         return
     _print_conversion(done, why_not, amount)
-
-
-def _print_refusal(error: AtcError) -> None:
-    from atc_py.check.findings_builder import RulesBrokenError
-    from atc_py.report.model.conversion import closing_line, refusal_lines
-
-    if isinstance(error, RulesBrokenError):
-        for line in refusal_lines(error.check, error.missing):
-            print_error(line)
-    else:
-        print_diagnostics(error.diagnostics, as_json=False)
-    print_error("")
-    print_error(closing_line(error.diagnostics))
 
 
 def _print_conversion(done: Conversion, why_not: tuple[str, ...], amount: Amount) -> None:

@@ -107,7 +107,9 @@ def _list(opened: OfflineModel, form: str) -> None:
         print_json(listed.as_json())
         return
     print_line(summary(listed))
-    print_tables(kernel_tables(listed))
+    if listed.kernels:
+        print_line("")
+        print_tables(kernel_tables(listed))
 
 
 def _verify(

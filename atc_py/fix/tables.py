@@ -30,7 +30,8 @@ class _Counted(np.ndarray[Any, Any]):
         plain = [np.asarray(value) if isinstance(value, _Counted) else value for value in inputs]
         if "out" in options:
             options["out"] = tuple(np.asarray(array) for array in options["out"])
-        result = getattr(ufunc, method)(*plain, **options)
+        with np.errstate(all="ignore"):  # the proof runs what comes of it
+            result = getattr(ufunc, method)(*plain, **options)
         return result.view(_Counted) if isinstance(result, np.ndarray) else result
 
 

@@ -8,7 +8,7 @@ from atc_py.compare.kernels.listing import KernelList
 from atc_py.compare.kernels.verify import KernelVerdict, Verdict
 from atc_py.diag import KERNEL_DIFFERS, KERNEL_FAULT, KERNEL_NOT_BUILT, Diagnostic, Place
 from atc_py.report.tables import Table, format_bytes
-from atc_py.text import COMMA, Text, verbatim
+from atc_py.text import COMMA, Text, plural, verbatim
 from atc_py.text.language import spoken
 
 _CODES = {
@@ -19,17 +19,16 @@ _CODES = {
 
 
 def summary(listed: KernelList) -> str:
-    """`24 kernels for sim, 18 complete; they serve 312 nodes`."""
+    """`24 kernels for sim, 18 complete, computing 312 nodes`."""
     complete = sum(kernel["complete"] for kernel in listed.kernels)
     nodes = sum(len(row["nodes"]) for kernel in listed.kernels for row in kernel["rows"])
-    count = len(listed.kernels)
+    head = Text("{kernels} for {soc}, {complete} complete, computing {nodes}")
     return spoken(
-        Text(
-            "{count} kernels for {soc}, {complete} complete; they serve {nodes} nodes",
-            count=count,
+        head.with_values(
+            kernels=plural(len(listed.kernels), "{n} kernel", "{n} kernels"),
             soc=listed.soc,
             complete=complete,
-            nodes=nodes,
+            nodes=plural(nodes, "{n} node", "{n} nodes"),
         )
     )
 

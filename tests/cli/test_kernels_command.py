@@ -64,8 +64,8 @@ def _changed(folder: Path, old: str, new: str) -> None:
 def test_list_tells_nodes_state_plan_and_buffers(atc: Atc, model: str) -> None:
     done = atc("kernels", model)
     assert done.status == 0
-    assert done.out.startswith("3 kernels for sim, 2 complete; they serve 4 nodes\n")
-    lines = {line.split()[1]: line.split() for line in done.out.splitlines()[3:6]}
+    assert done.out.startswith("3 kernels for sim, 2 complete, computing 4 nodes\n")
+    lines = {line.split()[1]: line.split() for line in done.out.splitlines()[4:7]}
     assert lines["Relu"][2:4] == ["complete", "2"]
     assert lines["TopK"][2] == "skeleton"
     assert "tile_count" in done.out
@@ -87,7 +87,7 @@ def test_nodes_that_are_launched_together_are_one_kernel(atc: Atc, tmp_path: Pat
     path = tmp_path / "fused.onnx"
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
     done = atc("kernels", str(path))
-    assert done.out.startswith("1 kernels for sim, 1 complete; they serve 3 nodes\n")
+    assert done.out.startswith("1 kernel for sim, 1 complete, computing 3 nodes\n")
     (kernel,) = atc("kernels", str(path), "--format", "json").json["kernels"]
     assert kernel["op"] == "Mul+Relu+Add"
     assert [link["reads"] for link in kernel["links"]] == [[None], [None, "then2_x2"]]

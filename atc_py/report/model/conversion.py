@@ -46,7 +46,7 @@ _CLOSING = {
 }
 
 
-def closing_line(diagnostics: Iterable[Diagnostic], what: str = "converted") -> str:
+def closing_line(diagnostics: Iterable[Diagnostic], what: str) -> str:
     """`not converted: 6 errors`."""
     count = sum(diagnostic.code.severity is Severity.ERROR for diagnostic in diagnostics)
     return spoken(plural(count, *_CLOSING[what]))
