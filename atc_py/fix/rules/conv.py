@@ -130,12 +130,15 @@ def conv_long_row(ctx: RuleContext) -> str:
         dilations=[2, 1],
     ),
     miss=case("Conv", [1, 3, 6, 5000], data(4, 3, 3, 3), strides=[2, 2]),
-    boundary=case("Conv", [1, 1, 2, 3], data(1, 1, 3, 3), strides=[9, 9], pads=[2, 0, 0, 0]),
+    boundary=(
+        case("Conv", [1, 1, 2, 3], data(1, 1, 3, 3), strides=[9, 9], pads=[2, 0, 0, 0]),
+        case("Conv", [1, 1, 1, 70], data(2, 1, 1, 70), strides=[1, 64]),
+    ),
 )
 def conv_one_window(ctx: RuleContext) -> Sequence[str]:
-    """A convolution with one pixel as its result, whose X and W differ in height or width -> Slice
-    of X to the elements under the window, Slice of W to the taps over the image, the convolution
-    without pads, if dims are known; a tap meets the image.
+    """A convolution with one pixel as its result, whose X and W differ in height or width, or with
+    a stride above 63 -> Slice of X to the elements under the window, Slice of W to the taps over
+    the image, the convolution without pads, if dims are known; a tap meets the image.
 
     The list `base` takes results of one pixel only where X and W have the same height and width.
     """
@@ -144,7 +147,8 @@ def conv_one_window(ctx: RuleContext) -> Sequence[str]:
     alike = all(
         axis.size == axis.taps and axis.dilation == 1 and not axis.begin for axis in images.axes
     )
-    require(not alike, "X and W differ in height or width")
+    far = any(axis.stride > LONGEST_STRIDE for axis in images.axes)
+    require(far or not alike, "X and W differ in height or width, or a stride is above 63")
     x, w = ctx.name(0), ctx.name(1)
     axes = []
     for at, axis in enumerate(images.axes, 2):
