@@ -205,6 +205,7 @@ def _error(value: NDArray[Any], wanted: NDArray[Any]) -> float:
     finite = np.isfinite(other)
     if not np.array_equal(one[~finite], other[~finite], equal_nan=True):
         return float("inf")
-    gap = np.abs(one - other, where=finite, out=np.zeros_like(other)).max(initial=0.0)
+    gap = np.subtract(one, other, where=finite, out=np.zeros_like(other))
     scale = np.abs(other, where=finite, out=np.zeros_like(other)).max(initial=0.0)
-    return float(gap / (scale or 1.0)) if np.isfinite(gap) else float("inf")
+    largest = np.abs(gap).max(initial=0.0)
+    return float(largest / (scale or 1.0)) if np.isfinite(largest) else float("inf")
