@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,7 +15,7 @@ from atc_py.diag import AtcError
 from atc_py.fix.start import Start, deciding_values
 from atc_py.onnx_graph.reading.onnx_file import OnnxFile
 from atc_py.options.fix_rules import FixRules, bind_options
-from atc_py.options.input_shapes import format_input_shapes
+from atc_py.options.input_shapes import format_input_shapes, parse_input_shapes
 from atc_py.pipeline.judging import Judge, Judgment
 from atc_py.system.structs import replace
 from atc_py.tensor.shapes import Shape
@@ -42,37 +43,56 @@ def with_fixes(
         return check
     check = _with_deviations(check, file, judge, shapes, known)
     errors = [each for each in check.findings if each.standing is Standing.ERROR]
-    if not errors:
-        return check
     # Rules take time to import, which checks of sound models need not spend.
+    if not errors or _operators_with_rules().isdisjoint(
+        each.place.op_type or "" for each in errors
+    ):
+        return check
+    return _with_rules(check, file, judge, shapes, known, trial)
+
+
+def _with_rules(
+    check: ModelCheck,
+    file: OnnxFile,
+    judge: Judge,
+    shapes: Mapping[str, Shape],
+    known: Judgment | None,
+    trial: Trial | None,
+) -> ModelCheck:
+    """A check whose errors name the rules and options that remove most of them."""
     from atc_py.fix.engine import Fixer
     from atc_py.fix.measured import fix_measured
 
-    if _operators_with_rules().isdisjoint(each.place.op_type or "" for each in errors):
-        return check
     rules = FixRules(for_precision=False)
 
-    def fix_with(rules: FixRules) -> Fixed:
-        args = file, judge.conditions, judge.specs, rules, _start(known), trial
+    def fix_with(rules: FixRules, shapes: Mapping[str, Shape], start: Start | None) -> Fixed:
+        args = file, judge.conditions, judge.specs, rules, start, trial
         return fix_measured(lambda: Fixer(*args), shapes, rules, tidy=False)
 
-    found = fix_with(rules)
+    found = fix_with(rules, shapes, _start(known))
     plain = _Outcome.of(found)
     best, values = plain, {} if known is None else deciding_values(known.survey)
     if values and plain.left:
-        rules = replace(rules, bind={name: several[0] for name, several in values.items()})
+        bound = replace(rules, bind={name: several[0] for name, several in values.items()})
         with suppress(AtcError):
-            fixer = Fixer(file, judge.conditions, judge.specs, rules, trial=trial)
-            bound = _Outcome.of(fixer.fix(shapes, tidy=False), rules.bind)
-            best = bound if len(bound.left) < len(plain.left) else plain
+            fixer = Fixer(file, judge.conditions, judge.specs, bound, trial=trial)
+            best = plain.or_better(_Outcome.of(fixer.fix(shapes, tidy=False), bound.bind))
+            rules = rules if best is plain else bound
     unbounded = _inputs_without_bounds(file, found) if best is plain and plain.left else ()
     if unbounded:
-        rules = replace(rules, bind={}, ranges=dict.fromkeys(unbounded, (0, 1)))
+        ranged = replace(rules, ranges=dict.fromkeys(unbounded, (0, 1)))
         options = tuple(f"--range {name}=LOW:HIGH" for name in unbounded)
-        bounded = _Outcome.of(fix_with(rules))
-        if len(bounded.left) < len(plain.left):
-            best = replace(bounded, ranges=options, bounded=plain.left)
-    return _with_near_rules(_with_advice(check, best, shapes, values), found)
+        outcome = _Outcome.of(fix_with(ranged, shapes, _start(known)))
+        best = plain.or_better(replace(outcome, ranges=options, needs=((plain.left, options),)))
+        rules = rules if best is plain else ranged
+    advice = _with_advice(check, best, shapes, values)
+    if best.left and check.hint_fits:
+        proposed = parse_input_shapes(check.shape_hint)
+        with suppress(AtcError):
+            shaped = best.with_dims(fix_with(rules, proposed, None))
+            other = _with_advice(check, shaped, proposed, values)
+            advice = max(advice, other, key=lambda each: each.fix.removed if each.fix else 0)
+    return _with_near_rules(advice, found)
 
 
 def _operators_with_rules() -> set[str]:
@@ -233,8 +253,9 @@ class _Outcome(msgspec.Struct, frozen=True):
     # rules by the position alone, of what stands in branches
     of_holder: Mapping[int | None, tuple[str, ...]]
     bind: Mapping[str, float]  # values of inputs that became constants
-    ranges: tuple[str, ...] = ()  # options with the bounds that the nodes `bounded` need
-    bounded: frozenset[_Node] = frozenset()
+    ranges: tuple[str, ...] = ()  # options with the bounds of inputs
+    # options beside the rules, each with the nodes that have errors without them
+    needs: tuple[tuple[frozenset[_Node], tuple[str, ...]], ...] = ()
 
     @classmethod
     def of(cls, found: Fixed, bind: Mapping[str, float] | None = None) -> _Outcome:
@@ -253,6 +274,15 @@ class _Outcome(msgspec.Struct, frozen=True):
             (bind or {}) if found.settled else {},
         )
 
+    def or_better(self, other: _Outcome) -> _Outcome:
+        """The one that leaves fewer nodes with errors, this where both leave as many."""
+        return other if len(other.left) < len(self.left) else self
+
+    def with_dims(self, found: Fixed) -> _Outcome:
+        """The outcome with the same options where open dims are known, too."""
+        needs = (*self.needs, (self.left, ("--input-shape",)))
+        return replace(_Outcome.of(found, self.bind), ranges=self.ranges, needs=needs)
+
     def remedy(self, finding: Finding) -> tuple[str, ...]:
         """The option and the rules that remove an error; empty where it stays."""
         node = finding.place.node, finding.place.node_name or ""
@@ -263,4 +293,5 @@ class _Outcome(msgspec.Struct, frozen=True):
             rules = self.of_holder.get(node[0], ())
         chosen = finding.scope or not rules
         options = bind_options(self.bind) if chosen else ()
-        return (*options, *(self.ranges if node in self.bounded else ()), *rules)
+        needed = (each for nodes, each in self.needs if node in nodes)
+        return (*options, *chain.from_iterable(needed), *rules)

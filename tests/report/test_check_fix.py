@@ -4,8 +4,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
+from onnx import helper, numpy_helper
 from sarif_pydantic import Sarif
 
 from tests.cli.conftest import Result
@@ -115,3 +117,34 @@ def test_an_if_that_rules_rewrite_as_a_whole_needs_no_value(atc: Atc) -> None:
         "Fix: `atc-py fix m.onnx --list base` removes 8 of 8 errors; rate decides which branch runs, "
         "--bind rate=16000 keeps only one"
     )
+
+
+def test_where_rules_need_dims_the_command_has_those_that_the_check_proposes(atc: Atc) -> None:
+    """A stride of 160 goes where the length is known; the layer after it needs no dims."""
+    rng = np.random.default_rng(0)
+    weights = {"taps": (4, 1, 400), "mix": (1, 4, 1)}
+    graph = helper.make_graph(
+        [
+            helper.make_node("Conv", ["x", "taps"], ["f"], strides=[160]),
+            helper.make_node("Conv", ["f", "mix"], ["y"]),
+        ],
+        "sound",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 1, "length"])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 1, "frames"])],
+        [
+            numpy_helper.from_array(rng.standard_normal(dims).astype(np.float32), name)
+            for name, dims in weights.items()
+        ],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), "m.onnx")
+    found = atc("check", "m.onnx", "--format", "json").json["models"][0]
+    errors = (each for each in found["findings"] if each["level"] == "error")
+    remedies = {each["node"]: each["fixed_by"] for each in errors}
+    assert remedies[0][:2] == ["--input-shape", "window-1d"]
+    assert remedies[1] == ["window-1d"]
+    command = found["fix"]["command"]
+    assert "--input-shape x:1,1," in command
+    assert found["fix"]["removed"] == found["counts"]["error"]
+    assert atc(*command.split()[1:]).status == 0
+    given = atc("check", "m.onnx", "--input-shape", "x:1,1,720", "--format", "json")
+    assert "--input-shape x:1,1,720" in given.json["models"][0]["fix"]["command"]
