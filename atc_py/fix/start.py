@@ -105,7 +105,7 @@ def with_input_ranges(
     return rules if ranges == rules.ranges else replace(rules, ranges=ranges)
 
 
-_PASSING = frozenset({"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
+_PASSING = frozenset({"Cast", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Unsqueeze"})
 _COMBINING = frozenset({"And", "Not", "Or", "Xor", *_PASSING})
 # Distances from the constant to values on which the operators give both answers.
 _STEPS = {

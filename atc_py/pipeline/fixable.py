@@ -63,36 +63,36 @@ def _with_rules(
     from atc_py.fix.engine import Fixer
     from atc_py.fix.measured import fix_measured
 
-    rules = FixRules(for_precision=False)
-
-    def fix_with(rules: FixRules, shapes: Mapping[str, Shape], start: Start | None) -> Fixed:
+    def fix_with(rules: FixRules, dims: Mapping[str, Shape]) -> Fixed:
+        start = None if rules.bind or dims is not shapes else _start(known)
         args = file, judge.conditions, judge.specs, rules, start, trial
-        return fix_measured(lambda: Fixer(*args), shapes, rules, tidy=False)
+        return fix_measured(lambda: Fixer(*args), dims, rules, tidy=False)
 
-    found = fix_with(rules, shapes, _start(known))
-    plain = _Outcome.of(found)
-    best, values = plain, {} if known is None else deciding_values(known.survey)
-    if values and plain.left:
+    rules = FixRules(for_precision=False)
+    plain = found = fix_with(rules, shapes)
+    best, values = _Outcome.of(found), {} if known is None else deciding_values(known.survey)
+    if values and best.left:
         bound = replace(rules, bind={name: several[0] for name, several in values.items()})
         with suppress(AtcError):
-            fixer = Fixer(file, judge.conditions, judge.specs, bound, trial=trial)
-            best = plain.or_better(_Outcome.of(fixer.fix(shapes, tidy=False), bound.bind))
-            rules = rules if best is plain else bound
-    unbounded = _inputs_without_bounds(file, found) if best is plain and plain.left else ()
+            other = fix_with(bound, shapes)
+            outcome = _Outcome.of(other, bound.bind)
+            if len(outcome.left) < len(best.left):
+                best, found, rules = outcome, other, bound
+    unbounded = _inputs_without_bounds(file, found) if best.left else ()
     if unbounded:
         ranged = replace(rules, ranges=dict.fromkeys(unbounded, (0, 1)))
         options = tuple(f"--range {name}=LOW:HIGH" for name in unbounded)
-        outcome = _Outcome.of(fix_with(ranged, shapes, _start(known)))
-        best = plain.or_better(replace(outcome, ranges=options, needs=((plain.left, options),)))
-        rules = rules if best is plain else ranged
+        outcome = best.again(fix_with(ranged, shapes), options)
+        if len(outcome.left) < len(best.left):
+            best, rules = replace(outcome, ranges=options), ranged
     advice = _with_advice(check, best, shapes, values)
     if best.left and check.hint_fits:
         proposed = parse_input_shapes(check.shape_hint)
         with suppress(AtcError):
-            shaped = best.with_dims(fix_with(rules, proposed, None))
-            other = _with_advice(check, shaped, proposed, values)
-            advice = max(advice, other, key=lambda each: each.fix.removed if each.fix else 0)
-    return _with_near_rules(advice, found)
+            outcome = best.again(fix_with(rules, proposed), ("--input-shape",))
+            other_advice = _with_advice(check, outcome, proposed, values)
+            advice = max(advice, other_advice, key=lambda each: each.fix.removed if each.fix else 0)
+    return _with_near_rules(advice, plain)
 
 
 def _operators_with_rules() -> set[str]:
@@ -274,13 +274,9 @@ class _Outcome(msgspec.Struct, frozen=True):
             (bind or {}) if found.settled else {},
         )
 
-    def or_better(self, other: _Outcome) -> _Outcome:
-        """The one that leaves fewer nodes with errors, this where both leave as many."""
-        return other if len(other.left) < len(self.left) else self
-
-    def with_dims(self, found: Fixed) -> _Outcome:
-        """The outcome with the same options where open dims are known, too."""
-        needs = (*self.needs, (self.left, ("--input-shape",)))
+    def again(self, found: Fixed, options: tuple[str, ...]) -> _Outcome:
+        """The outcome with further options, which the nodes need that are left here."""
+        needs = (*self.needs, (self.left, options))
         return replace(_Outcome.of(found, self.bind), ranges=self.ranges, needs=needs)
 
     def remedy(self, finding: Finding) -> tuple[str, ...]:

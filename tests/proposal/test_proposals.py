@@ -102,6 +102,14 @@ def test_shape_that_is_proposed_can_be_pasted(what: str, tmp_path: Path) -> None
     api.convert(path, tmp_path / "model.om", input_shape=open_.shape_hint)
 
 
+def test_names_that_are_numbers_are_taken_at_their_word(tmp_path: Path) -> None:
+    inputs = {"x": (FLOAT, ["batch", "7"]), "k": (FLOAT, ["007"])}
+    model = onnx_files.model([node("Relu", ["x"], ["y"]), node("Neg", ["k"], ["z"])], inputs, "yz")
+    (check,) = api.check_models(onnx_files.save(model, tmp_path)).models
+    assert check.shape_hint == "x:1,7;k:16"
+    assert "7=7" in check.gears_hint
+
+
 def test_proposal_is_called_one_once(tmp_path: Path) -> None:
     path = onnx_files.save(MODELS["one name, two inputs"], tmp_path)
     with pytest.raises(AtcError) as caught:

@@ -62,6 +62,20 @@ def test_each_error_names_its_remedy_and_the_report_begins_with_the_command(atc:
     assert atc("check", "m.fixed.onnx", "--format", "json").json["models"][0]["fix"] is None
 
 
+def test_a_value_may_decide_through_views_of_an_input_of_one_element(atc: Atc) -> None:
+    written = onnx.load(model())
+    graph = written.graph
+    graph.input[1].type.tensor_type.shape.dim.add().dim_value = 1
+    graph.initializer.append(numpy_helper.from_array(np.array(0), "first"))
+    graph.node.insert(0, helper.make_node("Gather", ["rate", "first"], ["rate_0"], name="rate_0"))
+    (compare,) = (each for each in graph.node if each.name == "compare")
+    compare.input[0] = "rate_0"
+    onnx.save(written, "m.onnx")
+    found = atc("check", "m.onnx", "--format", "json").json["models"][0]
+    assert found["fix"]["command"] == COMMAND
+    assert found["fix"]["candidates"] == [{"input": "rate", "values": [16000.0]}]
+
+
 def test_the_command_has_the_options_of_the_check(atc: Atc) -> None:
     model("a b.onnx")
     done = atc(

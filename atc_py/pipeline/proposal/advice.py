@@ -83,7 +83,7 @@ def gears_line(search: Search, best: Tried) -> str:
     if not best.is_proposal or not search.may_go_on or not best.values:
         return ""
     sums = dict(mask_sums(best.values))
-    varied = [dim for dim in best.values if not dim.is_batch and dim not in sums]
+    varied = [d for d in best.values if not (d.is_batch or d in sums or d.name.isdecimal())]
     last = (varied or list(best.values))[-1]
     low, high = best.values[last], _LARGER * best.values[last]
     larger = {**best.values, last: high}
