@@ -16,7 +16,7 @@ from atc_py.ir.types import Phase, TensorType
 from atc_py.tensor.const_data import ConstData
 
 if TYPE_CHECKING:
-    from atc_py.ir.memory_plan import MemoryPlan
+    from atc_py.ir.memory_plan import MemoryPlan, Proof
 
 
 class Graph:
@@ -29,12 +29,14 @@ class Graph:
         nodes: in an order in which producers come first.
         result: the node that uses the values that the graph returns; it is not among `nodes`.
         memory: where values are stored; None before phase placed.
+        proof: that of `memory`, from when the verifier has found it sound.
     """
 
     def __init__(self, name: str = "", phase: Phase = Phase.LOWERED) -> None:
         self.name = name
         self.phase = phase
         self.memory: MemoryPlan | None = None
+        self.proof: Proof | None = None
         self.inputs: list[Value] = []
         self.output_names: list[str] = []
         self.nodes: list[Node] = []

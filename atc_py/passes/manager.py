@@ -20,7 +20,6 @@ from atc_py.target.stored_nodes import in_blocks, is_stored_as
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
-
 PHASES_VARIABLE = "ATC_PY_VERIFY_PHASES"
 """Environment variable with which the graph is verified where each phase ends, as in our tests."""
 
