@@ -23,7 +23,8 @@ class Signature:
 
     def faults(self, node: Node) -> list[Text]:
         operands = [] if self.has_operands(node) else list(self._operand_faults(node))
-        return operands + self._attribute_faults(node)
+        attributes = [] if self.has_attributes(node) else self._attribute_faults(node)
+        return operands + attributes
 
     def has_operands(self, node: Node) -> bool:
         """True if the operands of `node` are right in number and none is missing.

@@ -124,8 +124,6 @@ def _check_signatures(subject: _Subject) -> Iterator[Finding]:
             continue
         if not signature.has_operands(node):
             subject.unfit.add(node)
-        elif signature.has_attributes(node):
-            continue
         for message in signature.faults(node):
             yield node, message
 
