@@ -32,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(sampling.WHOLE, None)
     else:
         os.environ[sampling.WHOLE] = "1"
+    os.environ[manager.PHASES_VARIABLE] = "1"  # of programs that tests start, too
     sampling.load_profile()
     blas_kernels.choose_kernels()
     _heed_interrupts()

@@ -25,7 +25,7 @@ from atc_py.ir.memory_plan import (
     size_of_weights,
 )
 from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Return, Value
-from atc_py.ir.placement_proof import peak, prove
+from atc_py.ir.placement_proof import prove
 from atc_py.ir.printer import integer_range, print_graph
 from atc_py.ir.signature import ATTRIBUTE_TYPES, Signature
 from atc_py.ir.types import Phase, TensorType
@@ -67,7 +67,6 @@ __all__ = [
     "launches_in",
     "moved_const",
     "narrows",
-    "peak",
     "print_graph",
     "producers_first",
     "prove",

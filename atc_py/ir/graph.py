@@ -16,7 +16,7 @@ from atc_py.ir.types import Phase, TensorType
 from atc_py.tensor.const_data import ConstData
 
 if TYPE_CHECKING:
-    from atc_py.ir.memory_plan import MemoryPlan
+    from atc_py.ir.memory_plan import MemoryPlan, Proof
 
 
 class Graph:
@@ -29,12 +29,14 @@ class Graph:
         nodes: in an order in which producers come first.
         result: the node that uses the values that the graph returns; it is not among `nodes`.
         memory: where values are stored; None before phase placed.
+        proof: that of `memory`, from when the verifier has found it sound.
     """
 
     def __init__(self, name: str = "", phase: Phase = Phase.LOWERED) -> None:
         self.name = name
         self.phase = phase
         self.memory: MemoryPlan | None = None
+        self.proof: Proof | None = None
         self.inputs: list[Value] = []
         self.output_names: list[str] = []
         self.nodes: list[Node] = []
@@ -51,12 +53,14 @@ class Graph:
         self.result.set_inputs(values)
 
     def fresh_name(self, wanted: str) -> str:
-        name, count = wanted, self._taken.get(wanted, 0)
-        while name in self._taken:
-            count += 1
-            name = f"{wanted}.{count}"
-        self._taken[wanted] = count
-        self._taken.setdefault(name, 0)
+        taken, name = self._taken, wanted
+        if wanted in taken:
+            count = taken[wanted]
+            while name in taken:
+                count += 1
+                name = f"{wanted}.{count}"
+            taken[wanted] = count
+        taken[name] = 0
         return name
 
     def reserve(self, name: str) -> None:
@@ -125,13 +129,14 @@ class Graph:
 
     def constants(self) -> Iterator[Value]:
         """Yield the constants in use, each once, in the order of first use."""
-        seen: set[Value] = set()
         users = (*self.nodes, self.result)
-        used = [value for user in users for value in user.present_inputs]
-        for value in used:
-            if value.const is not None and value not in seen:
-                seen.add(value)
-                yield value
+        used = [
+            value
+            for user in users
+            for value in user._inputs  # noqa: SLF001  (a tuple for each node takes as long again)
+            if value is not None and value.const is not None
+        ]
+        yield from dict.fromkeys(used)
 
     def values(self) -> Iterator[Value]:
         """Yield inputs, constants in use and outputs of nodes."""
@@ -154,8 +159,8 @@ class Graph:
     def _is_sorted(self) -> bool:
         before: set[Node | None] = {None}
         for node in self.nodes:
-            for value in node.present_inputs:
-                if value.producer not in before:
+            for value in node._inputs:  # noqa: SLF001
+                if value is not None and value.producer not in before:
                     return False
             before.add(node)
         return len(before) == len(self.nodes) + 1

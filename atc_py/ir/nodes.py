@@ -100,7 +100,10 @@ class Value:
         It tells why a value must stay. To find out whether somebody reads a value, or one node
         alone, ask for `is_used`, `uses` or `consumers`: outputs are among them.
         """
-        return any(isinstance(user, Return) for user, _ in self.uses)
+        held = self._uses
+        if isinstance(held, dict):
+            return any(isinstance(user, Return) for user, _ in held)
+        return held is not None and isinstance(held[0], Return)
 
     @property
     def consumers(self) -> tuple[Node, ...]:

@@ -36,12 +36,6 @@ def prove(placement: Placement) -> Proof:
     return Proof(faults, widest, sweep.nbytes())
 
 
-def peak(placement: Placement) -> tuple[Moment, dict[int, int]]:
-    """The widest moment of a sound placement, and bytes of each tensor in the arena."""
-    sweep = _Sweep(placement)
-    return sweep.widest(), sweep.nbytes()
-
-
 def _is_power_of_two(number: int) -> bool:
     return number > 0 and number & (number - 1) == 0
 

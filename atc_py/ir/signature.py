@@ -14,14 +14,17 @@ class Signature:
     def __init__(self, row: TargetOp) -> None:
         self.row = row
         self._attributes = {attribute.name: attribute for attribute in row.attributes}
+        self._tests = {each.name: ATTRIBUTE_TYPES[each.type] for each in row.attributes}
         self._required = [
             attribute.name for attribute in row.attributes if attribute.default is None
         ]
+        self._needed = frozenset(self._required)
         self._counts: dict[tuple[int, int], bool] = {}
 
     def faults(self, node: Node) -> list[Text]:
         operands = [] if self.has_operands(node) else list(self._operand_faults(node))
-        return operands + self._attribute_faults(node)
+        attributes = [] if self.has_attributes(node) else self._attribute_faults(node)
+        return operands + attributes
 
     def has_operands(self, node: Node) -> bool:
         """True if the operands of `node` are right in number and none is missing.
@@ -37,6 +40,16 @@ class Signature:
             known = self._counts[counts] = not any(self._operand_faults(node))
         return known
 
+    def has_attributes(self, node: Node) -> bool:
+        """True if the attributes of `node` are those of the row, and none is missing."""
+        given, tests = node.attributes, self._tests
+        if not given.keys() >= self._needed:
+            return False
+        for name, value in given.items():
+            if name not in tests or not tests[name](value):
+                return False
+        return True
+
     def _operand_faults(self, node: Node) -> Iterator[Text]:
         row = self.row
         yield from _check_side(Text("input"), node.inputs, row.inputs, row.input_at)
@@ -50,7 +63,7 @@ class Signature:
                 allowed = ", ".join(self._attributes) or Text("none")
                 text = Text("{op} has no attribute {name}; it has {known}")
                 found.append(text.with_values(op=node.op, name=name, known=allowed))
-            elif not ATTRIBUTE_TYPES[attribute.type](value):
+            elif not self._tests[name](value):
                 text = Text("attribute {name} must be of type {type}, found {value}")
                 found.append(text.with_values(name=name, type=attribute.type, value=repr(value)))
         missing = [name for name in self._required if name not in given]
@@ -86,7 +99,9 @@ ATTRIBUTE_TYPES: dict[str, Callable[[object], bool]] = {
     "float": lambda value: isinstance(value, float),
     "bool": lambda value: isinstance(value, bool),
     "string": lambda value: isinstance(value, str),
-    "ints": lambda value: isinstance(value, tuple) and all(map(_is_int, value)),
+    "ints": lambda value: (
+        isinstance(value, tuple) and (set(map(type, value)) <= {int} or all(map(_is_int, value)))
+    ),
     "floats": lambda value: (
         isinstance(value, tuple) and all(isinstance(item, float) for item in value)
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -333,11 +334,13 @@ def lowering(op_type: str, since: int = 1) -> Callable[[Lowering], Lowering]:
 
     def register(function: Lowering) -> Lowering:
         LOWERINGS.add((op_type, since), function, place_of(function))
+        find_lowering.cache_clear()
         return function
 
     return register
 
 
+@cache
 def find_lowering(op_type: str, since_version: int) -> Lowering | None:
     fitting = [since for since in lowering_versions(op_type) if since <= since_version]
     return LOWERINGS.get((op_type, fitting[-1])) if fitting else None

@@ -20,6 +20,8 @@ from atc_py.tensor.dtypes import DType
 
 def lower_beyond(spec: OpSpec, b: Builder) -> Sequence[Value] | None:
     """Lower a node with an input beyond the list's dtypes; None where there is none."""
+    if all(row.beyond is None for row in spec.inputs):
+        return None
     for value, row in _operands(spec.inputs, b.node, b.node.inputs):
         if row.beyond is not None and value.dtype in row.beyond.dtypes:
             code = performers(row.beyond.rewrite)
@@ -54,6 +56,8 @@ def lower_carried(
 def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceTensor, SourceTensor]:
     """Stand-ins for the carried inputs, and for the outputs that share their dtypes."""
     found: dict[SourceTensor, SourceTensor] = {}
+    if not any(row.carried for row in spec.inputs):
+        return found
     carriers: dict[str, DType] = {}
     for value, row in _operands(spec.inputs, node, node.inputs):
         if value.dtype in row.carried:

@@ -74,16 +74,16 @@ class ArchiveWriter:
         if not is_safe_member(name) or name in self.members:
             raise ValueError(f"{name!r} cannot be a member's name, or is one already")
         digests = _Digests()
-        entry = Entry(name, size, 0, self._end)
         if size <= _AT_ONCE:
             data = bytearray()
             for piece in pieces:
                 data += piece
             digests.update(data)
-            entry = replace(entry, crc=digests.crc)
+            entry = Entry(name, size, digests.crc, self._end)
             header = local_header(entry)
             self._file.write(header + data)
         else:
+            entry = Entry(name, size, 0, self._end)
             header = local_header(entry)
             self._file.write(header)
             for piece in pieces:

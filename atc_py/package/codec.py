@@ -168,8 +168,9 @@ def _without_nonfinite(node: OmNode) -> OmNode:
 
 def _is_nonfinite(value: OmAttribute) -> bool:
     """True if a number in the attribute's value is infinite or NaN."""
-    numbers = value if isinstance(value, list) else [value]
-    return any(isinstance(number, float) and not math.isfinite(number) for number in numbers)
+    if not isinstance(value, list):
+        return isinstance(value, float) and not math.isfinite(value)
+    return any(isinstance(number, float) and not math.isfinite(number) for number in value)
 
 
 def _with_nonfinite(node: OmNode, place: Place) -> OmNode:

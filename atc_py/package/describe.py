@@ -8,7 +8,6 @@ from atc_py.ir import (
     Engine,
     Graph,
     Home,
-    Moment,
     Node,
     PlacedNode,
     PlacedTensor,
@@ -16,7 +15,6 @@ from atc_py.ir import (
     Proof,
     Spot,
     Value,
-    peak,
     prove,
     size_of_weights,
 )
@@ -197,11 +195,6 @@ def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, Text]]:
 def proof_of(model: OmModel, memory: OmMemory) -> Proof:
     """The proof of a description's plan, whose places must be known ones."""
     return prove(_placement(model, memory))
-
-
-def peak_of(model: OmModel, memory: OmMemory) -> tuple[Moment, dict[int, int]]:
-    """The widest moment of a sound plan, and bytes of each tensor in the arena."""
-    return peak(_placement(model, memory))
 
 
 def _placement(model: OmModel, memory: OmMemory) -> Placement:

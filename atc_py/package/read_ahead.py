@@ -12,7 +12,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import cache, lru_cache, partial
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -77,8 +77,9 @@ class ReadAhead:
     def __init__(self, constants: Iterable[Value]) -> None:
         """Prepare to read `constants`, each once and in this order."""
         self._pool = ThreadPoolExecutor(_THREADS)
-        self._jobs = (job for value in constants for job in _jobs(value))
-        self._coming: deque[tuple[_Job, Future[_Piece] | None]] = deque()
+        large = (value for value in constants if value.type.nbytes >= _SMALL)
+        self._jobs = (job for value in large for job in _jobs(value))
+        self._coming: deque[tuple[_Job, Future[_Piece]]] = deque()
         self._bytes = 0
         self._spare = _Spare()
         self._written: _Piece | None = None
@@ -89,8 +90,11 @@ class ReadAhead:
         Raises:
             ValueError: it is not what its type says, or there is none.
         """
-        arrays = islice(self._arrays(), _piece_count(value))
-        yield from chain.from_iterable(map(array_chunks, arrays))
+        if value.type.nbytes < _SMALL:
+            yield from array_chunks(_whole(value).array)
+        else:
+            arrays = islice(self._arrays(), _piece_count(value))
+            yield from chain.from_iterable(map(array_chunks, arrays))
         if value.const is not None:
             value.const.release()
 
@@ -113,7 +117,7 @@ class ReadAhead:
             job, future = self._coming.popleft()
             self._bytes -= job.nbytes
             self._look_ahead()
-            self._written = job.make(self._spare) if future is None else future.result()
+            self._written = future.result()
             del future  # or the array would live until the one after the next is there
             yield self._written.array
 
@@ -123,8 +127,7 @@ class ReadAhead:
             job = next(self._jobs, None)
             if job is None:
                 return
-            future = None if job.nbytes < _SMALL else self._pool.submit(job.make, self._spare)
-            self._coming.append((job, future))
+            self._coming.append((job, self._pool.submit(job.make, self._spare)))
             self._bytes += job.nbytes
 
 
@@ -209,7 +212,7 @@ def _piece_of_rows(
     return _piece(const, source.rows(*rows), released, spare)
 
 
-def _whole(value: Value, _spare: _Spare) -> _Piece:
+def _whole(value: Value, _spare: _Spare | None = None) -> _Piece:
     """The data of a constant, checked against its type."""
     if value.const is None:
         raise ValueError(Text("{value} has no data", value=value.name))
@@ -236,6 +239,7 @@ _ALIGNMENT = 64
 _MAGIC = b"\x93NUMPY\x01\x00"
 
 
+@lru_cache(maxsize=1024)
 def npy_header(dtype: DType, shape: Shape) -> bytes:
     """The header of a dense array in C order.
 
@@ -316,6 +320,7 @@ def release_range(data: mmap.mmap, start: int, end: int) -> None:
         data.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
+@cache
 def little_endian(dtype: DType) -> np.dtype[np.generic]:
     """The numpy dtype of stored elements."""
     known = dtype.numpy

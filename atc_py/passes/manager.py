@@ -1,5 +1,6 @@
 """The pass manager: runs the pipeline, and checks the graph around each pass by rows and engines."""
 
+import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -19,6 +20,9 @@ from atc_py.target.stored_nodes import in_blocks, is_stored_as
 from atc_py.tensor.dtypes import DType
 from atc_py.text import Text
 
+PHASES_VARIABLE = "ATC_PY_VERIFY_PHASES"
+"""Environment variable with which the graph is verified where each phase ends, as in our tests."""
+
 
 class PassRun(msgspec.Struct, frozen=True):
     """The work of one pass: its name, how many changes it made, and how long it took."""
@@ -34,7 +38,7 @@ def run_passes(
     *,
     disabled: frozenset[str] = frozenset(),
     verify: bool = False,
-    until: Phase | None = None,
+    until: Phase = Phase.PLACED,
     after: Callable[[str, Graph], None] | None = None,
 ) -> list[PassRun]:
     """Run the pipeline on `graph` in place.
@@ -43,8 +47,9 @@ def run_passes(
         graph: phase `lowered`.
         context: SoC, precision mode and file.
         disabled: names of optional passes that do not run, ours or ATC's.
-        verify: check the graph after every pass; at phase changes it is checked always.
-        until: stop when the graph has reached this phase; None for the last one.
+        verify: check the graph after every pass, and before the first. The graph that comes out is
+            checked always: to all that its phase and those before promise.
+        until: stop when the graph has reached this phase, by default the last one.
         after: called with the pass's name and the graph after each pass that ran.
 
     Raises:
@@ -52,7 +57,9 @@ def run_passes(
     """
     check_names(disabled)
     rules = verifier_rules(context.soc)
-    verify_graph(graph, rules)
+    at_phases = verify or PHASES_VARIABLE in os.environ
+    if at_phases:
+        verify_graph(graph, rules)
     runs = []
     for row in PIPELINE:
         if not disabled.isdisjoint((row.name, *row.atc_names)):
@@ -60,11 +67,12 @@ def run_passes(
         if context.only_atc_passes and not row.in_atc:
             continue
         runs.append(_run(row, graph, context))
-        if verify or row.ensures is not None:
+        done = graph.phase is until
+        if verify or done or (at_phases and row.ensures is not None):
             verify_graph(graph, rules)
         if after is not None:
             after(row.name, graph)
-        if graph.phase is until:
+        if done:
             break
     return runs
 

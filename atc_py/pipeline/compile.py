@@ -61,12 +61,13 @@ def compile_model(
     check, facts, warnings = compiled.check, compiled.facts, compiled.warnings
     with clock.stage("package"):
         written = compiled.write(output, durable=not shared.to_run)
+    description, proof = written.description, compiled.graph.proof
     compiled.graph.dissolve()  # estimates take the description alone
     del compiled
     with clock.stage("estimate"):
-        needs = memory_facts(written.description), network_time(written.description)
+        needs = memory_facts(description, proof), network_time(description)
         warnings += too_large(model, needs[0], shared.soc)
-        warnings += _int8_in_high_precision(model, written.description, options, shared.soc)
+        warnings += _int8_in_high_precision(model, description, options, shared.soc)
     return Conversion(
         model,
         output,

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from atc_py.diag import ASSUMED_KERNELS, FORMER_SOC_NAME, SMALL_CHANNEL_WITHOUT_EFFECT
-from atc_py.ir import Graph, launch_positions, print_graph
+from atc_py.ir import Graph, print_graph
 from atc_py.onnx_graph.source import BiasConvention, form_of
 from atc_py.options.compile_options import CompileOptions
 from atc_py.passes.base import PassContext, Switches
@@ -89,8 +89,8 @@ def pass_context(
 
 def launch_count(graph: Graph) -> int:
     """The number of kernel launches of a run; views launch nothing."""
-    groups = launch_positions(graph.nodes).values()
-    return sum(any(not is_view(graph.nodes[each].op) for each in at) for at in groups)
+    launching = (each for each in enumerate(graph.nodes, 1) if not is_view(each[1].op))
+    return len({node.scope or -position for position, node in launching})
 
 
 class _Dumps:

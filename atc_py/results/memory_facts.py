@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from atc_py.package.describe import peak_of, weights_nbytes
+from atc_py.ir import Proof
+from atc_py.package.describe import proof_of, weights_nbytes
 from atc_py.package.schema import OmMemory, OmModel, OmTensor
 from atc_py.package.stored_types import storage_of, stored_nbytes
 from atc_py.system.json_text import json_values
@@ -93,12 +94,13 @@ class MemoryFacts(Result, frozen=True):
         }
 
 
-def memory_facts(model: OmModel) -> MemoryFacts | None:
-    """The figures of a model's memory plan; None where it has none."""
+def memory_facts(model: OmModel, proof: Proof | None = None) -> MemoryFacts | None:
+    """The figures of a model's memory plan, whose proof may be known; None where it has none."""
     memory = model.memory
     if memory is None:
         return None
-    widest, nbytes = peak_of(model, memory)
+    proof = proof or proof_of(model, memory)
+    widest, nbytes = proof.widest, proof.nbytes
     at = widest.node
     node = model.nodes[at] if at >= 0 else None
     places = memory.places

@@ -51,11 +51,11 @@ class DType(Enum):
         Raises:
             UnknownDTypeError: no dtype has that name.
         """
-        try:
-            return cls(_ALIASES.get(name, name))
-        except ValueError:
+        found = _BY_NAME.get(name)
+        if found is None:
             known = ", ".join(member.value for member in cls)
-            raise UnknownDTypeError(f"unknown dtype {name!r}; known are {known}") from None
+            raise UnknownDTypeError(f"unknown dtype {name!r}; known are {known}")
+        return found
 
     @classmethod
     def from_numpy(cls, dtype: np.dtype[Any]) -> DType:
@@ -132,12 +132,12 @@ _FACTS = {
     DType.BOOL: _Facts(1, 1, "bool", 12),
 }
 
-_ALIASES = {
-    "double": "float64",
-    "float": "float32",
-    "fp16": "float16",
-    "fp32": "float32",
-    "bf16": "bfloat16",
+_BY_NAME = {dtype.value: dtype for dtype in DType} | {
+    "double": DType.FLOAT64,
+    "float": DType.FLOAT32,
+    "fp16": DType.FLOAT16,
+    "fp32": DType.FLOAT32,
+    "bf16": DType.BFLOAT16,
 }
 
 

@@ -217,15 +217,22 @@ def _said(value: str, language: str) -> str:
     return value.in_language(language) if isinstance(value, Text) else value
 
 
+@functools.lru_cache(maxsize=4096)
+def _parted(template: str) -> tuple[str, list[tuple[str, str, str, str]]]:
+    """The text before the first place; each place as it stands, its blank, its name, what follows."""
+    text, *parts = _PLACE.split(template)
+    places = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    return text, [(f"{{{blank}{name}}}", blank, name, after) for blank, name, after in places]
+
+
 def _filled(template: str, values: Mapping[str, str]) -> str:
     if not values:
         return template
-
-    def fill(place: re.Match[str]) -> str:
-        value = values.get(place[2], place[0])
-        return f" {value}" if place[1] and value[:1].isascii() else value
-
-    return _PLACE.sub(fill, template)
+    text, places = _parted(template)
+    for place, blank, name, after in places:
+        value = values.get(name, place)
+        text += f" {value}{after}" if blank and value[:1].isascii() else value + after
+    return text
 
 
 COLON = Text(": ")

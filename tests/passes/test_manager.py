@@ -45,6 +45,18 @@ def test_pipeline_ends_placed_and_reports_each_pass() -> None:
     assert {run.name: run.changes for run in runs}["fuse-conv-batch-norm"] == 1
 
 
+@pytest.mark.parametrize("often", [False, True])
+def test_graph_is_verified_at_its_end_and_where_phases_end(
+    often: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verified: list[Phase] = []
+    monkeypatch.setattr(manager, "verify_graph", lambda graph, _: verified.append(graph.phase))
+    if not often:
+        monkeypatch.delenv(manager.PHASES_VARIABLE)
+    run_passes(parse_graph(TEXT), CONTEXT)
+    assert verified == (list(Phase) if often else [Phase.PLACED])
+
+
 def test_disabled_pass_does_not_run() -> None:
     graph = parse_graph(TEXT)
     runs = run_passes(graph, CONTEXT, disabled=frozenset({"fuse-conv-batch-norm"}))

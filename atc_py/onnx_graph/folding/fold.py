@@ -47,6 +47,9 @@ _UNSIZED_LIMIT = 2**20
 _COPIES, _COPIES_OF = 2, {"TopK": 8}
 """Copies of what a node reads and makes that the reference holds at a time, and those of orders."""
 
+_OF_UNKNOWN = frozenset({"Shape", "Size", "Where"})
+"""Operators that may fold although not all data of their inputs is known."""
+
 _AT_MOST_INPUT = frozenset({"Compress", "NonZero", "NonMaxSuppression", "Unique"})
 """Operators whose result, though of unknown size, is about as large as their inputs at most."""
 
@@ -139,7 +142,7 @@ class _Folder:
         graph = self._graph
         changed = False
         for node in graph.nodes:
-            results = self._try(node)
+            results = self._try(node) if self._may_fold(node) else None
             if results is not None:
                 graph.consts.update(results)
                 changed = True
@@ -159,20 +162,27 @@ class _Folder:
     def errors(self) -> list[Diagnostic]:
         """Errors for constants too large to fold, except those that proved not to be needed."""
         sink = Sink()
-        for node in self._graph.nodes:
+        for node in self._graph.nodes if self._too_large else ():
             if node in self._too_large:
                 sink.extend(self._too_large[node].diagnostics)
         return sink.errors
 
+    def _may_fold(self, node: OnnxNode) -> bool:
+        """True if enough is known of a node's inputs, and it did not fail to fold before."""
+        if node.op_type not in _OF_UNKNOWN and not self._is_known(node):
+            return False
+        if node.domain or node.op_type in self._held:
+            return False
+        return node not in self._given_up and node not in self._graph.unsound
+
+    def _is_known(self, node: OnnxNode) -> bool:
+        return all(map(self._graph.consts.__contains__, node.reads))
+
     def _try(self, node: OnnxNode) -> dict[str, ConstData] | None:
-        if node.domain or node in self._given_up or node in self._graph.unsound:
-            return None
-        if node.op_type in self._held:
-            return None
         if node.op_type in {"Shape", "Size"}:
             return self._fold_shape(node)
-        if not all(map(self._graph.consts.__contains__, node.reads)):
-            return self._masked(node) if node.op_type == "Where" else None
+        if node.op_type == "Where" and not self._is_known(node):
+            return self._masked(node)
         try:
             results = self._remembered(node)
             self._count(node, results)

@@ -24,7 +24,6 @@ from atc_py.onnx_graph.reading.tensors import (
     dtype_of_element,
     element_label,
     element_name,
-    known_type,
     output_fault,
     size_complaint,
 )
@@ -227,8 +226,8 @@ class _Translator:
         complaint = type_contradiction(node, dtypes)
         if complaint is not None:
             self._rejects.add(BAD_MODEL.diagnostic(complaint, place=node.place))
-        silent = any(tensor and (tensor.dims is None or not tensor.element) for tensor in outputs)
-        if (complaint is None and not silent) or node in self._graph.unsound:
+        untyped = [each for each in outputs if each and (each.dims is None or not each.element)]
+        if (complaint is None and not untyped) or node in self._graph.unsound:
             return
         if complaint is None:
             complaint = own_complaint(self._graph, node)
@@ -268,15 +267,16 @@ class _Translator:
         return self._sets[bits]
 
     def _make_value(self, name: str) -> SourceTensor:
-        const = self._graph.consts.get(name)
+        graph = self._graph
+        const = graph.consts.get(name)
         if const is not None:
             return SourceTensor(name, element_label(const.dtype), const.shape, const)
-        known = self._graph.foreign.get(name) or known_type(self._graph, name)
-        if known is None or name in self._graph.kinds:
-            kind = self._graph.kinds.get(name, "")
+        known = graph.foreign.get(name) or graph.types.get(name) or graph.inputs.get(name)
+        if known is None or name in graph.kinds:
+            kind = graph.kinds.get(name, "")
             return SourceTensor(name, kind, None, settles=name in self._settling)
         element = element_name(known.element) if known.element else ""
-        held = self._graph.held.get(name, ())
+        held = graph.held.get(name, ())
         return SourceTensor(name, element, known.dims, None, name in self._settling, held)
 
 

@@ -6,6 +6,7 @@ It has more than 400 lines: runs over the whole graph and runs node by node, whi
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from sys import intern
+from typing import TypeAlias
 
 import msgspec
 import onnx
@@ -114,15 +115,15 @@ def _infer_whole(graph: OnnxGraph, fold: Callable[[], bool] | None) -> list[Diag
         graph.runs += 1
         left -= 1
         graph.types = _inferred(graph, pinned, hints)
-        overrides, refinements = _corrected_types(graph)
+        overrides, refinements, contradictions = _corrected_types(graph)
         if not left:
-            return _contradictions(graph)
+            return contradictions
         if overrides:
             pinned.update(overrides)
             continue
         ready = hints.ready()
         if not ready and not refinements:
-            return _contradictions(graph)
+            return contradictions
         if fold is not None and fold():
             pinned, hints = dict(graph.pinned), _hints(graph)
             hints.release()  # what is known of inputs still holds
@@ -140,12 +141,6 @@ def _infer_whole(graph: OnnxGraph, fold: Callable[[], bool] | None) -> list[Diag
             or not (known.dims is None or len({dim is None for dim in known.dims}) > 1)
         }
     return None
-
-
-def _contradictions(graph: OnnxGraph) -> list[Diagnostic]:
-    judged = (node for node in graph.nodes if has_rules(node, before=False))
-    complaints = ((node, _contradiction(Question(graph, node))) for node in judged)
-    return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in complaints if text]
 
 
 class _Hints(msgspec.Struct):
@@ -190,13 +185,17 @@ def _is_withheld(asked: Question) -> bool:
     return any(isinstance(verdict, Withheld) for verdict in verdicts(asked, before=True))
 
 
-def _corrected_types(graph: OnnxGraph) -> tuple[dict[str, ValueType], dict[str, ValueType]]:
-    """The types that rules put in the place of wrong ones, and in the place of open ones.
+_Types: TypeAlias = dict[str, ValueType]
 
-    Wrong ones are those of nodes that do not depend on another one whose type is wrong.
+
+def _corrected_types(graph: OnnxGraph) -> tuple[_Types, _Types, list[Diagnostic]]:
+    """The types that rules put in the place of wrong ones and of open ones, and contradictions.
+
+    Nodes that depend on another one whose type is wrong are not judged.
     """
-    overrides: dict[str, ValueType] = {}
-    refinements: dict[str, ValueType] = {}
+    overrides: _Types = {}
+    refinements: _Types = {}
+    contradictions: dict[OnnxNode, Diagnostic] = {}  # of a node the first
     behind: set[str] = set()
     for node in graph.nodes:
         if behind and not behind.isdisjoint(node.reads):
@@ -211,7 +210,9 @@ def _corrected_types(graph: OnnxGraph) -> tuple[dict[str, ValueType], dict[str, 
                 behind.update(node.writes)
             elif isinstance(verdict, Refinement) and _differ(graph, verdict.types):
                 refinements.update(verdict.types)
-    return overrides, refinements
+            elif isinstance(verdict, Contradiction) and node not in contradictions:
+                contradictions[node] = BAD_MODEL.diagnostic(verdict.reason, place=node.place)
+    return overrides, refinements, list(contradictions.values())
 
 
 def _differ(graph: OnnxGraph, types: Mapping[str, ValueType]) -> bool:

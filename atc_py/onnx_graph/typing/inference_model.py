@@ -126,12 +126,13 @@ def inference_model(
     proto.name = "g"
     _write_given(proto, graph, pinned)
     imported = set(graph.opsets)
+    left_out = {*left_out, *graph.unsound}
     for node in graph.nodes:
         # Nobody has looked at the nodes of inner graphs; onnx would infer them along.
-        left = node in left_out or node in graph.unsound or node.holds_graphs
+        left = node.holds_graphs or (bool(left_out) and node in left_out)
         if left or (pinned and any(name in pinned for name in node.writes)):
             continue
-        if node in shown:
+        if shown and node in shown:
             proto.node.extend(shown[node].nodes)
             continue
         proto.node.append(node.plain)

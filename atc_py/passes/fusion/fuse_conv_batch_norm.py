@@ -38,12 +38,12 @@ class FuseConvBatchNormPass(RewritePass):
         old = [] if bias is None else [_constant(match, bias)]
         for vector in (*statistics, *old):
             wanted = (filter_.shape[axis],)
-            reason = Text(
+            match.require(
+                vector.shape == wanted,
                 "vectors must have the dims {wanted}, found {shape}",
                 wanted=list(wanted),
                 shape=list(vector.shape),
             )
-            match.require(vector.shape == wanted, reason)
         epsilon = float(norm.attributes["epsilon"])  # type: ignore[arg-type]  # verified: a float
         factor = _factor(statistics[0].numpy(), statistics[-1].numpy(), epsilon)
         infinite = int(np.isinf(factor).sum())

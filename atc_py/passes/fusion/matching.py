@@ -228,6 +228,8 @@ class Match:
     def require_one_precision(self) -> None:
         """Require controls of precision to treat all nodes of the match alike."""
         controls = self._context.controls
+        if not (controls.concern_nodes or controls.lists):
+            return
         nodes = [*self.nodes, *self.borrowed]
         kept = [node for node in nodes if controls.keeps(node)]
         others = [node for node in nodes if node not in kept]

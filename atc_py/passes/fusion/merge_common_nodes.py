@@ -1,15 +1,13 @@
 """Nodes that compute the same of the same become one."""
 
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 
 from atc_py.ir import AttrValue, Graph, Node, Origin, Value
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.controls import Controls
 from atc_py.target import find_operator
 from atc_py.tensor.shapes import element_count
-
-_NEVER = frozenset({"Merge", "Switch"})
-"""Operators that decide what runs."""
 
 _SMALL = 64
 """Elements of constants up to which their contents are compared; of larger ones the identity."""
@@ -23,12 +21,7 @@ class MergeCommonNodesPass(Pass):
         twins: dict[Node, list[Node]] = {}
         graph.sort()
         for node in graph.nodes:
-            row = find_operator(node.op)
-            if (
-                node.op in _NEVER
-                or (row is not None and row.attribute("seed") is not None)
-                or any(value.is_output for value in node.outputs)
-            ):
+            if _decides_anew(node.op) or any(value.is_output for value in node.outputs):
                 continue
             kept = first.like(node)
             if kept is not node:
@@ -43,6 +36,13 @@ class MergeCommonNodesPass(Pass):
         return len(gone)
 
 
+@lru_cache(maxsize=1024)
+def _decides_anew(op: str) -> bool:
+    """True for operators that decide what runs, or draw numbers."""
+    row = find_operator(op)
+    return op in {"Merge", "Switch"} or (row is not None and row.attribute("seed") is not None)
+
+
 class _FirstNodes:
     """The first of the nodes that do the same.
 
@@ -52,6 +52,7 @@ class _FirstNodes:
 
     def __init__(self, controls: Controls) -> None:
         self._controls = controls
+        self._concerned = controls.concern_nodes
         self._single: dict[Hashable, Node | None] = {}
         self._read: dict[Hashable, Node] = {}
 
@@ -60,8 +61,7 @@ class _FirstNodes:
 
         What nodes before it read is final: those that went were replaced when they were met.
         """
-        concerned = self._controls.concern_nodes
-        controls = concerned and (
+        controls = self._concerned and (
             self._controls.keeps(node),
             self._controls.custom_of(node) is not None,
         )

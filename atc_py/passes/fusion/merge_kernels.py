@@ -239,17 +239,19 @@ def unreached(head: Node, start: Node, functions: Sequence[Node], soc: Soc) -> s
     functions. That is inferred from a file for 310B, where a sum that the pipe does not do is apart.
     """
     node = functions[-1]
-    alone = Text("{soc} launches {op} separately", soc=soc.name, op=node.op)
+    alone = ""
+    if node.op in BY_CHANNEL:
+        alone = Text("{soc} launches {op} separately", soc=soc.name, op=node.op)
     if not is_on_cube(head):
         if not soc.vector_fusion:
             return Text("{soc} launches vector operators one by one", soc=soc.name)
-        return alone if node.op in BY_CHANNEL and not soc.channel_fusion else ""
+        return "" if soc.channel_fusion else alone
     pipe = soc.fix_pipe_functions if _leaves_by_pipe(head, soc) else frozenset()
     done = _done_by_fix_pipe(functions, soc) if pipe else 0
     if done == len(functions):
         return ""
     if soc.ub_fusion and (done == 0 or head is not start):
-        return alone if node.op in BY_CHANNEL else ""
+        return alone
     if not pipe:
         return Text(
             "{soc} has no path from the cube to the vector unit within a core", soc=soc.name

@@ -21,7 +21,7 @@ from atc_py.text import Text
 def unsound_places(
     graph: Graph, alignment: int, padding: int = 0
 ) -> Iterator[tuple[Node | None, Text]]:
-    """Yield the faults of the plan of `graph`, each with the node concerned.
+    """Yield the faults of the plan of `graph`, each with the node concerned; its proof is then there.
 
     `graph` is in phase placed. Offsets must be multiples of `alignment` bytes, and `padding` bytes
     follow each value.
@@ -42,7 +42,8 @@ def unsound_places(
     for value in missing:
         yield value.producer, Text("the memory plan has no place for %{v}", v=value.name)
     if not missing:
-        for position, message in prove(placement_of(graph, graph.memory)).faults:
+        graph.proof = prove(placement_of(graph, graph.memory))
+        for position, message in graph.proof.faults:
             yield None if position is None else values[position].producer, message
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from atc_py.diag import Code, Sink
-from atc_py.ir import Graph, Node, Value
+from atc_py.ir import Engine, Graph, Node, Value
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.columns import (
@@ -237,15 +237,9 @@ class _Assignment:
             dtype = choice.inputs[position]
             taken = value
             if value.type.dtype is not dtype:
-                reason = Text(
-                    "{node} ({op}) takes {dtype} on {engine}: {rule}",
-                    node=node.name,
-                    op=node.op,
-                    dtype=dtype.value,
-                    engine=choice.engine.value,
-                    rule=Text(rule),
+                taken = self._casts.get((value, dtype)) or self._cast(
+                    value, dtype, _reason(node, dtype, choice.engine, rule)
                 )
-                taken = self._cast(value, dtype, reason)
             node.set_input(position, taken)  # also the same one: uses come in the order of nodes
         for value, dtype in zip(node.outputs, choice.outputs, strict=True):
             if value.type.dtype is not dtype:
@@ -291,3 +285,14 @@ class _Assignment:
         refusal = refusal_of(node, row, request, self._context.soc, place, tensors)
         self._context.decisions.refused.append(refusal)
         self._sink.add(refusal.diagnostic())
+
+
+def _reason(node: Node, dtype: DType, engine: Engine, rule: str) -> Text:
+    return Text(
+        "{node} ({op}) takes {dtype} on {engine}: {rule}",
+        node=node.name,
+        op=node.op,
+        dtype=dtype.value,
+        engine=engine.value,
+        rule=Text(rule),
+    )

@@ -60,6 +60,8 @@ class Controls(msgspec.Struct, frozen=True):
         return any(named)
 
     def keeps(self, node: Node) -> bool:
+        if not (self.keep_nodes or self.keep_types):
+            return False
         by_name = any(origin.name in self.keep_nodes for origin in node.origins if origin.name)
         return by_name or not self.keep_types.isdisjoint(_types(node))
 
@@ -92,6 +94,8 @@ class Controls(msgspec.Struct, frozen=True):
 
 
 def _of(node: Node, by_node: Mapping[str, _T], by_type: Mapping[str, _T]) -> _T | None:
+    if not (by_node or by_type):
+        return None
     found = [by_node.get(origin.name) for origin in node.origins if origin.name]
     found += [by_type.get(name) for name in _types(node)]
     return next((each for each in found if each is not None), None)

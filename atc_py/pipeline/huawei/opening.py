@@ -19,7 +19,7 @@ from atc_py.diag import (
     Diagnostic,
     Place,
 )
-from atc_py.ir import Graph, MemoryPlan, Value, peak, size_in_arena
+from atc_py.ir import Graph, MemoryPlan, Value, prove, size_in_arena
 from atc_py.onnx_graph.graph import OnnxNode
 from atc_py.onnx_graph.reading.read import read_model
 from atc_py.options.gears import Gears
@@ -378,6 +378,6 @@ def place(graph: Graph, places: Mapping[Value, int]) -> bool:
 
 def _sound(graph: Graph, plan: MemoryPlan) -> MemoryPlan | None:
     """The plan with the bound that its order has; None where it is not sound."""
-    graph.memory = replace(plan, bound=peak(placement_of(graph, plan))[0].nbytes)
+    graph.memory = replace(plan, bound=prove(placement_of(graph, plan)).widest.nbytes)
     faults = list(unsound_places(graph, ALIGNMENT, PADDING))
     return None if faults else graph.memory

@@ -133,7 +133,8 @@ class _Loader:
                     Text("tensor {tensor}: {error}", tensor=repr(tensor.name), error=error), None
                 )
                 continue
-            if any(dim is not None and dim < 0 for dim in tensor.shape):
+            facts = TensorFacts(dtype, tuple(tensor.shape))
+            if facts not in known and any(dim is not None and dim < 0 for dim in tensor.shape):
                 self._find(
                     Text(
                         "tensor {tensor} has shape {shape}",
@@ -142,7 +143,7 @@ class _Loader:
                     ),
                     None,
                 )
-            facts = TensorFacts(dtype, tuple(tensor.shape))
+                continue
             self._tensors.append(known.setdefault(facts, facts))
         self._sink.raise_errors()
 
