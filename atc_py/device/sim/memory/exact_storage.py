@@ -68,7 +68,7 @@ class ExactModel:
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The outputs for `inputs`; see `DeviceBackend.run`."""
         feeds = read_feeds(self._program, inputs)
-        with self._lock, self._workers.running(), np.errstate(all="ignore"):
+        with self._lock, self._workers.running():
             self._memory.begin()
             for tensor, carrier in feeds.items():
                 self._memory.write(tensor, carrier)
