@@ -43,7 +43,7 @@ They take some 300 us; to wake a thread up can take as long where cores are busy
 _PARTS = 4
 """Parts for each worker, so that a slow one does not hold up the rest."""
 
-_BUFFER = 640
+_BUFFER = 1024
 """Elements of numpy's buffers. Rows that are apart, or as many repeated numbers, are copied into
 them, so many rows at a time as they hold; only longer rows are read where they are, which takes less
 than half the time of such a copy from some 320 elements on.
