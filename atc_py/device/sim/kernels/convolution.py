@@ -275,10 +275,17 @@ class _Product(msgspec.Struct, frozen=True):
             if self.terms
             else partial(np.matmul, matrices, columns, product)
         ]
-        if self.biases is not None:
-            launches.append(partial(np.add, product, self.biases[groups, filters], sums))
-        if call.finishing is not None:
-            launches.append(call.finishing(sums, (self.results.shape, place)))
+        start, stop, _ = filters.indices(self.matrices.shape[1])
+        some = max(1, _RESULTS // sums.shape[2]) if len(sums) == 1 else stop - start
+        for first in range(start, stop, some):
+            part = slice(first, min(first + some, stop))
+            here = slice(None), slice(part.start - start, part.stop - start)
+            if self.biases is not None:
+                addend = self.biases[groups, part]
+                launches.append(partial(np.add, product[here], addend, sums[here]))
+            if call.finishing is not None:
+                where = self.results.shape, (self.image, groups, part, pixels)
+                launches.append(call.finishing(sums[here], where))
         if not direct:
             launches.append(partial(np.copyto, target, sums))
         return sequence(launches)
