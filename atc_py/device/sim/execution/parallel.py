@@ -53,12 +53,9 @@ than half the time of such a copy from some 320 elements on.
 @contextmanager
 def computing() -> Iterator[None]:
     """Have numpy take overflow and NaN for values, and buffers that are short, on this thread."""
-    with np.errstate(all="ignore"):
-        before = np.setbufsize(_BUFFER)
-        try:
-            yield
-        finally:
-            np.setbufsize(before)
+    with np.errstate(all="ignore"):  # which gives the buffers back as well
+        np.setbufsize(_BUFFER)
+        yield
 
 
 class Workers:
