@@ -36,7 +36,7 @@ from atc_py.device.sim.numerics.integer_products import (
     widened_weights,
 )
 from atc_py.device.sim.primitives.channelwise import channelwise, is_worthwhile
-from atc_py.device.sim.primitives.window import Window, padding, taps_of
+from atc_py.device.sim.primitives.window import Window, padding, taps_of, unrolling
 from atc_py.package.node_view import NodeError, NodeView, TensorFacts
 from atc_py.text import Text
 
@@ -255,7 +255,8 @@ class _Product(msgspec.Struct, frozen=True):
             return taps.reshape(shape), []
         dtype = np.dtype(np.float32) if taps.dtype == np.int8 else taps.dtype
         columns = self.call.workspace.take("columns", taps.shape, dtype)
-        return columns.reshape(shape), [partial(np.copyto, columns, taps)]
+        window = filter_window(self.call.node)
+        return columns.reshape(shape), unrolling(taps, window, columns, self.call.workspace)
 
     def _multiply(
         self, columns: NDArray[Any], groups: slice, filters: slice, pixels: slice

@@ -109,7 +109,9 @@ def _run_rnn(call: Call, from_state: Callable[[], StateWeights]) -> None:
     reverse = _DIRECTIONS[call.node.text("direction")]
     sequences = Sequences(call.x, call.optional(3), reverse, call.workers, call.workspace)
     state = (_only(call.optional(4)), _only(call.optional(5)))
-    rule = GateRule((sigmoid, np.tanh, np.tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO)
+    rule = GateRule(
+        (sigmoid, np.tanh, np.tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO
+    )
     run_lstm(sequences, weights, state, rule, None, call.outputs)
 
 

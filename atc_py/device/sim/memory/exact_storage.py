@@ -10,7 +10,6 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.backend import LoadedModel, NodeProfile
